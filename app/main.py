@@ -198,7 +198,7 @@ async def open_service(
         client = model or model_client(settings)
         try:
             sessions, runs = _agents(gate, reading, client, keeping)
-            tokens = Tokens(gate.ledger, gate.clock, gate.audit)
+            tokens = Tokens(gate.db, gate.clock, gate.audit)
             logins = logins_of(gate, tokens)
             authenticator = Authenticator(settings, tokens, logins, gate.audit, gate.clock)
             # Before anything goes on: what a run may use is decided with what is there.
@@ -256,7 +256,7 @@ def _agents(
     from app.agents.tool_model import ModelForTools
 
     gate.services.register(SESSION_SEARCH, reading)
-    sessions = Sessions(gate.ledger, gate.events, gate.clock, reading.load, gate.redactor)
+    sessions = Sessions(gate.db, gate.events, gate.clock, reading.load, gate.redactor)
     loop = AgentLoop(gate, sessions, client, gate.settings)
     runs = RunEngine(gate, sessions, loop, reading, keeping)
     gate.services.register(LLM_CLIENT, ModelForTools(gate, sessions, runs, client))
@@ -294,7 +294,7 @@ def logins_of(gate: Gate, tokens: Tokens) -> Logins:
 
     settings = gate.settings
     return Logins(
-        gate.ledger,
+        gate.db,
         gate.clock,
         gate.audit,
         tokens,

@@ -19,8 +19,8 @@ from typing import Any, cast
 from app.core.clock import SystemClock, stamp
 from app.core.redaction import Redactor
 from app.db.engine import Database
-from app.db.ledger import CHECKPOINT_PAGES, SqliteLedger
 from app.db.schema import ensure_schema
+from app.db.writer import CHECKPOINT_PAGES, SqliteWriter
 from app.execution.auditing import CallAudit
 from app.governance.audit.chain import ADD_AUDIT
 from app.governance.audit.verify import verify
@@ -49,13 +49,13 @@ async def _compare(scale: Scale) -> Compared:
         paths = Path(folder) / "subject.db", Path(folder) / "floor.db"
         for path in paths:
             await asyncio.to_thread(ensure_schema, path)
-        ledger = SqliteLedger(paths[0])
-        await ledger.start()
+        db = SqliteWriter(paths[0])
+        await db.start()
         database = Database(paths[0])
         seq = 0
 
         async def subject() -> Figures:
-            figures = await _record(ledger, groups)
+            figures = await _record(db, groups)
             began = time.perf_counter()
             found = await verify(database)
             assert found.ok, found.broken
@@ -70,11 +70,11 @@ async def _compare(scale: Scale) -> Compared:
             return await interleave(scale.rounds, subject, floor)
         finally:
             await database.close()
-            await ledger.close()
+            await db.close()
 
 
-async def _record(ledger: SqliteLedger, groups: int) -> Figures:
-    audit = CallAudit(Audit(ledger, SystemClock(), Redactor()))
+async def _record(db: SqliteWriter, groups: int) -> Figures:
+    audit = CallAudit(Audit(db, SystemClock(), Redactor()))
     call, outcome = _call(), cast("Any", _OUTCOME)
     on_loop = 0.0
     watch = Stopwatch()
@@ -83,7 +83,7 @@ async def _record(ledger: SqliteLedger, groups: int) -> Figures:
         for _ in range(GROUP):
             audit.finished(call, outcome)
         on_loop += time.perf_counter() - began
-        await ledger.durable()
+        await db.flush()
     return {**watch.per(groups * GROUP), "loop": on_loop * 1e6 / (groups * GROUP)}
 
 

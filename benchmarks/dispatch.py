@@ -19,8 +19,8 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from app.db.ledger import Ledger
 from app.db.statements import ADD_EVENT, Statement
+from app.db.writer import DatabaseWriter
 from app.events.log import Frame
 from app.execution.calls import CallRequest
 from app.execution.setup import Gate
@@ -94,7 +94,7 @@ async def _compare(case: _Case, scale: Scale) -> Compared:
     numbers = itertools.count(1)
     async with bench_gate(samples.TOOLS) as gate:
         if case.unrecorded:
-            _write_events_only(gate.ledger)
+            _write_events_only(gate.db)
 
         async def subject() -> Figures:
             batches = [
@@ -116,14 +116,14 @@ async def _compare(case: _Case, scale: Scale) -> Compared:
         return await interleave(scale.rounds, subject, floor)
 
 
-def _write_events_only(ledger: Ledger) -> None:
+def _write_events_only(db: DatabaseWriter) -> None:
     """Leave out the call's row and its line in the audit, which no peer and no sketch writes."""
-    append = ledger.append
+    append = db.append
 
     def only_events(statement: Statement, row: Sequence[Any]) -> int:
         return append(statement, row) if statement is ADD_EVENT else 0
 
-    ledger.append = only_events  # type: ignore[method-assign]
+    db.append = only_events  # type: ignore[method-assign]
 
 
 async def _governed(gate: Gate, case: _Case, batches: list[list[CallRequest]]) -> Figures:
@@ -135,7 +135,7 @@ async def _governed(gate: Gate, case: _Case, batches: list[list[CallRequest]]) -
         await must_succeed(gate, requests, calls)
         if index % BURST == 0:
             await asyncio.sleep(0)
-    await gate.ledger.durable()
+    await gate.db.flush()
     figures = watch.per(len(batches))
     if case.watched and not (watcher.durable == 2 * len(batches) and watcher.live >= len(batches)):
         raise RuntimeError(f"{watcher.durable} facts and {watcher.live} pieces were delivered")

@@ -1,6 +1,6 @@
 """The event log: durable events per second, commit latency, CPU per event.
 
-The subject is a session's log on the ledger: an event is encoded, numbered, committed by
+The subject is a session's log on the database writer: an event is encoded, numbered, committed by
 the writer thread, acknowledged. The floor is sqlite3 in one thread with the same pragmas,
 the same table and ready-made rows of as many sessions, committed in groups as large as
 there are producers.
@@ -18,9 +18,9 @@ from pathlib import Path
 from app.core.clock import SystemClock, stamp
 from app.core.ids import new_id
 from app.db.event_rows import one
-from app.db.ledger import CHECKPOINT_PAGES, SqliteLedger
 from app.db.schema import ensure_schema
 from app.db.statements import ADD_EVENT
+from app.db.writer import CHECKPOINT_PAGES, SqliteWriter
 from app.events.log import EventLog, SessionLog
 from benchmarks.harness import (
     Benchmark,
@@ -48,29 +48,29 @@ async def _compare(producers: int, events: int, scale: Scale, *, waits: bool) ->
         paths = Path(folder) / "subject.db", Path(folder) / "floor.db"
         for path in paths:
             await asyncio.to_thread(ensure_schema, path)
-        ledger = SqliteLedger(paths[0])
-        await ledger.start()
+        db = SqliteWriter(paths[0])
+        await db.start()
         try:
-            events_log = EventLog(ledger, SystemClock())
+            events_log = EventLog(db, SystemClock())
 
             async def subject() -> Figures:
                 if waits:
-                    return await _produce(ledger, events_log, producers, each)
-                return await _stream(ledger, events_log, producers, each)
+                    return await _produce(db, events_log, producers, each)
+                return await _stream(db, events_log, producers, each)
 
             async def floor() -> Figures:
                 return _write_groups(paths[1], producers, each)
 
             return await interleave(scale.rounds, subject, floor)
         finally:
-            await ledger.close()
+            await db.close()
 
 
 def _open(events: EventLog) -> SessionLog:
     return events.open(new_id("ses"), new_id("ep"), 0)
 
 
-async def _produce(ledger: SqliteLedger, events: EventLog, producers: int, each: int) -> Figures:
+async def _produce(db: SqliteWriter, events: EventLog, producers: int, each: int) -> Figures:
     """Each producer waits for its event to be on disk before it writes the next."""
     waited: list[float] = []
 
@@ -78,7 +78,7 @@ async def _produce(ledger: SqliteLedger, events: EventLog, producers: int, each:
         for _ in range(each):
             began = time.perf_counter()
             log.append(_KIND, _FIELDS)
-            await ledger.durable()
+            await db.flush()
             waited.append(time.perf_counter() - began)
 
     logs = [_open(events) for _ in range(producers)]
@@ -87,7 +87,7 @@ async def _produce(ledger: SqliteLedger, events: EventLog, producers: int, each:
     return {**watch.per(producers * each), "p99": percentile(waited, 0.99) * 1e6}
 
 
-async def _stream(ledger: SqliteLedger, events: EventLog, producers: int, each: int) -> Figures:
+async def _stream(db: SqliteWriter, events: EventLog, producers: int, each: int) -> Figures:
     """Events come in groups that nobody waits for; the end of all of them is waited for."""
     logs = [_open(events) for _ in range(producers)]
     watch = Stopwatch()
@@ -95,7 +95,7 @@ async def _stream(ledger: SqliteLedger, events: EventLog, producers: int, each: 
         for log in logs:
             log.append(_KIND, _FIELDS)
         await asyncio.sleep(0)
-    await ledger.durable()
+    await db.flush()
     return watch.per(producers * each)
 
 

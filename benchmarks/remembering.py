@@ -18,8 +18,8 @@ from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 from app.core.clock import SystemClock
-from app.db.ledger import SqliteLedger, Transaction
 from app.db.schema import ensure_schema
+from app.db.writer import SqliteWriter, Transaction
 from app.execution.setup import redactor_of
 from app.governance.audit.writing import Audit
 from app.knowledge.memory.opening import memory_on
@@ -62,15 +62,15 @@ async def _filled(folder: Path, texts: list[str]) -> AsyncIterator[StoredMemory]
     settings = bench_settings(folder)
     settings.memory.max_memories = len(texts) * 2 + 100_000
     await asyncio.to_thread(ensure_schema, settings.database_path)
-    ledger, clock, redactor = (
-        SqliteLedger(settings.database_path),
+    db, clock, redactor = (
+        SqliteWriter(settings.database_path),
         SystemClock(),
         redactor_of(settings),
     )
-    await ledger.start()
+    await db.start()
     try:
-        audit = Audit(ledger, clock, redactor)
-        store = memory_on(settings, ledger, clock, redactor, audit).store
+        audit = Audit(db, clock, redactor)
+        store = memory_on(settings, db, clock, redactor, audit).store
         moment = "2026-11-01T00:00:00.000Z"
 
         def fill(transaction: Transaction) -> None:
@@ -79,10 +79,10 @@ async def _filled(folder: Path, texts: list[str]) -> AsyncIterator[StoredMemory]
                     transaction, _PLACE, Prepared.of(Draft(text)), _WRITER, moment, expected=None
                 )
 
-        await ledger.transact(fill)
+        await db.transact(fill)
         yield store
     finally:
-        await ledger.close()
+        await db.close()
 
 
 def _plain(path: Path, texts: list[str]) -> None:

@@ -125,7 +125,7 @@ class Budget:
             total["unpriced_tokens"] = total.get("unpriced_tokens", 0) + sum(counted.values())
         else:
             total["cost"] = total.get("cost", 0.0) + cost_of(usage, price)
-        self._gate.ledger.append(SET_USAGE, (orjson.dumps(total).decode(), session.id))
+        self._gate.db.append(SET_USAGE, (orjson.dumps(total).decode(), session.id))
 
     def _limits(self, agent_id: str | None, payer: Payer) -> Limits:
         profile = self._gate.resolver.resolve(agent_id).agent

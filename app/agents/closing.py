@@ -40,7 +40,7 @@ def close_run(
     body = None if error is None else error_body(error)
     told = None if body is None else orjson.dumps(body).decode()
     used = orjson.dumps(usage or {}).decode()
-    gate.ledger.append(FINISH_RUN, ("interrupted", None, told, used, moment, run_id))
+    gate.db.append(FINISH_RUN, ("interrupted", None, told, used, moment, run_id))
     log.emit(RunFinished, run_id=run_id, status="interrupted", error=body, usage=usage or {})
 
 
@@ -48,7 +48,7 @@ def close_delegated(gate: Gate, log: SessionLog, run_id: str, trail: Trail) -> N
     """End a sub-agent's run; its `subagent_finished` is told with what is left of its work."""
     close_open(gate, log, trail)
     moment = isoformat(gate.clock.now())
-    gate.ledger.append(FINISH_RUN, ("interrupted", None, None, "{}", moment, run_id))
+    gate.db.append(FINISH_RUN, ("interrupted", None, None, "{}", moment, run_id))
 
 
 def unended(trail: Trail) -> list[dict[str, Any]]:
@@ -68,7 +68,7 @@ def close_open(gate: Gate, log: SessionLog, trail: Trail) -> None:
         confirmation_id = event.get("confirmation_id")
         is_open = event["type"] == "tool_confirmation_request" and confirmation_id not in answered
         if is_open:
-            gate.ledger.append(CANCEL_CONFIRMATION, (moment, confirmation_id))
+            gate.db.append(CANCEL_CONFIRMATION, (moment, confirmation_id))
             log.emit(
                 ToolConfirmationResolved,
                 **_ids(event),
@@ -96,7 +96,7 @@ def _close_questions(
     for event in events:
         if event["type"] == "question_asked" and event["question_id"] not in over:
             question_id = event["question_id"]
-            gate.ledger.append(CANCEL_QUESTION, (moment, question_id))
+            gate.db.append(CANCEL_QUESTION, (moment, question_id))
             log.emit(QuestionAnswered, **_ids(event), question_id=question_id, outcome="cancelled")
             gate.audit.record(
                 "question.answered",
@@ -149,7 +149,7 @@ def _close_call(gate: Gate, log: SessionLog, started: dict[str, Any], trail: Tra
         0.0,
         None,
     )
-    gate.ledger.append(FINISH_CALL, row)
+    gate.db.append(FINISH_CALL, row)
 
 
 def _ids(event: dict[str, Any]) -> dict[str, Any]:

@@ -110,7 +110,7 @@ class Continuing:
         )
 
     def _store(self, run: Run, progress: str | None) -> None:
-        self._gate.ledger.append(KEEP_PROGRESS, (progress, run.id))
+        self._gate.db.append(KEEP_PROGRESS, (progress, run.id))
 
 
 def durability(gate: Gate, chosen: Literal["continue", "close"]) -> Durability:

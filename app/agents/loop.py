@@ -254,7 +254,7 @@ class AgentLoop:
             self._tell_results(session, run_id, turns, uses, finished)
         self._steered(session, run_id, turns)
         # What the model is told next must not be lost: its requests build on it.
-        await self._gate.ledger.durable()
+        await self._gate.db.flush()
 
     def _tell_results(
         self,

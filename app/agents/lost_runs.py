@@ -15,7 +15,7 @@ from app.agents.progress import Progress
 from app.core.contain import attempt
 from app.core.text import clean
 from app.db.event_blocks import events_of
-from app.db.ledger import Transaction
+from app.db.writer import Transaction
 from app.execution.batches import (
     ParkedBatch,
     StoredCall,

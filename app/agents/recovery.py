@@ -21,8 +21,8 @@ from app.core.clock import isoformat
 from app.core.errors import TollgateError
 from app.core.text import dump_json
 from app.db.event_blocks import head_of
-from app.db.ledger import Transaction
 from app.db.statements import ADD_ENTRY, FINISH_RUN, MOVE_LEAF, START_QUEUED
+from app.db.writer import Transaction
 from app.events.durable import MessageCompleted, RunFinished, RunStarted, Trigger
 from app.events.log import SessionLog
 from app.execution.batches import ParkedBatch
@@ -108,7 +108,7 @@ async def recover(gate: Gate, durability: Durability = CLOSING) -> Recovered:
         lost = [RunHead(*(*row, head_of(transaction.fetch, row[1], row[3]))) for row in rows]
         return [_take_over(transaction, row, durability, owner) for row in lost]
 
-    lost = await gate.ledger.transact(take_over)
+    lost = await gate.db.transact(take_over)
     own = [run for run in lost if run.row.trigger != DELEGATED]
     parked = tuple(_parked(run, run.batch) for run in own if run.batch is not None)
     cut = tuple(
@@ -123,7 +123,7 @@ async def recover(gate: Gate, durability: Durability = CLOSING) -> Recovered:
         _close(gate, run)
     stay = None if durability.continues else {run.session_id for run in parked}
     kept, waiting = await _keep_waiting(gate, stay, owner)
-    await gate.ledger.durable()
+    await gate.db.flush()
     for session_id in {run.row.session_id for run in closed} | {row[1] for row in kept}:
         gate.events.release(session_id)
     return Recovered(len(closed) + len(kept), parked, cut, waiting, delegated)
@@ -205,7 +205,7 @@ async def _keep_waiting(
         rows.sort(key=lambda row: (row[8], orjson.loads(row[7]).get("place", 0)))
         return [(*row, head_of(transaction.fetch, row[1], row[3])) for row in rows]
 
-    rows = await gate.ledger.transact(read)
+    rows = await gate.db.transact(read)
     waiting = tuple(
         WaitingMessage(row[0], row[1], row[5], orjson.loads(row[7]))
         for row in rows
@@ -226,12 +226,12 @@ def _tell_unanswered(gate: Gate, row: tuple[Any, ...], leaves: dict[str, str | N
     message_id, content = message["message_id"], message["content"]
     parent = leaves.get(session_id, leaf)
     leaves[session_id] = message_id
-    gate.ledger.append(START_QUEUED, (moment, run_id))
+    gate.db.append(START_QUEUED, (moment, run_id))
     encoded = dump_json(content).decode()
     entry = (message_id, session_id, parent, run_id, "user", encoded, moment)
-    gate.ledger.append(ADD_ENTRY, entry)
-    gate.ledger.append(MOVE_LEAF, (message_id, moment, session_id))
-    gate.ledger.append(FINISH_RUN, ("interrupted", None, None, "{}", moment, run_id))
+    gate.db.append(ADD_ENTRY, entry)
+    gate.db.append(MOVE_LEAF, (message_id, moment, session_id))
+    gate.db.append(FINISH_RUN, ("interrupted", None, None, "{}", moment, run_id))
     ids = {"run_id": run_id, "agent_id": agent_id}
     log.emit(RunStarted, **ids, trigger="message", model=model)
     log.emit(

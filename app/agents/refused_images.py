@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from app.agents.context.images import Message, image_keys
 from app.agents.sessions import Session
 from app.core.text import dump_json
-from app.db.ledger import Ledger
 from app.db.refused_images import REFUSED_IMAGES, with_refused
 from app.db.statements import KEEP_REFUSED
+from app.db.writer import DatabaseWriter
 
 IMAGE_ROUNDS = 2
 """How often a request is repeated with fewer images: without the newest, then without any."""
@@ -25,7 +25,7 @@ def refused_images(session: Session, model: str) -> frozenset[str]:
 
 
 def refuse_images(
-    session: Session, ledger: Ledger, model: str, messages: Sequence[Message]
+    session: Session, db: DatabaseWriter, model: str, messages: Sequence[Message]
 ) -> None:
     """Remember which of the images in `messages` the provider has refused.
 
@@ -40,4 +40,4 @@ def refuse_images(
     session.meta[REFUSED_IMAGES] = with_refused(
         session.meta.get(REFUSED_IMAGES, {}), model, refused
     )
-    ledger.append(KEEP_REFUSED, (dump_json([model, refused]).decode(), session.id))
+    db.append(KEEP_REFUSED, (dump_json([model, refused]).decode(), session.id))

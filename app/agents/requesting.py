@@ -114,7 +114,7 @@ class Requesting:
         rounds = 0
         while completed == "images":
             rounds += 1
-            refuse_images(session, self._gate.ledger, asker.model, fitted.messages)
+            refuse_images(session, self._gate.db, asker.model, fitted.messages)
             request = await self._request(session, asker, fitted, question, profile)
             completed = await self._first_answer(request, live, last=rounds == IMAGE_ROUNDS)
         if not isinstance(completed, Completed) or completed.stop_reason == WINDOW_EXCEEDED:

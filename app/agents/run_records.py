@@ -32,7 +32,7 @@ class RunRecords:
     def queued(self, item: Queued) -> None:
         """A message was accepted and waits."""
         row = self._row(item.run, "queued")
-        self._gate.ledger.append(QUEUE_RUN, (*row, item.stored()))
+        self._gate.db.append(QUEUE_RUN, (*row, item.stored()))
 
     def started(self, run: Run, *, was_queued: bool = False) -> None:
         """The run begins."""
@@ -40,9 +40,9 @@ class RunRecords:
         row = self._row(run, "running")
         session.log.holders.add(run.id)
         if was_queued:
-            self._gate.ledger.append(START_QUEUED, (run.started_at, run.id))
+            self._gate.db.append(START_QUEUED, (run.started_at, run.id))
         else:
-            self._gate.ledger.append(ADD_RUN, row)
+            self._gate.db.append(ADD_RUN, row)
         self._durability.keep(run)
         session.log.emit(
             RunStarted,
@@ -61,11 +61,11 @@ class RunRecords:
 
     def left_waiting(self, item: Queued) -> None:
         """Whoever starts next goes on with the message."""
-        self._gate.ledger.append(PARK_RUN, (item.run.id,))
+        self._gate.db.append(PARK_RUN, (item.run.id,))
 
     def left(self, run: Run) -> None:
         """Whoever starts next goes on with the run."""
-        self._gate.ledger.append(PARK_RUN, (run.id,))
+        self._gate.db.append(PARK_RUN, (run.id,))
         run.session.log.holders.discard(run.id)
         self._gate.metrics.gauge("runs_active", -1)
 
@@ -95,7 +95,7 @@ class RunRecords:
             isoformat(self._gate.clock.now()),
             run.id,
         )
-        self._gate.ledger.append(FINISH_RUN, row)
+        self._gate.db.append(FINISH_RUN, row)
         self._gate.grants.end_run(run.id)
         run.session.log.emit(
             RunFinished,

@@ -362,7 +362,7 @@ class RunEngine:
     async def _converse(self, run: Run) -> RunStatus:
         """Talk about everything in the branch; what was `unheard` comes last."""
         assert self._loop is not None
-        await self._gate.ledger.durable()
+        await self._gate.db.flush()
         path = await self._archive.path(run.session.id, run.session.leaf)
         late = [entry for entry in path if entry.id in run.unheard]
         messages = to_messages([*(e for e in path if e.id not in run.unheard), *late])

@@ -18,8 +18,8 @@ from app.core.clock import Clock, isoformat
 from app.core.ids import new_id
 from app.core.redaction import Redactor
 from app.core.text import dump_json, scrub
-from app.db.ledger import Ledger
 from app.db.statements import ADD_ENTRY, ADD_SESSION, MOVE_LEAF, RENAME_SESSION, SET_MODEL
+from app.db.writer import DatabaseWriter
 from app.events.durable import ContextCompacted, MessageCompleted, SessionBranched
 from app.events.log import EventLog, SessionLog
 from app.execution.record import bounded
@@ -72,14 +72,14 @@ class Sessions:
 
     def __init__(
         self,
-        ledger: Ledger,
+        db: DatabaseWriter,
         events: EventLog,
         clock: Clock,
         load: Callable[[str], Awaitable[tuple[dict[str, Any], int] | None]],
         redactor: Redactor | None = None,
     ) -> None:
         self._redactor = redactor or Redactor()
-        self._ledger = ledger
+        self._db = db
         self._events = events
         self._clock = clock
         self._load = load
@@ -100,7 +100,7 @@ class Sessions:
         session_id: str | None = None,
         meta: dict[str, Any] | None = None,
     ) -> Session:
-        """Start a session; it is durable once the ledger is."""
+        """Start a session; it is durable once the database writer is."""
         self._forget_idle()
         session_id = session_id or new_id("ses")
         epoch = new_id("ep")
@@ -122,7 +122,7 @@ class Sessions:
             moment,
             moment,
         )
-        self._ledger.append(ADD_SESSION, row)
+        self._db.append(ADD_SESSION, row)
         log = self._events.open(session_id, epoch, 0)
         session = Session(
             session_id, kind, title, user_id, epoch, log, project_id, agent_id, model, None, meta
@@ -180,10 +180,10 @@ class Sessions:
         entry_id = entry_id or new_id("msg")
         moment = isoformat(self._clock.now())
         encoded = dump_json(content).decode()
-        self._ledger.append(
+        self._db.append(
             ADD_ENTRY, (entry_id, session.id, session.leaf, run_id, role, encoded, moment)
         )
-        self._ledger.append(MOVE_LEAF, (entry_id, moment, session.id))
+        self._db.append(MOVE_LEAF, (entry_id, moment, session.id))
         session.leaf = entry_id
         if session.title == UNTITLED and role == "user":
             self.rename(session, self._redactor.text(_title_of(content)))
@@ -222,8 +222,8 @@ class Sessions:
         moment = isoformat(self._clock.now())
         encoded = dump_json([summary]).decode()
         row = (entry_id, session.id, session.leaf, run_id, SUMMARY, encoded, moment)
-        self._ledger.append(ADD_ENTRY, row)
-        self._ledger.append(MOVE_LEAF, (entry_id, moment, session.id))
+        self._db.append(ADD_ENTRY, row)
+        self._db.append(MOVE_LEAF, (entry_id, moment, session.id))
         session.leaf = entry_id
         session.log.emit(
             ContextCompacted,
@@ -243,14 +243,14 @@ class Sessions:
     def branch(self, session: Session, entry_id: str | None) -> None:
         """Make the next message a child of `entry_id` (of nothing, when None), and announce it."""
         session.leaf = entry_id
-        self._ledger.append(MOVE_LEAF, (entry_id, isoformat(self._clock.now()), session.id))
+        self._db.append(MOVE_LEAF, (entry_id, isoformat(self._clock.now()), session.id))
         session.log.emit(SessionBranched, message_id=entry_id)
 
     def rename(self, session: Session, title: str) -> None:
         """Give the session a title."""
         session.title = title
         moment = isoformat(self._clock.now())
-        self._ledger.append(RENAME_SESSION, (title, moment, session.id))
+        self._db.append(RENAME_SESSION, (title, moment, session.id))
 
     def set_model(
         self,
@@ -264,7 +264,7 @@ class Sessions:
         session.model, session.max_tokens = model, max_tokens
         session.temperature = temperature
         moment = isoformat(self._clock.now())
-        self._ledger.append(SET_MODEL, (model, max_tokens, temperature, moment, session.id))
+        self._db.append(SET_MODEL, (model, max_tokens, temperature, moment, session.id))
 
     def _forget_idle(self) -> None:
         """Keep the number of open sessions in bounds: idle ones are read again when needed.

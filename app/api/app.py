@@ -71,9 +71,9 @@ def create_app(
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with open_service() as service:
             app.state.service = service
-            ledger, clock = service.gate.ledger, service.gate.clock
-            keys = IdempotencyKeys(ledger, clock, lambda: service.database)
-            app.state.keys, app.state.remembered = keys, Remembered(keys, ledger)
+            db, clock = service.gate.db, service.gate.clock
+            keys = IdempotencyKeys(db, clock, lambda: service.database)
+            app.state.keys, app.state.remembered = keys, Remembered(keys, db)
             async with keys.purged():
                 yield
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 from app.core.clock import Clock
 from app.core.errors import StorageUnavailable
 from app.db.idempotency_statements import FORGET_KEYS, KEEP_KEY
-from app.db.ledger import Ledger
+from app.db.writer import DatabaseWriter
 
 if TYPE_CHECKING:
     from app.db.engine import Database
@@ -65,8 +65,8 @@ class IdempotencyKeys:
     nothing may be awaited.
     """
 
-    def __init__(self, ledger: Ledger, clock: Clock, database: Callable[[], Database]) -> None:
-        self._ledger = ledger
+    def __init__(self, db: DatabaseWriter, clock: Clock, database: Callable[[], Database]) -> None:
+        self._db = db
         self._clock = clock
         self._database = database
         self._kept: dict[tuple[Door, str], OrderedDict[str, Kept]] = {}
@@ -130,7 +130,7 @@ class IdempotencyKeys:
         """
         from app.db.idempotency_tables import IdempotencyKeyRow
 
-        await self._ledger.durable()
+        await self._db.flush()
         async with self._database().session() as session:
             row = await session.get(IdempotencyKeyRow, tuple(key))
         return None if row is None or row.status == UNANSWERED else row.answer
@@ -167,7 +167,7 @@ class IdempotencyKeys:
 
     def _write(self, key: Key, kept: Kept) -> None:
         row = (*key, kept.content, kept.status, kept.answer or b"", kept.until)
-        self._ledger.append(KEEP_KEY, row)
+        self._db.append(KEEP_KEY, row)
 
     def _remember(self, key: Key, kept: Kept) -> None:
         of_owner = self._of(key)
@@ -195,7 +195,7 @@ class IdempotencyKeys:
             if not kept:
                 del self._kept[owner]
         with suppress(StorageUnavailable):
-            self._ledger.append(FORGET_KEYS, (now,))
+            self._db.append(FORGET_KEYS, (now,))
             if now > self._latest:
                 self._latest = None
 

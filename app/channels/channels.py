@@ -11,7 +11,7 @@ from app.channels.store import ChannelStore
 from app.channels.texts import WeixinTexts
 from app.core.channels import ChannelSettings
 from app.core.clock import Clock
-from app.db.ledger import Ledger
+from app.db.writer import DatabaseWriter
 from app.governance.audit.writing import Audit
 from app.governance.changes import Changes
 from app.toolkit.services import Services
@@ -33,11 +33,11 @@ class Channels:
 
 
 def assemble_channels(
-    settings: ChannelSettings, ledger: Ledger, clock: Clock, *, audit: Audit, changes: Changes
+    settings: ChannelSettings, db: DatabaseWriter, clock: Clock, *, audit: Audit, changes: Changes
 ) -> Channels:
     """Bind the parts."""
     news = TaskNews()
-    store = ChannelStore(ledger, clock, audit, changes)
-    desktop = DesktopOpService(ledger, clock, audit, changes, news, settings)
-    operators = OperatorDesk(ledger, clock, audit, store, news, settings)
+    store = ChannelStore(db, clock, audit, changes)
+    desktop = DesktopOpService(db, clock, audit, changes, news, settings)
+    operators = OperatorDesk(db, clock, audit, store, news, settings)
     return Channels(store, desktop, operators, WeixinTexts(store, desktop, settings))

@@ -24,7 +24,7 @@ from app.core.clock import Clock, isoformat
 from app.core.contain import Contained
 from app.core.errors import Conflict, NotFound, RateLimited, ToolFailed
 from app.core.ids import new_id
-from app.db.ledger import Ledger, Transaction
+from app.db.writer import DatabaseWriter, Transaction
 from app.governance.audit.writing import Audit
 from app.governance.changes import Changes
 from app.tools.channels.ports import Watermark
@@ -76,14 +76,14 @@ class DesktopOpService:
 
     def __init__(
         self,
-        ledger: Ledger,
+        db: DatabaseWriter,
         clock: Clock,
         audit: Audit,
         changes: Changes,
         news: TaskNews,
         settings: ChannelSettings,
     ) -> None:
-        self._ledger = ledger
+        self._db = db
         self._clock = clock
         self._audit = audit
         self._news = news
@@ -143,7 +143,7 @@ class DesktopOpService:
         Raises:
             NotFound: there is none.
         """
-        return await self._ledger.transact(lambda transaction: task_rows.get(transaction, task_id))
+        return await self._db.transact(lambda transaction: task_rows.get(transaction, task_id))
 
     async def page(
         self, wanted: TaskFilter, *, limit: int, before: str | None
@@ -157,7 +157,7 @@ class DesktopOpService:
         def read(transaction: Transaction) -> list[DesktopTask]:
             return task_rows.page(transaction, wanted, limit=limit, before=before)
 
-        return await self._ledger.transact(read)
+        return await self._db.transact(read)
 
     async def look_again(self) -> None:
         """Another process has changed tasks."""
@@ -172,7 +172,7 @@ class DesktopOpService:
                     continue  # it is not stored yet
             return found
 
-        for task in await self._ledger.transact(read) if awaited else ():
+        for task in await self._db.transact(read) if awaited else ():
             self._news.changed(task)
         self._news.wake()
 
@@ -190,7 +190,7 @@ class DesktopOpService:
                 for task in task_rows.overdue(transaction, moment)
             ]
 
-        for task in await self._ledger.transact(look):
+        for task in await self._db.transact(look):
             self._news.changed(task)
 
     async def keep_sweeping(self) -> None:
@@ -242,7 +242,7 @@ class DesktopOpService:
             task_rows.add(transaction, task)
             self._note(transaction, "queued", task, task.agent_id or task.user_id or "system")
 
-        await self._ledger.transact(add)
+        await self._db.transact(add)
         self._news.changed(task)
 
     async def _end_unstarted(
@@ -257,7 +257,7 @@ class DesktopOpService:
                 return task, False
             return self._end(transaction, task, status, why, moment, actor=actor), True
 
-        task, ended = await self._ledger.transact(end)
+        task, ended = await self._db.transact(end)
         self._news.changed(task)
         return task, ended
 

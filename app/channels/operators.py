@@ -31,7 +31,7 @@ from app.core.clock import Clock, isoformat
 from app.core.errors import Busy, Conflict, NotFound, RateLimited
 from app.core.ids import new_id
 from app.core.visible import visible
-from app.db.ledger import Ledger, Transaction
+from app.db.writer import DatabaseWriter, Transaction
 from app.governance.audit.writing import Audit
 
 
@@ -77,14 +77,14 @@ class OperatorDesk:
 
     def __init__(
         self,
-        ledger: Ledger,
+        db: DatabaseWriter,
         clock: Clock,
         audit: Audit,
         channels: ChannelStore,
         news: TaskNews,
         settings: ChannelSettings,
     ) -> None:
-        self._ledger = ledger
+        self._db = db
         self._clock = clock
         self._audit = audit
         self._channels = channels
@@ -130,7 +130,7 @@ class OperatorDesk:
     async def waiting(self, operator: Operator) -> list[WaitingTask]:
         """What it may claim, the oldest first; not what the tasks say."""
         moment = isoformat(self._clock.now())
-        found = await self._ledger.transact(lambda reading: task_rows.queued(reading, moment))
+        found = await self._db.transact(lambda reading: task_rows.queued(reading, moment))
         return [
             WaitingTask(
                 task_id=task.id,
@@ -171,7 +171,7 @@ class OperatorDesk:
                     )
             return None
 
-        task = await self._ledger.transact(take)
+        task = await self._db.transact(take)
         return None if task is None else self._for_operator(task)
 
     async def start(self, holder: Holder, claim: Claim) -> None:
@@ -192,7 +192,7 @@ class OperatorDesk:
             values = {"status": "running", "started_at": moment, "lease_until": self._lease()}
             return self._move(transaction, task, holder, **values)
 
-        self._news.changed(await self._ledger.transact(begin))
+        self._news.changed(await self._db.transact(begin))
 
     async def beat(self, holder: Holder, claim: Claim) -> None:
         """The operator lives, and still holds its task.
@@ -205,7 +205,7 @@ class OperatorDesk:
             task = self._held(transaction, holder, claim)
             task_rows.extend(transaction, task.id, self._lease())
 
-        await self._ledger.transact(extend)
+        await self._db.transact(extend)
 
     async def progress(self, holder: Holder, claim: Claim, progress: Progress) -> None:
         """Tell whoever waits how far it is.
@@ -231,7 +231,7 @@ class OperatorDesk:
                 raise Conflict("Start the task before it is complete", task_id=task.id)
             return self._finish(transaction, task, holder, status="succeeded", result=_result(done))
 
-        self._news.changed(await self._ledger.transact(finish))
+        self._news.changed(await self._db.transact(finish))
 
     async def fail(self, holder: Holder, claim: Claim, failed: Failed) -> None:
         """The text was not sent.
@@ -247,7 +247,7 @@ class OperatorDesk:
                 transaction, task, holder, status="failed", code=failed.code, error=why
             )
 
-        self._news.changed(await self._ledger.transact(finish))
+        self._news.changed(await self._db.transact(finish))
 
     async def release(self, holder: Holder, claim: Claim) -> None:
         """Give a task back that was not started.
@@ -263,7 +263,7 @@ class OperatorDesk:
                 raise Conflict("A task that was started cannot be given back", task_id=task.id)
             return self._give_back(transaction, task, holder)
 
-        self._news.changed(await self._ledger.transact(give_back))
+        self._news.changed(await self._db.transact(give_back))
 
     async def left(self, operator: Operator) -> None:
         """Its connection is gone: what it has not started goes back at once.
@@ -277,7 +277,7 @@ class OperatorDesk:
             unstarted = [task for task in held if task.status == "claimed"]
             return [self._give_back(transaction, task, operator) for task in unstarted]
 
-        for task in await self._ledger.transact(give_back):
+        for task in await self._db.transact(give_back):
             self._news.changed(task)
 
     # -- within ---------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from app.channels.config import ChannelConfig, ChannelKind, read_config
 from app.core.clock import Clock, isoformat
 from app.core.errors import AlreadyExists, NotFound
 from app.core.versions import check_version
-from app.db.ledger import Ledger, Transaction
+from app.db.writer import DatabaseWriter, Transaction
 from app.governance.audit.writing import Audit
 from app.governance.changes import Changes, bump, number_of
 
@@ -54,8 +54,8 @@ class Channel:
 class ChannelStore:
     """Makes, changes and forgets channels. What is stored is kept in memory."""
 
-    def __init__(self, ledger: Ledger, clock: Clock, audit: Audit, changes: Changes) -> None:
-        self._ledger = ledger
+    def __init__(self, db: DatabaseWriter, clock: Clock, audit: Audit, changes: Changes) -> None:
+        self._db = db
         self._clock = clock
         self._audit = audit
         self._changes = changes
@@ -64,7 +64,7 @@ class ChannelStore:
 
     async def load(self) -> None:
         """Read what is stored, also when another process has changed it."""
-        self._use(*await self._ledger.transact(_read))
+        self._use(*await self._db.transact(_read))
 
     def find(self, channel_id: str) -> Channel | None:
         """The channel of that id."""
@@ -172,7 +172,7 @@ class ChannelStore:
             work(transaction)
             return _read(transaction)
 
-        self._use(*await self._ledger.transact(run))
+        self._use(*await self._db.transact(run))
 
     def _note(
         self,

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from app.core.errors import NotFound
-from app.db.ledger import Transaction
+from app.db.writer import Transaction
 from app.governance.changes import bump
 from app.tools.channels.ports import TaskStatus, Watermark
 

@@ -67,7 +67,7 @@ class _LocalCall:
     async def run(self) -> int:
         request = self._request()
         sessions = Sessions(
-            self._gate.ledger,
+            self._gate.db,
             self._gate.events,
             self._gate.clock,
             _nothing_stored,
@@ -90,7 +90,7 @@ class _LocalCall:
             )
             await self._until_done(runs, run)
             # Everything is shown only once it is committed.
-            await self._gate.ledger.durable()
+            await self._gate.db.flush()
             return self._conclude(run, request)
 
     def deliver(self, session_id: str, frame: Frame) -> None:

@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 from app.core.clock import SystemClock
 from app.core.errors import ConfigurationError
 from app.core.settings import Settings
-from app.db.ledger import SqliteLedger
 from app.db.schema import ensure_schema
+from app.db.writer import SqliteWriter
 from app.execution.setup import redactor_of
 from app.governance.audit.writing import Audit
 from app.governance.identity.known import Known, known_names
@@ -33,14 +33,14 @@ async def open_named_tokens(settings: Settings) -> AsyncIterator[tuple[Tokens, K
         ConfigurationError: a newer version has written the database.
     """
     await asyncio.to_thread(ensure_schema, settings.database_path)
-    ledger = SqliteLedger(settings.database_path)
-    await ledger.start()
+    db = SqliteWriter(settings.database_path)
+    await db.start()
     clock = SystemClock()
-    audit = Audit(ledger, clock, redactor_of(settings), level=settings.audit_detail)
+    audit = Audit(db, clock, redactor_of(settings), level=settings.audit_detail)
     try:
-        yield Tokens(ledger, clock, audit), await known_names(ledger)
+        yield Tokens(db, clock, audit), await known_names(db)
     finally:
-        await ledger.close()
+        await db.close()
 
 
 async def needs_token(settings: Settings) -> bool:

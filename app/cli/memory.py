@@ -17,8 +17,8 @@ from app.core.clock import SystemClock
 from app.core.errors import InvalidInput
 from app.core.settings import Settings
 from app.core.visible import visible
-from app.db.ledger import SqliteLedger
 from app.db.schema import ensure_schema
+from app.db.writer import SqliteWriter
 from app.execution.setup import redactor_of
 from app.governance.audit.writing import Audit
 from app.knowledge.memory.administration import MemoryAdministration
@@ -60,18 +60,18 @@ async def open_memory(settings: Settings) -> AsyncIterator[MemoryAdministration]
         StorageUnavailable: the data directory cannot be written.
     """
     await asyncio.to_thread(ensure_schema, settings.database_path)
-    ledger = SqliteLedger(settings.database_path)
-    await ledger.start()
+    db = SqliteWriter(settings.database_path)
+    await db.start()
     try:
         clock, redactor = SystemClock(), redactor_of(settings)
-        audit = Audit(ledger, clock, redactor, level=settings.audit_detail)
-        memory = memory_on(settings, ledger, clock, redactor, audit)
+        audit = Audit(db, clock, redactor, level=settings.audit_detail)
+        memory = memory_on(settings, db, clock, redactor, audit)
         try:
             yield memory
         finally:
             await memory.close()
     finally:
-        await ledger.close()
+        await db.close()
 
 
 async def list_memories(place: Place, wish: Wish, *, limit: int, as_json: bool) -> int:

@@ -29,8 +29,8 @@ from app.core.setting_files import CONFIG_FILE, ENV_FILE
 from app.core.settings import Settings
 from app.core.visible import visible
 from app.db.engine import Database
-from app.db.ledger import SqliteLedger, Transaction
 from app.db.schema import current_revision, ensure_schema, make_data_dir, refuse_newer
+from app.db.writer import SqliteWriter, Transaction
 from app.execution.setup import redactor_of
 from app.governance.audit.anchor import FILE_NAME, AnchorFile
 from app.governance.audit.verify import verify
@@ -185,18 +185,18 @@ def _move_all(moves: list[tuple[Path, Path]], made: Path | None) -> None:
 
 async def _noted(settings: Settings, cut: dict[str, Any]) -> dict[str, Any]:
     """Say in the audit itself what was restored, and check the chain with that row."""
-    ledger = SqliteLedger(settings.database_path)
-    await ledger.start()
+    db = SqliteWriter(settings.database_path)
+    await db.start()
     try:
         clock = SystemClock()
-        audit = Audit(ledger, clock, redactor_of(settings), level=settings.audit_detail)
+        audit = Audit(db, clock, redactor_of(settings), level=settings.audit_detail)
 
         def note(transaction: Transaction) -> None:
             audit.within(transaction, RESTORED, actor="cli", detail=cut)
 
-        await ledger.transact(note)
+        await db.transact(note)
     finally:
-        await ledger.close()
+        await db.close()
     anchors = AnchorFile(settings.data_dir / FILE_NAME).read()
     database = Database(settings.database_path)
     try:

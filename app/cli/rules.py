@@ -20,8 +20,8 @@ from app.core.clock import SystemClock
 from app.core.errors import InvalidInput
 from app.core.settings import Settings
 from app.core.visible import visible
-from app.db.ledger import SqliteLedger
 from app.db.schema import ensure_schema
+from app.db.writer import SqliteWriter
 from app.execution.setup import redactor_of
 from app.governance.audit.writing import Audit
 from app.governance.rule_file import parse_rules, read_rule_file
@@ -51,19 +51,19 @@ async def open_rules(settings: Settings) -> AsyncIterator[Rules]:
         ConfigurationError: the rules file cannot be read.
     """
     await asyncio.to_thread(ensure_schema, settings.database_path)
-    ledger = SqliteLedger(settings.database_path)
-    await ledger.start()
+    db = SqliteWriter(settings.database_path)
+    await db.start()
     try:
         clock = SystemClock()
-        audit = Audit(ledger, clock, redactor_of(settings), level=settings.audit_detail)
+        audit = Audit(db, clock, redactor_of(settings), level=settings.audit_detail)
         path = settings.rules_file
         entries = file_rules(read_rule_file(path)) if path else ()
-        store = RuleStore(ledger, clock, audit, from_file=entries)
+        store = RuleStore(db, clock, audit, from_file=entries)
         await store.load()
         catalog = register_all_tools(plugin_dir=settings.plugins_dir).snapshot()
         yield Rules(store, RuleBooks(lambda: store.snapshot, lambda: catalog))
     finally:
-        await ledger.close()
+        await db.close()
 
 
 async def list_rules(place: Place, *, as_json: bool) -> int:

@@ -25,8 +25,8 @@ from app.core.clock import SystemClock
 from app.core.errors import InvalidInput, NotFound
 from app.core.settings import Settings
 from app.core.visible import visible
-from app.db.ledger import SqliteLedger
 from app.db.schema import ensure_schema
+from app.db.writer import SqliteWriter
 from app.execution.setup import redactor_of
 from app.governance.audit.writing import Audit
 from app.governance.changes import Changes
@@ -69,13 +69,13 @@ async def open_sources(settings: Settings) -> AsyncIterator[Sources]:
         ConfigurationError: the keys of the settings are no keys.
     """
     await asyncio.to_thread(ensure_schema, settings.database_path)
-    ledger = SqliteLedger(settings.database_path)
-    await ledger.start()
+    db = SqliteWriter(settings.database_path)
+    await db.start()
     try:
         clock, redactor = SystemClock(), redactor_of(settings)
-        audit = Audit(ledger, clock, redactor, level=settings.audit_detail)
+        audit = Audit(db, clock, redactor, level=settings.audit_detail)
         sources = assemble_sources(
-            settings, ledger, clock, audit=audit, changes=Changes(ledger), redactor=redactor
+            settings, db, clock, audit=audit, changes=Changes(db), redactor=redactor
         )
         await sources.store.load()
         try:
@@ -83,7 +83,7 @@ async def open_sources(settings: Settings) -> AsyncIterator[Sources]:
         finally:
             await sources.reading.close()
     finally:
-        await ledger.close()
+        await db.close()
 
 
 def password_of(place: Path | None) -> str | None:

@@ -1,1 +1,1 @@
-"""Engine, ledger and tables: how state is kept."""
+"""Engine, writer and tables: how state is kept."""

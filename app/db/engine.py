@@ -1,4 +1,4 @@
-"""Reading: SQLModel over an async engine. Writing is the ledger's."""
+"""Reading: SQLModel over an async engine. Writing is the database writer's."""
 
 from __future__ import annotations
 

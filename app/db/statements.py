@@ -1,7 +1,7 @@
-"""The hot path's SQL: what the ledger writes, in the order one batch writes it.
+"""The hot path's SQL: what the database writer writes, in the order one batch writes it.
 
 Plain SQL and not the ORM, because a row costs 2 µs this way and 500 µs through a
-session (`docs/decisions/0002-ledger.md`). Every statement runs on SQLite and
+session (`docs/decisions/0002-database-writer.md`). Every statement runs on SQLite and
 PostgreSQL alike; a test prepares each against the migrated schema.
 """
 

@@ -6,7 +6,7 @@ from sqlalchemy import Column, Index, LargeBinary, Text, text
 from sqlmodel import Field, SQLModel
 
 SESSION_KEY = "sessions.id"
-# The ledger's partial rows leave these columns to the database.
+# The database writer's partial rows leave these columns to the database.
 NO = {"server_default": text("0")}
 ONE = {"server_default": text("1")}
 EMPTY = {"server_default": text("''")}

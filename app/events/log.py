@@ -1,6 +1,6 @@
 """The append-only log of a session, and its live end.
 
-An event gets its `seq` and its bytes on the loop, is written by the ledger's thread,
+An event gets its `seq` and its bytes on the loop, is written by the database writer's thread,
 and is delivered only once it is committed: what a client has seen is never lost.
 Live output waits behind the uncommitted events before it, so that nobody sees the
 output of a call before its start.
@@ -16,8 +16,8 @@ from pydantic_core import PydanticSerializationError
 
 from app.core.clock import Clock, stamp
 from app.core.text import scrub
-from app.db.ledger import Ledger
 from app.db.statements import ADD_EVENT
+from app.db.writer import DatabaseWriter
 from app.events.encode import durable_head, encode, ephemeral_head, session_part
 from app.events.envelope import DurableEvent
 
@@ -53,7 +53,7 @@ class SessionLog:
 
     __slots__ = (
         "_clock",
-        "_ledger",
+        "_db",
         "_part",
         "_pending",
         "_ring_bytes",
@@ -76,7 +76,7 @@ class SessionLog:
         epoch: str,
         head: int,
         *,
-        ledger: Ledger,
+        db: DatabaseWriter,
         clock: Clock,
         uncommitted: set[SessionLog],
         ring: int,
@@ -93,7 +93,7 @@ class SessionLog:
         # Ids of the runs that will write here: the log must not be forgotten meanwhile.
         self.holders: set[str] = set()
         self.live: dict[str, LiveSource] = {}
-        self._ledger = ledger
+        self._db = db
         self._clock = clock
         self._uncommitted = uncommitted
         self._part = session_part(session_id, epoch)
@@ -167,7 +167,7 @@ class SessionLog:
 
     def _write(self, kind: str, ts: str, seq: int, body: bytes) -> int:
         row = (self.session_id, self.epoch, seq, 0, kind, ts, body)  # as `event_rows.one`
-        mark = self._ledger.append(ADD_EVENT, row)
+        mark = self._db.append(ADD_EVENT, row)
         self.head = seq
         self.last_ts = ts
         if not self._pending:
@@ -193,13 +193,13 @@ def _dump(
 class EventLog:
     """The open session logs of this process."""
 
-    def __init__(self, ledger: Ledger, clock: Clock, *, ring: int = 2000) -> None:
-        self._ledger = ledger
+    def __init__(self, db: DatabaseWriter, clock: Clock, *, ring: int = 2000) -> None:
+        self._db = db
         self._clock = clock
         self._ring = ring
         self._logs: dict[str, SessionLog] = {}
         self._uncommitted: set[SessionLog] = set()
-        ledger.subscribe(self._publish)
+        db.subscribe(self._publish)
 
     def open(self, session_id: str, epoch: str, head: int) -> SessionLog:
         """The log of a session; `head` is the last committed `seq` when it is not open yet."""
@@ -209,7 +209,7 @@ class EventLog:
                 session_id,
                 epoch,
                 head,
-                ledger=self._ledger,
+                db=self._db,
                 clock=self._clock,
                 uncommitted=self._uncommitted,
                 ring=self._ring,

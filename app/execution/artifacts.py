@@ -14,8 +14,8 @@ from typing import Any, BinaryIO
 from app.core.clock import Clock, isoformat
 from app.core.errors import NotFound, StorageUnavailable, ToolFailed
 from app.core.ids import new_id
-from app.db.ledger import Ledger, Transaction
 from app.db.statements import ADD_ARTIFACT
+from app.db.writer import DatabaseWriter, Transaction
 
 _FIND = "SELECT size FROM artifacts WHERE id = ? AND session_id = ?"
 
@@ -35,9 +35,9 @@ class Artifact:
 class ArtifactStore:
     """Writes, finds and reads artifacts. A file is there before its row is."""
 
-    def __init__(self, root: Path, ledger: Ledger, clock: Clock) -> None:
+    def __init__(self, root: Path, db: DatabaseWriter, clock: Clock) -> None:
         self._root = root
-        self._ledger = ledger
+        self._db = db
         self._clock = clock
 
     def path(self, artifact_id: str) -> Path:
@@ -76,7 +76,7 @@ class ArtifactStore:
         artifact_id = new_id("art")
         size, digest = await asyncio.to_thread(spool.finish, self.path(artifact_id))
         artifact = Artifact(artifact_id, session_id, name, media_type, size, digest)
-        self._ledger.append(
+        self._db.append(
             ADD_ARTIFACT,
             (
                 artifact.id,
@@ -102,7 +102,7 @@ class ArtifactStore:
         def find(transaction: Transaction) -> list[tuple[Any, ...]]:
             return transaction.fetch(_FIND, (artifact_id, session_id))
 
-        found = await self._ledger.transact(find)
+        found = await self._db.transact(find)
         if not found:
             raise ToolFailed(f"Artifact not found: {artifact_id}", code="artifact_not_found")
         if found[0][0] > max_bytes:

@@ -12,7 +12,7 @@ from app.core.clock import Clock
 from app.core.metrics import Metrics
 from app.core.redaction import Redactor
 from app.core.settings import Settings
-from app.db.ledger import SqliteLedger
+from app.db.writer import SqliteWriter
 from app.execution.admission import Admission
 from app.execution.artifacts import ArtifactStore
 from app.execution.auditing import CallAudit
@@ -70,7 +70,7 @@ class Ground:
     settings: Settings
     registry: ToolRegistry
     workspaces: Workspaces
-    ledger: SqliteLedger
+    db: SqliteWriter
     clock: Clock
     redactor: Redactor
     metrics: Metrics
@@ -121,22 +121,22 @@ class Machine:
 def govern(ground: Ground) -> Governed:
     """Bind what is stored to what decides."""
     settings, registry = ground.settings, ground.registry
-    ledger, clock = ground.ledger, ground.clock
+    db, clock = ground.db, ground.clock
     audit, changes = ground.audit, ground.changes
-    governance = GovernanceStore(ledger, clock, audit=audit, changes=changes)
+    governance = GovernanceStore(db, clock, audit=audit, changes=changes)
     surroundings = _surroundings(settings, ground.services, ground.workspaces)
     resolver = Resolver(registry.snapshot, lambda: governance.snapshot, surroundings)
     deferred = DeferredTools(registry.snapshot, resolver)
     ground.services.register(TOOL_FINDER, deferred)
-    grants = GrantStore(ledger, clock, audit)
+    grants = GrantStore(db, clock, audit)
     from_file = _rules_of(settings.rules_file)
-    rules = RuleStore(ledger, clock, audit, changes, from_file=from_file)
+    rules = RuleStore(db, clock, audit, changes, from_file=from_file)
     rulebook = RuleBooks(lambda: rules.snapshot, registry.snapshot)
     ground.services.register(CODE_OPERATIONS, ground.workspaces.code)
     ground.services.register(CODE_RULES, CodeRules.of(settings.code_execution))
     shells = SessionShells()
     ground.services.register(SHELL_STATES, shells)
-    created, written = CreatedFiles(), WrittenFiles(ledger, changes)
+    created, written = CreatedFiles(), WrittenFiles(db, changes)
     admission = Admission(
         registry.snapshot,
         resolver,
@@ -159,7 +159,7 @@ def govern(ground: Ground) -> Governed:
 
 def build(ground: Ground, governed: Governed, is_worked_in: Callable[[str], bool]) -> Machine:
     """Bind what runs calls. Hook plugins are imported here."""
-    settings, ledger, clock = ground.settings, ground.ledger, ground.clock
+    settings, db, clock = ground.settings, ground.db, ground.clock
     redactor, audit, metrics = ground.redactor, ground.audit, ground.metrics
     admission, grants = governed.admission, governed.grants
     hooks = assemble_hooks(
@@ -168,9 +168,9 @@ def build(ground: Ground, governed: Governed, is_worked_in: Callable[[str], bool
     limits = assemble_limits(
         settings, governed.governance, governed.resolver, clock, audit=audit, metrics=metrics
     )
-    artifacts = ArtifactStore(settings.data_dir / "artifacts", ledger, clock)
+    artifacts = ArtifactStore(settings.data_dir / "artifacts", db, clock)
     ground.services.register(ARTIFACTS, artifacts)
-    ground.services.register(STORED_RESULTS, ResultArchive(ground.ledger))
+    ground.services.register(STORED_RESULTS, ResultArchive(ground.db))
     cache = ResultCache(
         clock,
         ttl_s=settings.cache_ttl,
@@ -179,14 +179,14 @@ def build(ground: Ground, governed: Governed, is_worked_in: Callable[[str], bool
     )
     parking = Parking()
     confirmations = _confirmations(ground, grants, parking)
-    recorder = Recorder(ledger, redactor, metrics, CallAudit(audit))
+    recorder = Recorder(db, redactor, metrics, CallAudit(audit))
     loops = LoopGuard(warn_after=settings.loop_warn_after, refuse_after=settings.loop_refuse_after)
     finisher = _finisher(ground, recorder, hooks, loops, artifacts)
     confirmer = Confirmer(
         confirmations,
         admission,
         recorder,
-        ledger,
+        db,
         redactor,
         grants,
         _grant_times(settings),
@@ -196,7 +196,7 @@ def build(ground: Ground, governed: Governed, is_worked_in: Callable[[str], bool
     asking = _asking(ground, parking, confirmer)
     blobs = BlobStore(settings.data_dir / "checkpoints")
     governed.written.watch(is_worked_in)
-    store = CheckpointStore(blobs, ledger, clock)
+    store = CheckpointStore(blobs, db, clock)
     watching = Watching(store, governed.created, governed.written)
     executor = Executor(
         admission=admission,
@@ -210,7 +210,7 @@ def build(ground: Ground, governed: Governed, is_worked_in: Callable[[str], bool
         recorder=recorder,
         finisher=finisher,
         waiting=asking.waiting,
-        ledger=ledger,
+        db=db,
         redactor=redactor,
         max_workers=settings.tool_max_workers,
     )
@@ -254,9 +254,9 @@ def _surroundings(settings: Settings, services: Services, workspaces: Workspaces
 
 def _asking(ground: Ground, parking: Parking, confirmer: Confirmer) -> Asking:
     """What brings questions and tickets to people; registered for the tools."""
-    ledger, clock, audit = ground.ledger, ground.clock, ground.audit
-    waiting = Waiting(ledger, clock, parking)
-    parts = (ledger, clock, audit, ground.redactor, waiting, confirmer)
+    db, clock, audit = ground.db, ground.clock, ground.audit
+    waiting = Waiting(db, clock, parking)
+    parts = (db, clock, audit, ground.redactor, waiting, confirmer)
     ttl_s = ground.settings.question_ttl_s
     questions = OpenQuestions(*parts, ttl_s=ttl_s)
     asking = Asking(parking, waiting, questions, OpenTickets(*parts, ttl_s=ttl_s))
@@ -268,7 +268,7 @@ def _asking(ground: Ground, parking: Parking, confirmer: Confirmer) -> Asking:
 def _confirmations(ground: Ground, grants: GrantStore, parking: Parking) -> Confirmations:
     settings = ground.settings
     return Confirmations(
-        ground.ledger,
+        ground.db,
         ground.clock,
         grants,
         ground.audit,
@@ -315,7 +315,7 @@ def _runner(ground: Ground, watching: Watching) -> Runner:
         redactor=ground.redactor,
         spool_dir=settings.data_dir / "artifacts",
         logs=operation_logs_of(settings),
-        ledger=ground.ledger,
+        db=ground.db,
         timeout_s=settings.tool_timeout_s,
         watching=watching,
         created=watching.created,

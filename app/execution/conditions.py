@@ -25,7 +25,7 @@ from app.core.errors import Overloaded, StorageUnavailable, TollgateError
 from app.core.machine_limits import Use
 from app.core.metrics import Metrics
 from app.core.settings import Settings
-from app.db.ledger import SqliteLedger
+from app.db.writer import SqliteWriter
 from app.governance.audit.writing import Audit
 
 log = logging.getLogger(__name__)
@@ -80,10 +80,10 @@ class Conditions:
     """
 
     def __init__(
-        self, settings: Settings, ledger: SqliteLedger, clock: Clock, metrics: Metrics, audit: Audit
+        self, settings: Settings, db: SqliteWriter, clock: Clock, metrics: Metrics, audit: Audit
     ) -> None:
         self._settings = settings
-        self._ledger = ledger
+        self._db = db
         self._metrics = metrics
         self._audit = audit
         self._machine = Machine(settings.data_dir, settings.serving.disk_reserve_mb << 20, clock)
@@ -112,7 +112,7 @@ class Conditions:
             if from_memory and condition.code.startswith("database_"):
                 continue
             if condition.refuses == "everything" or (changes and condition.refuses == "changes"):
-                failing = self._ledger.error
+                failing = self._db.error
                 is_ours = condition.code.startswith("database_")
                 return failing if is_ours and failing is not None else condition.error()
         return None
@@ -124,7 +124,7 @@ class Conditions:
     @asynccontextmanager
     async def watched(self) -> AsyncIterator[None]:
         """Look at the machine and the database for as long as the block lasts."""
-        await self._ledger.mark()
+        await self._db.mark()
         self._machine.start()
         tasks = [asyncio.create_task(work) for work in (self._watch(), self._mark())]
         try:
@@ -139,13 +139,13 @@ class Conditions:
         """Mark the database's file, as soon as it can be written."""
         while True:
             with suppress(StorageUnavailable):
-                await self._ledger.mark()
+                await self._db.mark()
                 return
             await asyncio.sleep(LOOK_S)
 
     async def _watch(self) -> None:
         while True:
-            self._ledger.look()
+            self._db.look()
             self._note()
             await asyncio.sleep(LOOK_S)
 
@@ -159,7 +159,7 @@ class Conditions:
         for code in self._known.keys() - now.keys():
             log.info("%s has ended", code)
             self._notify(self._known[code], lasts=False)
-        if now.keys() != self._known.keys() and self._ledger.error is None:
+        if now.keys() != self._known.keys() and self._db.error is None:
             detail = {"conditions": sorted(now)}
             self._audit.record("service.conditions", actor="system", detail=detail)
         refuses = self.refusal(changes=True) is not None
@@ -172,10 +172,10 @@ class Conditions:
             listener(condition, lasts=lasts)
 
     def _of_the_database(self) -> Iterator[Condition]:
-        error = self._ledger.error
+        error = self._db.error
         if error is None:
             return
-        if self._ledger.is_lost:
+        if self._db.is_lost:
             yield Condition("database_lost", "everything", error.message, {"error": error.message})
         else:
             yield Condition("database_failing", "changes", error.message, {"error": error.message})

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from app.core.contain import Contained
 from app.core.errors import InvalidArguments, StorageUnavailable
 from app.core.redaction import Redactor
-from app.db.ledger import Ledger
+from app.db.writer import DatabaseWriter
 from app.execution.admission import Admission, denial
 from app.execution.batches import ParkedBatch
 from app.execution.cache import ResultCache
@@ -55,7 +55,7 @@ class Executor:
         recorder: Recorder,
         finisher: Finisher,
         waiting: Waiting,
-        ledger: Ledger,
+        db: DatabaseWriter,
         redactor: Redactor,
         max_workers: int = 4,
     ) -> None:
@@ -70,7 +70,7 @@ class Executor:
         self._recorder = recorder
         self._finisher = finisher
         self._waiting = waiting
-        self._ledger = ledger
+        self._db = db
         self._redactor = redactor
         self._max_workers = max_workers
         self._running: dict[str, Call] = {}
@@ -372,7 +372,7 @@ class Executor:
             return None
         try:
             self._recorder.claimed(call)
-            await self._ledger.durable()
+            await self._db.flush()
         except StorageUnavailable as error:
             return Refusal("error", error.code, f"Not run: {error.message}")
         return None

@@ -9,8 +9,8 @@ import orjson
 
 from app.core.clock import Clock, stamp
 from app.core.text import scrub, truncate
-from app.db.ledger import Ledger
 from app.db.statements import KEEP_SAMPLE
+from app.db.writer import DatabaseWriter
 from app.events.durable import ProcessEvent
 from app.events.log import SessionLog
 from app.execution.operation_logs import OperationLogs
@@ -46,7 +46,7 @@ class ProgressReporter:
         tool_name: str,
         *,
         logs: OperationLogs,
-        ledger: Ledger,
+        db: DatabaseWriter,
         clock: Clock,
     ) -> None:
         self._log = log
@@ -54,7 +54,7 @@ class ProgressReporter:
         self._tool_name = tool_name
         self._operation_id: str = head["operation_id"]
         self._logs = logs
-        self._ledger = ledger
+        self._db = db
         self._clock = clock
         self._op_seq = 0
         self._stage: str | None = None
@@ -117,7 +117,7 @@ class ProgressReporter:
             "ts": stamp(self._clock.time()),
         }
         row = (orjson.dumps(sample).decode(), self._log.session_id)
-        self._ledger.append(KEEP_SAMPLE, row)
+        self._db.append(KEEP_SAMPLE, row)
 
     async def _keep(self, fields: dict[str, Any]) -> None:
         """Write it down, until the call has written as much as it may: the last line says so."""

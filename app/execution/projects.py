@@ -14,7 +14,7 @@ from app.core.errors import AlreadyExists, Conflict, NotFound
 from app.core.ids import new_id
 from app.core.protected_paths import PathSet
 from app.core.versions import check_version
-from app.db.ledger import Ledger, Transaction
+from app.db.writer import DatabaseWriter, Transaction
 from app.execution.context import Project
 from app.execution.project_roots import check_root, check_roots
 from app.governance.audit.writing import Audit
@@ -77,7 +77,7 @@ class Projects:
 
     def __init__(
         self,
-        ledger: Ledger,
+        db: DatabaseWriter,
         clock: Clock,
         workspaces: Workspaces,
         *,
@@ -85,7 +85,7 @@ class Projects:
         changes: Changes,
         own: OwnFolders,
     ) -> None:
-        self._ledger = ledger
+        self._db = db
         self._clock = clock
         self._workspaces = workspaces
         self._audit = audit
@@ -99,7 +99,7 @@ class Projects:
 
     async def load(self) -> None:
         """Read the stored projects, also when another process has changed them."""
-        self._use(*await self._ledger.transact(_read))
+        self._use(*await self._db.transact(_read))
 
     def mount(
         self,
@@ -285,7 +285,7 @@ class Projects:
             work(transaction)
             return _read(transaction)
 
-        self._use(*await self._ledger.transact(run))
+        self._use(*await self._db.transact(run))
 
     def _note(
         self,

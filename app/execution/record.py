@@ -12,8 +12,8 @@ from app.core.metrics import Metrics
 from app.core.redaction import Redactor
 from app.core.text import dump_json, truncate
 from app.core.visible import exact_json
-from app.db.ledger import Ledger
 from app.db.statements import ADD_CALL, FINISH_CALL, START_CALL
+from app.db.writer import DatabaseWriter
 from app.events.encode import call_completed, call_started, quoted
 from app.execution.outcome import CallOutcome
 from app.policy.decision import ALLOW
@@ -35,9 +35,9 @@ class Recorder:
     """Emits `tool_call_started` and `tool_call_completed`, and keeps the unified record."""
 
     def __init__(
-        self, ledger: Ledger, redactor: Redactor, metrics: Metrics, audit: CallAudit
+        self, db: DatabaseWriter, redactor: Redactor, metrics: Metrics, audit: CallAudit
     ) -> None:
-        self._ledger = ledger
+        self._db = db
         self._redactor = redactor
         self._metrics = metrics
         self._audit = audit
@@ -68,7 +68,7 @@ class Recorder:
 
     def claimed(self, call: Call) -> None:
         """The call is about to have side effects: its row must be on disk before it does."""
-        self._ledger.append(START_CALL, self.row_head(call, "started"))
+        self._db.append(START_CALL, self.row_head(call, "started"))
         call.is_claimed = True
 
     def completed(
@@ -152,7 +152,7 @@ class Recorder:
             outcome.execution_time,
             None if call.decision is None else self._decision(call),
         )
-        self._ledger.append(FINISH_CALL if call.is_claimed else ADD_CALL, row)
+        self._db.append(FINISH_CALL if call.is_claimed else ADD_CALL, row)
 
     def _decision(self, call: Call) -> str:
         """What was decided; it quotes rules, which may hold anything."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.db.ledger import Ledger, Transaction
+from app.db.writer import DatabaseWriter, Transaction
 from app.tools.system.ports import Reader, StoredResult
 
 # A sub-agent may have been given less than its parent, so it reads what it has called itself.
@@ -18,10 +18,10 @@ _NEWEST = f"{_SEEN} ORDER BY started_at DESC LIMIT ?"
 
 
 class ResultArchive:
-    """Implements `StoredResults` on the ledger's database."""
+    """Implements `StoredResults` on the database writer's database."""
 
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
+    def __init__(self, db: DatabaseWriter) -> None:
+        self._db = db
 
     async def find(self, reader: Reader, tool_call_id: str) -> StoredResult | None:
         found = await self._read(_FIND, reader, tool_call_id)
@@ -36,4 +36,4 @@ class ResultArchive:
         def read(transaction: Transaction) -> list[StoredResult]:
             return [StoredResult(*row) for row in transaction.fetch(sql, values)]
 
-        return await self._ledger.transact(read)
+        return await self._db.transact(read)

@@ -17,7 +17,7 @@ from app.core.ids import new_id
 from app.core.loop_watch import BlockedTheLoop, foreign
 from app.core.machine_limits import overload_of
 from app.core.redaction import Redactor
-from app.db.ledger import Ledger
+from app.db.writer import DatabaseWriter
 from app.events.durable import CallStatus
 from app.execution.artifacts import Spool
 from app.execution.checkpoints.store import Origin
@@ -83,7 +83,7 @@ class Runner:
         redactor: Redactor,
         spool_dir: Path,
         logs: OperationLogs,
-        ledger: Ledger,
+        db: DatabaseWriter,
         timeout_s: float,
         watching: Watching,
         created: CreatedFiles,
@@ -97,7 +97,7 @@ class Runner:
         self._redactor = redactor
         self._spool_dir = spool_dir
         self._logs = logs
-        self._ledger = ledger
+        self._db = db
         self._timeout_s = timeout_s
         self._deadlines = Deadlines()
 
@@ -228,7 +228,7 @@ class Runner:
         return ProgressReporter(
             *(call.context.log, call.head(), call.tool_name),
             logs=self._logs,
-            ledger=self._ledger,
+            db=self._db,
             clock=self._clock,
         )
 

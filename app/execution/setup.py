@@ -13,7 +13,7 @@ from app.core.clock import Clock, SystemClock
 from app.core.metrics import Metrics
 from app.core.redaction import Redactor
 from app.core.settings import Settings
-from app.db.ledger import SqliteLedger
+from app.db.writer import SqliteWriter
 from app.events.log import EventLog
 from app.execution.artifacts import ArtifactStore
 from app.execution.assembly import Asking, Ground, build, govern
@@ -62,7 +62,7 @@ class Gate:
 
     settings: Settings
     clock: Clock
-    ledger: SqliteLedger
+    db: SqliteWriter
     events: EventLog
     registry: ToolRegistry
     governance: GovernanceStore
@@ -158,10 +158,10 @@ async def open_gate(
     The schema must be up to date (`app.db.schema.ensure_schema`).
     """
     clock = clock or SystemClock()
-    ledger = SqliteLedger(settings.database_path)
-    await ledger.start()
+    db = SqliteWriter(settings.database_path)
+    await db.start()
     try:
-        gate = assemble(settings, registry, workspaces, ledger, clock)
+        gate = assemble(settings, registry, workspaces, db, clock)
         await gate.projects.load()
         await gate.grants.load()
         await gate.rules.load()
@@ -170,8 +170,8 @@ async def open_gate(
         kept_days = settings.audit_retention_days
         query_days = settings.sources.query_retention_days
         async with (
-            looked_after(gate.audit, ledger, clock, settings.data_dir, retention_days=kept_days),
-            queries_trimmed(ledger, clock, gate.audit, days=query_days),
+            looked_after(gate.audit, db, clock, settings.data_dir, retention_days=kept_days),
+            queries_trimmed(db, clock, gate.audit, days=query_days),
             in_step(registry, gate.catalog_sync, gate.changes),
         ):
             try:
@@ -180,23 +180,23 @@ async def open_gate(
                 await gate.processes.close()
                 await gate.stores.close()
     finally:
-        await ledger.close()
+        await db.close()
 
 
 def assemble(
     settings: Settings,
     registry: ToolRegistry,
     workspaces: Workspaces,
-    ledger: SqliteLedger,
+    db: SqliteWriter,
     clock: Clock,
 ) -> Gate:
     """Bind the parts. Only hooks touch the world here: plugins are imported."""
-    events = EventLog(ledger, clock, ring=settings.event_ring)
+    events = EventLog(db, clock, ring=settings.event_ring)
     redactor, metrics, services = redactor_of(settings), Metrics(), Services()
-    audit = Audit(ledger, clock, redactor, level=settings.audit_detail)
-    changes = Changes(ledger)
+    audit = Audit(db, clock, redactor, level=settings.audit_detail)
+    changes = Changes(db)
     ground = Ground(
-        *(settings, registry, workspaces, ledger, clock),
+        *(settings, registry, workspaces, db, clock),
         *(redactor, metrics, services, audit, changes),
     )
     processes = processes_of(settings, events, redactor, clock)
@@ -204,13 +204,13 @@ def assemble(
     governed = govern(ground)
     machine = build(ground, governed, processes.works_in)
     own = OwnFolders(settings.data_dir, settings.workspace_dir)
-    projects = Projects(ledger, clock, workspaces, audit=audit, changes=changes, own=own)
+    projects = Projects(db, clock, workspaces, audit=audit, changes=changes, own=own)
     agents = AgentStore(governed.governance, clock)
     undo = Undo(machine.watching, projects, machine.cache, audit)
     return Gate(
         settings=settings,
         clock=clock,
-        ledger=ledger,
+        db=db,
         events=events,
         registry=registry,
         governance=governed.governance,
@@ -240,7 +240,7 @@ def assemble(
         audit=audit,
         metrics=metrics,
         services=services,
-        conditions=Conditions(settings, ledger, clock, metrics, audit),
+        conditions=Conditions(settings, db, clock, metrics, audit),
     )
 
 

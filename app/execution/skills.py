@@ -23,7 +23,7 @@ def open_shelf(ground: Ground, projects: Projects, agents: AgentStore) -> SkillS
 
     shelf = SkillShelf(
         settings.skills,
-        SkillStore(ground.ledger, ground.clock, ground.audit, ground.changes),
+        SkillStore(ground.db, ground.clock, ground.audit, ground.changes),
         folder=settings.skills.folder or settings.data_dir / "skills",
         hidden=(str(settings.data_dir.resolve()),),
         root_of=lambda project_id: projects.about(project_id).root,

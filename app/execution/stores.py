@@ -51,25 +51,23 @@ def open_stores(
     ground: Ground, governed: Governed, projects: Projects, agents: AgentStore
 ) -> Stores:
     """Build them and register what tools ask for. Touches nothing of the world."""
-    settings, ledger, clock = ground.settings, ground.ledger, ground.clock
+    settings, db, clock = ground.settings, ground.db, ground.clock
     audit, changes, redactor = ground.audit, ground.changes, ground.redactor
     services = ground.services
     offer_data_services(settings, services, clock)
     if (images := image_provider(settings.images)) is not None:
         services.register(IMAGE_PROVIDER, images)
-    boards = Boards.on(ledger, clock, audit)
+    boards = Boards.on(db, clock, audit)
     boards.offer(services)
-    memory = memory_on(settings, ledger, clock, redactor, audit)
+    memory = memory_on(settings, db, clock, redactor, audit)
     services.register(MEMORY, memory.store)
-    sources = assemble_sources(
-        settings, ledger, clock, audit=audit, changes=changes, redactor=redactor
-    )
+    sources = assemble_sources(settings, db, clock, audit=audit, changes=changes, redactor=redactor)
     services.register(DATA_SOURCES, sources.reading)
-    channels = assemble_channels(settings.channels, ledger, clock, audit=audit, changes=changes)
+    channels = assemble_channels(settings.channels, db, clock, audit=audit, changes=changes)
     channels.offer(services)
     triggers = assemble_outbound_requests(
         settings,
-        ledger,
+        db,
         clock,
         services,
         keys=outbound_request_keys(settings, redactor),

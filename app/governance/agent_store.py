@@ -8,7 +8,7 @@ from typing import Any, Literal
 from app.core.clock import Clock, isoformat
 from app.core.errors import AlreadyExists, NotFound
 from app.core.versions import check_version
-from app.db.ledger import Transaction
+from app.db.writer import Transaction
 from app.governance.agents import NO_OVERRIDE, AgentProfile, AgentTool, StoredAgent
 from app.governance.identity.token_rules import DEFAULT_AGENT
 from app.governance.rows import read_agent_versions, read_agents

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from app.core.contain import Contained
-from app.db.ledger import Ledger, Transaction
+from app.db.writer import DatabaseWriter, Transaction
 
 log = logging.getLogger(__name__)
 
@@ -40,8 +40,8 @@ def number_of(transaction: Transaction, subject: str) -> int:
 class Changes:
     """What this process has seen of each subject."""
 
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
+    def __init__(self, db: DatabaseWriter) -> None:
+        self._db = db
         self._seen: dict[str, int] = {}
         self._reload: dict[str, Reload] = {}
 
@@ -63,7 +63,7 @@ class Changes:
         def read(transaction: Transaction) -> dict[str, int]:
             return dict(transaction.fetch(_READ))
 
-        for subject, number in (await self._ledger.transact(read)).items():
+        for subject, number in (await self._db.transact(read)).items():
             reload = self._reload.get(subject)
             if reload is not None and number > self._seen.get(subject, 0):
                 await reload()

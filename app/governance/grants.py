@@ -17,8 +17,8 @@ import orjson
 from app.core.clock import Clock, isoformat
 from app.core.errors import NotFound
 from app.core.ids import new_id
-from app.db.ledger import Ledger, Transaction
 from app.db.statements import GRANT_HIT
+from app.db.writer import DatabaseWriter, Transaction
 from app.governance.audit.writing import Audit
 from app.governance.changes import Changes, bump
 
@@ -85,11 +85,11 @@ class GrantStore:
     """
 
     def __init__(
-        self, ledger: Ledger, clock: Clock, audit: Audit, changes: Changes | None = None
+        self, db: DatabaseWriter, clock: Clock, audit: Audit, changes: Changes | None = None
     ) -> None:
         if changes is not None:
             changes.watch(GRANTS, self.load)
-        self._ledger = ledger
+        self._db = db
         self._clock = clock
         self._audit = audit
         self.snapshot: tuple[StoredGrant, ...] = ()
@@ -101,7 +101,7 @@ class GrantStore:
         def read(transaction: Transaction) -> list[tuple[Any, ...]]:
             return transaction.fetch(_ACTIVE, (now,))
 
-        self.snapshot = tuple(map(grant_of, await self._ledger.transact(read)))
+        self.snapshot = tuple(map(grant_of, await self._db.transact(read)))
 
     def draft(
         self,
@@ -187,7 +187,7 @@ class GrantStore:
             )
             return after
 
-        revoked = await self._ledger.transact(end)
+        revoked = await self._db.transact(end)
         self._drop(grant_id)
         return revoked
 
@@ -199,7 +199,7 @@ class GrantStore:
 
     def hit(self, grant_id: str) -> None:
         """Count a use; written with the next commit."""
-        self._ledger.append(GRANT_HIT, (isoformat(self._clock.now()), grant_id))
+        self._db.append(GRANT_HIT, (isoformat(self._clock.now()), grant_id))
 
     def _drop(self, *ids: str) -> None:
         self.snapshot = tuple(grant for grant in self.snapshot if grant.id not in ids)

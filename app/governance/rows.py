@@ -11,7 +11,7 @@ import orjson
 from pydantic import ValidationError
 
 from app.core.errors import InvalidInput
-from app.db.ledger import Transaction
+from app.db.writer import Transaction
 from app.governance.agents import StoredAgent, read_profile
 from app.governance.changes import number_of
 from app.governance.limits import Limits

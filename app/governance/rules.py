@@ -16,8 +16,8 @@ from app.core.clock import Clock, isoformat
 from app.core.errors import AlreadyExists, NotFound
 from app.core.ids import new_id
 from app.core.versions import check_version
-from app.db.ledger import Ledger, Transaction
 from app.db.statements import RULE_HIT
+from app.db.writer import DatabaseWriter, Transaction
 from app.governance.audit.writing import Audit
 from app.governance.changes import Changes, bump, number_of
 
@@ -67,17 +67,17 @@ class RuleStore:
 
     def __init__(
         self,
-        ledger: Ledger,
+        db: DatabaseWriter,
         clock: Clock,
         audit: Audit,
         changes: Changes | None = None,
         *,
         from_file: tuple[StoredRule, ...] = (),
     ) -> None:
-        self._ledger = ledger
+        self._db = db
         self._clock = clock
         self._audit = audit
-        self._changes = changes or Changes(ledger)
+        self._changes = changes or Changes(db)
         self._changes.watch(RULES, self.load)
         self._from_file = from_file
         self._hits: dict[str, tuple[int, str]] = {}
@@ -169,7 +169,7 @@ class RuleStore:
                 count, _ = self._hits.get(rule_id, (0, ""))
                 self._hits[rule_id] = (count + 1, moment)
             else:
-                self._ledger.append(RULE_HIT, (moment, rule_id))
+                self._db.append(RULE_HIT, (moment, rule_id))
 
     async def counted(self) -> dict[str, tuple[int, str | None]]:
         """How often each rule spoke, and when last; those of the file since the start."""
@@ -178,14 +178,14 @@ class RuleStore:
             return transaction.fetch(_HITS)
 
         found: dict[str, tuple[int, str | None]] = dict(self._hits)
-        found.update({row[0]: (row[1], row[2]) for row in await self._ledger.transact(read)})
+        found.update({row[0]: (row[1], row[2]) for row in await self._db.transact(read)})
         return found
 
     async def _write(self, work: Callable[[Transaction], T]) -> T:
         def run(transaction: Transaction) -> tuple[T, int, list[tuple[Any, ...]]]:
             return work(transaction), number_of(transaction, RULES), transaction.fetch(_READ)
 
-        result, number, rows = await self._ledger.transact(run)
+        result, number, rows = await self._db.transact(run)
         self._changes.saw(RULES, number)
         self.snapshot = (*self._from_file, *map(_stored, rows))
         return result

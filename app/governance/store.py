@@ -11,7 +11,7 @@ from app.catalog.catalog import Catalog
 from app.core.clock import Clock, isoformat
 from app.core.errors import Conflict, NotFound, ToolNotFound
 from app.core.versions import check_version
-from app.db.ledger import Ledger, Transaction
+from app.db.writer import DatabaseWriter, Transaction
 from app.governance.changes import Changes, bump
 from app.governance.rows import (
     GOVERNANCE,
@@ -46,16 +46,16 @@ class GovernanceStore:
 
     def __init__(
         self,
-        ledger: Ledger,
+        db: DatabaseWriter,
         clock: Clock,
         *,
         audit: Audit | None = None,
         changes: Changes | None = None,
     ) -> None:
-        self._ledger = ledger
+        self._db = db
         self._clock = clock
         self._audit = audit
-        self._changes = changes or Changes(ledger)
+        self._changes = changes or Changes(db)
         self._changes.watch(GOVERNANCE, self.reload)
         self._listeners: list[Callable[[GovernanceSnapshot], None]] = []
         self._catalog = Catalog()
@@ -93,13 +93,13 @@ class GovernanceStore:
                 bump(transaction, GOVERNANCE)
             return read_stored(transaction)
 
-        stored = await self._ledger.transact(merge)
+        stored = await self._db.transact(merge)
         self._catalog = catalog
         self._swap(stored)
 
     async def reload(self) -> None:
         """Read again what another process may have changed."""
-        self._swap(await self._ledger.transact(read_stored))
+        self._swap(await self._db.transact(read_stored))
 
     async def write(self, work: Callable[[Transaction], T]) -> T:
         """Run an operator's change as one transaction, and use what it left from now on."""
@@ -107,7 +107,7 @@ class GovernanceStore:
         def run(transaction: Transaction) -> tuple[T, Stored]:
             return work(transaction), read_stored(transaction)
 
-        result, stored = await self._ledger.transact(run)
+        result, stored = await self._db.transact(run)
         self._swap(stored)
         return result
 

@@ -105,7 +105,7 @@ async def run_is_over(service: Service, session_id: str) -> None:
         run = service.runs.active(session_id)
         if run is not None:
             await run.done
-        await service.gate.ledger.durable()
+        await service.gate.db.flush()
 
 
 async def audited(settings: Settings, *kinds: str) -> list[tuple[Any, ...]]:

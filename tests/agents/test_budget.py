@@ -35,7 +35,7 @@ def answer(count: int = 1) -> list[Turn]:
 
 
 async def stored(office: Office) -> dict[str, Any]:
-    await office.gate.ledger.durable()
+    await office.gate.db.flush()
     row = await office.service.archive.session_row(office.session.id)
     assert row is not None
     usage: dict[str, Any] = orjson.loads(row.usage)

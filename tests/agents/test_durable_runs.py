@@ -170,7 +170,7 @@ async def test_a_call_that_takes_its_service_down_each_time_is_not_forgiven(sett
         async with open_service(successor(settings, provider)) as service:
             watcher = await watched(service, left.session_id)
             await watcher.until("tool_call_started", tool_call_id="t4")
-            await service.gate.ledger.durable()
+            await service.gate.db.flush()
             row = await service.archive.run(left.run_id)
             assert row is not None
             assert row.progress is not None
@@ -340,15 +340,15 @@ async def test_a_run_that_was_told_to_stop_leaves_nothing_to_go_on_with(settings
         run_id = await office.say("one")
         await held.reached.wait()
         written: list[tuple[str | None, str]] = []
-        ledger = office.gate.ledger
-        append = ledger.append
+        db = office.gate.db
+        append = db.append
 
         def noted(statement: Any, row: Any) -> int:
             if "progress = ?" in statement.sql:
                 written.append((row[0], row[1]))
             return append(statement, row)
 
-        ledger.append = noted  # type: ignore[method-assign]
+        db.append = noted  # type: ignore[method-assign]
         await office.cancel(run_id)
         assert written == [(None, run_id)]
         assert (await office.ended(run_id))["status"] == "cancelled"

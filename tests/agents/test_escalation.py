@@ -76,7 +76,7 @@ async def tickets(department: Department) -> list[StoredTicket]:
 
 async def audited(office: Office, kind: str) -> list[tuple[str, dict[str, Any]]]:
     sql = "SELECT subject, detail FROM audit WHERE kind = ?"
-    rows = await office.gate.ledger.transact(lambda t: t.fetch(sql, (kind,)))
+    rows = await office.gate.db.transact(lambda t: t.fetch(sql, (kind,)))
     return [(row[0], orjson.loads(row[1])) for row in rows]
 
 

@@ -252,7 +252,7 @@ async def test_a_switched_off_tool_and_its_hint_are_not_offered_from_the_next_tu
     settings: Settings,
 ):
     async with open_office(settings, Turn(text("a")), Turn(text("b"))) as office:
-        await office.gate.ledger.transact(
+        await office.gate.db.transact(
             lambda t: t.execute("UPDATE tools SET prompt_hint = 'prefer grep' WHERE name = 'bash'")
         )
         await office.gate.governance.sync(office.gate.registry.snapshot())

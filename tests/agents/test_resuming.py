@@ -341,7 +341,7 @@ async def test_a_service_that_is_stopped_leaves_its_questions_to_the_next_one(
         )
         asked = await office.watcher.until("tool_confirmation_request")
         await office.watcher.until("tool_call_completed")
-        await office.gate.ledger.durable()
+        await office.gate.db.flush()
         left = Killed(settings, office.session.id, run.id)
     async with open_service(settings) as service:
         (still,) = service.gate.confirmations.pending(left.session_id)
@@ -382,7 +382,7 @@ def _secret(ways: dict[str, Any]) -> dict[str, Any]:
 
 
 async def _rows(service: Any, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-    found: list[tuple[Any, ...]] = await service.gate.ledger.transact(
+    found: list[tuple[Any, ...]] = await service.gate.db.transact(
         lambda transaction: transaction.fetch(sql, values)
     )
     return found
@@ -403,7 +403,7 @@ async def test_a_question_that_cannot_be_put_again_closes_its_run(settings: Sett
     left = await killed(settings, BASH)
     change(settings, "UPDATE confirmations SET request = '{}'")
     async with open_service(settings) as service:
-        await service.gate.ledger.durable()
+        await service.gate.db.flush()
         events = await events_of(service.archive, left.session_id)
         assert service.gate.confirmations.pending(left.session_id) == []
         with pytest.raises(ConfirmationAlreadyResolved):

@@ -25,7 +25,7 @@ async def lab(settings: Settings) -> AsyncIterator[Lab]:
 
 async def say(lab: Lab, session: Session, role: Role, text: str) -> None:
     lab.sessions.append(session, role, [{"type": "text", "text": text}], run_id=None)
-    await lab.gate.ledger.durable()
+    await lab.gate.db.flush()
 
 
 async def found(
@@ -54,7 +54,7 @@ async def test_titles_come_first_and_chinese_is_found(lab: Lab):
     lab.sessions.rename(lab.session, "Dough")
     await say(lab, lab.session, "user", "怎么做面包")
     titled = lab.sessions.create(user_id="ann", title="面包店")
-    await lab.gate.ledger.durable()
+    await lab.gate.db.flush()
     rows = await found(lab, "面包")
     assert [(row.session_id, row.role) for row in rows] == [
         (titled.id, None),

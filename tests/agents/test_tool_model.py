@@ -89,7 +89,7 @@ async def test_an_async_handler_asks_with_its_context_in_a_direct_call(settings:
     async with open_office(settings, said("bonjour")) as office:
         finished = await office.call(CallRequest("c1", "translate", {"prompt": "hello"}))
         (completed,) = office.watcher.of("tool_call_completed")
-        await office.gate.ledger.durable()
+        await office.gate.db.flush()
         row = await office.service.archive.session_row(office.session.id)
     assert orjson.loads(completed["content"][0]["text"]) == {
         "text": "bonjour",

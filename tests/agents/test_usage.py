@@ -48,7 +48,7 @@ async def test_sums_by_agent_model_session_and_day(settings: Settings):
         await office.gate.agents.create(cheap, actor="boss")
         first, _ = await office.ask(), await office.ask()
         await office.ask(agent_id="writer")
-        await office.gate.ledger.durable()
+        await office.gate.db.flush()
         book = UsageBook(office.service.database)
         agents = dict((await book.sums("agent")).groups)
         assert set(agents) == {"default", "writer"}
@@ -90,7 +90,7 @@ async def test_a_sub_agent_reads_results_of_its_own_calls_only(settings: Setting
             "INSERT INTO runs (id, session_id, trigger, status, started_at)"
             " VALUES ('run_sub', ?, 'delegation', 'running', '2026')"
         )
-        await office.gate.ledger.transact(lambda t: t.execute(add, (session_id,)))
+        await office.gate.db.transact(lambda t: t.execute(add, (session_id,)))
         assert await stored.find(Reader(session_id, "run_sub"), "sum") is None
         assert await stored.newest(Reader(session_id, "run_sub"), limit=9) == []
         assert await stored.find(Reader("ses_other", run_id), "sum") is None

@@ -171,8 +171,8 @@ class Site:
 
 async def audit(gate: Gate, kind: str) -> dict[str, tuple[int, str | None, str | None]]:
     """Place, verdict and outcome of the rows of a kind, by operation; one for each."""
-    await gate.ledger.durable()
-    rows = await gate.ledger.transact(
+    await gate.db.flush()
+    rows = await gate.db.transact(
         lambda transaction: transaction.fetch(
             "SELECT operation_id, seq, verdict, outcome FROM audit WHERE kind = ?", (kind,)
         )
@@ -183,8 +183,8 @@ async def audit(gate: Gate, kind: str) -> dict[str, tuple[int, str | None, str |
 
 async def count(gate: Gate, kind: str) -> int:
     """How many rows of a kind the audit has."""
-    await gate.ledger.durable()
-    rows = await gate.ledger.transact(
+    await gate.db.flush()
+    rows = await gate.db.transact(
         lambda transaction: transaction.fetch("SELECT count(*) FROM audit WHERE kind = ?", (kind,))
     )
     return int(rows[0][0])

@@ -151,8 +151,8 @@ class World:
     async def ended(self, column: str) -> str:
         """A token that was good once."""
         secret, token = await self.running.service.tokens.create("ann", SCOPES)
-        ledger = self.running.service.gate.ledger
-        await ledger.transact(
+        db = self.running.service.gate.db
+        await db.transact(
             lambda transaction: transaction.execute(
                 f"UPDATE tokens SET {column} = '2020-01-01T00:00:00.000Z' WHERE id = ?",
                 (token.id,),
@@ -187,7 +187,7 @@ async def belongings(running: Running) -> dict[str, str]:
     await service.runs.call_tools(session, [risky, ask], caller="websocket")
     asked = await watcher.until("tool_confirmation_request")
     question = await watcher.until("question_asked")
-    await service.gate.ledger.durable()
+    await service.gate.db.flush()
     return {
         "session_id": session.id,
         "run_id": run.id,

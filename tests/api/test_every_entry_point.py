@@ -231,9 +231,9 @@ async def resumed(settings: Settings) -> AsyncIterator[tuple[Gate, Witness, RunE
         database = Database(settings.database_path)
         try:
             archive = Archive(database)
-            sessions = Sessions(gate.ledger, gate.events, gate.clock, archive.load, gate.redactor)
+            sessions = Sessions(gate.db, gate.events, gate.clock, archive.load, gate.redactor)
             runs = RunEngine(gate, sessions, None, archive)
-            tokens = Tokens(gate.ledger, gate.clock, gate.audit)
+            tokens = Tokens(gate.db, gate.clock, gate.audit)
             await runs.resume(await recover(gate), tokens)
             yield gate, witness, runs
         finally:
@@ -300,11 +300,11 @@ def test_only_one_line_of_the_service_calls_a_tools_function():
             if not (isinstance(node, ast.Attribute) and node.attr == "function"):
                 continue
             (calls if id(node) in called else others).append((path, ast.unparse(node)))
-    # The ledger's is a piece of work of its own; the catalog looks at a function, to show it or
+    # The writer runs units of work, not tools; the catalog looks at a function, to show it or
     # to see what it declares, and calls none.
     # A worker process has no door of its own: it runs what the runner has sent there.
     assert sorted(calls) == [
-        ("app/db/ledger.py", "work.function"),
+        ("app/db/writer.py", "work.function"),
         ("app/execution/running.py", "tool.function"),
         ("app/workers/executions.py", "tool.function"),
     ]

@@ -26,7 +26,7 @@ from app.core.channels import ChannelSettings
 from app.core.clock import ManualClock
 from app.core.errors import Busy, Conflict, NotFound, ToolFailed
 from app.core.redaction import Redactor
-from app.db.ledger import SqliteLedger
+from app.db.writer import SqliteWriter
 from app.governance.audit.writing import Audit
 from app.governance.changes import Changes
 from tests.channels.desk import GROUP, channel, claim_of, operator
@@ -38,16 +38,16 @@ LONG_S = 60.0
 class World:
     """Channels on a real database, with a clock that stands still."""
 
-    def __init__(self, ledger: SqliteLedger, clock: ManualClock, **settings: Any) -> None:
-        self.ledger = ledger
+    def __init__(self, db: SqliteWriter, clock: ManualClock, **settings: Any) -> None:
+        self.db = db
         self.clock = clock
-        self.changes = Changes(ledger)
+        self.changes = Changes(db)
         self.settings = ChannelSettings(**settings)
         self.channels: Channels = assemble_channels(
             self.settings,
-            ledger,
+            db,
             clock,
-            audit=Audit(ledger, clock, Redactor()),
+            audit=Audit(db, clock, Redactor()),
             changes=self.changes,
         )
         self.calls: list[asyncio.Task[DesktopTask]] = []
@@ -103,9 +103,9 @@ class World:
 async def world(tmp_path: Path) -> AsyncIterator[World]:
     path = tmp_path / "tollgate.db"
     new_database(path)
-    ledger = SqliteLedger(path)
-    await ledger.start()
-    made = World(ledger, ManualClock(), lease_s=30)
+    db = SqliteWriter(path)
+    await db.start()
+    made = World(db, ManualClock(), lease_s=30)
     await channel(made.channels)
     try:
         yield made
@@ -114,7 +114,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
             calling.cancel()
         await asyncio.gather(*made.calls, return_exceptions=True)
         await made.channels.desktop.close()
-        await ledger.close()
+        await db.close()
 
 
 async def test_a_task_goes_to_one_operator_only(world: World):
@@ -336,7 +336,7 @@ async def test_a_call_whose_time_ends_while_an_operator_sends_says_that_it_runs(
 
 async def test_so_many_tasks_may_wait(world: World):
     crowded = replace(world.order(), task_id=new_task_id())
-    world.channels = World(world.ledger, world.clock, max_queued=1).channels
+    world.channels = World(world.db, world.clock, max_queued=1).channels
     await world.call()
     with pytest.raises(ToolFailed, match="Too many desktop tasks") as failed:
         await world.channels.desktop.run_and_wait(crowded, report=_ignore, wait_s=1)
@@ -349,7 +349,7 @@ async def _ignore(_: Progress) -> None:
 
 async def test_a_call_hears_of_an_operator_at_another_process(world: World):
     task_id, calling = await world.call()
-    other = World(world.ledger, world.clock)
+    other = World(world.db, world.clock)
     await other.channels.store.load()
     mine = claim_of(await other.claim())
     await other.desk.start(operator(), mine)
@@ -360,7 +360,7 @@ async def test_a_call_hears_of_an_operator_at_another_process(world: World):
 
 
 async def test_an_operator_hears_of_a_task_of_another_process(world: World):
-    other = World(world.ledger, world.clock)
+    other = World(world.db, world.clock)
     woken = asyncio.Event()
     with other.desk.news.listening(woken.set):
         await world.call()
@@ -383,7 +383,7 @@ async def test_every_step_of_a_task_stands_in_the_audit(world: World):
     await world.desk.start(operator(), mine)
     await world.desk.complete(operator(), mine, Done())
     await calling
-    rows = await world.ledger.transact(
+    rows = await world.db.transact(
         lambda reading: reading.fetch(
             "SELECT kind, actor FROM audit WHERE subject = ? ORDER BY seq", (task_id,)
         )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.db.ledger import SqliteLedger
+from app.db.writer import SqliteWriter
 from tests.db.notes import SCHEMA, Timed
 
 
@@ -22,7 +22,7 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-async def ledger(path: Path) -> AsyncIterator[SqliteLedger]:
+async def db(path: Path) -> AsyncIterator[SqliteWriter]:
     opened = Timed(path, busy_timeout_s=0.05)
     await opened.start()
     yield opened

@@ -9,8 +9,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeVar
 
-from app.db.ledger import SqliteLedger, Transaction
 from app.db.statements import insert
+from app.db.writer import SqliteWriter, Transaction
 
 SCHEMA = """
     PRAGMA journal_mode = WAL;
@@ -24,12 +24,12 @@ PATIENCE_S = 60
 T = TypeVar("T")
 
 
-class Timed(SqliteLedger):
-    """A ledger that nobody waits for without end: a writer that died shows as an error."""
+class Timed(SqliteWriter):
+    """A database writer that nobody waits for without end: a writer that died shows as an error."""
 
-    async def durable(self) -> None:
+    async def flush(self) -> None:
         async with asyncio.timeout(PATIENCE_S):
-            await super().durable()
+            await super().flush()
 
     async def transact(self, work: Callable[[Transaction], T]) -> T:
         async with asyncio.timeout(PATIENCE_S):
@@ -52,12 +52,12 @@ def add(number: int):
 
 
 class Commits:
-    """The watermarks a ledger has announced."""
+    """The watermarks a database writer has announced."""
 
-    def __init__(self, ledger: SqliteLedger) -> None:
+    def __init__(self, db: SqliteWriter) -> None:
         self.marks: list[int] = []
         self._news = asyncio.Event()
-        ledger.subscribe(self._on_commit)
+        db.subscribe(self._on_commit)
 
     def _on_commit(self, mark: int) -> None:
         self.marks.append(mark)

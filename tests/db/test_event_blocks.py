@@ -16,8 +16,8 @@ from app.db import event_blocks
 from app.db.engine import Database
 from app.db.event_blocks import events_of, head_of
 from app.db.event_rows import one
-from app.db.ledger import SqliteLedger
 from app.db.statements import ADD_EVENT
+from app.db.writer import SqliteWriter
 from tests.support.database import new_database
 
 TS = "2026-01-01T00:00:00.000Z"
@@ -57,15 +57,15 @@ async def write(path: Path, lengths: dict[str, int], *, seed: int, each: float =
     order = [session for session, length in lengths.items() for _ in range(length)]
     dice.shuffle(order)
     seqs = dict.fromkeys(lengths, 0)
-    ledger = SqliteLedger(path)
-    await ledger.start()
+    db = SqliteWriter(path)
+    await db.start()
     for session in order:
         seqs[session] += 1
         seq = seqs[session]
-        ledger.append(ADD_EVENT, one(session, "ep", seq, kind_of(seq), TS, body_of(session, seq)))
+        db.append(ADD_EVENT, one(session, "ep", seq, kind_of(seq), TS, body_of(session, seq)))
         if dice.random() < each:
-            await ledger.durable()
-    await ledger.close()
+            await db.flush()
+    await db.close()
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-import app.db.ledger
+import app.db.writer
 from app.core.errors import StorageUnavailable
 from app.db.engine import Database
-from app.db.ledger import SqliteLedger
+from app.db.writer import SqliteWriter
 from tests.db.notes import ADD, PATIENCE_S, Commits, add, stored
 
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(app.db.ledger, "RETRY_S", 0.01)
+    monkeypatch.setattr(app.db.writer, "RETRY_S", 0.01)
 
 
 def move(path: Path, target: Path) -> None:
@@ -31,58 +31,58 @@ def names(folder: Path) -> set[str]:
 
 
 async def test_rows_wait_for_a_file_that_was_moved_and_are_written_once_when_it_is_back(
-    ledger: SqliteLedger, path: Path
+    db: SqliteWriter, path: Path
 ):
-    commits = Commits(ledger)
-    ledger.append(ADD, (1, "before"))
-    await ledger.durable()
+    commits = Commits(db)
+    db.append(ADD, (1, "before"))
+    await db.flush()
     aside = path.with_suffix(".aside")
     move(path, aside)
-    last = ledger.append(ADD, (2, "meanwhile"))
+    last = db.append(ADD, (2, "meanwhile"))
     with pytest.raises(StorageUnavailable, match=r"was removed while the service runs"):
-        await ledger.durable()
+        await db.flush()
     with pytest.raises(StorageUnavailable):
-        await ledger.transact(add(3))
-    assert ledger.is_lost
+        await db.transact(add(3))
+    assert db.is_lost
     assert names(path.parent).isdisjoint({path.name})
     move(aside, path)
     async with asyncio.timeout(PATIENCE_S):
         await commits.reached(last)
-    assert (ledger.error, ledger.is_lost) == (None, False)
+    assert (db.error, db.is_lost) == (None, False)
     assert stored(path) == [1, 2]
 
 
 @pytest.mark.parametrize("suffix", ["", "-wal", "-shm"])
 async def test_work_is_refused_when_a_file_is_another_one_and_what_there_was_is_rescued(
-    ledger: SqliteLedger, path: Path, suffix: str
+    db: SqliteWriter, path: Path, suffix: str
 ):
-    ledger.append(ADD, (1, "before"))
-    await ledger.durable()
+    db.append(ADD, (1, "before"))
+    await db.flush()
     place = path.with_name(path.name + suffix)
     move(place, path.with_name("old"))
     place.touch()
     with pytest.raises(StorageUnavailable, match=r"was replaced while the service runs"):
-        await ledger.transact(add(2))
+        await db.transact(add(2))
     (rescued,) = path.parent.glob("notes.rescued-*.db")
     with closing(sqlite3.connect(rescued)) as copy:
         assert copy.execute("SELECT id FROM notes").fetchall() == [(1,)]
 
 
-async def test_each_loss_has_a_copy_of_its_own(ledger: SqliteLedger, path: Path):
+async def test_each_loss_has_a_copy_of_its_own(db: SqliteWriter, path: Path):
     aside = path.with_suffix(".aside")
     for number in (1, 2):
-        await ledger.transact(add(number))
+        await db.transact(add(number))
         move(path, aside)
         with pytest.raises(StorageUnavailable, match=r"is in notes\.rescued-\d+\.db") as lost:
-            await ledger.transact(add(9))
+            await db.transact(add(9))
         (rescued,) = path.parent.glob("notes.rescued-*.db")
         assert rescued.name in str(lost.value)
         assert stored(rescued) == list(range(1, number + 1))
         rescued.unlink()
         move(aside, path)
         async with asyncio.timeout(PATIENCE_S):
-            while ledger.is_lost:
-                ledger.look()
+            while db.is_lost:
+                db.look()
                 await asyncio.sleep(0)
 
 
@@ -90,20 +90,20 @@ def content(path: Path) -> bytes:
     return path.read_bytes()
 
 
-async def marked(ledger: SqliteLedger, path: Path) -> bytes:
+async def marked(db: SqliteWriter, path: Path) -> bytes:
     """The database's bytes once the mark of this run is in them."""
-    await ledger.mark()
+    await db.mark()
     async with asyncio.timeout(PATIENCE_S):
         while not any(content(path)[60:64]):
-            ledger.look()
-            await ledger.transact(lambda _: None)
+            db.look()
+            await db.transact(lambda _: None)
     return content(path)
 
 
 async def test_a_file_that_is_overwritten_in_place_stays_lost_and_is_not_rescued(
-    ledger: SqliteLedger, path: Path, tmp_path: Path
+    db: SqliteWriter, path: Path, tmp_path: Path
 ):
-    ours = await marked(ledger, path)
+    ours = await marked(db, path)
     theirs = tmp_path / "theirs.db"
     shutil.copy(path, theirs)
     with closing(sqlite3.connect(theirs)) as other:
@@ -114,62 +114,60 @@ async def test_a_file_that_is_overwritten_in_place_stays_lost_and_is_not_rescued
         with path.open("r+b") as file:
             file.write(written)
         with pytest.raises(StorageUnavailable, match=r"was overwritten while the service runs"):
-            await ledger.transact(add(2))
-        ledger.append(ADD, (3, "meanwhile"))
+            await db.transact(add(2))
+        db.append(ADD, (3, "meanwhile"))
         with pytest.raises(StorageUnavailable):
-            await ledger.durable()
-        assert ledger.is_lost
+            await db.flush()
+        assert db.is_lost
     assert not list(path.parent.glob("*.rescued-*"))
 
 
-async def test_an_older_state_of_the_same_file_is_noticed(ledger: SqliteLedger, path: Path):
-    former = await marked(ledger, path)
+async def test_an_older_state_of_the_same_file_is_noticed(db: SqliteWriter, path: Path):
+    former = await marked(db, path)
     with closing(sqlite3.connect(path)) as other:
         other.execute("CREATE TABLE more (text)")
         other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    await ledger.transact(add(1))
+    await db.transact(add(1))
     with path.open("r+b") as file:
         file.write(former)
     with pytest.raises(StorageUnavailable, match=r"was overwritten while the service runs"):
-        await ledger.transact(add(2))
+        await db.transact(add(2))
 
 
-async def test_what_other_programs_write_by_way_of_sqlite_is_no_loss(
-    ledger: SqliteLedger, path: Path
-):
-    await marked(ledger, path)
+async def test_what_other_programs_write_by_way_of_sqlite_is_no_loss(db: SqliteWriter, path: Path):
+    await marked(db, path)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         for number in range(3):
             other.execute("INSERT INTO notes VALUES (?, 'theirs')", (100 + number,))
             other.execute(f"CREATE TABLE t{number} (text)")
             other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            await ledger.transact(add(number))
-    assert ledger.error is None
+            await db.transact(add(number))
+    assert db.error is None
     assert stored(path) == [0, 1, 2, 100, 101, 102]
 
 
 async def test_a_file_that_is_made_smaller_by_way_of_sqlite_is_no_loss(
-    ledger: SqliteLedger, path: Path
+    db: SqliteWriter, path: Path
 ):
-    await marked(ledger, path)
+    await marked(db, path)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("CREATE TABLE large AS SELECT zeroblob(1000000) AS content")
         other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        await ledger.transact(add(1))
+        await db.transact(add(1))
         before = content(path)
         other.execute("DROP TABLE large")
         other.execute("VACUUM")
         other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     assert len(content(path)) < len(before)
-    await ledger.transact(add(2))
+    await db.transact(add(2))
 
 
-async def test_a_file_that_is_cut_short_is_noticed(ledger: SqliteLedger, path: Path):
-    before = await marked(ledger, path)
+async def test_a_file_that_is_cut_short_is_noticed(db: SqliteWriter, path: Path):
+    before = await marked(db, path)
     with path.open("r+b") as file:
         file.truncate(len(before) // 2)
     with pytest.raises(StorageUnavailable, match=r"was cut short while the service runs"):
-        await ledger.transact(add(1))
+        await db.transact(add(1))
 
 
 async def test_who_reads_makes_no_file_where_there_is_none(tmp_path: Path):

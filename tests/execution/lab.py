@@ -15,7 +15,7 @@ from app.agents.sessions import Session, Sessions
 from app.catalog.registry import ToolRegistry
 from app.core.clock import Clock
 from app.core.settings import Settings, load_settings
-from app.db.ledger import Transaction
+from app.db.writer import Transaction
 from app.events.log import Frame
 from app.execution.calls import CallRequest
 from app.execution.confirmation.answers import Approver, Reply
@@ -100,7 +100,7 @@ class Lab:
             outcomes = await self.gate.executor.run(
                 requests, self.call_context(**changes), max_workers=workers
             )
-            await self.gate.ledger.durable()
+            await self.gate.db.flush()
         return outcomes
 
     async def call(self, name: str, /, call_id: str = "c1", **arguments: Any) -> CallOutcome:
@@ -122,7 +122,7 @@ class Lab:
         def read(transaction: Transaction) -> list[tuple[Any, ...]]:
             return transaction.fetch(sql, values)
 
-        return await self.gate.ledger.transact(read)
+        return await self.gate.db.transact(read)
 
 
 def made(function: Any, /, **options: Any) -> Tool:
@@ -158,7 +158,7 @@ async def furnish(gate: Gate, *, project: str | None) -> Lab:
     async def load(_: str) -> None:
         return None
 
-    sessions = Sessions(gate.ledger, gate.events, gate.clock, load)
+    sessions = Sessions(gate.db, gate.events, gate.clock, load)
     session = sessions.create(user_id="ann", project_id=project)
     watcher = Watcher()
     session.log.subscribers.add(watcher)

@@ -79,7 +79,7 @@ async def test_a_change_elsewhere_voids_no_approval(house: Lab):
 async def test_a_flag_that_was_set_meanwhile_asks_anew(house: Lab):
     running = start(house, "rm -f nothing")
     first = await house.watcher.until("tool_confirmation_request")
-    await house.gate.ledger.transact(
+    await house.gate.db.transact(
         lambda t: t.execute("UPDATE tools SET requires_confirmation = 1 WHERE name = 'bash'")
     )
     await house.gate.governance.sync(house.gate.registry.snapshot())

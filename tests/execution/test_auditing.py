@@ -33,7 +33,7 @@ class NoteArgs(ToolArgs):
 
 async def rows(lab: Lab, kind: str = "call.") -> list[dict[str, Any]]:
     """Rows of that kind, their detail read."""
-    await lab.gate.ledger.durable()
+    await lab.gate.db.flush()
     found = await lab.rows(
         "SELECT kind, actor, session_id, run_id, agent_id, tool_name, operation_id, verdict,"
         " outcome, detail FROM audit WHERE substr(kind, 1, ?) = ? ORDER BY seq",

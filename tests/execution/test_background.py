@@ -50,7 +50,7 @@ async def test_a_process_outlives_its_call_and_its_end_is_an_event(house: Lab):
 async def test_while_a_process_runs_its_session_stays_open(house: Lab):
     process_id = await _start(house, "sleep 600")
     house.session.log.subscribers.clear()
-    await house.gate.ledger.durable()
+    await house.gate.db.flush()
     house.sessions.release(house.session)
     assert house.gate.events.get(house.session.id) is house.session.log
     await house.gate.processes.end_session(house.session.id)
@@ -195,7 +195,7 @@ async def test_a_flood_is_ended_and_the_gate_tells_the_whole_story(house: Lab):
                 house.call_context(),
             )
         )[0]
-        await house.gate.ledger.durable()
+        await house.gate.db.flush()
     assert (outcome.status, outcome.result.data["reason"]) == ("error", "output")
     assert house.watcher.about("flood")[-1] == "tool_call_completed"
 

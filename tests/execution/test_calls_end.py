@@ -275,15 +275,15 @@ async def test_a_report_that_comes_after_the_end_is_not_heard(lab: Lab):
     lab.add(made(leaves_a_task))
     await lab.call("leaves_a_task")
     await kept[0].progress("ghost")
-    await lab.gate.ledger.durable()
+    await lab.gate.db.flush()
     assert lab.watcher.about("c1")[-1] == "tool_call_completed"
 
 
 async def test_a_claim_that_cannot_be_written_keeps_the_tool_from_running(lab: Lab):
     with counted() as (function, ran):
         lab.add(made(function, name="change", **WRITES))
-        await lab.gate.ledger.durable()
-        await lab.gate.ledger.close()
+        await lab.gate.db.flush()
+        await lab.gate.db.close()
         outcome = (
             await lab.gate.executor.run([CallRequest("c1", "change", {})], lab.call_context())
         )[0]

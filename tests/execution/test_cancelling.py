@@ -121,7 +121,7 @@ async def test_cancelling_the_batch_records_every_call_and_goes_on(lab: Lab, wor
     with pytest.raises(asyncio.CancelledError):
         await running
     assert [finished[request.id].status for request in batch] == ["cancelled"] * 3
-    await lab.gate.ledger.durable()
+    await lab.gate.db.flush()
     for request in batch:
         assert lab.watcher.about(request.id) == PAIR
 
@@ -154,7 +154,7 @@ async def test_a_tool_that_swallows_its_cancellation_does_not_swallow_the_caller
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    await lab.gate.ledger.durable()
+    await lab.gate.db.flush()
     assert lab.watcher.of("tool_call_completed")[0]["status"] == "cancelled"
 
 
@@ -184,7 +184,7 @@ async def test_cancelling_while_a_question_is_open_resolves_it_first(lab: Lab):
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    await lab.gate.ledger.durable()
+    await lab.gate.db.flush()
     assert lab.watcher.about("c1") == [
         "tool_call_started",
         "tool_confirmation_request",

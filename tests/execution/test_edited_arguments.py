@@ -70,7 +70,7 @@ async def test_what_a_person_wrote_is_not_kept_when_the_call_is_cancelled(lab: L
     await lab.watcher.until("tool_confirmation_resolved")
     running.cancel()
     await asyncio.gather(running, answering, return_exceptions=True)
-    await lab.gate.ledger.durable()
+    await lab.gate.db.flush()
     for (kept,) in await lab.rows("SELECT edited_args FROM confirmations"):
         assert "hunter2x" not in kept
 

@@ -266,7 +266,7 @@ async def _sub_agents(house: Lab) -> ScriptedDelegation:
 
 def schedules_of(gate: Gate) -> Schedules:
     """The book of schedules, of which nothing begins."""
-    return Schedules(gate.ledger, gate.clock, gate.audit, gate.changes, gate.settings.schedules)
+    return Schedules(gate.db, gate.clock, gate.audit, gate.changes, gate.settings.schedules)
 
 
 def test_the_examples_of_the_documentation_are_these_calls():

@@ -127,7 +127,7 @@ async def test_a_row_that_nobody_can_read_asks_and_leaves_the_rest(lab: Lab):
                 " updated_at) VALUES ('bad', '{', 1, 1, 'x', '', '')"
             )
 
-        await lab.gate.ledger.transact(spoil)
+        await lab.gate.db.transact(spoil)
         await lab.gate.rules.load()
 
         asked = (await lab.run(CallRequest("c1", "note", {}), attended=False))[0]
@@ -147,7 +147,7 @@ async def test_a_change_of_another_process_is_seen_when_it_is_looked_for(lab: La
         )
         transaction.execute("INSERT INTO changes (subject, number) VALUES (?, 99)", (RULES,))
 
-    await lab.gate.ledger.transact(add)
+    await lab.gate.db.transact(add)
     await lab.gate.changes.poll()
 
     assert [stored.id for stored in lab.gate.rules.snapshot] == ["r"]

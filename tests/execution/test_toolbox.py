@@ -44,7 +44,7 @@ async def test_tools_are_registered_got_listed_and_executed(lab: Lab):
     }
     assert "Tool not found: nope" in (await toolbox.execute("nope", {}))["error"]
     assert (await toolbox.execute("", {}))["success"] is False
-    await lab.gate.ledger.durable()
+    await lab.gate.db.flush()
     assert len(lab.watcher.of("tool_call_completed")) == 3
 
 
@@ -168,7 +168,7 @@ async def test_streaming_gives_each_chunk_to_both_and_one_done_last(
         *({"type": "chunk", "data": piece} for piece in "abc"),
         {"type": "done", "tool": "three"},
     ]
-    await lab.gate.ledger.durable()
+    await lab.gate.db.flush()
     assert len(lab.watcher.of("tool_call_started")) == 1
 
 

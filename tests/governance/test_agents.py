@@ -99,9 +99,7 @@ async def test_an_unknown_agent_is_told_with_those_that_there_are(lab: Lab):
 
 async def test_a_row_that_cannot_be_read_is_no_agent_and_can_be_removed(lab: Lab):
     await lab.gate.agents.create(AgentProfile(id="writer"), actor="ann")
-    await lab.gate.ledger.transact(
-        lambda t: t.execute("UPDATE agents SET profile = '{\"model\": 7}'")
-    )
+    await lab.gate.db.transact(lambda t: t.execute("UPDATE agents SET profile = '{\"model\": 7}'"))
     await lab.gate.governance.reload()
     assert lab.gate.agents.get("writer") is None
     assert lab.gate.resolver.resolve("writer").tool_names == ()

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from app.core.clock import SystemClock
 from app.core.redaction import Redactor
 from app.db.engine import Database
-from app.db.ledger import SqliteLedger, Transaction
+from app.db.writer import SqliteWriter, Transaction
 from app.governance.audit.anchor import AnchorFile
 from app.governance.audit.chain import COLUMNS, row_hash
 from app.governance.audit.keeper import AuditKeeper
@@ -36,15 +36,15 @@ def path(tmp_path: Path, template: Path) -> Path:
 @asynccontextmanager
 async def auditing(path: Path) -> AsyncIterator[tuple[Audit, AuditKeeper]]:
     """An audit on that database; its end is noted when the block is left."""
-    ledger = SqliteLedger(path)
-    await ledger.start()
-    audit = Audit(ledger, SystemClock(), Redactor())
-    keeper = AuditKeeper(audit, ledger, SystemClock(), AnchorFile(path.with_suffix(".anchor")))
+    db = SqliteWriter(path)
+    await db.start()
+    audit = Audit(db, SystemClock(), Redactor())
+    keeper = AuditKeeper(audit, db, SystemClock(), AnchorFile(path.with_suffix(".anchor")))
     try:
         yield audit, keeper
         await keeper.close()
     finally:
-        await ledger.close()
+        await db.close()
 
 
 async def write(path: Path, rows: int = ROWS, *, actor: str = "ann") -> None:
@@ -267,11 +267,11 @@ async def test_a_row_within_a_change_is_kept_or_lost_with_it(path: Path):
             change(transaction)
             raise ValueError("no")
 
-        ledger = audit._ledger
+        db = audit._db
         audit.record("call.finished", actor="ann")
-        await ledger.transact(change)
+        await db.transact(change)
         with pytest.raises(ValueError, match="no"):
-            await ledger.transact(fails)
+            await db.transact(fails)
         audit.record("call.finished", actor="ann")
     assert [row[2] for row in rows_of(path)] == [
         "call.finished",

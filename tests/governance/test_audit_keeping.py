@@ -18,7 +18,7 @@ import pytest
 from app.core.clock import ManualClock
 from app.core.redaction import Redactor
 from app.db.engine import Database
-from app.db.ledger import SqliteLedger
+from app.db.writer import SqliteWriter
 from app.governance.audit import anchor as audit_anchor
 from app.governance.audit.anchor import Anchor, AnchorFile
 from app.governance.audit.keeper import ANCHOR_ROWS, ANCHOR_S, AuditKeeper
@@ -33,21 +33,21 @@ import asyncio, sys
 from pathlib import Path
 from app.core.clock import SystemClock
 from app.core.redaction import Redactor
-from app.db.ledger import SqliteLedger
+from app.db.writer import SqliteWriter
 from app.governance.audit.writing import Audit
 
 async def main(path, rows):
-    ledger = SqliteLedger(Path(path))
-    await ledger.start()
-    audit = Audit(ledger, SystemClock(), Redactor())
+    db = SqliteWriter(Path(path))
+    await db.start()
+    audit = Audit(db, SystemClock(), Redactor())
     number = 0
     while number < rows:
         for _ in range(5):
             audit.record("call.finished", actor="writer", detail={"n": number})
             number += 1
-        await ledger.outlast()
+        await db.flush_with_retry()
         print(number, flush=True)
-    await ledger.close()
+    await db.close()
 
 asyncio.run(main(sys.argv[1], int(sys.argv[2])))
 """
@@ -66,19 +66,19 @@ class Office:
     def __init__(self, path: Path, days: int = 0) -> None:
         self.path = path
         self.clock = ManualClock(START)
-        self.ledger = SqliteLedger(path)
-        self.audit = Audit(self.ledger, self.clock, Redactor())
+        self.db = SqliteWriter(path)
+        self.audit = Audit(self.db, self.clock, Redactor())
         self.anchors = AnchorFile(path.with_name("audit.anchor"))
         self.keeper = AuditKeeper(
-            self.audit, self.ledger, self.clock, self.anchors, retention_days=days
+            self.audit, self.db, self.clock, self.anchors, retention_days=days
         )
 
     async def __aenter__(self) -> Office:
-        await self.ledger.start()
+        await self.db.start()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self.ledger.close()
+        await self.db.close()
 
     async def check(self) -> Verification:
         return await check(self.path, self.anchors.read())
@@ -149,7 +149,7 @@ async def test_an_audit_that_cannot_be_anchored_goes_on(path: Path):
         office.audit.record("a", actor="ann")
         await office.keeper.close()
         office.audit.record("a", actor="ann")
-        await office.ledger.durable()
+        await office.db.flush()
     assert kinds(path) == ["a", "a"]
 
 
@@ -191,7 +191,7 @@ async def test_a_broken_part_of_the_chain_is_kept_as_evidence(
     async with Office(path, days=30) as office:
         for _ in range(10):
             office.audit.record("old", actor="ann")
-        await office.ledger.durable()
+        await office.db.flush()
         with closing(sqlite3.connect(path)) as connection, connection:
             connection.execute("UPDATE audit SET actor = 'eve' WHERE seq = 5")
         office.clock.advance(31 * 86_400)
@@ -208,7 +208,7 @@ async def test_rows_that_go_while_the_chain_is_checked_are_no_break(path: Path):
             office.audit.record("old", actor="ann")
         office.clock.advance(31 * 86_400)
         office.audit.record("new", actor="ann")
-        await office.ledger.durable()
+        await office.db.flush()
         checks, _ = await asyncio.gather(
             asyncio.gather(*(office.check() for _ in range(4))), office.keeper.trim()
         )
@@ -264,7 +264,7 @@ async def test_a_flood_of_refusals_leaves_few_rows_that_count_the_rest(path: Pat
             office.audit.refused(f"192.0.2.{number}", reason="wrong token")
         office.clock.advance(WINDOW_S)
         office.audit.refused("192.0.2.1", reason="wrong token", detail={"prefix": "tg_abcde"})
-        await office.ledger.durable()
+        await office.db.flush()
         with closing(sqlite3.connect(path)) as connection:
             rows = connection.execute("SELECT subject, detail FROM audit ORDER BY seq").fetchall()
     assert len(rows) == PER_WINDOW + 1

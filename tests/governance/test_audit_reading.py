@@ -14,8 +14,8 @@ from sqlmodel import select
 from app.core.clock import SystemClock
 from app.core.redaction import Redactor
 from app.db.engine import Database
-from app.db.ledger import SqliteLedger
 from app.db.tables import AuditRow
+from app.db.writer import SqliteWriter
 from app.governance.audit.reading import AuditReader, conditions
 from app.governance.audit.wanted import Filters
 from app.governance.audit.writing import Audit
@@ -28,12 +28,12 @@ KINDS = ("call.decided", "call.finished", "governance.rule", "call.finished", "a
 async def database(tmp_path: Path) -> AsyncIterator[Database]:
     path = tmp_path / "tollgate.db"
     await asyncio.to_thread(new_database, path)
-    ledger = SqliteLedger(path)
-    await ledger.start()
-    audit = Audit(ledger, SystemClock(), Redactor())
+    db = SqliteWriter(path)
+    await db.start()
+    audit = Audit(db, SystemClock(), Redactor())
     for kind in KINDS:
         audit.record(kind, actor="somebody")
-    await ledger.close()
+    await db.close()
     database = Database(path)
     yield database
     await database.close()

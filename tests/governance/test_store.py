@@ -70,7 +70,7 @@ async def test_a_choice_about_a_tool_that_never_was_is_refused(lab: Lab):
 
 
 async def test_a_tool_without_a_row_is_on(lab: Lab):
-    store = GovernanceStore(lab.gate.ledger, lab.gate.clock)
+    store = GovernanceStore(lab.gate.db, lab.gate.clock)
     assert store.snapshot.state("anything").enabled is True
 
 
@@ -93,7 +93,7 @@ async def test_every_choice_is_kept_read_back_and_put_on_record(lab: Lab):
     }
     state = await store.change_tool("one", choices, actor="ann")
     assert {name: getattr(state, name) for name in choices} == choices
-    again = GovernanceStore(lab.gate.ledger, lab.gate.clock)
+    again = GovernanceStore(lab.gate.db, lab.gate.clock)
     await again.reload()
     assert again.snapshot.tools == store.snapshot.tools
     (row,) = await lab.rows(
@@ -196,7 +196,7 @@ async def test_what_another_process_decides_counts_here_after_the_next_look(sett
 
 async def test_limits_that_cannot_be_read_let_nothing_through(lab: Lab):
     store = await two_tools(lab)
-    await lab.gate.ledger.transact(
+    await lab.gate.db.transact(
         lambda t: t.execute("UPDATE tools SET limits = 'broken' WHERE name = 'one'")
     )
     await store.reload()

@@ -16,7 +16,7 @@ from tests.execution.lab import Lab, bare_lab
 
 
 def tokens(lab: Lab) -> Tokens:
-    return Tokens(lab.gate.ledger, lab.gate.clock, lab.gate.audit)
+    return Tokens(lab.gate.db, lab.gate.clock, lab.gate.audit)
 
 
 async def audited(lab: Lab) -> list[tuple[str, str, str]]:

@@ -29,7 +29,7 @@ from app.db.delegation_statements import (
     LEAVE_BATCH,
     SAVE_TASK,
 )
-from app.db.ledger import Transaction
+from app.db.writer import Transaction
 from app.execution.setup import Gate
 from app.tools.delegation.ports import ENDED, BatchReport, TaskReport
 
@@ -87,7 +87,7 @@ class Book:
     """Writes and reads delegated work."""
 
     def __init__(self, gate: Gate) -> None:
-        self._ledger = gate.ledger
+        self._db = gate.db
         self._clock = gate.clock
         self._redactor = gate.redactor
         self._deferred = gate.deferred
@@ -107,7 +107,7 @@ class Book:
             for task in rows:
                 transaction.execute(_ADD_TASK, task)
 
-        await self._ledger.transact(write)
+        await self._db.transact(write)
 
     def save(self, task: Task) -> None:
         """Keep how far a task is, in the next commit.
@@ -120,7 +120,7 @@ class Book:
             *(task.status, dump_json(state).decode(), _json(error)),
             *(task.started_at, task.finished_at, self._progress_of(task), task.id),
         )
-        self._ledger.append(SAVE_TASK, row)
+        self._db.append(SAVE_TASK, row)
 
     def goes_on(self, batch: Batch) -> None:
         """From now on the batch is one that the next process goes on with; as `save`."""
@@ -132,17 +132,17 @@ class Book:
     def keep_parent(self, batch: Batch) -> None:
         """Who waits for the batch has changed; as `save`."""
         row = (batch.background, self._parent_of(batch), batch.id)
-        self._ledger.append(KEEP_PARENT, row)
+        self._db.append(KEEP_PARENT, row)
 
     def leave(self, batch: Batch) -> None:
         """Whoever starts next goes on with it; as `save`."""
-        self._ledger.append(LEAVE_BATCH, (batch.id,))
+        self._db.append(LEAVE_BATCH, (batch.id,))
 
     def end(self, batch: Batch) -> None:
         """Keep what a batch came to; as `save`."""
         status = aggregate([task.status for task in batch.tasks])
-        self._ledger.append(END_BATCH, (status, batch.finished_at, batch.id))
-        self._ledger.append(FORGET_PROGRESS, (batch.id,))
+        self._db.append(END_BATCH, (status, batch.finished_at, batch.id))
+        self._db.append(FORGET_PROGRESS, (batch.id,))
 
     def _parent_of(self, batch: Batch) -> str | None:
         return parent_stored(batch) if any(task.goes_on for task in batch.tasks) else None
@@ -159,7 +159,7 @@ class Book:
         Raises:
             NotFound: there is none such, or it is another session's.
         """
-        found = await self._ledger.transact(lambda transaction: _find(transaction, id_))
+        found = await self._db.transact(lambda transaction: _find(transaction, id_))
         if found is None or session_id not in (None, found.session_id):
             raise NotFound(f"There is no delegated work {id_!r} here", id=id_)
         return found
@@ -183,7 +183,7 @@ class Book:
             rows = transaction.fetch(_BATCHES + where, (*values, limit))
             return [_batch_of(row, _tasks(transaction, row[0])) for row in rows]
 
-        return await self._ledger.transact(read)
+        return await self._db.transact(read)
 
     async def take_lost(self) -> list[LostBatch]:
         """Take over what processes that are gone have left; it is still to be closed."""
@@ -199,7 +199,7 @@ class Book:
                 transaction.execute(_TAKE_OVER, (owner, batch_id))
             return [_lost(transaction, batch_id, is_left=is_left) for batch_id, is_left in lost]
 
-        return await self._ledger.transact(take)
+        return await self._db.transact(take)
 
     def close(self, lost: LostBatch) -> list[TaskReport]:
         """End what is left of a batch, in the next commit; the tasks whose end is to be told."""
@@ -207,10 +207,10 @@ class Book:
         tasks = [_interrupted(task, moment) for task in lost.report.tasks]
         for task, former in zip(tasks, lost.report.tasks, strict=True):
             if task is not former:
-                self._ledger.append(INTERRUPT_TASK, (why, moment, task.task_id))
+                self._db.append(INTERRUPT_TASK, (why, moment, task.task_id))
         status = aggregate([task.status for task in tasks])
-        self._ledger.append(END_BATCH, (status, moment, lost.report.batch_id))
-        self._ledger.append(FORGET_PROGRESS, (lost.report.batch_id,))
+        self._db.append(END_BATCH, (status, moment, lost.report.batch_id))
+        self._db.append(FORGET_PROGRESS, (lost.report.batch_id,))
         return [task for task in tasks if task.task_id in lost.begun]
 
 

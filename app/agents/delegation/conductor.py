@@ -238,7 +238,7 @@ class Conductor:
         task.tries = 0
         self._save(task)
         # What the model is told next must not be lost: its requests build on it.
-        await self._gate.ledger.durable()
+        await self._gate.db.flush()
         return finished
 
     def _note(self, finished: dict[str, CallOutcome]) -> None:

@@ -118,8 +118,8 @@ class Conversation:
             except ModelFailed as error:
                 if live.text() or not refuses_images(error, request.messages):
                     raise
-            session, ledger = self._parent.session, self._gate.ledger
-            refuse_images(session, ledger, request.model, fitted.messages)
+            session, db = self._parent.session, self._gate.db
+            refuse_images(session, db, request.model, fitted.messages)
             request = replace(request, messages=await self._messages(fitted, request.model))
         return await ask(self._model, request, live)
 

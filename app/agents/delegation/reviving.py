@@ -26,7 +26,7 @@ from app.agents.lost_runs import results_of
 from app.agents.recovery import FoundRun, ParkedRun
 from app.agents.sessions import Block, Session, Sessions
 from app.core.contain import attempt
-from app.db.ledger import Transaction
+from app.db.writer import Transaction
 from app.execution.setup import Gate
 
 log = logging.getLogger(__name__)
@@ -177,7 +177,7 @@ class Reviving:
                 for task in cut
             }
 
-        return await self._gate.ledger.transact(read)
+        return await self._gate.db.transact(read)
 
     def _resume(
         self, batch: Batch, runs: dict[str, FoundRun], results: dict[str, list[Block]]

@@ -34,7 +34,7 @@ def tell_started(gate: Gate, task: Task, parent: Parent, owner: str) -> None:
         *(task.run_id, parent.session.id, "delegation", "running", task.terms.agent_id),
         *(task.terms.model, parent.run_id, owner, task.started_at),
     )
-    gate.ledger.append(ADD_RUN, row)
+    gate.db.append(ADD_RUN, row)
     mask = gate.redactor.text
     log.emit(
         SubagentStarted,
@@ -73,7 +73,7 @@ def tell_resumed(gate: Gate, task: Task, parent: Parent, trail: Trail) -> None:
 
 def leave(gate: Gate, task: Task) -> None:
     """Whoever starts next goes on with it."""
-    gate.ledger.append(PARK_RUN, (task.run_id,))
+    gate.db.append(PARK_RUN, (task.run_id,))
     gate.limits.store.run_ended(task.run_id)
     gate.deferred.forget(task.run_id)
 
@@ -91,7 +91,7 @@ def tell_ended(gate: Gate, task: Task, parent: Parent) -> None:
         *(status, None, None if error is None else orjson.dumps(error).decode()),
         *(orjson.dumps(usage).decode(), task.finished_at, task.run_id),
     )
-    gate.ledger.append(FINISH_RUN, row)
+    gate.db.append(FINISH_RUN, row)
     parent.session.log.emit(
         SubagentFinished,
         **_ids(parent),

@@ -24,7 +24,7 @@ from app.core.contain import Contained, attempt
 from app.core.errors import StorageUnavailable, TollgateError
 from app.core.ids import new_id
 from app.core.settings import Settings
-from app.db.ledger import RETRY_S
+from app.db.writer import RETRY_S
 from app.execution.setup import Gate
 from app.tools.delegation.ports import TaskStatus
 
@@ -80,7 +80,7 @@ class Working:
         if all(is_recorded is True for is_recorded in recorded):
             await self._record(batch.id, partial(self._book.end, batch))
         with suppress(StorageUnavailable):
-            await self._gate.ledger.durable()
+            await self._gate.db.flush()
         self._gate.metrics.count("delegations", batch.report().status)
         counted = batch.parent.counted_run
         if counted is not None and counted not in batch.parent.session.log.holders:
@@ -146,7 +146,7 @@ class Working:
                 task.started_at = isoformat(self._gate.clock.now())
                 tell_started(self._gate, task, parent, self._owner)
             self._book.save(task)
-            await self._gate.ledger.durable()
+            await self._gate.db.flush()
             conversation = Conversation(
                 *(self._gate, self._model, self._settings),
                 task=task,

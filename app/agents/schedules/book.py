@@ -16,7 +16,7 @@ from app.core.errors import NotFound, ToolFailed
 from app.core.ids import new_id
 from app.core.schedules import ScheduleSettings
 from app.core.versions import check_version
-from app.db.ledger import Ledger, Transaction
+from app.db.writer import DatabaseWriter, Transaction
 from app.governance.audit.writing import Audit
 from app.governance.changes import Changes, bump
 from app.tools.automation.ports import Draft, Keeper, Schedule, Slot
@@ -38,13 +38,13 @@ class Schedules:
 
     def __init__(
         self,
-        ledger: Ledger,
+        db: DatabaseWriter,
         clock: Clock,
         audit: Audit,
         changes: Changes,
         settings: ScheduleSettings,
     ) -> None:
-        self._ledger = ledger
+        self._db = db
         self._clock = clock
         self._audit = audit
         self._settings = settings
@@ -93,7 +93,7 @@ class Schedules:
             transaction.execute(rows.ADD, rows.row_of(schedule))
             self._note(transaction, by or owner, "created", None, schedule)
 
-        await self._ledger.transact(add)
+        await self._db.transact(add)
         self.news.set()
         return schedule
 
@@ -108,10 +108,10 @@ class Schedules:
             found = transaction.fetch(f"{rows.SELECT}{condition} ORDER BY name, id", values)
             return [rows.schedule_of(row) for row in found]
 
-        return await self._ledger.transact(read)
+        return await self._db.transact(read)
 
     async def get(self, keeper: Keeper | None, schedule_id: str) -> Schedule:
-        return await self._ledger.transact(lambda tx: _one(tx, keeper, schedule_id))
+        return await self._db.transact(lambda tx: _one(tx, keeper, schedule_id))
 
     async def update(
         self,
@@ -215,7 +215,7 @@ class Schedules:
             self._note(transaction, by or schedule.owner, "begun", None, schedule)
             return schedule, slot
 
-        schedule, slot = await self._ledger.transact(claim)
+        schedule, slot = await self._db.transact(claim)
         assert self._begin is not None
         await self._begin(schedule, slot)
         found = await self.history(keeper, schedule_id, _RECENT)
@@ -226,7 +226,7 @@ class Schedules:
             _one(transaction, keeper, schedule_id)
             return rows.slots_of(transaction.fetch(rows.HISTORY, (schedule_id, limit)))
 
-        return await self._ledger.transact(read)
+        return await self._db.transact(read)
 
     # -- for the scheduler ----------------------------------------------------------------
 
@@ -241,7 +241,7 @@ class Schedules:
                 after = rows.changed(transaction, before, moment, **rows.stands_still(reason))
                 self._note(transaction, "system", "paused", before, after)
 
-        await self._ledger.transact(change)
+        await self._db.transact(change)
 
     async def settle(self, slot: Slot, status: str, reason: Reason | None = None) -> None:
         """Say what became of a claimed time; what came for this one time is gone once it began.
@@ -261,12 +261,12 @@ class Schedules:
                 transaction.execute(rows.FORGET_SLOTS, (schedule.id,))
                 self._note(transaction, "system", "deleted", schedule, None)
 
-        await self._ledger.transact(change)
+        await self._db.transact(change)
 
     # -- within ---------------------------------------------------------------------------
 
     async def _change(self, work: Callable[[Transaction], Schedule]) -> Schedule:
-        after = await self._ledger.transact(work)
+        after = await self._db.transact(work)
         self.news.set()
         return after
 

@@ -15,7 +15,7 @@ from app.agents.schedules.book import slot_for, slot_row
 from app.core import process
 from app.core.clock import isoformat
 from app.core.schedules import ScheduleSettings
-from app.db.ledger import Transaction
+from app.db.writer import Transaction
 from app.tools.automation.ports import Schedule, Slot, SlotStatus
 
 _DUE = f"{rows.SELECT} WHERE next_at <= ? AND paused = '' ORDER BY next_at, id LIMIT 100"

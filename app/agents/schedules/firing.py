@@ -16,7 +16,7 @@ from app.agents.schedules.reasons import Reason
 from app.agents.sessions import Session, Sessions
 from app.core.contain import Contained
 from app.core.errors import NotFound, TollgateError, Unauthenticated
-from app.db.ledger import Transaction
+from app.db.writer import Transaction
 from app.execution.setup import Gate
 from app.governance.identity.tokens import Tokens
 from app.governance.limits import Payer
@@ -67,13 +67,13 @@ class Scheduler:
                 claiming.come_back(transaction, now)
             return claiming.claim_due(transaction, now, self._settings)
 
-        for claim in await self._gate.ledger.transact(take):
+        for claim in await self._gate.db.transact(take):
             # One that cannot begin must not take those behind it along.
             await self._contained(partial(self.begin, claim.schedule, claim.slot))
 
     async def recover(self) -> None:
         """Go on with times that a process claimed and did not come to begin."""
-        for schedule_id, slot in await self._gate.ledger.transact(claiming.left_behind):
+        for schedule_id, slot in await self._gate.db.transact(claiming.left_behind):
             await self._contained(partial(self._go_on, schedule_id, slot))
 
     async def _go_on(self, schedule_id: str, slot: Slot) -> None:
@@ -109,7 +109,7 @@ class Scheduler:
                 run_id=slot.run_id,
                 attended=False,
             )
-            await self._gate.ledger.outlast()
+            await self._gate.db.flush_with_retry()
         except TollgateError as error:
             for_good = isinstance(error, NotFound | Unauthenticated)
             reason = Reason(code=error.code, sentence=error.message)
@@ -157,7 +157,7 @@ class Scheduler:
             found = transaction.fetch(f"{rows.SELECT} WHERE id = ?", (schedule_id,))
             return rows.schedule_of(found[0]) if found else None
 
-        return await self._gate.ledger.transact(read)
+        return await self._gate.db.transact(read)
 
     def _is_late(self, slot: Slot) -> bool:
         passed = self._gate.clock.now() - datetime.fromisoformat(slot.scheduled_at)
@@ -166,7 +166,7 @@ class Scheduler:
     async def _wait(self) -> float:
         """Seconds until the next look."""
         with Contained() as held:
-            due = await self._gate.ledger.transact(claiming.next_time)
+            due = await self._gate.db.transact(claiming.next_time)
         if held.error is not None or due is None:
             return _LONGEST_WAIT_S
         left = (datetime.fromisoformat(due) - self._gate.clock.now()).total_seconds()
@@ -181,7 +181,7 @@ class Scheduler:
 
 def open_schedules(gate: Gate) -> Schedules:
     """The book of schedules, where tools find it from now on."""
-    book = Schedules(gate.ledger, gate.clock, gate.audit, gate.changes, gate.settings.schedules)
+    book = Schedules(gate.db, gate.clock, gate.audit, gate.changes, gate.settings.schedules)
     gate.services.register(SCHEDULES, book)
     return book
 

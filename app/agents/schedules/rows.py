@@ -9,7 +9,7 @@ from typing import Any
 
 from app.agents.schedules.reasons import Reason
 from app.core.clock import isoformat
-from app.db.ledger import Transaction
+from app.db.writer import Transaction
 from app.tools.automation.ports import Schedule, Slot
 from app.tools.automation.timing import Timing
 

@@ -13,7 +13,7 @@ from app.core.clock import isoformat
 from app.core.errors import AlreadyExists, ConfigurationError, InvalidInput, NotFound
 from app.core.ids import new_id
 from app.core.versions import check_version
-from app.db.ledger import Transaction
+from app.db.writer import Transaction
 from app.execution.setup import Gate
 from app.governance.changes import bump, number_of
 from app.knowledge.sources.sealing import KeyRing
@@ -48,7 +48,7 @@ class WebhookBook:
 
     async def load(self) -> None:
         """Read what is stored, also when another process has changed it."""
-        self._use(*await self._gate.ledger.transact(_read))
+        self._use(*await self._gate.db.transact(_read))
 
     def get(self, webhook_id: str) -> Webhook:
         """One webhook.
@@ -229,7 +229,7 @@ class WebhookBook:
         def run(transaction: Transaction) -> tuple[T, dict[str, Webhook], int]:
             return work(transaction), *_read(transaction)
 
-        answer, webhooks, number = await self._gate.ledger.transact(run)
+        answer, webhooks, number = await self._gate.db.transact(run)
         self._use(webhooks, number)
         return answer
 

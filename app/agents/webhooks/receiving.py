@@ -17,7 +17,7 @@ from app.core.clock import isoformat
 from app.core.errors import Conflict, NotFound, TollgateError, Unauthenticated
 from app.core.ids import new_id
 from app.core.token_bucket import TokenBucket
-from app.db.ledger import Transaction
+from app.db.writer import Transaction
 from app.execution.setup import Gate
 from app.governance.identity.tokens import Tokens
 from app.governance.limits import Payer
@@ -148,7 +148,7 @@ class Webhooks:
             )
             return True
 
-        if not await self._gate.ledger.transact(claim):
+        if not await self._gate.db.transact(claim):
             raise _known()
 
     async def _begin(
@@ -176,9 +176,9 @@ class Webhooks:
             )
         except TollgateError:
             # Nothing has begun, so the sender may try again.
-            await self._gate.ledger.transact(lambda tx: tx.execute(_RELEASE, (digest,)))
+            await self._gate.db.transact(lambda tx: tx.execute(_RELEASE, (digest,)))
             raise
-        await self._gate.ledger.outlast()
+        await self._gate.db.flush_with_retry()
 
     async def _payer(self, webhook: Webhook) -> Payer:
         """Whom the run is counted for; a webhook that cannot run any more is paused.

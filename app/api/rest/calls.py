@@ -220,7 +220,7 @@ async def _run(
     # The run belongs to the session, not to this request.
     await asyncio.shield(run.done)
     # Not waited for without end: without storage nothing with side effects has run.
-    await service.gate.ledger.durable()
+    await service.gate.db.flush()
     if session_id is None and service.runs.active(session.id) is None:
         service.sessions.release(session)
     outcomes = [run.finished[item.id] for item in requests if item.id in run.finished]

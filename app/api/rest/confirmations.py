@@ -218,7 +218,7 @@ async def answer_confirmation(
         approver_of(principal, edits=body.edited_args is not None),
         session_id=row.session_id,
     )
-    await service.gate.ledger.durable()
+    await service.gate.db.flush()
     return ConfirmationAnswered(confirmation_id=confirmation_id, outcome=outcome)
 
 

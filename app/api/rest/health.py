@@ -94,7 +94,7 @@ class Health(BaseModel):
 async def get_health(service: ServiceDep) -> Health:
     """Without a token. 200 as long as the process answers; `ready` tells whether it can work."""
     gate = service.gate
-    failing = gate.ledger.error is not None
+    failing = gate.db.error is not None
     conditions = [condition.code for condition in gate.conditions.current()]
     uptime = gate.clock.now() - datetime.fromisoformat(service.started_at)
     return Health(

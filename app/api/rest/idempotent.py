@@ -124,7 +124,7 @@ class IdempotentRequests:
         service: Service = request.app.state.service
         keys.begin(key)
         try:
-            await service.gate.ledger.durable()
+            await service.gate.db.flush()
         except BaseException:
             keys.forget(key)
             raise
@@ -137,7 +137,7 @@ class IdempotentRequests:
         except BaseException:
             keys.lose(key)
             raise
-        await service.gate.ledger.outlast()
+        await service.gate.db.flush_with_retry()
         return answer
 
     def _settle(

@@ -125,5 +125,5 @@ async def give_answer(
         Reply(body.outcome, body.answer),
         client_message_id=body.client_message_id,
     )
-    await service.gate.ledger.durable()
+    await service.gate.db.flush()
     return QuestionTaken(question_id=question_id, **told)

@@ -138,7 +138,7 @@ async def create_session(
         temperature=body.temperature,
         meta={BUSINESS: body.business.facts()} if body.business else None,
     )
-    await service.gate.ledger.durable()
+    await service.gate.db.flush()
     show_place(request, response, session.id)
     return SessionView.of(await visible_session(service, principal, session.id))
 
@@ -213,7 +213,7 @@ async def change_session(
     if given & _MODEL:
         kept = {name: getattr(body if name in given else session, name) for name in _MODEL}
         service.sessions.set_model(session, **kept)
-    await service.gate.ledger.durable()
+    await service.gate.db.flush()
     return SessionView.of(await visible_session(service, principal, session_id))
 
 
@@ -254,7 +254,7 @@ async def branch_session(
     if active is not None:
         raise Busy("A run is active in this session; wait or cancel it", run_id=active.id)
     service.sessions.branch(session, body.entry_id)
-    await service.gate.ledger.durable()
+    await service.gate.db.flush()
     return SessionView.of(await visible_session(service, principal, session_id))
 
 

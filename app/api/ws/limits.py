@@ -14,7 +14,7 @@ import orjson
 from app.api.idempotency import IdempotencyKeys, Key
 from app.core.errors import Conflict
 from app.core.token_bucket import TokenBucket
-from app.db.ledger import Ledger
+from app.db.writer import DatabaseWriter
 
 if TYPE_CHECKING:
     from app.api.ws.commands import ClientCommand
@@ -58,9 +58,9 @@ class Remembered:
     sends a command again after a restart finds both, or neither.
     """
 
-    def __init__(self, keys: IdempotencyKeys, ledger: Ledger) -> None:
+    def __init__(self, keys: IdempotencyKeys, db: DatabaseWriter) -> None:
         self._keys = keys
-        self._ledger = ledger
+        self._db = db
         self._running: dict[Key, _Running] = {}
 
     async def once(
@@ -110,7 +110,7 @@ class Remembered:
                 told = orjson.dumps(answer)
                 self._keys.keep(key, content, _ANSWERED, told, whole=True)
                 if waits:
-                    await self._ledger.outlast()
+                    await self._db.flush_with_retry()
                 return answer
             finally:
                 del self._running[key]

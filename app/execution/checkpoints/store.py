@@ -9,8 +9,8 @@ from typing import Any
 
 from app.core.clock import Clock, isoformat
 from app.core.errors import ToolFailed
-from app.db.ledger import Ledger, Transaction
 from app.db.statements import ADD_CHECKPOINT
+from app.db.writer import DatabaseWriter, Transaction
 from app.execution.checkpoints.blobs import BlobStore, digest_of
 from app.operations.protocols.files import Edited
 
@@ -78,9 +78,9 @@ class Record:
 class CheckpointStore:
     """Writes a file's state down before the file changes, and finds it again."""
 
-    def __init__(self, blobs: BlobStore, ledger: Ledger, clock: Clock) -> None:
+    def __init__(self, blobs: BlobStore, db: DatabaseWriter, clock: Clock) -> None:
         self.blobs = blobs
-        self._ledger = ledger
+        self._db = db
         self._clock = clock
 
     async def record(self, origin: Origin, edits: Sequence[Edited]) -> list[Record]:
@@ -96,7 +96,7 @@ class CheckpointStore:
             _check_name(edit.path)
         records = await asyncio.to_thread(lambda: [self._record(origin, edit) for edit in edits])
         self._append(records)
-        await self._ledger.durable()
+        await self._db.flush()
         return records
 
     def take_back(self, records: Sequence[Record]) -> None:
@@ -109,7 +109,7 @@ class CheckpointStore:
 
     def _append(self, records: Sequence[Record]) -> None:
         for record in records:
-            self._ledger.append(ADD_CHECKPOINT, astuple(record))
+            self._db.append(ADD_CHECKPOINT, astuple(record))
 
     def _record(self, origin: Origin, edit: Edited) -> Record:
         moment = isoformat(self._clock.now())
@@ -154,11 +154,11 @@ class CheckpointStore:
         def fetch(transaction: Transaction) -> list[tuple[Any, ...]]:
             return transaction.fetch(sql, row)
 
-        return [Record(*found) for found in await self._ledger.transact(fetch)]
+        return [Record(*found) for found in await self._db.transact(fetch)]
 
 
 def _check_name(path: str) -> None:
-    """The ledger lets go of a row that the database refuses: it must not come to that."""
+    """The database writer lets go of a row that the database refuses: it must not come to that."""
     try:
         path.encode()
     except UnicodeEncodeError:

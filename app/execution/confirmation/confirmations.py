@@ -22,7 +22,7 @@ from app.core.errors import (
     TollgateError,
 )
 from app.core.ids import new_id
-from app.db.ledger import Ledger, Row, Transaction
+from app.db.writer import DatabaseWriter, Row, Transaction
 from app.events.durable import ToolConfirmationRequest, ToolConfirmationResolved
 from app.events.log import SessionLog
 from app.execution.confirmation.answers import Answer, Approver, Reply, offered, refusal
@@ -39,7 +39,7 @@ class Confirmations:
 
     def __init__(
         self,
-        ledger: Ledger,
+        db: DatabaseWriter,
         clock: Clock,
         grants: GrantStore,
         audit: Audit,
@@ -48,9 +48,9 @@ class Confirmations:
         ttl_s: float = 600.0,
         max_pending: int = 50,
     ) -> None:
-        self._ledger = ledger
+        self._db = db
         self._clock = clock
-        self._rows = ConfirmationRows(ledger, clock, audit)
+        self._rows = ConfirmationRows(db, clock, audit)
         self._grants = grants
         self._ttl_s = ttl_s
         self._max_pending = max_pending
@@ -125,7 +125,7 @@ class Confirmations:
         """
         future = self._futures[confirmation_id]
         try:
-            await self._ledger.durable()
+            await self._db.flush()
             return await future
         except asyncio.CancelledError:
             pending = self._open.items.get(confirmation_id)
@@ -274,7 +274,7 @@ class Confirmations:
                 self._grants.add_within(transaction, grant)
             return None
 
-        lost = await self._ledger.transact(claim)
+        lost = await self._db.transact(claim)
         if lost is not None:
             raise refusal(
                 confirmation_id,
@@ -309,7 +309,7 @@ class Confirmations:
         def claim(transaction: Transaction) -> list[str]:
             return [key for key, write in writes.items() if write(transaction)]
 
-        for key in await self._ledger.transact(claim):
+        for key in await self._db.transact(claim):
             self._grants.hit(grant.id)
             self._resolve(key, released)
 
@@ -321,7 +321,7 @@ class Confirmations:
         def read(transaction: Transaction) -> tuple[Any, ...] | None:
             return self._rows.read(transaction, confirmation_id)
 
-        found = await self._ledger.transact(read)
+        found = await self._db.transact(read)
         if found is None or session_id not in (None, found[4]):
             return NotFound(
                 f"No confirmation {confirmation_id!r} in this session",

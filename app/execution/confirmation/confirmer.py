@@ -10,8 +10,8 @@ from typing import Any
 from app.core.errors import InvalidInput, StorageUnavailable, TollgateError
 from app.core.redaction import MASK, Redactor
 from app.core.text import dump_json, truncate
-from app.db.ledger import Ledger
 from app.db.statements import KEEP_BATCH
+from app.db.writer import DatabaseWriter
 from app.execution.admission import Admission, denial
 from app.execution.batches import kept_of
 from app.execution.confirmation.answers import Answer
@@ -64,7 +64,7 @@ class Confirmer:
         confirmations: Confirmations,
         admission: Admission,
         recorder: Recorder,
-        ledger: Ledger,
+        db: DatabaseWriter,
         redactor: Redactor,
         grants: GrantStore,
         times: GrantTimes,
@@ -77,7 +77,7 @@ class Confirmer:
         self._unattended: Unattended = unattended
         self._admission = admission
         self._recorder = recorder
-        self._ledger = ledger
+        self._db = db
         self._redactor = redactor
         self._times = times
         self._parking = parking
@@ -113,7 +113,7 @@ class Confirmer:
             return
         if not batch.is_kept:
             batch.is_kept = True
-            self._ledger.append(KEEP_BATCH, (kept_of(batch), context.run_id))
+            self._db.append(KEEP_BATCH, (kept_of(batch), context.run_id))
 
     def released(self, call: Call) -> None:
         """Count the use of the grant that answered for a person."""
@@ -187,7 +187,7 @@ class Confirmer:
 
     def over(self, batch: Batch) -> None:
         """Let go of what was kept for a restart."""
-        self._ledger.append(KEEP_BATCH, (None, batch.calls[0].context.run_id))
+        self._db.append(KEEP_BATCH, (None, batch.calls[0].context.run_id))
 
     def settled(self, call: Call) -> None:
         """Leave no approval behind that was not used, when a call has ended otherwise."""

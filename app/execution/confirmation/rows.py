@@ -8,7 +8,6 @@ from typing import Any
 from app.core.clock import Clock, isoformat
 from app.core.errors import Conflict
 from app.core.text import dump_json
-from app.db.ledger import Ledger, Row, Transaction
 from app.db.statements import (
     ADD_CONFIRMATION,
     CANCEL_CONFIRMATION,
@@ -16,6 +15,7 @@ from app.db.statements import (
     START_CALL,
     VOID_CONFIRMATION,
 )
+from app.db.writer import DatabaseWriter, Row, Transaction
 from app.execution.confirmation.answers import Answer
 from app.execution.confirmation.pending import Pending, Question
 from app.governance.audit.writing import Audit
@@ -42,8 +42,8 @@ _READ = "SELECT status, digest, answered_by, expires_at, session_id FROM confirm
 class ConfirmationRows:
     """Writes them; the loop's side of a confirmation is `Confirmations`."""
 
-    def __init__(self, ledger: Ledger, clock: Clock, audit: Audit) -> None:
-        self._ledger = ledger
+    def __init__(self, db: DatabaseWriter, clock: Clock, audit: Audit) -> None:
+        self._db = db
         self._clock = clock
         self._audit = audit
 
@@ -73,7 +73,7 @@ class ConfirmationRows:
             *(dump_json(request).decode(), dump_json(question.call).decode()),
             *(isoformat(self._clock.now()), expires),
         )
-        self._ledger.append(ADD_CONFIRMATION, row)
+        self._db.append(ADD_CONFIRMATION, row)
 
     def answered(self, confirmation_id: str, pending: Pending, answer: Answer) -> Write:
         """What takes an answer inside a transaction: False when it came too late."""
@@ -125,12 +125,12 @@ class ConfirmationRows:
             )
             return True
 
-        return await self._ledger.transact(end)
+        return await self._db.transact(end)
 
     def cancel(self, confirmation_id: str, pending: Pending | None) -> None:
         """End a question whose call will never run, whatever anybody answered meanwhile."""
         moment = isoformat(self._clock.now())
-        self._ledger.append(CANCEL_CONFIRMATION, (moment, confirmation_id))
+        self._db.append(CANCEL_CONFIRMATION, (moment, confirmation_id))
         if pending is not None:
             self._audit.record(
                 "confirmation.answered",
@@ -152,14 +152,14 @@ class ConfirmationRows:
             return True
 
         try:
-            return await self._ledger.transact(claim)
+            return await self._db.transact(claim)
         except Conflict:
             return False
 
     def void(self, confirmation_id: str) -> None:
         """Let an approval go unused: what it was for has changed."""
         moment = isoformat(self._clock.now())
-        self._ledger.append(VOID_CONFIRMATION, (moment, confirmation_id))
+        self._db.append(VOID_CONFIRMATION, (moment, confirmation_id))
 
 
 def _about(session_id: str, question: Question) -> dict[str, Any]:

@@ -18,8 +18,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
-from app.db.ledger import Ledger, Transaction
 from app.db.statements import BUMP_WRITTEN, KEEP_WRITTEN
+from app.db.writer import DatabaseWriter, Transaction
 from app.execution.context import Project
 from app.execution.provenance.reading import Known, look
 from app.governance.changes import Changes
@@ -81,13 +81,13 @@ class WrittenFiles:
 
     def __init__(
         self,
-        ledger: Ledger | None = None,
+        db: DatabaseWriter | None = None,
         changes: Changes | None = None,
         *,
         is_worked_in: Callable[[str], bool] = _in_none,
         now: Callable[[], float] = time.time,
     ) -> None:
-        self._ledger = ledger
+        self._db = db
         self._is_worked_in = is_worked_in
         self._now = now
         self._workspaces: OrderedDict[str, _Workspace] = OrderedDict()
@@ -117,7 +117,7 @@ class WrittenFiles:
         await self._fetch(self._read - _OVERLAP_S, statements)
 
     async def _fetch(self, since: float, statements: Sequence[tuple[str, float]] = ()) -> None:
-        if self._ledger is None:
+        if self._db is None:
             return
         now = self._read = self._now()
         if statements:
@@ -129,7 +129,7 @@ class WrittenFiles:
             return transaction.fetch(_LOAD, (since,))
 
         spans: dict[str, list[tuple[float, float]]] = {}
-        for root, kind, name, began, ended in await self._ledger.transact(read):
+        for root, kind, name, began, ended in await self._db.transact(read):
             workspace = self._of(root)
             if kind == "span":
                 spans.setdefault(root, []).append((began, ended or now))
@@ -227,13 +227,13 @@ class WrittenFiles:
         return workspace
 
     def _keep(self, root: str, kind: Kind, name: str, began: float, ended: float) -> None:
-        if self._ledger is not None:
-            self._ledger.append(KEEP_WRITTEN, (root, kind, name, began, ended))
+        if self._db is not None:
+            self._db.append(KEEP_WRITTEN, (root, kind, name, began, ended))
 
     def _tell(self) -> None:
         """Let other processes on the same database read what has been added."""
-        if self._ledger is not None:
-            self._ledger.append(BUMP_WRITTEN, (_SUBJECT,))
+        if self._db is not None:
+            self._db.append(BUMP_WRITTEN, (_SUBJECT,))
 
 
 def _add_span(workspace: _Workspace, began: float, ended: float) -> None:

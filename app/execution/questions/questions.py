@@ -20,8 +20,8 @@ from app.core.errors import (
 )
 from app.core.ids import new_id
 from app.core.redaction import Redactor
-from app.db.ledger import Ledger
 from app.db.question_statements import TELL_QUESTION
+from app.db.writer import DatabaseWriter
 from app.events.durable import QuestionAnswered, QuestionAsked
 from app.events.log import SessionLog
 from app.execution.confirmation.confirmer import Confirmer
@@ -60,7 +60,7 @@ class OpenQuestions:
 
     def __init__(
         self,
-        ledger: Ledger,
+        db: DatabaseWriter,
         clock: Clock,
         audit: Audit,
         redactor: Redactor,
@@ -69,12 +69,12 @@ class OpenQuestions:
         *,
         ttl_s: float,
     ) -> None:
-        self._ledger = ledger
+        self._db = db
         self._clock = clock
         self._redactor = redactor
         self._waiting = waiting
         self._confirmer = confirmer
-        self._rows = QuestionRows(ledger, clock, audit)
+        self._rows = QuestionRows(db, clock, audit)
         self._ttl_s = ttl_s
         waiting.own("question", Owner(self._cancel, self._settle_expired))
 
@@ -247,7 +247,7 @@ class OpenQuestions:
         call.context.log.emit(
             QuestionAnswered, **call.head(), question_id=wait.subject_id, outcome=outcome
         )
-        self._ledger.append(TELL_QUESTION, (wait.subject_id,))
+        self._db.append(TELL_QUESTION, (wait.subject_id,))
 
     def _tell(self, log: SessionLog, stored: StoredQuestion, outcome: str) -> None:
         answered = outcome == "answered"
@@ -259,7 +259,7 @@ class OpenQuestions:
             answer=self._redactor.secrets_in(stored.responses) if answered else None,
             by=stored.answered_by if outcome in _ANSWERED else None,
         )
-        self._ledger.append(TELL_QUESTION, (stored.id,))
+        self._db.append(TELL_QUESTION, (stored.id,))
 
 
 def expires_at(now: float, ttl_s: float, timeout_s: float | None) -> float | None:

@@ -10,8 +10,8 @@ import orjson
 
 from app.core.clock import Clock, isoformat
 from app.core.text import dump_json
-from app.db.ledger import Ledger, Transaction
 from app.db.question_statements import ADD_QUESTION, CANCEL_QUESTION
+from app.db.writer import DatabaseWriter, Transaction
 from app.execution.pipeline import Call
 from app.governance.audit.writing import Audit
 
@@ -86,8 +86,8 @@ class Said:
 class QuestionRows:
     """Reads and writes them."""
 
-    def __init__(self, ledger: Ledger, clock: Clock, audit: Audit) -> None:
-        self._ledger = ledger
+    def __init__(self, db: DatabaseWriter, clock: Clock, audit: Audit) -> None:
+        self._db = db
         self._clock = clock
         self._audit = audit
 
@@ -108,10 +108,10 @@ class QuestionRows:
             *(call.operation_id, context.agent_id, context.user_id, context.caller, "open"),
             *(dump_json(request).decode(), isoformat(self._clock.now()), expires),
         )
-        self._ledger.append(ADD_QUESTION, row)
+        self._db.append(ADD_QUESTION, row)
 
     async def read(self, question_id: str) -> StoredQuestion | None:
-        return await self._ledger.transact(lambda transaction: _read(transaction, question_id))
+        return await self._db.transact(lambda transaction: _read(transaction, question_id))
 
     async def answer(self, stored: StoredQuestion, said: Said) -> bool:
         """Take an answer; False when it came too late."""
@@ -124,7 +124,7 @@ class QuestionRows:
             self._note(transaction, stored, said.by, said.outcome, said.responses)
             return True
 
-        return await self._ledger.transact(claim)
+        return await self._db.transact(claim)
 
     async def answer_late(self, stored: StoredQuestion, said: Said) -> bool:
         """Take an answer to a question that has ended; False when somebody was first."""
@@ -137,16 +137,16 @@ class QuestionRows:
             self._note(transaction, stored, said.by, "late", said.responses)
             return True
 
-        return await self._ledger.transact(claim)
+        return await self._db.transact(claim)
 
     async def has_begun(self, run_id: str) -> bool:
         """Whether there is a run of that id."""
         sql = "SELECT id FROM runs WHERE id = ?"
-        return bool(await self._ledger.transact(lambda t: t.fetch(sql, (run_id,))))
+        return bool(await self._db.transact(lambda t: t.fetch(sql, (run_id,))))
 
     async def reopen(self, stored: StoredQuestion) -> None:
         """Take a late answer back that could not be brought."""
-        await self._ledger.transact(
+        await self._db.transact(
             lambda transaction: transaction.execute(_REOPEN, (stored.status, stored.id))
         )
 
@@ -162,11 +162,11 @@ class QuestionRows:
                 self._note(transaction, stored, "system", "expired", None)
             return True
 
-        return await self._ledger.transact(end)
+        return await self._db.transact(end)
 
     def cancel(self, question_id: str, call: Call) -> None:
         """End a question whose call is over."""
-        self._ledger.append(CANCEL_QUESTION, (isoformat(self._clock.now()), question_id))
+        self._db.append(CANCEL_QUESTION, (isoformat(self._clock.now()), question_id))
         self._audit.record(
             "question.answered",
             actor="system",

@@ -12,7 +12,7 @@ from app.core.clock import Clock, isoformat
 from app.core.errors import Conflict, NotFound, RateLimited
 from app.core.ids import new_id
 from app.core.versions import check_version
-from app.db.ledger import Ledger, Transaction
+from app.db.writer import DatabaseWriter, Transaction
 from app.execution.pipeline import Call
 from app.execution.questions.rows import about_call
 from app.governance.audit.writing import Audit
@@ -81,8 +81,8 @@ class TicketFilter:
 class TicketRows:
     """Reads and writes them."""
 
-    def __init__(self, ledger: Ledger, clock: Clock, audit: Audit) -> None:
-        self._ledger = ledger
+    def __init__(self, db: DatabaseWriter, clock: Clock, audit: Audit) -> None:
+        self._db = db
         self._clock = clock
         self._audit = audit
 
@@ -136,7 +136,7 @@ class TicketRows:
             )
             return made, True
 
-        return await self._ledger.transact(add)
+        return await self._db.transact(add)
 
     async def get(self, ticket_id: str) -> StoredTicket:
         """One ticket.
@@ -144,7 +144,7 @@ class TicketRows:
         Raises:
             NotFound: there is none.
         """
-        return await self._ledger.transact(lambda transaction: _one(transaction, ticket_id))
+        return await self._db.transact(lambda transaction: _one(transaction, ticket_id))
 
     async def page(
         self, wanted: TicketFilter, *, limit: int, before: str | None
@@ -165,7 +165,7 @@ class TicketRows:
             values.append(before)
         where = f" WHERE {' AND '.join(terms)}" if terms else ""
         sql = f"{_SELECT}{where} ORDER BY created_at DESC, id DESC LIMIT ?"
-        rows = await self._ledger.transact(lambda t: t.fetch(sql, (*values, limit)))
+        rows = await self._db.transact(lambda t: t.fetch(sql, (*values, limit)))
         return [_stored(row) for row in rows]
 
     async def resolve(
@@ -209,7 +209,7 @@ class TicketRows:
             )
             return after
 
-        return await self._ledger.transact(change)
+        return await self._db.transact(change)
 
     def _check_rate(self, transaction: Transaction, made: StoredTicket) -> None:
         since = isoformat(self._clock.now() - WITHIN)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from app.core.clock import Clock, stamp
 from app.core.errors import ToolFailed
 from app.core.redaction import Redactor
-from app.db.ledger import Ledger
+from app.db.writer import DatabaseWriter
 from app.events.durable import TicketOpened, TicketResolved
 from app.events.log import SessionLog
 from app.execution.confirmation.confirmer import Confirmer
@@ -41,7 +41,7 @@ class OpenTickets:
 
     def __init__(
         self,
-        ledger: Ledger,
+        db: DatabaseWriter,
         clock: Clock,
         audit: Audit,
         redactor: Redactor,
@@ -54,7 +54,7 @@ class OpenTickets:
         self._redactor = redactor
         self._waiting = waiting
         self._confirmer = confirmer
-        self._rows = TicketRows(ledger, clock, audit)
+        self._rows = TicketRows(db, clock, audit)
         self._ttl_s = ttl_s
         waiting.own("ticket", Owner(self._leave, self._settle_expired))
 

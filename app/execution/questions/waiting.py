@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar
 
 from app.core.clock import Clock
 from app.core.errors import StorageUnavailable
-from app.db.ledger import Ledger
+from app.db.writer import DatabaseWriter
 from app.execution.parking import Parking
 from app.execution.pipeline import Call
 
@@ -73,8 +73,8 @@ class _Open:
 class Waiting:
     """The calls of this process that wait. A `WaitingRoom`."""
 
-    def __init__(self, ledger: Ledger, clock: Clock, parking: Parking) -> None:
-        self._ledger = ledger
+    def __init__(self, db: DatabaseWriter, clock: Clock, parking: Parking) -> None:
+        self._db = db
         self._clock = clock
         self._parking = parking
         self._open = _Open()
@@ -132,7 +132,7 @@ class Waiting:
             StorageUnavailable: what is waited for cannot be committed.
         """
         try:
-            await self._ledger.durable()
+            await self._db.flush()
             if expires is not None and not wait.future.done():
                 left = max(0.0, expires - self._clock.time())
                 loop = asyncio.get_running_loop()

@@ -16,8 +16,8 @@ import orjson
 
 from app.core.text import clean
 from app.db.event_blocks import Fetch
-from app.db.ledger import Transaction
 from app.db.statements import insert
+from app.db.writer import Transaction
 
 Row = Sequence[Any]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from app.core.clock import Clock, isoformat, stamp
 from app.core.errors import StorageUnavailable
-from app.db.ledger import Ledger, Transaction
+from app.db.writer import DatabaseWriter, Transaction
 from app.governance.audit.anchor import FILE_NAME, Anchor, AnchorFile
 from app.governance.audit.chain import COLUMNS, TRIMMED, Break, Walk
 from app.governance.audit.writing import Audit
@@ -34,11 +34,11 @@ _BEGIN = "UPDATE audit_head SET first_seq = ?, first_previous = ? WHERE id = 1"
 
 @asynccontextmanager
 async def looked_after(
-    audit: Audit, ledger: Ledger, clock: Clock, folder: Path, *, retention_days: int
+    audit: Audit, db: DatabaseWriter, clock: Clock, folder: Path, *, retention_days: int
 ) -> AsyncIterator[None]:
     """Keep the audit of an installation for as long as the block lasts."""
     anchors = AnchorFile(folder / FILE_NAME)
-    keeper = AuditKeeper(audit, ledger, clock, anchors, retention_days=retention_days)
+    keeper = AuditKeeper(audit, db, clock, anchors, retention_days=retention_days)
     task = asyncio.create_task(keeper.run())
     try:
         yield
@@ -54,14 +54,14 @@ class AuditKeeper:
     def __init__(
         self,
         audit: Audit,
-        ledger: Ledger,
+        db: DatabaseWriter,
         clock: Clock,
         anchors: AnchorFile,
         *,
         retention_days: int = 0,
     ) -> None:
         self._audit = audit
-        self._ledger = ledger
+        self._db = db
         self._clock = clock
         self._anchors = anchors
         self._retention_days = retention_days
@@ -103,7 +103,7 @@ class AuditKeeper:
             OSError: the file cannot be written.
         """
         written, self._anchored_at = self._audit.written, self._clock.monotonic()
-        head = await self._ledger.transact(_flushed_head)
+        head = await self._db.transact(_flushed_head)
         if head is not None:
             anchor = Anchor(head[0], head[1], stamp(self._clock.time()))
             await asyncio.to_thread(self._anchors.append, anchor)
@@ -122,7 +122,7 @@ class AuditKeeper:
             return 0
         until = isoformat(self._clock.now() - timedelta(days=self._retention_days))
         removed = 0
-        while gone := await self._ledger.transact(lambda work: self._trim_some(work, until)):
+        while gone := await self._db.transact(lambda work: self._trim_some(work, until)):
             removed += gone
         return removed
 

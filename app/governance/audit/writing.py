@@ -11,7 +11,7 @@ import orjson
 from app.core.clock import Clock, stamp
 from app.core.redaction import Redactor
 from app.core.text import dump_json
-from app.db.ledger import Ledger, Transaction
+from app.db.writer import DatabaseWriter, Transaction
 from app.governance.audit.chain import ADD_AUDIT, add_within
 from app.governance.audit.refusals import Refusals
 
@@ -30,9 +30,9 @@ class Audit:
     """
 
     def __init__(
-        self, ledger: Ledger, clock: Clock, redactor: Redactor, *, level: Level = "redacted"
+        self, db: DatabaseWriter, clock: Clock, redactor: Redactor, *, level: Level = "redacted"
     ) -> None:
-        self._ledger = ledger
+        self._db = db
         self._clock = clock
         self._redactor = redactor
         self._refusals = Refusals()
@@ -56,7 +56,7 @@ class Audit:
         outcome: str | None = None,
         detail: Mapping[str, Any] | None = None,
     ) -> None:
-        """Queue one row. Await `ledger.durable()` where it must be on disk before going on.
+        """Queue one row. Await `db.flush()` where it must be on disk before going on.
 
         Args:
             kind: dotted, such as `call.finished` or `governance.rule`.
@@ -99,7 +99,7 @@ class Audit:
             outcome,
             detail,
         )
-        self._ledger.append(ADD_AUDIT, row)
+        self._db.append(ADD_AUDIT, row)
 
     def within(
         self,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from app.core.errors import InvalidInput
-from app.db.ledger import Ledger, Transaction
+from app.db.writer import DatabaseWriter, Transaction
 
 DEFAULT = "default"
 _SHOWN = 10
@@ -34,7 +34,7 @@ class Known:
                     raise _unknown(field, one, known)
 
 
-async def known_names(ledger: Ledger) -> Known:
+async def known_names(db: DatabaseWriter) -> Known:
     """Those of the database, and the ones that every installation has."""
 
     def read(transaction: Transaction) -> Known:
@@ -45,7 +45,7 @@ async def known_names(ledger: Ledger) -> Known:
             {DEFAULT: DEFAULT, **{row[0]: row[1] for row in projects}},
         )
 
-    return await ledger.transact(read)
+    return await db.transact(read)
 
 
 def _unknown(field: str, one: str, known: Mapping[str, str]) -> InvalidInput:

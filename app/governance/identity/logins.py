@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from app.core.clock import Clock, isoformat
 from app.core.errors import StorageUnavailable
 from app.core.ids import new_id
-from app.db.ledger import Ledger, Transaction
+from app.db.writer import DatabaseWriter, Transaction
 from app.governance.identity.tokens import REREAD_S, Standing, Tokens, digest, equal_secrets
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Logins:
 
     def __init__(
         self,
-        ledger: Ledger,
+        db: DatabaseWriter,
         clock: Clock,
         audit: Audit,
         tokens: Tokens,
@@ -74,7 +74,7 @@ class Logins:
         idle_s: float,
         own_token: str | None = None,
     ) -> None:
-        self._ledger = ledger
+        self._db = db
         self._clock = clock
         self._audit = audit
         self._tokens = tokens
@@ -107,7 +107,7 @@ class Logins:
                 detail={"token_id": token_id, "source": source},
             )
 
-        await self._ledger.transact(add)
+        await self._db.transact(add)
         await self.refresh()
         return secret, login
 
@@ -163,7 +163,7 @@ class Logins:
                     transaction, "auth.logout", actor=by or login.user_id, subject=login.id
                 )
 
-        await self._ledger.transact(end)
+        await self._db.transact(end)
         await self.refresh()
 
     async def used(self, login_id: str) -> None:
@@ -178,7 +178,7 @@ class Logins:
         def read(transaction: Transaction) -> list[tuple[Any, ...]]:
             return transaction.fetch(_LIST)
 
-        rows = await self._ledger.transact(read)
+        rows = await self._db.transact(read)
         self._by_digest = {row[0]: Login(*row[1:6]) for row in rows}
         self._by_id = {login.id: login for login in self._by_digest.values()}
         # What this process saw itself is newer than what it has written.
@@ -211,7 +211,7 @@ class Logins:
             return transaction.execute(_USED, row)
 
         with suppress(StorageUnavailable):
-            await self._ledger.transact(stamp)
+            await self._db.transact(stamp)
 
     def _digest(self, secret: str, *, own: bool) -> str:
         return digest(f"{self._own_token}\0{secret}" if own else secret)

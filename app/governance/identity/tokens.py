@@ -16,7 +16,7 @@ import orjson
 from app.core.clock import Clock, isoformat
 from app.core.errors import NotFound, StorageUnavailable, Unauthenticated
 from app.core.ids import new_id
-from app.db.ledger import Ledger, Transaction
+from app.db.writer import DatabaseWriter, Transaction
 from app.governance.identity.token_rules import (
     ADMIN_USER,
     BOOTSTRAP_USER,
@@ -102,8 +102,8 @@ class Tokens:
     once a second.
     """
 
-    def __init__(self, ledger: Ledger, clock: Clock, audit: Audit) -> None:
-        self._ledger = ledger
+    def __init__(self, db: DatabaseWriter, clock: Clock, audit: Audit) -> None:
+        self._db = db
         self._clock = clock
         self._audit = audit
         self._by_digest: dict[str, Token] = {}
@@ -147,7 +147,7 @@ class Tokens:
         def add(transaction: Transaction) -> None:
             self._add(transaction, secret, token, by)
 
-        await self._ledger.transact(add)
+        await self._db.transact(add)
         await self.refresh()
         return secret, token
 
@@ -165,7 +165,7 @@ class Tokens:
             self._add(transaction, secret, token, LOCAL_USER)
             return True
 
-        made = await self._ledger.transact(add)
+        made = await self._db.transact(add)
         await self.refresh()
         return secret if made else None
 
@@ -203,7 +203,7 @@ class Tokens:
                 raise NotFound(f"No active token {token_id!r}", token=token_id)
             self._add(transaction, secret, token, by, kind="token.rotated", before=old)
 
-        await self._ledger.transact(swap)
+        await self._db.transact(swap)
         await self.refresh()
         return secret, token
 
@@ -248,7 +248,7 @@ class Tokens:
                 )
             return [token.id for token in ended]
 
-        ended = await self._ledger.transact(revoke)
+        ended = await self._db.transact(revoke)
         await self.refresh()
         if not ended:
             raise NotFound(f"No active token {name_or_id!r}", token=name_or_id)
@@ -306,7 +306,7 @@ class Tokens:
         def read(transaction: Transaction) -> list[tuple[Any, ...]]:
             return transaction.fetch(_LIST)
 
-        rows = await self._ledger.transact(read)
+        rows = await self._db.transact(read)
         self._by_digest = {row[0]: _token(row[1:]) for row in rows}
         self._by_id = {token.id: token for token in self._by_digest.values()}
         self._read_at = self._clock.monotonic()
@@ -373,7 +373,7 @@ class Tokens:
 
         # A database that cannot be written keeps nobody out: the note is not what lets them in.
         with suppress(StorageUnavailable):
-            await self._ledger.transact(stamp)
+            await self._db.transact(stamp)
 
 
 def digest(secret: str) -> str:

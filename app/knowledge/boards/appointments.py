@@ -8,7 +8,7 @@ from typing import Any
 from app.core.clock import Clock, isoformat
 from app.core.errors import ToolFailed
 from app.core.ids import new_id
-from app.db.ledger import Ledger, Transaction
+from app.db.writer import DatabaseWriter, Transaction
 from app.tools.planning.ports import Appointment
 
 MAX_APPOINTMENTS = 10_000
@@ -28,8 +28,8 @@ _ORDER = " ORDER BY starts_at, id LIMIT ?"
 class StoredCalendar:
     """`Calendar` in the database."""
 
-    def __init__(self, ledger: Ledger, clock: Clock) -> None:
-        self._ledger = ledger
+    def __init__(self, db: DatabaseWriter, clock: Clock) -> None:
+        self._db = db
         self._clock = clock
 
     async def add(
@@ -54,7 +54,7 @@ class StoredCalendar:
             transaction.execute(_ADD, (owner, *values))
             return [_of(row) for row in overlaps]
 
-        return kept, await self._ledger.transact(insert)
+        return kept, await self._db.transact(insert)
 
     async def between(
         self, owner: str, start: str | None, end: str | None, limit: int
@@ -70,7 +70,7 @@ class StoredCalendar:
             total = transaction.fetch(_COUNT + condition, values)[0][0]
             return [_of(row) for row in rows], total
 
-        return await self._ledger.transact(read)
+        return await self._db.transact(read)
 
     async def remove(self, owner: str, appointment_id: str) -> Appointment:
         def drop(transaction: Transaction) -> Appointment:
@@ -83,7 +83,7 @@ class StoredCalendar:
             transaction.execute(_DELETE, (owner, appointment_id))
             return _of(found[0])
 
-        return await self._ledger.transact(drop)
+        return await self._db.transact(drop)
 
 
 def _of(row: tuple[Any, ...]) -> Appointment:

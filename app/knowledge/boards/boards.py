@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from app.core.clock import Clock
-from app.db.ledger import Ledger
+from app.db.writer import DatabaseWriter
 from app.governance.audit.writing import Audit
 from app.knowledge.boards.appointments import StoredCalendar
 from app.knowledge.boards.forum import StoredForum
@@ -26,12 +26,12 @@ class Boards:
     forum: StoredForum
 
     @classmethod
-    def on(cls, ledger: Ledger, clock: Clock, audit: Audit) -> Self:
+    def on(cls, db: DatabaseWriter, clock: Clock, audit: Audit) -> Self:
         return cls(
-            StoredTodoLists(ledger, clock),
-            StoredTasks(ledger, clock),
-            StoredCalendar(ledger, clock),
-            StoredForum(ledger, clock, audit),
+            StoredTodoLists(db, clock),
+            StoredTasks(db, clock),
+            StoredCalendar(db, clock),
+            StoredForum(db, clock, audit),
         )
 
     def offer(self, services: Services) -> None:

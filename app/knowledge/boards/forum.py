@@ -8,7 +8,7 @@ from typing import Any
 
 from app.core.clock import Clock, isoformat
 from app.core.errors import NotFound, ToolFailed
-from app.db.ledger import Ledger, Transaction
+from app.db.writer import DatabaseWriter, Transaction
 from app.governance.audit.writing import Audit
 from app.knowledge.boards.matching import LIKE, pattern_of
 from app.tools.planning.ports import Post
@@ -41,8 +41,8 @@ class PlacedPost:
 class StoredForum:
     """`Forum` in the database, and what administrators may do with it."""
 
-    def __init__(self, ledger: Ledger, clock: Clock, audit: Audit) -> None:
-        self._ledger = ledger
+    def __init__(self, db: DatabaseWriter, clock: Clock, audit: Audit) -> None:
+        self._db = db
         self._clock = clock
         self._audit = audit
 
@@ -83,7 +83,7 @@ class StoredForum:
                 )
             return Post(number, place[0], place[1], title, body, author, moment)
 
-        return await self._ledger.transact(add)
+        return await self._db.transact(add)
 
     async def threads(
         self, project_id: str, board: str | None, query: str | None, limit: int, before: int | None
@@ -111,7 +111,7 @@ class StoredForum:
             )
             return first, [Post(*row) for row in rows]
 
-        return await self._ledger.transact(read)
+        return await self._db.transact(read)
 
     async def posts(
         self, *, project_id: str | None, limit: int, before: int | None, threads: bool = False
@@ -134,7 +134,7 @@ class StoredForum:
             )
             return [_placed(row) for row in rows]
 
-        return await self._ledger.transact(read)
+        return await self._db.transact(read)
 
     async def placed_thread(
         self, number: int, *, limit: int, after: int
@@ -161,7 +161,7 @@ class StoredForum:
             )
             return post, [_placed(row) for row in rows]
 
-        return await self._ledger.transact(read)
+        return await self._db.transact(read)
 
     async def remove(self, number: int, *, by: str) -> int:
         """For administrators: remove a post and its replies; how many posts that were.
@@ -192,7 +192,7 @@ class StoredForum:
             )
             return gone
 
-        return await self._ledger.transact(drop)
+        return await self._db.transact(drop)
 
     async def _page(
         self, where: list[str], values: list[Any], limit: int, before: int | None
@@ -204,7 +204,7 @@ class StoredForum:
         def read(transaction: Transaction) -> list[Post]:
             return [Post(*row) for row in transaction.fetch(sql, (*values, limit))]
 
-        return await self._ledger.transact(read)
+        return await self._db.transact(read)
 
 
 def _placed(row: Sequence[Any]) -> PlacedPost:

@@ -8,7 +8,7 @@ from typing import Any
 from app.core.clock import Clock, isoformat
 from app.core.errors import ToolFailed
 from app.core.ids import new_id
-from app.db.ledger import Ledger, Transaction
+from app.db.writer import DatabaseWriter, Transaction
 from app.knowledge.boards.matching import LIKE, pattern_of
 from app.tools.planning.ports import Task, TaskStatus
 
@@ -31,8 +31,8 @@ _COUNT = "SELECT COUNT(*) FROM tasks WHERE owner = ?"
 class StoredTasks:
     """`Tasks` in the database."""
 
-    def __init__(self, ledger: Ledger, clock: Clock) -> None:
-        self._ledger = ledger
+    def __init__(self, db: DatabaseWriter, clock: Clock) -> None:
+        self._db = db
         self._clock = clock
 
     async def create(self, owner: str, *, title: str, notes: str, due: str | None, by: str) -> Task:
@@ -47,7 +47,7 @@ class StoredTasks:
             values = (task.id, title, notes, "open", due, 1, by, moment, moment)
             transaction.execute(_ADD, (owner, *values))
 
-        await self._ledger.transact(add)
+        await self._db.transact(add)
         return task
 
     async def find(
@@ -80,10 +80,10 @@ class StoredTasks:
             )
             return [Task(*row) for row in rows], transaction.fetch(counted, values)[0][0]
 
-        return await self._ledger.transact(read)
+        return await self._db.transact(read)
 
     async def get(self, owner: str, task_id: str) -> Task:
-        return await self._ledger.transact(lambda transaction: _one(transaction, owner, task_id))
+        return await self._db.transact(lambda transaction: _one(transaction, owner, task_id))
 
     async def update(
         self, owner: str, task_id: str, changes: dict[str, str | None], *, expected: int | None
@@ -106,7 +106,7 @@ class StoredTasks:
             transaction.execute(_CHANGE, row)
             return _one(transaction, owner, task_id)
 
-        return await self._ledger.transact(change)
+        return await self._db.transact(change)
 
     async def delete(self, owner: str, task_id: str) -> Task:
         def drop(transaction: Transaction) -> Task:
@@ -114,7 +114,7 @@ class StoredTasks:
             transaction.execute(_DELETE, (owner, task_id))
             return gone
 
-        return await self._ledger.transact(drop)
+        return await self._db.transact(drop)
 
 
 def _one(transaction: Transaction, owner: str, task_id: str) -> Task:

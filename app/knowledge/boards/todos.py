@@ -9,7 +9,7 @@ import orjson
 
 from app.core.clock import Clock, isoformat
 from app.core.errors import ToolFailed
-from app.db.ledger import Ledger, Transaction
+from app.db.writer import DatabaseWriter, Transaction
 from app.tools.planning.ports import TodoItem, TodoList
 
 MAX_ITEMS = 256
@@ -25,12 +25,12 @@ _WRITE = (
 class StoredTodoLists:
     """`TodoLists` in the database."""
 
-    def __init__(self, ledger: Ledger, clock: Clock) -> None:
-        self._ledger = ledger
+    def __init__(self, db: DatabaseWriter, clock: Clock) -> None:
+        self._db = db
         self._clock = clock
 
     async def read(self, session_id: str) -> TodoList:
-        return await self._ledger.transact(lambda transaction: _read(transaction, session_id))
+        return await self._db.transact(lambda transaction: _read(transaction, session_id))
 
     async def write(
         self,
@@ -56,7 +56,7 @@ class StoredTodoLists:
             transaction.execute(_WRITE, (session_id, written.revision, stored, moment))
             return written
 
-        return await self._ledger.transact(replace)
+        return await self._db.transact(replace)
 
 
 def _read(transaction: Transaction, session_id: str) -> TodoList:

@@ -17,7 +17,7 @@ from app.core.errors import AlreadyExists, Conflict, InvalidInput, NotFound, Too
 from app.core.redaction import Redactor
 from app.core.text import dump_json
 from app.core.versions import check_version
-from app.db.ledger import Ledger, Transaction
+from app.db.writer import DatabaseWriter, Transaction
 from app.governance.audit.writing import Audit
 from app.knowledge.memory import rows, selecting
 from app.knowledge.memory.selecting import Filters
@@ -62,7 +62,7 @@ class MemoryAdministration:
         self,
         store: StoredMemory,
         storage: Storage,
-        ledger: Ledger,
+        db: DatabaseWriter,
         clock: Clock,
         *,
         audit: Audit,
@@ -71,7 +71,7 @@ class MemoryAdministration:
         self.store = store
         self._storage = storage
         self._index = storage.index
-        self._ledger = ledger
+        self._db = db
         self._clock = clock
         self._audit = audit
         self._redactor = redactor
@@ -230,7 +230,7 @@ class MemoryAdministration:
         self._audit.record(
             "memory.exported", actor=actor, detail={"filters": filters.facts(), "count": found}
         )
-        await self._ledger.durable()
+        await self._db.flush()
         after = 0
         while memories := await self._older(filters, after, upto):
             yield b"".join(dump_json(self.shown(memory)) + b"\n" for memory in memories)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from app.db.ledger import Transaction
+from app.db.writer import Transaction
 from app.knowledge.memory.question import tag_word
 from app.knowledge.memory.reading import Query
 from app.knowledge.memory.storage import Match

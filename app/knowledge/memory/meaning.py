@@ -15,7 +15,7 @@ from app.core.contain import Contained
 from app.core.errors import StorageUnavailable
 from app.core.redaction import Redactor
 from app.core.text import clean
-from app.db.ledger import Transaction
+from app.db.writer import Transaction
 from app.knowledge.memory.ranking import CANDIDATES
 from app.knowledge.memory.reading import Query
 from app.knowledge.memory.storage import Match, Storage

@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.core.clock import Clock
 from app.core.redaction import Redactor
 from app.core.settings import Settings
-from app.db.ledger import Ledger
+from app.db.writer import DatabaseWriter
 from app.governance.audit.writing import Audit
 from app.knowledge.memory.administration import MemoryAdministration
 from app.knowledge.memory.fts5_index import Fts5Index
@@ -17,17 +17,17 @@ from app.operations.embeddings.openai_compatible import embedder_of
 
 
 def memory_on(
-    settings: Settings, ledger: Ledger, clock: Clock, redactor: Redactor, audit: Audit
+    settings: Settings, db: DatabaseWriter, clock: Clock, redactor: Redactor, audit: Audit
 ) -> MemoryAdministration:
     """The memory of an installation; its `store` is the service for tools.
 
     Raises:
         ConfigurationError: the address of its own database cannot be read.
     """
-    storage = _storage(settings, ledger, redactor, audit)
+    storage = _storage(settings, db, redactor, audit)
     meanings = _meanings(settings, storage, redactor)
     store = StoredMemory(storage, clock, redactor, settings.memory, meanings)
-    return MemoryAdministration(store, storage, ledger, clock, audit=audit, redactor=redactor)
+    return MemoryAdministration(store, storage, db, clock, audit=audit, redactor=redactor)
 
 
 def _meanings(settings: Settings, storage: Storage, redactor: Redactor) -> Meanings | None:
@@ -37,13 +37,13 @@ def _meanings(settings: Settings, storage: Storage, redactor: Redactor) -> Meani
     return Meanings(storage, embedder, redactor, least=settings.memory.embeddings_least)
 
 
-def _storage(settings: Settings, ledger: Ledger, redactor: Redactor, audit: Audit) -> Storage:
+def _storage(settings: Settings, db: DatabaseWriter, redactor: Redactor, audit: Audit) -> Storage:
     address = settings.memory.postgres
     if address is None:
         reader = Reader(settings.database_path)
-        return SqliteStorage(ledger, reader, audit, Fts5Index())
+        return SqliteStorage(db, reader, audit, Fts5Index())
     from app.knowledge.memory.postgres import PostgresStorage, secrets_of
 
     chosen = address.get_secret_value()
     redactor.learn("the memory's database", secrets_of(chosen))
-    return PostgresStorage(chosen, ledger, audit)
+    return PostgresStorage(chosen, db, audit)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from app.core.errors import ConfigurationError, StorageUnavailable
-from app.db.ledger import Ledger, Transaction
+from app.db.writer import DatabaseWriter, Transaction
 from app.governance.audit.writing import Audit
 from app.knowledge.memory.postgres_index import SCHEMA, PostgresIndex
 from app.knowledge.memory.reading import Query
@@ -63,9 +63,9 @@ class PostgresStorage:
     followed by one that says so.
     """
 
-    def __init__(self, address: str, ledger: Ledger, audit: Audit) -> None:
+    def __init__(self, address: str, db: DatabaseWriter, audit: Audit) -> None:
         self._address = address
-        self._ledger = ledger
+        self._db = db
         self._audit = audit
         self.index = PostgresIndex()
         self._writer: Connection[Any] | None = None
@@ -110,7 +110,7 @@ class PostgresStorage:
                 await asyncio.to_thread(self._end, "COMMIT")
                 return answer
             try:
-                await self._ledger.transact(lambda transaction: self._tell(transaction, notes))
+                await self._db.transact(lambda transaction: self._tell(transaction, notes))
             except BaseException:
                 await asyncio.to_thread(self._end, "ROLLBACK")
                 raise

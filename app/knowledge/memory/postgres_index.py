@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from app.db.ledger import Transaction
+from app.db.writer import Transaction
 from app.knowledge.memory.question import tag_word
 from app.knowledge.memory.reading import Query
 from app.knowledge.memory.storage import Match

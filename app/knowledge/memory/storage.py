@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from app.db.ledger import Ledger, Transaction
+from app.db.writer import DatabaseWriter, Transaction
 from app.governance.audit.writing import Audit
 from app.knowledge.memory.reading import Query, Reader
 
@@ -87,14 +87,14 @@ class Storage(Protocol):
 class SqliteStorage:
     """`Storage` in the database of the service."""
 
-    def __init__(self, ledger: Ledger, reader: Reader, audit: Audit, index: WordIndex) -> None:
-        self._ledger = ledger
+    def __init__(self, db: DatabaseWriter, reader: Reader, audit: Audit, index: WordIndex) -> None:
+        self._db = db
         self._reader = reader
         self._audit = audit
         self.index = index
 
     async def transact(self, work: Callable[[Transaction], T]) -> T:
-        return await self._ledger.transact(work)
+        return await self._db.transact(work)
 
     async def read(self, work: Callable[[Query], T]) -> T:
         return await self._reader.read(work)

@@ -16,7 +16,7 @@ from app.core.ids import new_id
 from app.core.memory import MemorySettings
 from app.core.redaction import Redactor
 from app.core.text import clean
-from app.db.ledger import Transaction
+from app.db.writer import Transaction
 from app.knowledge.memory import rows
 from app.knowledge.memory.meaning import Meanings, drop_vector
 from app.knowledge.memory.question import is_open, read_question

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from app.core.clock import Clock
 from app.core.redaction import Redactor
 from app.core.settings import Settings
-from app.db.ledger import Ledger
+from app.db.writer import DatabaseWriter
 from app.governance.audit.writing import Audit
 from app.governance.changes import Changes
 from app.knowledge.outbound_requests.allowing import AllowList
@@ -34,7 +34,7 @@ def outbound_request_keys(settings: Settings, redactor: Redactor) -> KeyRing:
 
 def assemble_outbound_requests(
     settings: Settings,
-    ledger: Ledger,
+    db: DatabaseWriter,
     clock: Clock,
     services: Services,
     *,
@@ -59,6 +59,6 @@ def assemble_outbound_requests(
             services.register(TRIGGERS, offered)
             on_offer()
 
-    store = OutboundRequestStore(ledger, clock, audit, changes, keys, redactor, offer)
+    store = OutboundRequestStore(db, clock, audit, changes, keys, redactor, offer)
     triggers = OutboundRequests(store, AllowList(settings.triggers.allow), services, redactor)
     return triggers

@@ -14,7 +14,7 @@ from app.core.errors import AlreadyExists, ConfigurationError, InvalidInput, Not
 from app.core.ids import new_id
 from app.core.redaction import Redactor
 from app.core.versions import check_version
-from app.db.ledger import Ledger, Transaction
+from app.db.writer import DatabaseWriter, Transaction
 from app.governance.audit.writing import Audit
 from app.governance.changes import Changes, bump, number_of
 from app.knowledge.outbound_requests.headers import header_problem
@@ -58,7 +58,7 @@ class OutboundRequestStore:
 
     def __init__(
         self,
-        ledger: Ledger,
+        db: DatabaseWriter,
         clock: Clock,
         audit: Audit,
         changes: Changes,
@@ -71,7 +71,7 @@ class OutboundRequestStore:
         Args:
             on_change: called whenever the triggers are other ones.
         """
-        self._ledger = ledger
+        self._db = db
         self._clock = clock
         self._audit = audit
         self._changes = changes
@@ -83,7 +83,7 @@ class OutboundRequestStore:
 
     async def load(self) -> None:
         """Read what is stored, also when another process has changed it."""
-        self._use(*await self._ledger.transact(_read))
+        self._use(*await self._db.transact(_read))
 
     def get(self, trigger_id: str) -> OutboundRequest:
         """One trigger.
@@ -223,7 +223,7 @@ class OutboundRequestStore:
         def run(transaction: Transaction) -> tuple[T, dict[str, OutboundRequest], int]:
             return work(transaction), *_read(transaction)
 
-        answer, triggers, number = await self._ledger.transact(run)
+        answer, triggers, number = await self._db.transact(run)
         self._use(triggers, number)
         return answer
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from app.core.clock import Clock, isoformat
 from app.core.versions import check_version
-from app.db.ledger import Ledger, Transaction
+from app.db.writer import DatabaseWriter, Transaction
 from app.governance.audit.writing import Audit
 from app.governance.changes import Changes, bump, number_of
 
@@ -47,8 +47,8 @@ _Decisions = Mapping[str, Decision]
 class SkillStore:
     """Decisions by skill id."""
 
-    def __init__(self, ledger: Ledger, clock: Clock, audit: Audit, changes: Changes) -> None:
-        self._ledger = ledger
+    def __init__(self, db: DatabaseWriter, clock: Clock, audit: Audit, changes: Changes) -> None:
+        self._db = db
         self._clock = clock
         self._audit = audit
         self._changes = changes
@@ -58,7 +58,7 @@ class SkillStore:
 
     async def load(self) -> None:
         """Read all decisions, also when another process has changed them."""
-        self._use(*await self._ledger.transact(_read))
+        self._use(*await self._db.transact(_read))
 
     def of(self, skill_id: str) -> Decision:
         """The decision of this moment."""
@@ -102,7 +102,7 @@ class SkillStore:
                 )
             return _read(transaction)
 
-        self._use(*await self._ledger.transact(write))
+        self._use(*await self._db.transact(write))
         return self.of(skill_id)
 
     def _use(self, decisions: dict[str, Decision], number: int) -> None:

@@ -8,7 +8,7 @@ import orjson
 
 from app.core.clock import Clock, isoformat
 from app.core.text import truncate
-from app.db.ledger import Ledger, Transaction
+from app.db.writer import DatabaseWriter, Transaction
 from app.governance.audit.writing import Audit
 from app.tools.sql.ports import Asker
 
@@ -43,8 +43,8 @@ class Asked:
 class QueryAudit:
     """Writes rows, each together with a line of the house's own audit."""
 
-    def __init__(self, ledger: Ledger, clock: Clock, audit: Audit) -> None:
-        self._ledger = ledger
+    def __init__(self, db: DatabaseWriter, clock: Clock, audit: Audit) -> None:
+        self._db = db
         self._clock = clock
         self._audit = audit
 
@@ -85,4 +85,4 @@ class QueryAudit:
                 detail={"tables": list(asked.tables), "rows": asked.rows, "reason": reason},
             )
 
-        await self._ledger.transact(add)
+        await self._db.transact(add)

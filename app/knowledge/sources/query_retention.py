@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from app.core.clock import Clock, isoformat
 from app.core.errors import StorageUnavailable
-from app.db.ledger import Ledger, Transaction
+from app.db.writer import DatabaseWriter, Transaction
 from app.governance.audit.writing import Audit
 
 log = logging.getLogger(__name__)
@@ -28,8 +28,8 @@ _REMOVE = (
 class QueryRetention:
     """Removes the queries that are older than `days`; 0 keeps them for ever."""
 
-    def __init__(self, ledger: Ledger, clock: Clock, audit: Audit, *, days: int) -> None:
-        self._ledger = ledger
+    def __init__(self, db: DatabaseWriter, clock: Clock, audit: Audit, *, days: int) -> None:
+        self._db = db
         self._clock = clock
         self._audit = audit
         self._days = days
@@ -44,7 +44,7 @@ class QueryRetention:
             return 0
         until = isoformat(self._clock.now() - timedelta(days=self._days))
         removed = 0
-        while gone := await self._ledger.transact(lambda work: self._trim_some(work, until)):
+        while gone := await self._db.transact(lambda work: self._trim_some(work, until)):
             removed += gone
         return removed
 
@@ -69,10 +69,10 @@ class QueryRetention:
 
 @asynccontextmanager
 async def queries_trimmed(
-    ledger: Ledger, clock: Clock, audit: Audit, *, days: int
+    db: DatabaseWriter, clock: Clock, audit: Audit, *, days: int
 ) -> AsyncIterator[None]:
     """Look after the audit of queries for as long as the block lasts."""
-    task = asyncio.create_task(QueryRetention(ledger, clock, audit, days=days).run())
+    task = asyncio.create_task(QueryRetention(db, clock, audit, days=days).run())
     try:
         yield
     finally:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from app.core.clock import Clock
 from app.core.redaction import Redactor
 from app.core.settings import Settings
-from app.db.ledger import Ledger
+from app.db.writer import DatabaseWriter
 from app.governance.audit.writing import Audit
 from app.governance.changes import Changes
 from app.knowledge.sources.inspection import SourceInspection
@@ -30,7 +30,7 @@ class Sources:
 
 def assemble_sources(
     settings: Settings,
-    ledger: Ledger,
+    db: DatabaseWriter,
     clock: Clock,
     *,
     audit: Audit,
@@ -51,10 +51,10 @@ def assemble_sources(
     else:
         key_file = KeyFile(settings.data_dir / "keys" / "sources.key")
         keys = KeyRing(key_file.read)
-    store = SourceStore(ledger, clock, audit, changes, keys)
+    store = SourceStore(db, clock, audit, changes, keys)
     hidden = (str(settings.data_dir.resolve()),)
     links = Links(store, chosen, clock, redactor, hidden=hidden)
     schemas = Schemas(links, clock)
     inspection = SourceInspection(store, links, schemas, clock, key_file=key_file)
-    log = QueryAudit(ledger, clock, audit)
+    log = QueryAudit(db, clock, audit)
     return Sources(store, inspection, SourceReading(store, links, schemas, log, clock))

@@ -12,7 +12,7 @@ from app.core.clock import Clock, isoformat
 from app.core.errors import AlreadyExists, NotFound
 from app.core.ids import new_id
 from app.core.versions import check_version
-from app.db.ledger import Ledger, Transaction
+from app.db.writer import DatabaseWriter, Transaction
 from app.governance.audit.writing import Audit
 from app.governance.changes import Changes, bump, number_of
 from app.knowledge.sources.checks import check_move, check_source
@@ -66,9 +66,9 @@ class SourceStore:
     """Makes, changes and forgets data sources. What is stored is kept in memory, sealed."""
 
     def __init__(
-        self, ledger: Ledger, clock: Clock, audit: Audit, changes: Changes, keys: KeyRing
+        self, db: DatabaseWriter, clock: Clock, audit: Audit, changes: Changes, keys: KeyRing
     ) -> None:
-        self._ledger = ledger
+        self._db = db
         self._clock = clock
         self._audit = audit
         self._changes = changes
@@ -79,7 +79,7 @@ class SourceStore:
 
     async def load(self) -> None:
         """Read what is stored, also when another process has changed it."""
-        self._use(*await self._ledger.transact(_read))
+        self._use(*await self._db.transact(_read))
 
     def watch(self, watcher: Callable[[], None]) -> None:
         """Call `watcher` whenever the sources may be others than before."""
@@ -215,7 +215,7 @@ class SourceStore:
         def run(transaction: Transaction) -> tuple[T, dict[str, Source], int]:
             return work(transaction), *_read(transaction)
 
-        answer, sources, number = await self._ledger.transact(run)
+        answer, sources, number = await self._db.transact(run)
         self._use(sources, number)
         return answer
 

@@ -15,7 +15,7 @@ import pytest
 
 from app.agents.delegation.telling import run_status
 from app.core.settings import Settings
-from app.db import commits, ledger
+from app.db import commits, writer
 from tests.support.stored_events import stored_events
 
 Event = dict[str, Any]
@@ -39,7 +39,7 @@ def states_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[
         states.append(copy)
 
     with monkeypatch.context() as patched:
-        for module in (ledger, commits):
+        for module in (writer, commits):
             patched.setattr(module, "transaction", kept)
         yield states
 

@@ -12,7 +12,7 @@ import pytest
 
 from app.agents.delegation.frames import WorkerProtocolError, from_worker
 from app.core.settings import Settings
-from app.db.ledger import Transaction
+from app.db.writer import Transaction
 from app.governance.agents import AgentProfile, SubagentLimits
 from app.governance.limits import Limits, Payer
 from tests.agents.delegation.department import Department, open_department, spec
@@ -100,7 +100,7 @@ async def test_what_is_kept_of_a_task_holds_no_secrets(department: Department):
     department.goals.script("tell", Turn(text(f"It is {SECRET}.")))
     task = spec("tell", label=f"of {SECRET}")
     await department.delegate(task, kind="task", name=f"of {SECRET}")
-    rows = await office.gate.ledger.transact(
+    rows = await office.gate.db.transact(
         lambda t: (
             *t.fetch("SELECT * FROM delegation_batches"),
             *t.fetch("SELECT * FROM delegated_tasks"),
@@ -122,7 +122,7 @@ async def test_what_never_began_is_not_told_to_have_ended(settings: Settings):
             " WHERE label = 'waiting'",
         )
         for change in changes:
-            await department.office.gate.ledger.transact(partial(_change, change))
+            await department.office.gate.db.transact(partial(_change, change))
         session = department.session.id
         before = len(department.office.watcher.of("subagent_finished"))
     async with open_department(settings) as department:

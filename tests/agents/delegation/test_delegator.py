@@ -9,7 +9,7 @@ import pytest
 
 from app.core.errors import BudgetExceeded, InvalidInput, NotFound, ToolFailed
 from app.core.settings import Settings
-from app.db.ledger import Transaction
+from app.db.writer import Transaction
 from app.governance.agents import AgentProfile, SubagentLimits
 from app.governance.limits import Limits, Payer
 from app.tools.delegation.ports import TaskSpec
@@ -382,7 +382,7 @@ async def test_what_a_dead_process_left_is_closed_with_its_partial_work(settings
             )
             transaction.execute("UPDATE delegated_tasks SET status = 'running', finished_at = NULL")
 
-        await department.office.gate.ledger.transact(as_if_it_ran)
+        await department.office.gate.db.transact(as_if_it_ran)
         session_id = department.session.id
     async with open_department(settings) as department:
         report = (await department.delegator.reports(session_id=session_id))[0]

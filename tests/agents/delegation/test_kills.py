@@ -73,8 +73,8 @@ async def test_an_end_is_told_once_also_when_the_next_service_is_killed_too(
 async def test_an_end_that_the_database_does_not_take_is_written_when_it_does(
     department: Department, monkeypatch: pytest.MonkeyPatch
 ):
-    ledger = department.office.gate.ledger
-    append, refused = ledger.append, asyncio.Event()
+    db = department.office.gate.db
+    append, refused = db.append, asyncio.Event()
 
     def full(statement, row):
         if statement is SAVE_TASK and row[0] == "success":
@@ -83,13 +83,13 @@ async def test_an_end_that_the_database_does_not_take_is_written_when_it_does(
         return append(statement, row)
 
     with monkeypatch.context() as patched:
-        patched.setattr(ledger, "append", full)
+        patched.setattr(db, "append", full)
         working = asyncio.create_task(department.delegate(spec("a")))
         await refused.wait()
     assert (await working).status == "success"
-    await ledger.durable()
+    await db.flush()
     session = department.session
-    (stored,) = await ledger.transact(
+    (stored,) = await db.transact(
         lambda t: t.fetch("SELECT t.status, b.status FROM delegated_tasks t, delegation_batches b")
     )
     assert stored == ("success", "success")
@@ -101,8 +101,8 @@ async def test_a_service_that_stops_does_not_wait_for_a_database_that_takes_noth
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ):
     async with open_department(settings) as department:
-        ledger = department.office.gate.ledger
-        append, refused = ledger.append, asyncio.Event()
+        db = department.office.gate.db
+        append, refused = db.append, asyncio.Event()
 
         def full(statement, row):
             if statement is SAVE_TASK and row[0] == "success":
@@ -112,7 +112,7 @@ async def test_a_service_that_stops_does_not_wait_for_a_database_that_takes_noth
 
         department.goals.script("a", Turn(text("done")))
         with monkeypatch.context() as patched:
-            patched.setattr(ledger, "append", full)
+            patched.setattr(db, "append", full)
             await department.delegate(spec("a"), background=True)
             await refused.wait()
             async with asyncio.timeout(60):

@@ -114,7 +114,7 @@ async def test_a_call_that_had_begun_is_told_as_interrupted_and_not_run_again(
         department.goals.script("a", Turn(*calls))
         await department.delegate(spec("a"), background=True)
         await until((settings.workspace_dir / "begun").exists)
-        await department.office.gate.ledger.durable()
+        await department.office.gate.db.flush()
         state = states[-1]
         await department.delegator.cancel(
             (await department.delegator.reports(session_id=None))[0].batch_id, session_id=None
@@ -293,15 +293,15 @@ async def test_what_was_told_to_stop_is_stopped_by_the_next_service(
         await department.delegate(spec("a"), spec("b"), background=True)
         await department.office.watcher.until("text_delta", 2)
         state = states[-1]
-        ledger = department.office.gate.ledger
-        append = ledger.append
+        db = department.office.gate.db
+        append = db.append
 
         def seen(statement: Statement, row: Any) -> int:
             kept.append(row)
             return append(statement, row)
 
         with monkeypatch.context() as patched:
-            patched.setattr(ledger, "append", seen)
+            patched.setattr(db, "append", seen)
             department.delegator.run_cancelled("run_parent")
     # Before anything else happens it stands there that both are to stop.
     assert [orjson.loads(row[-2])["stopped_as"] for row in kept] == ["cancelled"] * 2

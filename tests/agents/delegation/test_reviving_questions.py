@@ -39,7 +39,7 @@ async def asking(department: Department, *calls: Any, **fields: Any) -> str:
     department.goals.script("a", Turn(text("step 1"), *(calls or (QUESTION,))))
     await department.delegate(TaskSpec(goal="a", label="a", **fields), background=True)
     await department.office.watcher.until("tool_confirmation_request")
-    await department.office.gate.ledger.durable()
+    await department.office.gate.db.flush()
     return department.session.id
 
 
@@ -144,7 +144,7 @@ async def test_what_was_called_beside_it_keeps_its_result_or_was_interrupted(
         session_id = await asking(department, QUESTION, SUM, LONG)
         await department.office.watcher.until("tool_call_completed", tool_call_id="t2")
         await until((settings.workspace_dir / "begun").exists)
-        await department.office.gate.ledger.durable()
+        await department.office.gate.db.flush()
         state = states[-1]
     left = as_left(state, settings, tmp_path / "left")
     goals = Goals()
@@ -179,7 +179,7 @@ async def test_it_may_wait_through_any_number_of_crashes(
         with states_kept(tmp_path / f"states{number}", monkeypatch) as states:
             async with next_service(left, Goals()) as service:
                 assert service.gate.confirmations.pending(session_id)
-                await service.gate.ledger.durable()
+                await service.gate.db.flush()
                 state = states[-1]
     async with next_service(left, Goals()) as service:
         await answer(service, session_id)
@@ -284,11 +284,11 @@ async def test_a_ticket_that_it_waits_for_outlives_it_too(
         department.goals.script("a", Turn(asks))
         await department.delegate(spec("a"), background=True)
         opened = await department.office.watcher.until("ticket_opened")
-        await department.office.gate.ledger.durable()
+        await department.office.gate.db.flush()
         state = states[-1]
         if way == "stopped":
             await department.delegator.close()
-            await department.office.gate.ledger.durable()
+            await department.office.gate.db.flush()
             state = states[-1]
     left = as_left(state, settings, tmp_path / "left")
     goals = Goals()

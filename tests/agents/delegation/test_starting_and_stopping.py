@@ -19,15 +19,15 @@ from tests.support.scripted_anthropic.turns import Gate, Turn, text
 @contextmanager
 def held_up(department: Department, monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
     """The database takes the next work only when the gate is opened."""
-    ledger, gate = department.office.gate.ledger, Gate()
-    transact = ledger.transact
+    db, gate = department.office.gate.db, Gate()
+    transact = db.transact
 
     async def later(work: Any) -> Any:
         await gate.passed()
         return await transact(work)
 
     with monkeypatch.context() as patched:
-        patched.setattr(ledger, "transact", later)
+        patched.setattr(db, "transact", later)
         yield gate
 
 
@@ -142,7 +142,7 @@ async def test_what_cannot_be_kept_is_not_begun_and_may_be_asked_for_again(
         raise StorageUnavailable("The disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(department.office.gate.ledger, "transact", refuses)
+        patched.setattr(department.office.gate.db, "transact", refuses)
         for background in (False, True):
             with pytest.raises(StorageUnavailable):
                 await department.delegate(spec("a"), background=background)

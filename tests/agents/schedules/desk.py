@@ -73,7 +73,7 @@ class Desk:
             if run is not None:
                 async with asyncio.timeout(PATIENCE_S):
                     await run.done
-        await self.service.gate.ledger.durable()
+        await self.service.gate.db.flush()
         return list(await self.book.history(None, schedule_id, 100))
 
     async def _is_beginning(self, schedule_id: str) -> bool:

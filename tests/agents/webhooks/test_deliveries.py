@@ -46,7 +46,7 @@ class Sender:
         if run is not None:
             async with asyncio.timeout(PATIENCE_S):
                 await run.done
-        await self.desk.service.gate.ledger.durable()
+        await self.desk.service.gate.db.flush()
 
     async def runs(self) -> int:
         rows = await self.desk.lab.rows("SELECT COUNT(*) FROM runs WHERE trigger = 'webhook'")
@@ -157,7 +157,7 @@ async def test_a_wrong_signature_begins_nothing_and_is_counted(
     with pytest.raises(Unauthenticated):
         await sender.send(b"body", header=header.format(**shown))
     assert await sender.runs() == 0
-    await desk.service.gate.ledger.durable()
+    await desk.service.gate.db.flush()
     (row,) = await desk.lab.rows("SELECT subject FROM audit WHERE kind = 'auth.refused'")
     assert row == ("10.0.0.1",)
 
@@ -332,7 +332,7 @@ async def test_one_whose_secret_does_not_open_is_as_if_it_were_not_there(
         sql = "UPDATE webhooks SET secret = ? WHERE name = 'ci'"
         transaction.execute(sql, (rows[0][0],))
 
-    await desk.service.gate.ledger.transact(swap)
+    await desk.service.gate.db.transact(swap)
     await desk.service.webhooks.book.load()
     for secret in (sender.secret, other.secret):
         with pytest.raises(Unauthenticated):

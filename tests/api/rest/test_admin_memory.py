@@ -35,9 +35,9 @@ async def three(client: httpx2.AsyncClient) -> list[dict[str, Any]]:
 
 
 async def audited(running: Running, kind: str) -> list[dict[str, Any]]:
-    ledger = running.service.gate.ledger
-    await ledger.durable()
-    rows = await ledger.transact(
+    db = running.service.gate.db
+    await db.flush()
+    rows = await db.transact(
         lambda transaction: transaction.fetch(
             "SELECT detail FROM audit WHERE kind = ? ORDER BY seq", (kind,)
         )

@@ -5,7 +5,7 @@ from functools import partial
 import httpx2
 import pytest
 
-from app.db.ledger import Transaction
+from app.db.writer import Transaction
 from tests.api.rest.client import call, new_session, problem, watching
 from tests.support.service import Running
 
@@ -256,10 +256,10 @@ async def test_no_secret_in_a_rule_or_a_tools_name_is_kept_with_a_call(
     denied = await client.post("/tools/calculator/call", json={"arguments": {"expression": "1"}})
     assert denied.json()["status"] == "denied"
     assert (await client.post(f"/tools/{secret}/call", json={})).json()["status"] == "error"
-    ledger = serving.service.gate.ledger
-    await ledger.durable()
+    db = serving.service.gate.db
+    await db.flush()
     held = {
-        table: await ledger.transact(partial(fetch_all, table))
+        table: await db.transact(partial(fetch_all, table))
         for table in ("tool_calls", "events", "entries", "sessions", "audit")
     }
     assert all(held.values())

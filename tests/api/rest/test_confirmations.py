@@ -70,7 +70,7 @@ async def test_the_owner_finds_reads_and_answers_and_nobody_else(serving: Runnin
         active = serving.service.runs.active(asked["session_id"])
         if active is not None:
             await active.done
-        await serving.service.gate.ledger.durable()
+        await serving.service.gate.db.flush()
         detail = (await ann.get(path)).json()
         assert (detail["state"], detail["by"], detail["call_status"]) == (
             "approved",

@@ -196,7 +196,7 @@ async def test_a_secret_is_stored_nowhere(running: Running, client: httpx2.Async
     made = await client.post("/admin/tokens", json=body, headers=keyed())
     # From now on nobody comes in without a token.
     headers = {"Authorization": f"Bearer {made.json()['secret']}"}
-    await running.service.gate.ledger.durable()
+    await running.service.gate.db.flush()
     files = running.service.settings.data_dir.glob("tollgate.db*")
 
     assert made.status_code == 201
@@ -234,15 +234,15 @@ def test_every_answer_with_a_secret_says_so():
 async def test_nothing_is_begun_that_cannot_be_written_down(
     running: Running, client: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ):
-    ledger = running.service.gate.ledger
-    durable = ledger.durable
+    db = running.service.gate.db
+    durable = db.flush
 
     async def refuse() -> None:
         raise StorageUnavailable("The disk is full")
 
-    monkeypatch.setattr(ledger, "durable", refuse)
+    monkeypatch.setattr(db, "durable", refuse)
     refused = await client.post("/tools/bash/call", json=BASH, headers=keyed())
-    monkeypatch.setattr(ledger, "durable", durable)
+    monkeypatch.setattr(db, "durable", durable)
     taken = await client.post("/tools/bash/call", json=BASH, headers=keyed())
 
     assert (refused.status_code, taken.status_code) == (503, 200)

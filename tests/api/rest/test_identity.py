@@ -34,9 +34,9 @@ def settings(tmp_path: Path) -> Settings:
 
 async def audited(serving: Running, kind: str) -> list[tuple[str, str]]:
     """Actor and details of what the audit holds of a kind."""
-    ledger = serving.service.gate.ledger
-    await ledger.durable()
-    rows = await ledger.transact(
+    db = serving.service.gate.db
+    await db.flush()
+    rows = await db.transact(
         lambda transaction: transaction.fetch(
             "SELECT actor, detail FROM audit WHERE kind = ? ORDER BY seq", (kind,)
         )
@@ -220,8 +220,8 @@ async def test_a_header_that_anybody_may_send_names_no_source(
         answers.append(await client.post("/login", json={"token": "tg_guesswork"}, headers=spoofed))
 
     assert [answer.status_code for answer in answers] == [401, 401, 401, 429, 429]
-    ledger = serving.service.gate.ledger
-    rows = await ledger.transact(
+    db = serving.service.gate.db
+    rows = await db.transact(
         lambda t: t.fetch("SELECT DISTINCT subject FROM audit WHERE kind = 'auth.refused'", ())
     )
     assert rows == [("127.0.0.1",)]

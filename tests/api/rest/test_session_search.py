@@ -20,7 +20,7 @@ async def say(serving: Running, session_id: str, text: str, role: str = "user") 
     assert session is not None
     blocks = [{"type": "text", "text": text}]
     serving.service.sessions.append(session, role, blocks, run_id=None)  # type: ignore[arg-type]
-    await serving.service.gate.ledger.durable()
+    await serving.service.gate.db.flush()
 
 
 async def found(client: httpx2.AsyncClient, q: str, **more: Any) -> dict[str, Any]:

@@ -138,7 +138,7 @@ async def test_a_call_that_runs_is_running_and_one_that_a_crash_ended_is_interru
     async with HttpClient(base_url=running.api) as client:
         task = asyncio.create_task(call(client, "waits", session_id=session_id))
         await reached.wait()
-        await running.service.gate.ledger.durable()
+        await running.service.gate.db.flush()
         (now,) = (await timeline(running, session_id))["operations"]
         go.set()
         await task
@@ -169,7 +169,7 @@ async def test_calls_of_a_sub_agent_name_its_run_and_the_call_that_delegated(run
     )
     context = CallContext(log=session.log, run_id="run_child", caller="subagent", subagent=subagent)
     await gate.executor.run([CallRequest("c1", "works", {})], context)
-    await gate.ledger.durable()
+    await gate.db.flush()
 
     (one,) = (await timeline(running, session.id))["operations"]
 

@@ -53,17 +53,17 @@ async def test_taking_waits_for_something_to_send():
 
 async def _overflow(running: Running, session_id: str) -> None:
     """Append events until the session's only watcher has been dropped."""
-    ledger = running.service.gate.ledger
+    db = running.service.gate.db
     log = running.service.gate.events.get(session_id)
     assert log is not None
     async with asyncio.timeout(60):
         while not log.subscribers:
-            await ledger.durable()
+            await db.flush()
             await running.service.tokens.refresh()
         while log.subscribers:
             for _ in range(20):
                 log.append("process_event", f'"padding":"{"x" * 10_000}"}}')
-            await ledger.durable()
+            await db.flush()
 
 
 async def _end(socket: websockets.ClientConnection) -> int:

@@ -262,7 +262,7 @@ async def test_a_restored_file_is_news_to_the_session(shop: Workshop):
 async def test_who_took_what_back_is_in_the_audit(shop: Workshop):
     await shop.done("r1", "write_file", path="a.txt", content="x")
     await shop.restore("r1")
-    await shop.lab.gate.ledger.durable()
+    await shop.lab.gate.db.flush()
 
     rows = await shop.lab.rows(
         "SELECT actor, subject, session_id FROM audit WHERE kind = 'checkpoint.restored'"

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from app.core.settings import Settings
-from app.db.ledger import SqliteLedger
+from app.db.writer import SqliteWriter
 from app.execution.context import Project
 from app.execution.provenance import written as module
 from app.execution.provenance.written import WrittenFiles
@@ -42,11 +42,11 @@ def time(tmp_path: Path) -> Time:
 
 
 @pytest.fixture
-async def ledger(settings: Settings) -> AsyncIterator[SqliteLedger]:
-    ledger = SqliteLedger(settings.database_path)
-    await ledger.start()
-    yield ledger
-    await ledger.close()
+async def db(settings: Settings) -> AsyncIterator[SqliteWriter]:
+    db = SqliteWriter(settings.database_path)
+    await db.start()
+    yield db
+    await db.close()
 
 
 def project(root: Path) -> Project:
@@ -144,8 +144,8 @@ def test_only_so_many_are_kept(root: Path, monkeypatch: pytest.MonkeyPatch):
     assert [known(written, root, name) for name in "abc"] == [False, True, True]
 
 
-async def test_it_is_there_again_after_a_restart(root: Path, time: Time, ledger: SqliteLedger):
-    before = WrittenFiles(ledger, now=time)
+async def test_it_is_there_again_after_a_restart(root: Path, time: Time, db: SqliteWriter):
+    before = WrittenFiles(db, now=time)
     before.note(str(root), [f"{root}/named"])
     changed(root / "named")
     time.now = changed(root / "timed") - 5
@@ -153,48 +153,48 @@ async def test_it_is_there_again_after_a_restart(root: Path, time: Time, ledger:
     before.accept(str(root), "command", [(f"{root}/timed", "digest")])
     time.now += 10
     before.end(project(root))
-    await ledger.durable()
+    await db.flush()
 
-    after = WrittenFiles(ledger, now=time)
+    after = WrittenFiles(db, now=time)
     await after.load()
     assert known(after, root, "named")
     assert known(after, root, "timed")
     time.now += module.MAX_AGE_S + 1
-    later = WrittenFiles(ledger, now=time)
+    later = WrittenFiles(db, now=time)
     await later.load()
     assert not known(later, root, "named")
     assert not known(later, root, "timed")
 
 
 async def test_a_call_that_was_cut_off_counts_until_the_next_start(
-    root: Path, time: Time, ledger: SqliteLedger
+    root: Path, time: Time, db: SqliteWriter
 ):
     time.now = changed(root / "f") - 5
-    WrittenFiles(ledger, now=time).begin(project(root))
-    await ledger.durable()
+    WrittenFiles(db, now=time).begin(project(root))
+    await db.flush()
     time.now += 10
-    after = WrittenFiles(ledger, now=time)
+    after = WrittenFiles(db, now=time)
     await after.load()
 
     assert known(after, root, "f")
-    await ledger.durable()
-    assert await ledger.transact(lambda rows: rows.fetch("SELECT ended FROM written", ())) == [
+    await db.flush()
+    assert await db.transact(lambda rows: rows.fetch("SELECT ended FROM written", ())) == [
         (time.now,)
     ]
 
 
-async def test_another_process_sees_it(root: Path, ledger: SqliteLedger):
-    changes = Changes(ledger)
-    service = WrittenFiles(ledger, changes)
+async def test_another_process_sees_it(root: Path, db: SqliteWriter):
+    changes = Changes(db)
+    service = WrittenFiles(db, changes)
     await service.load()
     await changes.poll()
     changed(root / "f")
-    other = WrittenFiles(ledger)
+    other = WrittenFiles(db)
     other.begin(project(root))
     changed(root / "g")
     other.note(str(root), [f"{root}/f"])
     other.end(project(root))
-    await ledger.durable()
+    await db.flush()
     assert not known(service, root, "f")
     await changes.poll()
 

@@ -168,7 +168,7 @@ async def test_a_late_answer_that_a_killed_process_did_not_bring_can_be_sent_aga
         assert (again.outcome, again.is_repeat) == ("late", False)
         assert (again.message, again.run_id) == (first.message, first.run_id)
         row = (first.run_id, house.session.id, "message", "queued", None, None, None, "x", "now")
-        house.gate.ledger.append(ADD_RUN, row)
+        house.gate.db.append(ADD_RUN, row)
         brought = await answer(house, asked, "blue")
         assert (brought.is_repeat, brought.message) == (True, None)
         with pytest.raises(QuestionAlreadyAnswered):

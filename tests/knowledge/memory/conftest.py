@@ -15,7 +15,7 @@ import pytest
 from app.core.clock import ManualClock
 from app.core.redaction import Redactor
 from app.core.settings import load_settings
-from app.db.ledger import SqliteLedger
+from app.db.writer import SqliteWriter
 from app.execution.setup import redactor_of
 from app.governance.audit.writing import Audit
 from app.knowledge.memory.administration import MemoryAdministration
@@ -34,7 +34,7 @@ class Kept:
     """A memory, and short words for what most tests do with it."""
 
     admin: MemoryAdministration
-    ledger: SqliteLedger
+    db: SqliteWriter
     redactor: Redactor
     clock: ManualClock = field(default_factory=ManualClock)
 
@@ -83,21 +83,21 @@ def databases() -> Iterator[Databases]:
 async def keeping(folder: Path, **memory: Any) -> AsyncIterator[Kept]:
     """A memory in a folder whose database is ready."""
     settings = load_settings(_env_file=None, data_dir=folder, memory=memory)
-    ledger, clock, redactor = (
-        SqliteLedger(settings.database_path),
+    db, clock, redactor = (
+        SqliteWriter(settings.database_path),
         ManualClock(),
         redactor_of(settings),
     )
-    await ledger.start()
+    await db.start()
     try:
-        audit = Audit(ledger, clock, redactor)
-        opened = memory_on(settings, ledger, clock, redactor, audit)
+        audit = Audit(db, clock, redactor)
+        opened = memory_on(settings, db, clock, redactor, audit)
         try:
-            yield Kept(opened, ledger, redactor, clock)
+            yield Kept(opened, db, redactor, clock)
         finally:
             await opened.close()
     finally:
-        await ledger.close()
+        await db.close()
 
 
 @pytest.fixture(scope="session")

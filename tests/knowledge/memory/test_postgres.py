@@ -44,7 +44,7 @@ async def shared(folder: Path, address: str) -> AsyncIterator[Kept]:
 
 async def audited(kept: Kept) -> list[str]:
     sql = "SELECT kind FROM audit WHERE kind LIKE 'memory.%' ORDER BY seq"
-    return [row[0] for row in await kept.ledger.transact(lambda t: t.fetch(sql, ()))]
+    return [row[0] for row in await kept.db.transact(lambda t: t.fetch(sql, ()))]
 
 
 @pytest.mark.requirement("MEM-01")
@@ -58,7 +58,7 @@ async def test_two_installations_share_what_they_remember(
         assert len({item.memory.version for item in saved}) == 20
         assert len(await second.recalled("note", limit=50)) == 20
         assert (await shared.store.read([ANN], 1, 100)).total == 20
-    tables = await shared.ledger.transact(lambda t: t.fetch("SELECT count(*) FROM memories", ()))
+    tables = await shared.db.transact(lambda t: t.fetch("SELECT count(*) FROM memories", ()))
     assert tables == [(0,)]
 
 
@@ -87,7 +87,7 @@ async def test_administrators_list_change_export_and_forget_with_the_audit(share
 
 async def test_without_its_line_of_the_audit_nothing_is_changed(shared: Kept):
     saved = await shared.save("kept", "one")
-    await shared.ledger.close()
+    await shared.db.close()
     with pytest.raises(StorageUnavailable):
         await shared.admin.forget(saved.memory.id, actor="boss")
     assert await shared.recalled("kept") == ["kept"]

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from app.core.clock import isoformat
-from app.db.ledger import Transaction
+from app.db.writer import Transaction
 from app.knowledge.sources.query_retention import TRIM_ROWS, QueryRetention
 from tests.execution.lab import Lab
 
@@ -25,12 +25,12 @@ async def write(lab: Lab, sql: str, *, days: float, times: int = 1) -> None:
         for _ in range(times):
             transaction.execute(ADD, (moment, sql))
 
-    await lab.gate.ledger.transact(add)
+    await lab.gate.db.transact(add)
 
 
 def retention(lab: Lab, days: int) -> QueryRetention:
     gate = lab.gate
-    return QueryRetention(gate.ledger, gate.clock, gate.audit, days=days)
+    return QueryRetention(gate.db, gate.clock, gate.audit, days=days)
 
 
 async def left(lab: Lab) -> list[tuple[str, ...]]:

@@ -264,7 +264,7 @@ async def test_every_query_leaves_a_row_with_who_what_and_how(lab: Lab, make: Ma
     assert asked["ms"] > 0
     assert (sampled["rows"], sampled["sql"].startswith("SELECT")) == (2, True)
     assert (missed["verdict"], missed["source_id"]) == ("refused", "src_none")
-    await lab.gate.ledger.durable()
+    await lab.gate.db.flush()
     house = await lab.rows("SELECT verdict, outcome FROM audit WHERE kind = 'sql.query'")
     assert house == [("allow", "success"), ("allow", "success"), ("deny", "error")]
 

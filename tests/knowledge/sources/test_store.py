@@ -20,7 +20,7 @@ from app.core.errors import (
 )
 from app.core.settings import Settings
 from app.core.sources import SourceSettings
-from app.db.ledger import Transaction
+from app.db.writer import Transaction
 from app.knowledge.sources.model import AllowedTable, Limits, Source, TableName
 from app.knowledge.sources.store import Change
 from app.main import local_gate
@@ -55,7 +55,7 @@ async def swap(lab: Lab, one: str, other: str) -> None:
             (one, other),
         )
 
-    await lab.gate.ledger.transact(write)
+    await lab.gate.db.transact(write)
     await lab.gate.sources.store.load()
 
 
@@ -97,7 +97,7 @@ async def test_two_sources_have_two_names(lab: Lab):
 async def test_nothing_that_is_kept_shows_the_password(lab: Lab):
     source = await made(lab)
     await changed(lab, source, "second-pass-43")
-    await lab.gate.ledger.durable()
+    await lab.gate.db.flush()
     tables = await lab.rows("SELECT name FROM sqlite_master WHERE type = 'table'")
     for (table,) in tables:
         held = repr(await lab.rows(f'SELECT * FROM "{table}"'))

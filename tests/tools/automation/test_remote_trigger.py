@@ -260,7 +260,7 @@ async def test_secrets_are_in_no_result_event_audit_or_database(
     done = await house.call(name="deploy")
     assert done.success
     assert recorder.arrived[0].headers["x-key"] == SECRET
-    await house.lab.gate.ledger.durable()
+    await house.lab.gate.db.flush()
     seen = [repr(done), *(frame.body.decode() for frame in house.lab.watcher.frames)]
     rows = await house.lab.rows("SELECT detail, subject, actor FROM audit")
     triggers = await house.lab.rows("SELECT * FROM triggers")

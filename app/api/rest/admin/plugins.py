@@ -85,7 +85,7 @@ async def reload_plugins(service: ServiceDep, principal: Admin) -> PluginsReload
         detail=detail,
     )
     await gate.catalog_sync.settled()
-    await gate.ledger.durable()
+    await gate.db.flush()
     left_out = [
         LeftOut(
             name=one.name, where=one.where, at=one.at, code=one.code, error=one.error, fix=one.fix

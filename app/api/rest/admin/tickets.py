@@ -201,7 +201,7 @@ async def _resolve(
         log=session.log,
     )
     told = await _tell(service, session, resolved)
-    await service.gate.ledger.durable()
+    await service.gate.db.flush()
     show_version(response, resolved.ticket.version)
     return TicketResolution(**_fields(resolved.ticket), **told)
 

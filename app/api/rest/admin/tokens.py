@@ -137,7 +137,7 @@ async def create_token(
     A token with the scope `admin` cannot be limited to agents or projects: an administrator
     could lift the limit. 422 for an agent or a project that there is not.
     """
-    (await known_names(service.gate.ledger)).check(body.agents, body.projects)
+    (await known_names(service.gate.db)).check(body.agents, body.projects)
     secret, token = await service.tokens.create(
         body.name,
         body.scopes,

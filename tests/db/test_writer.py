@@ -13,26 +13,26 @@ from typing import Any
 import pytest
 
 from app.core.errors import NotFound, StorageUnavailable
-from app.db.ledger import RELEASED_AT_ONCE, SqliteLedger, Transaction
+from app.db.writer import RELEASED_AT_ONCE, SqliteWriter, Transaction
 from tests.db.notes import ADD, ADD_LINE, ADD_SURELY, Commits, add, stored
 from tests.support.database import new_database
 
 
-async def test_rows_appended_together_form_one_commit(ledger: SqliteLedger, path: Path):
-    commits = Commits(ledger)
-    marks = [ledger.append(ADD, (number, "x")) for number in range(100)]
-    await ledger.durable()
+async def test_rows_appended_together_form_one_commit(db: SqliteWriter, path: Path):
+    commits = Commits(db)
+    marks = [db.append(ADD, (number, "x")) for number in range(100)]
+    await db.flush()
     assert marks == list(range(1, 101))
     assert commits.marks == [100]
     assert stored(path) == list(range(100))
 
 
 async def test_rows_that_come_during_a_commit_form_the_next_one_without_being_asked(
-    ledger: SqliteLedger, path: Path
+    db: SqliteWriter, path: Path
 ):
-    commits = Commits(ledger)
+    commits = Commits(db)
     for number in range(50):
-        ledger.append(ADD, (number, "x"))
+        db.append(ADD, (number, "x"))
         await asyncio.sleep(0)
     await commits.reached(50)
     assert stored(path) == list(range(50))
@@ -40,13 +40,13 @@ async def test_rows_that_come_during_a_commit_form_the_next_one_without_being_as
 
 
 async def test_a_crowd_that_waits_for_one_commit_goes_on_a_few_at_a_time_in_its_order(
-    ledger: SqliteLedger,
+    db: SqliteWriter,
 ):
-    commits, gone_on, room = Commits(ledger), [], []
+    commits, gone_on, room = Commits(db), [], []
 
     async def wait(number: int) -> None:
-        ledger.append(ADD, (number, "x"))
-        await ledger.durable()
+        db.append(ADD, (number, "x"))
+        await db.flush()
         gone_on.append(number)
 
     crowd = [asyncio.create_task(wait(number)) for number in range(100)]
@@ -61,59 +61,59 @@ async def test_a_crowd_that_waits_for_one_commit_goes_on_a_few_at_a_time_in_its_
 
 
 async def test_a_failing_commit_takes_nobody_with_it_whose_rows_are_on_disk(
-    ledger: SqliteLedger, path: Path
+    db: SqliteWriter, path: Path
 ):
     """Those who still wait for their turn to go on when the next commit fails."""
-    ledger.append(ADD, (0, "x"))
-    waiting = [asyncio.create_task(ledger.durable()) for _ in range(10 * RELEASED_AT_ONCE)]
+    db.append(ADD, (0, "x"))
+    waiting = [asyncio.create_task(db.flush()) for _ in range(10 * RELEASED_AT_ONCE)]
     await waiting[0]
     assert not waiting[-1].done()
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        ledger.append(ADD, (1, "x"))
+        db.append(ADD, (1, "x"))
         with pytest.raises(StorageUnavailable):
-            await ledger.durable()
+            await db.flush()
     assert await asyncio.gather(*waiting) == [None] * len(waiting)
 
 
-async def test_a_batch_is_written_in_the_order_of_its_statements(ledger: SqliteLedger, path: Path):
-    ledger.append(ADD_LINE, (7, "a line of a note that comes later"))
-    ledger.append(ADD, (7, "x"))
-    await ledger.durable()
+async def test_a_batch_is_written_in_the_order_of_its_statements(db: SqliteWriter, path: Path):
+    db.append(ADD_LINE, (7, "a line of a note that comes later"))
+    db.append(ADD, (7, "x"))
+    await db.flush()
     assert stored(path, "SELECT note FROM lines") == [7]
 
 
-async def test_work_sees_everything_that_was_appended_before_it(ledger: SqliteLedger):
-    ledger.append(ADD, (1, "x"))
+async def test_work_sees_everything_that_was_appended_before_it(db: SqliteWriter):
+    db.append(ADD, (1, "x"))
 
     def count(transaction: Transaction) -> Any:
         return transaction.fetch("SELECT count(*) FROM notes")[0][0]
 
-    assert await ledger.transact(count) == 1
+    assert await db.transact(count) == 1
 
 
 async def test_work_that_raises_leaves_nothing_and_its_error_comes_back(
-    ledger: SqliteLedger, path: Path
+    db: SqliteWriter, path: Path
 ):
     def half(transaction: Transaction) -> None:
         transaction.execute(ADD.sql, (1, "x"))
         raise NotFound("no")
 
     with pytest.raises(NotFound):
-        await ledger.transact(half)
+        await db.transact(half)
     assert stored(path) == []
-    assert await ledger.transact(add(2)) == 1
+    assert await db.transact(add(2)) == 1
     assert stored(path) == [2]
 
 
 @pytest.mark.parametrize("error", [SystemExit(1), RuntimeError("x")], ids=repr)
-async def test_work_cannot_end_the_writer(ledger: SqliteLedger, error: BaseException):
+async def test_work_cannot_end_the_writer(db: SqliteWriter, error: BaseException):
     def broken(_: Transaction) -> None:
         raise error
 
     with pytest.raises(type(error)):
-        await ledger.transact(broken)
-    assert await ledger.transact(add(1)) == 1
+        await db.transact(broken)
+    assert await db.transact(add(1)) == 1
 
 
 REFUSED: list[tuple[Any, ...]] = [
@@ -128,61 +128,61 @@ REFUSED: list[tuple[Any, ...]] = [
 
 @pytest.mark.parametrize("bad", REFUSED, ids=range(len(REFUSED)))
 async def test_one_row_that_does_not_fit_is_logged_and_the_others_are_kept(
-    ledger: SqliteLedger, path: Path, caplog: pytest.LogCaptureFixture, bad: tuple[Any, ...]
+    db: SqliteWriter, path: Path, caplog: pytest.LogCaptureFixture, bad: tuple[Any, ...]
 ):
     with caplog.at_level(logging.ERROR):
-        ledger.append(ADD, (1, "x"))
-        ledger.append(ADD, bad)
-        ledger.append(ADD, (9, "x"))
-        ledger.append(ADD_LINE, (9, "x"))
-        ledger.append(ADD_LINE, (8, "of no note"))
-        await ledger.durable()
+        db.append(ADD, (1, "x"))
+        db.append(ADD, bad)
+        db.append(ADD, (9, "x"))
+        db.append(ADD_LINE, (9, "x"))
+        db.append(ADD_LINE, (8, "of no note"))
+        await db.flush()
     assert stored(path) == [1, 9]
     assert stored(path, "SELECT note FROM lines") == [9]
     assert [record.message for record in caplog.records] == ["row refused by the database"] * 2
-    ledger.append(ADD, (10, "x"))
-    await ledger.durable()
+    db.append(ADD, (10, "x"))
+    await db.flush()
     assert stored(path) == [1, 9, 10]
 
 
-async def test_a_bad_row_among_many_takes_no_other_with_it(ledger: SqliteLedger, path: Path):
+async def test_a_bad_row_among_many_takes_no_other_with_it(db: SqliteWriter, path: Path):
     for number in range(300):
-        ledger.append(ADD, (number, None if number == 100 else f"body {number}"))
-    await ledger.durable()
+        db.append(ADD, (number, None if number == 100 else f"body {number}"))
+    await db.flush()
     assert stored(path) == [number for number in range(300) if number != 100]
     assert stored(path, "SELECT body FROM notes WHERE id = 299") == ["body 299"]
 
 
-async def test_a_barrier_is_flushed_to_the_disk(ledger: SqliteLedger):
+async def test_a_barrier_is_flushed_to_the_disk(db: SqliteWriter):
     def level(transaction: Transaction) -> Any:
         return transaction.fetch("PRAGMA synchronous")[0][0]
 
-    ledger.append(ADD_SURELY, (1, "x"))
-    await ledger.durable()
-    assert await ledger.transact(level) == 2
+    db.append(ADD_SURELY, (1, "x"))
+    await db.flush()
+    assert await db.transact(level) == 2
 
 
 async def test_closing_writes_what_waits_and_afterwards_nothing_hangs(path: Path):
-    ledger = SqliteLedger(path)
-    await ledger.start()
-    ledger.append(ADD, (1, "x"))
-    await ledger.close()
-    await ledger.close()
+    db = SqliteWriter(path)
+    await db.start()
+    db.append(ADD, (1, "x"))
+    await db.close()
+    await db.close()
     assert stored(path) == [1]
-    ledger.append(ADD, (2, "x"))
+    db.append(ADD, (2, "x"))
     with pytest.raises(StorageUnavailable):
-        await ledger.durable()
+        await db.flush()
     with pytest.raises(StorageUnavailable):
-        await ledger.transact(add(3))
+        await db.transact(add(3))
 
 
 async def test_a_file_that_cannot_be_opened_is_a_typed_error(tmp_path: Path):
-    ledger = SqliteLedger(tmp_path / "missing" / "x.db")
+    db = SqliteWriter(tmp_path / "missing" / "x.db")
     with pytest.raises(StorageUnavailable, match="data directory exists and is writable"):
-        await ledger.start()
+        await db.start()
     (tmp_path / "text.db").write_text("not a database at all", encoding="utf-8")
     with pytest.raises(StorageUnavailable):
-        await SqliteLedger(tmp_path / "text.db").start()
+        await SqliteWriter(tmp_path / "text.db").start()
 
 
 def test_a_new_database_is_nobody_else_s_to_read(tmp_path: Path):
@@ -192,17 +192,17 @@ def test_a_new_database_is_nobody_else_s_to_read(tmp_path: Path):
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-async def test_a_listener_that_fails_holds_up_nobody_s_rows(ledger: SqliteLedger, path: Path):
+async def test_a_listener_that_fails_holds_up_nobody_s_rows(db: SqliteWriter, path: Path):
     def fail(_: int) -> None:
-        ledger.append(ADD, (2, "appended meanwhile"))
+        db.append(ADD, (2, "appended meanwhile"))
         raise RuntimeError("a listener is broken")
 
     told: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
-    ledger.subscribe(fail)
-    ledger.append(ADD, (1, "x"))
-    await ledger.durable()
-    ledger._listeners.clear()
-    await ledger.durable()
+    db.subscribe(fail)
+    db.append(ADD, (1, "x"))
+    await db.flush()
+    db._listeners.clear()
+    await db.flush()
     assert stored(path) == [1, 2]
     assert [str(context["exception"]) for context in told] == ["a listener is broken"]

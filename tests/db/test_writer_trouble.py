@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 import app.db.commits
-import app.db.ledger
+import app.db.writer
 from app.core.errors import StorageUnavailable
-from app.db.ledger import SqliteLedger, Transaction
+from app.db.writer import SqliteWriter, Transaction
 from tests.db.notes import ADD, PATIENCE_S, Commits, add, stored
 from tests.support.source import ROOT
 
@@ -25,41 +25,41 @@ BIG = "x" * 400_000
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(app.db.ledger, "RETRY_S", 0.01)
+    monkeypatch.setattr(app.db.writer, "RETRY_S", 0.01)
 
 
 async def test_a_full_disk_is_told_at_once_and_everything_is_written_when_there_is_room(
-    ledger: SqliteLedger, path: Path
+    db: SqliteWriter, path: Path
 ):
-    commits = Commits(ledger)
-    ledger.append(ADD, (0, BIG))
-    await ledger.durable()
+    commits = Commits(db)
+    db.append(ADD, (0, BIG))
+    await db.flush()
 
     def fill(transaction: Transaction) -> None:
         pages = transaction.fetch("PRAGMA page_count")[0][0]
         transaction.fetch(f"PRAGMA max_page_count = {pages}")
 
-    await ledger.transact(fill)
+    await db.transact(fill)
     last = 0
     for number in range(1, 11):
-        last = ledger.append(ADD, (number, "y" * 20_000))
+        last = db.append(ADD, (number, "y" * 20_000))
     async with asyncio.timeout(PATIENCE_S):
         with pytest.raises(StorageUnavailable, match=r"full.*free disk space"):
-            await ledger.durable()
+            await db.flush()
     with pytest.raises(StorageUnavailable):
-        await ledger.transact(add(99))
-    assert "full" in str(ledger.error)
-    last = ledger.append(ADD, (11, "later"))
+        await db.transact(add(99))
+    assert "full" in str(db.error)
+    last = db.append(ADD, (11, "later"))
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("DELETE FROM notes WHERE id = 0")
     await commits.reached(last)
     assert stored(path) == list(range(1, 12))
-    assert ledger.error is None
-    assert await ledger.transact(add(12)) == 1
+    assert db.error is None
+    assert await db.transact(add(12)) == 1
 
 
 async def test_work_that_finds_the_disk_full_fails_and_leaves_the_writer_whole(
-    ledger: SqliteLedger, path: Path
+    db: SqliteWriter, path: Path
 ):
     def overfill(transaction: Transaction) -> None:
         pages = transaction.fetch("PRAGMA page_count")[0][0]
@@ -67,22 +67,22 @@ async def test_work_that_finds_the_disk_full_fails_and_leaves_the_writer_whole(
         transaction.execute(ADD.sql, (1, BIG))
 
     with pytest.raises(StorageUnavailable, match="full"):
-        await ledger.transact(overfill)
-    ledger.append(ADD, (2, "small"))
-    await ledger.durable()
+        await db.transact(overfill)
+    db.append(ADD, (2, "small"))
+    await db.flush()
     assert stored(path) == [2]
 
 
 async def test_a_locked_database_is_told_and_left_when_it_is_free_again(
-    ledger: SqliteLedger, path: Path
+    db: SqliteWriter, path: Path
 ):
-    commits = Commits(ledger)
+    commits = Commits(db)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        mark = ledger.append(ADD, (1, "x"))
+        mark = db.append(ADD, (1, "x"))
         async with asyncio.timeout(PATIENCE_S):
             with pytest.raises(StorageUnavailable, match=r"locked.*another process") as caught:
-                await ledger.durable()
+                await db.flush()
         assert caught.value.retryable
         other.execute("ROLLBACK")
     await commits.reached(mark)
@@ -90,45 +90,45 @@ async def test_a_locked_database_is_told_and_left_when_it_is_free_again(
 
 
 async def test_work_queued_behind_a_failing_commit_fails_with_it_and_is_not_done_later(
-    ledger: SqliteLedger, path: Path
+    db: SqliteWriter, path: Path
 ):
-    commits = Commits(ledger)
+    commits = Commits(db)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        mark = ledger.append(ADD, (1, "x"))
+        mark = db.append(ADD, (1, "x"))
         async with asyncio.timeout(PATIENCE_S):
             with pytest.raises(StorageUnavailable):
-                await ledger.transact(add(2))
+                await db.transact(add(2))
         other.execute("ROLLBACK")
     await commits.reached(mark)
-    assert await ledger.transact(add(3)) == 1
+    assert await db.transact(add(3)) == 1
     assert stored(path) == [1, 3]
 
 
-async def test_work_on_a_locked_database_fails_alone(ledger: SqliteLedger, path: Path):
+async def test_work_on_a_locked_database_fails_alone(db: SqliteWriter, path: Path):
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StorageUnavailable, match="locked"):
-            await ledger.transact(add(1))
+            await db.transact(add(1))
         other.execute("ROLLBACK")
-    assert await ledger.transact(add(2)) == 1
+    assert await db.transact(add(2)) == 1
     assert stored(path) == [2]
 
 
 async def test_a_queue_that_would_grow_without_end_refuses(
-    ledger: SqliteLedger, path: Path, monkeypatch: pytest.MonkeyPatch
+    db: SqliteWriter, path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(app.db.ledger, "MAX_PENDING_ROWS", 5)
-    commits = Commits(ledger)
+    monkeypatch.setattr(app.db.writer, "MAX_PENDING_ROWS", 5)
+    commits = Commits(db)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         for number in range(5):
-            ledger.append(ADD, (number, "x"))
+            db.append(ADD, (number, "x"))
         async with asyncio.timeout(PATIENCE_S):
             with pytest.raises(StorageUnavailable):
-                await ledger.durable()
+                await db.flush()
         with pytest.raises(StorageUnavailable):
-            ledger.append(ADD, (5, "x"))
+            db.append(ADD, (5, "x"))
         other.execute("ROLLBACK")
     await commits.reached(5)
     assert stored(path) == [0, 1, 2, 3, 4]
@@ -137,18 +137,18 @@ async def test_a_queue_that_would_grow_without_end_refuses(
 WRITER = """
 import asyncio, sys
 from pathlib import Path
-from app.db.ledger import SqliteLedger
+from app.db.writer import SqliteWriter
 from tests.db.notes import ADD
 
 async def main(path, first):
-    ledger = SqliteLedger(Path(path))
-    await ledger.start()
+    db = SqliteWriter(Path(path))
+    await db.start()
     number = first
     while True:
         for _ in range(number % 7 + 1):
-            ledger.append(ADD, (number, "x" * (number % 2000)))
+            db.append(ADD, (number, "x" * (number % 2000)))
             number += 1
-        await ledger.durable()
+        await db.flush()
         print(number, flush=True)
 
 asyncio.run(main(sys.argv[1], int(sys.argv[2])))
@@ -194,8 +194,8 @@ async def test_a_database_that_another_process_writes_meanwhile_is_switched_afte
     with closing(sqlite3.connect(path, check_same_thread=False)) as other:
         other.execute("INSERT INTO notes VALUES (1, 'theirs')")
         monkeypatch.setattr(app.db.commits, "wait", lambda _: other.commit())
-        ledger = SqliteLedger(path)
-        await ledger.start()
-        await ledger.transact(add(2))
-        await ledger.close()
+        writer = SqliteWriter(path)
+        await writer.start()
+        await writer.transact(add(2))
+        await writer.close()
     assert stored(path) == [1, 2]

@@ -59,7 +59,7 @@ CHECKPOINT_PAGES = 4096  # 16 MiB: a checkpoint is the tail latency, so it is ra
 
 
 class Transaction(Protocol):
-    """What a unit of work may do; the ledger commits when it returns, rolls back when it raises."""
+    """What a unit of work may do; committed when it returns, rolled back when it raises."""
 
     def execute(self, sql: str, row: Row = ()) -> int:
         """Run one statement; the number of rows it changed."""
@@ -68,7 +68,7 @@ class Transaction(Protocol):
         """Run one query."""
 
 
-class Ledger(Protocol):
+class DatabaseWriter(Protocol):
     """The writer. All methods are called on the event loop's thread."""
 
     def append(self, statement: Statement, row: Row) -> int:
@@ -78,7 +78,7 @@ class Ledger(Protocol):
             StorageUnavailable: commits have failed for so long that the queue is full.
         """
 
-    async def durable(self) -> None:
+    async def flush(self) -> None:
         """Wait until everything appended so far is committed.
 
         A commit survives the process; one with a `barrier` statement in it also survives
@@ -88,8 +88,8 @@ class Ledger(Protocol):
             StorageUnavailable: the database cannot be written at the moment.
         """
 
-    async def outlast(self) -> None:
-        """`durable`, but waiting until the database can be written again.
+    async def flush_with_retry(self) -> None:
+        """`flush`, but waiting until the database can be written again.
 
         For what has begun already: refusing it would be a lie, and a repeat would do it twice.
         """
@@ -123,8 +123,8 @@ class _Look:
 _Item = _Batch | _Work | _Look
 
 
-class SqliteLedger:
-    """`Ledger` on one SQLite file in WAL mode."""
+class SqliteWriter:
+    """`DatabaseWriter` on one SQLite file in WAL mode."""
 
     def __init__(self, path: Path, *, busy_timeout_s: float = 5.0) -> None:
         self._path = path
@@ -192,7 +192,7 @@ class SqliteLedger:
         self._stop.clear()
         opened: asyncio.Future[None] = self._loop.create_future()
         self._thread = threading.Thread(
-            target=self._run, args=(opened,), name="ledger", daemon=True
+            target=self._run, args=(opened,), name="database-writer", daemon=True
         )
         self._thread.start()
         await opened
@@ -230,7 +230,7 @@ class SqliteLedger:
             raise self._error
         return self._mark
 
-    async def durable(self) -> None:
+    async def flush(self) -> None:
         if self._committed >= self._mark:
             return
         if self._error is not None:
@@ -242,10 +242,10 @@ class SqliteLedger:
             self._hurry()
         await future
 
-    async def outlast(self) -> None:
+    async def flush_with_retry(self) -> None:
         while True:
             try:
-                return await self.durable()
+                return await self.flush()
             except StorageUnavailable:
                 if self._thread is None:
                     raise
