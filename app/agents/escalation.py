@@ -23,16 +23,16 @@ from app.agents.sessions import Session, Sessions
 from app.core.contain import Contained
 from app.core.errors import ConfigurationError, Conflict, NotFound, RateLimited, ToolFailed
 from app.core.settings import Settings
-from app.execution.questions.tickets import AGENT
+from app.execution.interactions.tickets import AGENT
 from app.execution.setup import Gate
 from app.toolkit.context import ToolContext
 from app.tools.delegation.ports import BatchReport, TaskReport, TaskSpec
 from app.tools.interaction.ports import (
-    SUPERIORS,
+    ESCALATIONS,
     Addressee,
-    Decision,
     Escalation,
     Handover,
+    SupervisorDecision,
     TicketState,
 )
 
@@ -58,7 +58,7 @@ async def escalating(
 ) -> AsyncIterator[None]:
     """Let `escalate` find supervisors and stronger models while the service runs."""
     superiors = ConfiguredSuperiors(gate, sessions, runs, delegator, settings)
-    gate.services.register(SUPERIORS, superiors)
+    gate.services.register(ESCALATIONS, superiors)
     try:
         yield
     finally:
@@ -95,7 +95,9 @@ class ConfiguredSuperiors:
 
     # -- a supervisor -----------------------------------------------------------------
 
-    async def decide(self, wanted: Escalation, ctx: ToolContext, *, as_ticket: bool) -> Decision:
+    async def decide(
+        self, wanted: Escalation, ctx: ToolContext, *, as_ticket: bool
+    ) -> SupervisorDecision:
         """See `Superiors.decide`."""
         supervisor = self._supervisor(ctx.agent_id)
         if as_ticket:
@@ -122,16 +124,16 @@ class ConfiguredSuperiors:
                 code="no_answer",
                 task_id=task.task_id,
             )
-        return Decision(supervisor, task.task_id, answer)
+        return SupervisorDecision(supervisor, task.task_id, answer)
 
     async def _decide_later(
         self, wanted: Escalation, ctx: ToolContext, supervisor: str
-    ) -> Decision:
+    ) -> SupervisorDecision:
         ticket = await self._gate.tickets.escalate(
             wanted, operation_id=ctx.operation_id, timeout_s=ctx.timeout_s
         )
         if ticket.is_duplicate:
-            return Decision(supervisor, "", ticket.answer, ticket)
+            return SupervisorDecision(supervisor, "", ticket.answer, ticket)
         run = self._own_run(ctx, wanted.to)
         try:
             batch = await self._start(wanted, ctx, supervisor, background=True)
@@ -144,7 +146,7 @@ class ConfiguredSuperiors:
         task = asyncio.create_task(watch, name=f"supervisor of {ticket.ticket_id}")
         self._watching.add(task)
         task.add_done_callback(self._watching.discard)
-        return Decision(supervisor, batch.tasks[0].task_id, ticket=ticket)
+        return SupervisorDecision(supervisor, batch.tasks[0].task_id, ticket=ticket)
 
     async def _start(
         self, wanted: Escalation, ctx: ToolContext, supervisor: str, *, background: bool

@@ -264,7 +264,7 @@ class AgentLoop:
         uses: list[Block],
         finished: dict[str, CallOutcome],
     ) -> None:
-        if not self._gate.parking.is_parked(run_id):
+        if not self._gate.suspension.is_suspended(run_id):
             results = [
                 result_block(finished[use["id"]].noted(self._left_by(finished[use["id"]])))
                 if use["id"] in finished

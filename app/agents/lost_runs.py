@@ -16,15 +16,15 @@ from app.core.contain import attempt
 from app.core.text import clean
 from app.db.event_blocks import events_of
 from app.db.writer import Transaction
+from app.execution.batch_recovery import outcome_of
 from app.execution.batches import (
-    ParkedBatch,
     StoredCall,
     StoredConfirmation,
     StoredWait,
-    parked_batch,
+    SuspendedBatch,
+    suspended_batch,
 )
 from app.execution.calls import CallRequest
-from app.execution.resuming import outcome_of
 
 log = logging.getLogger(__name__)
 
@@ -129,7 +129,7 @@ class LostRun:
 
     row: RunHead
     trail: Trail
-    batch: ParkedBatch | None = None
+    batch: SuspendedBatch | None = None
     progress: Progress | None = None
     turn: LastTurn = LastTurn()
     is_delegated: bool = False
@@ -166,9 +166,9 @@ def _batch(
     asked: Sequence[tuple[Any, ...]],
     awaited: Sequence[tuple[Any, ...]],
     notes: dict[str, str],
-) -> ParkedBatch | None:
+) -> SuspendedBatch | None:
     """The batch, when somebody is asked for one of its calls, or was and nothing came of it."""
-    batch = parked_batch(
+    batch = suspended_batch(
         kept,
         rows=calls,
         confirmations={row[0]: StoredConfirmation(*row[1:]) for row in asked},
@@ -182,7 +182,7 @@ def _batch(
     return batch if any(_waits(batch, operation_id) for _, operation_id in batch.requests) else None
 
 
-def _waits(batch: ParkedBatch, operation_id: str) -> bool:
+def _waits(batch: SuspendedBatch, operation_id: str) -> bool:
     """Whether a call of a batch waits for somebody."""
     row = batch.rows.get(operation_id)
     if operation_id in batch.awaited and (row is None or row.status == "started"):

@@ -25,7 +25,7 @@ from app.db.statements import ADD_ENTRY, FINISH_RUN, MOVE_LEAF, START_QUEUED
 from app.db.writer import Transaction
 from app.events.durable import MessageCompleted, RunFinished, RunStarted, Trigger
 from app.events.log import SessionLog
-from app.execution.batches import ParkedBatch
+from app.execution.batches import SuspendedBatch
 from app.execution.setup import Gate
 
 _RUNNING = (
@@ -60,10 +60,10 @@ class FoundRun:
 
 
 @dataclass(frozen=True, slots=True)
-class ParkedRun(FoundRun):
+class SuspendedRun(FoundRun):
     """A run in which a person was asked when its process ended."""
 
-    batch: ParkedBatch
+    batch: SuspendedBatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Recovered:
     """
 
     closed: int = 0
-    parked: tuple[ParkedRun, ...] = ()
+    suspended: tuple[SuspendedRun, ...] = ()
     cut: tuple[CutRun, ...] = ()
     waiting: tuple[WaitingMessage, ...] = ()
     delegated: tuple[FoundRun, ...] = ()
@@ -110,27 +110,27 @@ async def recover(gate: Gate, durability: Durability = CLOSING) -> Recovered:
 
     lost = await gate.db.transact(take_over)
     own = [run for run in lost if run.row.trigger != DELEGATED]
-    parked = tuple(_parked(run, run.batch) for run in own if run.batch is not None)
+    suspended = tuple(_suspended(run, run.batch) for run in own if run.batch is not None)
     cut = tuple(
         _cut(run, run.progress)
         for run in own
         if run.batch is None and run.progress is not None and run.progress.tries <= MOST_TRIES
     )
     delegated = tuple(_delegated(run) for run in lost if run.is_delegated)
-    going_on = {run.id for run in (*parked, *cut, *delegated)}
+    going_on = {run.id for run in (*suspended, *cut, *delegated)}
     closed = [run for run in lost if run.row.id not in going_on]
     for run in closed:
         _close(gate, run)
-    stay = None if durability.continues else {run.session_id for run in parked}
+    stay = None if durability.continues else {run.session_id for run in suspended}
     kept, waiting = await _keep_waiting(gate, stay, owner)
     await gate.db.flush()
     for session_id in {run.row.session_id for run in closed} | {row[1] for row in kept}:
         gate.events.release(session_id)
-    return Recovered(len(closed) + len(kept), parked, cut, waiting, delegated)
+    return Recovered(len(closed) + len(kept), suspended, cut, waiting, delegated)
 
 
 def close_found(
-    gate: Gate, log: SessionLog, run: ParkedRun | CutRun, error: TollgateError | None = None
+    gate: Gate, log: SessionLog, run: SuspendedRun | CutRun, error: TollgateError | None = None
 ) -> None:
     """End a run that cannot go on after all."""
     # What it had used before is counted, whoever ends it.
@@ -172,8 +172,8 @@ def _close(gate: Gate, run: LostRun) -> None:
     close_run(gate, log, row.id, run.trail, usage=usage, error=error)
 
 
-def _parked(run: LostRun, batch: ParkedBatch) -> ParkedRun:
-    return ParkedRun(*_found(run.row), run.trail, batch)
+def _suspended(run: LostRun, batch: SuspendedBatch) -> SuspendedRun:
+    return SuspendedRun(*_found(run.row), run.trail, batch)
 
 
 def _cut(run: LostRun, progress: Progress) -> CutRun:
@@ -182,7 +182,7 @@ def _cut(run: LostRun, progress: Progress) -> CutRun:
 
 def _delegated(run: LostRun) -> FoundRun:
     if run.batch is not None:
-        return _parked(run, run.batch)
+        return _suspended(run, run.batch)
     return FoundRun(*_found(run.row), run.trail)
 
 

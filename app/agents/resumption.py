@@ -16,7 +16,7 @@ from app.agents.recovery import CutRun
 from app.agents.run import Run, direct_context
 from app.agents.sessions import Sessions
 from app.events.durable import RunResumed, RunStatus
-from app.execution.batches import ParkedBatch
+from app.execution.batches import SuspendedBatch
 from app.execution.calls import CallRequest
 from app.execution.pipeline import Batch
 from app.execution.setup import Gate
@@ -61,31 +61,31 @@ class Resumption:
             results = list(cut.turn.results)
             self._sessions.append(session, "tool", results, run_id=run.id, agent_id=run.agent_id)
 
-    def work_of(self, run: Run, parked: ParkedBatch, answer_calls: AnswerCalls) -> Work:
+    def work_of(self, run: Run, suspended: SuspendedBatch, answer_calls: AnswerCalls) -> Work:
         """The rest of a run; its calls wait for their answers again from here on."""
         executor = self._gate.executor
-        run.payer = Payer(parked.token_id, parked.limits or NO_LIMITS, parked.user_id)
-        if parked.caller == "agent":
+        run.payer = Payer(suspended.token_id, suspended.limits or NO_LIMITS, suspended.user_id)
+        if suspended.caller == "agent":
             assert self._loop is not None
-            assert parked.message_id is not None
-            run.turns = self._loop.turns_of(run.agent_id, parked.progress)
+            assert suspended.message_id is not None
+            run.turns = self._loop.turns_of(run.agent_id, suspended.progress)
             run.turns.payer = run.payer
             run.turns.keep = partial(self._durability.keep, run)
-            run.attended = run.turns.attended = parked.attended
-            context = self._loop.context(run.session, run.id, run.turns, parked.message_id)
-            run.batch = executor.rebuild(parked, context)
-            return partial(self._converse, run, self._loop, parked.message_id, run.batch)
-        run.attended = parked.attended
+            run.attended = run.turns.attended = suspended.attended
+            context = self._loop.context(run.session, run.id, run.turns, suspended.message_id)
+            run.batch = executor.rebuild(suspended, context)
+            return partial(self._converse, run, self._loop, suspended.message_id, run.batch)
+        run.attended = suspended.attended
         context = direct_context(
             run,
             self._gate,
-            user_id=parked.user_id,
-            caller=parked.caller,
-            attended=parked.attended,
-            cacheable=parked.cacheable,
+            user_id=suspended.user_id,
+            caller=suspended.caller,
+            attended=suspended.attended,
+            cacheable=suspended.cacheable,
         )
-        run.batch = executor.rebuild(parked, context)
-        requests = [request for request, _ in parked.requests]
+        run.batch = executor.rebuild(suspended, context)
+        requests = [request for request, _ in suspended.requests]
         return partial(answer_calls, run, requests, partial(executor.resume, run.batch))
 
     async def _converse(

@@ -21,8 +21,8 @@ from app.agents.queueing import Queues
 from app.agents.recovery import (
     CutRun,
     FoundRun,
-    ParkedRun,
     Recovered,
+    SuspendedRun,
     WaitingMessage,
     close_found,
 )
@@ -240,8 +240,8 @@ class RunEngine:
         run.is_left = self._durability.leaves(run)
         if run.turns is not None:
             run.turns.is_left = run.is_left
-        is_parked = self._gate.parking.park(run.id)
-        return is_parked or run.is_left
+        is_suspended = self._gate.suspension.suspend(run.id)
+        return is_suspended or run.is_left
 
     def _new_run(
         self,
@@ -306,7 +306,7 @@ class RunEngine:
         if run.done.done():
             return
         session = run.session
-        if status == "interrupted" and (run.is_left or self._gate.parking.is_parked(run.id)):
+        if status == "interrupted" and (run.is_left or self._gate.suspension.is_suspended(run.id)):
             # Nothing of it is over; from here on, and not before, it may be another's.
             self._records.left(run)
             self._active.pop(session.id, None)
@@ -400,7 +400,7 @@ class RunEngine:
                 for request in requests
                 if (outcome := run.finished.get(request.id)) is not None
             ]
-            if results and not self._gate.parking.is_parked(run.id):
+            if results and not self._gate.suspension.is_suspended(run.id):
                 self._sessions.append(run.session, "tool", results, run_id=run.id)
         return "success"
 
@@ -409,8 +409,8 @@ class RunEngine:
 
         When this returns, every question that is still open can be answered.
         """
-        for parked in recovered.parked:
-            await self._resume_parked(parked, tokens)
+        for suspended in recovered.suspended:
+            await self._resume_parked(suspended, tokens)
         for cut in recovered.cut:
             await self._resume_cut(cut, tokens)
         for item in recovered.waiting:
@@ -420,20 +420,20 @@ class RunEngine:
             if session is not None and session.id not in self._active:
                 self._next(session)
 
-    async def _resume_parked(self, parked: ParkedRun, tokens: Tokens) -> None:
-        session = await self._sessions.get(parked.session_id)
+    async def _resume_parked(self, suspended: SuspendedRun, tokens: Tokens) -> None:
+        session = await self._sessions.get(suspended.session_id)
         if session is None:
             return
-        if await is_revoked(parked.batch.token_id, tokens):
-            self._close_found(session, parked, revoked())
+        if await is_revoked(suspended.batch.token_id, tokens):
+            self._close_found(session, suspended, revoked())
             return
-        run = self._found(session, parked)
-        work, error = attempt(self._resumption.work_of, run, parked.batch, self._answered)
+        run = self._found(session, suspended)
+        work, error = attempt(self._resumption.work_of, run, suspended.batch, self._answered)
         if work is None:
             log.error("run %s cannot go on", run.id, exc_info=error)
             self._gate.confirmations.forget(run.id)
             self._gate.waiting.forget(run.id)
-            self._close_found(session, parked)
+            self._close_found(session, suspended)
             return
         self._take_up(run, work)
 
@@ -455,7 +455,7 @@ class RunEngine:
         self._take_up(run, work)
 
     def _close_found(
-        self, session: Session, found: ParkedRun | CutRun, error: TollgateError | None = None
+        self, session: Session, found: SuspendedRun | CutRun, error: TollgateError | None = None
     ) -> None:
         """It does not go on, and neither does what it has delegated."""
         close_found(self._gate, session.log, found, error)

@@ -9,7 +9,7 @@ from app.agents.sessions import Session
 from app.api.principal import Principal
 from app.api.service import Service
 from app.core.errors import TollgateError
-from app.execution.questions.replies import Reply
+from app.execution.interactions.replies import QuestionReply
 from app.governance.limits import Payer
 
 
@@ -18,7 +18,7 @@ async def answer_question(
     principal: Principal,
     session: Session,
     question_id: str,
-    reply: Reply,
+    reply: QuestionReply,
     *,
     client_message_id: str | None = None,
 ) -> dict[str, Any]:

@@ -22,9 +22,9 @@ from app.core.text import clean
 from app.events.log import Frame
 from app.execution.calls import CallRequest
 from app.execution.confirmation.answers import Approver
-from app.execution.confirmation.answers import Reply as Verdict
+from app.execution.confirmation.answers import ConfirmationReply as Verdict
+from app.execution.interactions.replies import QuestionReply
 from app.execution.projects import DEFAULT_PROJECT
-from app.execution.questions.replies import Reply
 from app.execution.setup import Gate
 from app.governance.identity.tokens import LOCAL_USER
 from app.main import local_gate
@@ -165,7 +165,7 @@ class _LocalCall:
     async def _tell(self, session_id: str, event: dict[str, Any]) -> None:
         """Answer one question."""
         answer = await self._answers.question(event)
-        reply = Reply("declined") if answer is None else Reply("answered", answer)
+        reply = QuestionReply("declined") if answer is None else QuestionReply("answered", answer)
         try:
             await self._gate.questions.answer(
                 event["question_id"], reply, by=LOCAL_USER, session_id=session_id

@@ -17,31 +17,31 @@ from app.execution.admission import Admission
 from app.execution.artifacts import ArtifactStore
 from app.execution.auditing import CallAudit
 from app.execution.background.states import SessionShells
+from app.execution.batch_recovery import BatchRecovery
 from app.execution.cache import ResultCache
 from app.execution.checkpoints.blobs import BlobStore
 from app.execution.checkpoints.store import CheckpointStore
 from app.execution.checkpoints.watching import Watching
-from app.execution.confirmation.confirmations import Confirmations
-from app.execution.confirmation.confirmer import Confirmer
-from app.execution.confirmation.offers import GrantTimes
+from app.execution.confirmation.options import GrantTtls
+from app.execution.confirmation.service import ConfirmationService
+from app.execution.confirmation.step import ConfirmationStep
 from app.execution.created import CreatedFiles
 from app.execution.deferred import DeferredTools
 from app.execution.executor import Executor
 from app.execution.finishing import Finisher
 from app.execution.hooks.chain import Hooks
 from app.execution.hooks.setup import assemble_hooks
+from app.execution.interactions.pending_inputs import PendingInputs
+from app.execution.interactions.questions import UserQuestions
+from app.execution.interactions.tickets import OperatorTickets
 from app.execution.limits.limiter import Limiter, assemble_limits
 from app.execution.loops import LoopGuard
 from app.execution.operation_logs import operation_logs_of
-from app.execution.parking import Parking
 from app.execution.provenance.written import WrittenFiles
-from app.execution.questions.questions import OpenQuestions
-from app.execution.questions.tickets import OpenTickets
-from app.execution.questions.waiting import Waiting
 from app.execution.record import Recorder
 from app.execution.result_archive import ResultArchive
-from app.execution.resuming import Resumer
 from app.execution.running import Runner
+from app.execution.suspension import RunSuspension
 from app.governance.audit.writing import Audit
 from app.governance.changes import Changes
 from app.governance.grants import GrantStore
@@ -98,10 +98,10 @@ class Governed:
 class Asking:
     """What calls ask people for while they run, and which runs wait for them."""
 
-    parking: Parking
-    waiting: Waiting
-    questions: OpenQuestions
-    tickets: OpenTickets
+    suspension: RunSuspension
+    waiting: PendingInputs
+    questions: UserQuestions
+    tickets: OperatorTickets
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class Machine:
     hooks: Hooks
     limits: Limiter
     cache: ResultCache
-    confirmations: Confirmations
+    confirmations: ConfirmationService
     asking: Asking
     artifacts: ArtifactStore
     watching: Watching
@@ -177,12 +177,12 @@ def build(ground: Ground, governed: Governed, is_worked_in: Callable[[str], bool
         enabled=settings.enable_cache,
         is_worked_in=is_worked_in,
     )
-    parking = Parking()
-    confirmations = _confirmations(ground, grants, parking)
+    suspension = RunSuspension()
+    confirmations = _confirmations(ground, grants, suspension)
     recorder = Recorder(db, redactor, metrics, CallAudit(audit))
     loops = LoopGuard(warn_after=settings.loop_warn_after, refuse_after=settings.loop_refuse_after)
     finisher = _finisher(ground, recorder, hooks, loops, artifacts)
-    confirmer = Confirmer(
+    confirmation_step = ConfirmationStep(
         confirmations,
         admission,
         recorder,
@@ -190,10 +190,10 @@ def build(ground: Ground, governed: Governed, is_worked_in: Callable[[str], bool
         redactor,
         grants,
         _grant_times(settings),
-        parking,
+        suspension,
         unattended=settings.unattended,
     )
-    asking = _asking(ground, parking, confirmer)
+    asking = _asking(ground, suspension, confirmation_step)
     blobs = BlobStore(settings.data_dir / "checkpoints")
     governed.written.watch(is_worked_in)
     store = CheckpointStore(blobs, db, clock)
@@ -204,8 +204,10 @@ def build(ground: Ground, governed: Governed, is_worked_in: Callable[[str], bool
         cache=cache,
         loops=loops,
         limits=limits,
-        confirmer=confirmer,
-        resumer=Resumer(admission, confirmer, recorder, finisher, asking.waiting),
+        confirmation_step=confirmation_step,
+        batch_recovery=BatchRecovery(
+            admission, confirmation_step, recorder, finisher, asking.waiting
+        ),
         runner=_runner(ground, watching),
         recorder=recorder,
         finisher=finisher,
@@ -252,34 +254,38 @@ def _surroundings(settings: Settings, services: Services, workspaces: Workspaces
     )
 
 
-def _asking(ground: Ground, parking: Parking, confirmer: Confirmer) -> Asking:
+def _asking(
+    ground: Ground, suspension: RunSuspension, confirmation_step: ConfirmationStep
+) -> Asking:
     """What brings questions and tickets to people; registered for the tools."""
     db, clock, audit = ground.db, ground.clock, ground.audit
-    waiting = Waiting(db, clock, parking)
-    parts = (db, clock, audit, ground.redactor, waiting, confirmer)
+    waiting = PendingInputs(db, clock, suspension)
+    parts = (db, clock, audit, ground.redactor, waiting, confirmation_step)
     ttl_s = ground.settings.question_ttl_s
-    questions = OpenQuestions(*parts, ttl_s=ttl_s)
-    asking = Asking(parking, waiting, questions, OpenTickets(*parts, ttl_s=ttl_s))
+    questions = UserQuestions(*parts, ttl_s=ttl_s)
+    asking = Asking(suspension, waiting, questions, OperatorTickets(*parts, ttl_s=ttl_s))
     ground.services.register(QUESTIONS, asking.questions)
     ground.services.register(TICKETS, asking.tickets)
     return asking
 
 
-def _confirmations(ground: Ground, grants: GrantStore, parking: Parking) -> Confirmations:
+def _confirmations(
+    ground: Ground, grants: GrantStore, suspension: RunSuspension
+) -> ConfirmationService:
     settings = ground.settings
-    return Confirmations(
+    return ConfirmationService(
         ground.db,
         ground.clock,
         grants,
         ground.audit,
-        parking,
+        suspension,
         ttl_s=settings.confirmation_ttl_s,
         max_pending=settings.max_pending_confirmations,
     )
 
 
-def _grant_times(settings: Settings) -> GrantTimes:
-    return GrantTimes(
+def _grant_times(settings: Settings) -> GrantTtls:
+    return GrantTtls(
         settings.grant_session_s,
         settings.grant_agent_s,
         settings.grant_always_s,

@@ -84,7 +84,7 @@ class StoredWait:
 
 
 @dataclass(frozen=True, slots=True)
-class ParkedBatch:
+class SuspendedBatch:
     """A batch that a former process left behind, by operation id where it says `Mapping`.
 
     Attributes:
@@ -116,7 +116,7 @@ class ParkedBatch:
     notes: Mapping[str, str]
 
 
-def parked_batch(
+def suspended_batch(
     stored: str,
     *,
     rows: Mapping[str, StoredCall],
@@ -125,10 +125,10 @@ def parked_batch(
     told: frozenset[str],
     awaited: Mapping[str, StoredWait],
     notes: Mapping[str, str],
-) -> ParkedBatch:
+) -> SuspendedBatch:
     """Read what `Batch.stored` wrote."""
     kept = orjson.loads(stored)
-    return ParkedBatch(
+    return SuspendedBatch(
         tuple((CallRequest(*item[:3]), item[3]) for item in kept["calls"]),
         kept["max_workers"],
         kept["message_id"],

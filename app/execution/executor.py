@@ -16,23 +16,23 @@ from app.core.errors import InvalidArguments, StorageUnavailable
 from app.core.redaction import Redactor
 from app.db.writer import DatabaseWriter
 from app.execution.admission import Admission, denial
-from app.execution.batches import ParkedBatch
+from app.execution.batch_recovery import BatchRecovery
+from app.execution.batches import SuspendedBatch
 from app.execution.cache import ResultCache
 from app.execution.calls import CallRequest
-from app.execution.confirmation.confirmer import Confirmer
-from app.execution.confirmation.questions import reasons_of
+from app.execution.confirmation.request import reasons_of
+from app.execution.confirmation.step import ConfirmationStep
 from app.execution.context import CallContext
 from app.execution.finishing import Finisher
 from app.execution.hooks.chain import Hooks
 from app.execution.hooks.model import HookDenied, HookType
 from app.execution.hooks.view import before_call
+from app.execution.interactions.pending_inputs import PendingInputs
 from app.execution.limits.limiter import Limiter
 from app.execution.loops import LoopGuard
 from app.execution.outcome import CallOutcome
 from app.execution.pipeline import Batch, Call, Refusal
-from app.execution.questions.waiting import Waiting
 from app.execution.record import Recorder
-from app.execution.resuming import Resumer
 from app.execution.running import Ran, Runner
 from app.policy.decision import ALLOW
 from app.policy.risk.model import Verdict
@@ -49,12 +49,12 @@ class Executor:
         cache: ResultCache,
         loops: LoopGuard,
         limits: Limiter,
-        confirmer: Confirmer,
-        resumer: Resumer,
+        confirmation_step: ConfirmationStep,
+        batch_recovery: BatchRecovery,
         runner: Runner,
         recorder: Recorder,
         finisher: Finisher,
-        waiting: Waiting,
+        waiting: PendingInputs,
         db: DatabaseWriter,
         redactor: Redactor,
         max_workers: int = 4,
@@ -64,8 +64,8 @@ class Executor:
         self._cache = cache
         self._loops = loops
         self._limits = limits
-        self._confirmer = confirmer
-        self._resumer = resumer
+        self._confirmation_step = confirmation_step
+        self._batch_recovery = batch_recovery
         self._runner = runner
         self._recorder = recorder
         self._finisher = finisher
@@ -74,7 +74,7 @@ class Executor:
         self._redactor = redactor
         self._max_workers = max_workers
         self._running: dict[str, Call] = {}
-        confirmer.bind(self._gate)
+        confirmation_step.bind(self._gate)
         waiting.bind(self._running.get)
 
     async def run(
@@ -103,9 +103,9 @@ class Executor:
         """A call as it would be decided about before its hooks; it is not made, nor counted."""
         return self._admission.take_up(request, 0, context, is_real=False)
 
-    def rebuild(self, parked: ParkedBatch, context: CallContext) -> Batch:
+    def rebuild(self, suspended: SuspendedBatch, context: CallContext) -> Batch:
         """What a former process left of a batch; its open questions can be answered now."""
-        return self._resumer.rebuild(parked, context)
+        return self._batch_recovery.rebuild(suspended, context)
 
     async def resume(self, batch: Batch, finished: dict[str, CallOutcome]) -> list[CallOutcome]:
         """Go on with a batch that was rebuilt: as `run`, but for what had happened already."""
@@ -117,7 +117,7 @@ class Executor:
         else:
             outcomes = await self._settle_all(batch, sink)
         if batch.is_kept:
-            self._confirmer.over(batch)
+            self._confirmation_step.over(batch)
         batch.let_go()
         return outcomes
 
@@ -156,13 +156,13 @@ class Executor:
         """End what never came to go on of a batch that was rebuilt; nothing after `resume`."""
         for call in batch.calls:
             if call.outcome is None and not self._leaves(call):
-                self._confirmer.give_up(call)
+                self._confirmation_step.give_up(call)
                 self._waiting.give_up(call)
                 self._finisher.cancelled(call)
 
     def _leaves(self, call: Call) -> bool:
         """Whether a cancelled call stays as it is for the process that comes next."""
-        return self._confirmer.leaves(call) or self._waiting.leaves(call)
+        return self._confirmation_step.leaves(call) or self._waiting.leaves(call)
 
     def cancel(self, session_id: str, target: str) -> bool:
         """Stop one running call, named by call or operation id; False when it is not running."""
@@ -219,7 +219,7 @@ class Executor:
         finally:
             self._limits.leave(call)
             if call.asked is not None:
-                self._confirmer.settled(call)
+                self._confirmation_step.settled(call)
             self._waiting.settled(call)
             del self._running[call.operation_id]
             if call.done is not None and not call.done.done():
@@ -232,7 +232,7 @@ class Executor:
         limited = self._limits.concerns(call.context)
         if call.asked is not None:
             # Taken up by a former process: it waits where it waited then.
-            call.refusal = await self._confirmer.confirm(call)
+            call.refusal = await self._confirmation_step.confirm(call)
         elif call.is_started:
             # As well, and it had begun: it goes on waiting for what it asked, if it still may.
             call.refusal = call.refusal or self._admission.readmit(call)
@@ -247,7 +247,7 @@ class Executor:
             return await self._finisher.refused(call, call.refusal)
         while (outcome := await self._placed(call, slots, limited=limited)) is None:
             # What a person agreed to is no longer what it would hit.
-            call.refusal = await self._confirmer.confirm(call)
+            call.refusal = await self._confirmation_step.confirm(call)
         return outcome
 
     async def _placed(
@@ -274,10 +274,10 @@ class Executor:
             if kept is not None:
                 return kept
         if call.refusal is None and asks:
-            call.refusal = self._confirmer.refused_at_once(call)
+            call.refusal = self._confirmation_step.refused_at_once(call)
         self._recorder.started(call, awaits_confirmation=asks and call.refusal is None)
         if call.refusal is None and asks:
-            call.refusal = await self._confirmer.confirm(call)
+            call.refusal = await self._confirmation_step.confirm(call)
         return None
 
     async def _turn(
@@ -295,7 +295,7 @@ class Executor:
             call.refusal = await self._limits.enter(call, in_batch=in_batch)
         if call.refusal is None and (waited or _runs_files(call, in_batch=in_batch)):
             call.refusal = self._decided_anew(call)
-            if call.refusal is None and await self._confirmer.must_ask_again(call):
+            if call.refusal is None and await self._confirmation_step.must_ask_again(call):
                 self._limits.leave(call)
                 return None
         if call.refusal is None and _leaves_a_trace(call) and not call.is_claimed:
@@ -363,11 +363,11 @@ class Executor:
         """Before a side effect, its row is on disk: a crash leaves a trace, never a repeat."""
         assert call.tool is not None
         if call.decision is not None and call.decision.grant_id is not None:
-            self._confirmer.released(call)
+            self._confirmation_step.released(call)
         if call.tool.has_side_effects:
             self._cache.written(call.context.scope)
         if call.asked is not None:
-            return await self._confirmer.consume(call)
+            return await self._confirmation_step.consume(call)
         if not call.tool.has_side_effects:
             return None
         try:

@@ -16,7 +16,7 @@ from app.core.errors import InvalidArguments
 from app.events.durable import CallStatus, Route
 from app.execution.arguments import Prepared, parse_object
 from app.execution.calls import CallRequest
-from app.execution.confirmation.answers import Answer
+from app.execution.confirmation.answers import ConfirmationResolution
 from app.execution.confirmation.targets import Targets
 from app.execution.context import CallContext
 from app.execution.outcome import CallOutcome
@@ -50,7 +50,7 @@ class Asked:
     reasons: frozenset[str]
     by: str | None = None
     targets: Targets = field(default_factory=Targets)
-    answer: Answer | None = None
+    answer: ConfirmationResolution | None = None
 
 
 LEAST_TOLD = 1000

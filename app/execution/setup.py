@@ -22,18 +22,18 @@ from app.execution.background.processes import Processes
 from app.execution.cache import ResultCache
 from app.execution.checkpoints.undo import Undo
 from app.execution.conditions import Conditions
-from app.execution.confirmation.confirmations import Confirmations
+from app.execution.confirmation.service import ConfirmationService
 from app.execution.deferred import DeferredTools
 from app.execution.executor import Executor
 from app.execution.hooks.chain import Hooks
+from app.execution.interactions.pending_inputs import PendingInputs
+from app.execution.interactions.questions import UserQuestions
+from app.execution.interactions.tickets import OperatorTickets
 from app.execution.limits.limiter import Limiter
-from app.execution.parking import Parking
 from app.execution.projects import OwnFolders, Projects
 from app.execution.provenance.written import WrittenFiles
-from app.execution.questions.questions import OpenQuestions
-from app.execution.questions.tickets import OpenTickets
-from app.execution.questions.waiting import Waiting
 from app.execution.stores import Stores, open_stores
+from app.execution.suspension import RunSuspension
 from app.execution.syncing import CatalogSync, in_step
 from app.execution.uploads import Uploads
 from app.governance.agent_store import AgentStore
@@ -74,7 +74,7 @@ class Gate:
     hooks: Hooks
     limits: Limiter
     cache: ResultCache
-    confirmations: Confirmations
+    confirmations: ConfirmationService
     asking: Asking
     grants: GrantStore
     rules: RuleStore
@@ -95,22 +95,22 @@ class Gate:
     conditions: Conditions
 
     @property
-    def parking(self) -> Parking:
+    def suspension(self) -> RunSuspension:
         """Which runs are left to the next process."""
-        return self.asking.parking
+        return self.asking.suspension
 
     @property
-    def waiting(self) -> Waiting:
+    def waiting(self) -> PendingInputs:
         """The calls that wait for people while they run."""
         return self.asking.waiting
 
     @property
-    def questions(self) -> OpenQuestions:
+    def questions(self) -> UserQuestions:
         """What tools ask the user."""
         return self.asking.questions
 
     @property
-    def tickets(self) -> OpenTickets:
+    def tickets(self) -> OperatorTickets:
         """What agents bring to operators."""
         return self.asking.tickets
 

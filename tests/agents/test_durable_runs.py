@@ -17,7 +17,7 @@ from app.governance.limits import Limits, Payer
 from app.main import local_gate, open_service
 from tests.agents.models.asking import KEY
 from tests.agents.office import open_office
-from tests.agents.parked import Killed, events_of, killed, run_is_over, watched
+from tests.agents.suspended import Killed, events_of, killed, run_is_over, watched
 from tests.support.scripted_anthropic.server import Received, ScriptedAnthropic
 from tests.support.scripted_anthropic.turns import Gate, Turn, text, tool_use
 from tests.support.stored_events import forget

@@ -15,9 +15,9 @@ from app.agents.tier import Tier
 from app.core.sections import ModelPrice
 from app.core.settings import Settings
 from app.execution.calls import CallRequest
-from app.execution.questions.ticket_rows import StoredTicket, TicketFilter
+from app.execution.interactions.ticket_rows import StoredTicket, TicketFilter
 from app.governance.agents import AgentProfile, SubagentLimits
-from app.tools.interaction.ports import SUPERIORS
+from app.tools.interaction.ports import ESCALATIONS
 from tests.agents.delegation.department import Department, open_department
 from tests.agents.office import Office, open_office
 from tests.execution.conftest import settings, template
@@ -44,7 +44,7 @@ async def supervised(settings: Settings, **escalation: Any) -> AsyncIterator[Dep
             *(service.gate, service.sessions, service.runs, department.delegator),
             service.settings,
         )
-        service.gate.services.register(SUPERIORS, superiors)
+        service.gate.services.register(ESCALATIONS, superiors)
         yield department
         await superiors.close()
         await department.delegator.close()

@@ -13,7 +13,7 @@ import pytest
 
 from app.agents.history import to_messages
 from app.core.settings import Settings
-from app.execution.confirmation.answers import Approver, Reply
+from app.execution.confirmation.answers import Approver, ConfirmationReply
 from app.governance.agents import AgentProfile
 from tests.agents.office import Office, open_office
 from tests.execution.lab import WRITES, AnyArgs, made
@@ -192,7 +192,9 @@ async def test_a_call_that_waits_for_a_person_is_answered_after_a_compaction(set
         run_id = await office.say("Send", agent_id="digger")
         asked = await office.watcher.until("tool_confirmation_request")
         await office.gate.confirmations.answer(
-            asked["confirmation_id"], Reply("approve_once", asked["digest"]), Approver("ann")
+            asked["confirmation_id"],
+            ConfirmationReply("approve_once", asked["digest"]),
+            Approver("ann"),
         )
         assert (await office.ended(run_id))["status"] == "success"
         assert office.watcher.of("context_compacted")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from app.core.settings import Settings
-from app.execution.confirmation.answers import Approver, Reply
+from app.execution.confirmation.answers import Approver, ConfirmationReply
 from app.main import open_service
 from app.toolkit.tool import ToolArgs
 from tests.agents.models.asking import KEY
@@ -240,7 +240,9 @@ async def test_the_turn_goes_on_after_a_person_declined(settings: Settings):
         run_id = await office.say()
         asked = await office.watcher.until("tool_confirmation_request")
         await office.gate.confirmations.answer(
-            asked["confirmation_id"], Reply("decline", asked["digest"]), Approver("ann")
+            asked["confirmation_id"],
+            ConfirmationReply("decline", asked["digest"]),
+            Approver("ann"),
         )
         assert (await office.ended(run_id))["status"] == "success"
         results = (await office.provider.received(2)).tool_results()

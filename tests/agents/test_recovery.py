@@ -17,7 +17,7 @@ from app.db.statements import ADD_RUN, KEEP_BATCH, KEEP_PROGRESS
 from app.events.durable import RunStarted
 from app.main import open_service
 from tests.agents.office import Office, open_office
-from tests.agents.parked import ASKS, Killed, audited, events_of, killed
+from tests.agents.suspended import ASKS, Killed, audited, events_of, killed
 from tests.execution.lab import PATIENCE_S, open_lab
 from tests.support.scripted_anthropic.turns import Turn, text
 
@@ -124,7 +124,7 @@ async def test_a_sub_agents_run_is_closed_and_never_goes_on_alone(settings: Sett
         lab.gate.db.append(KEEP_PROGRESS, (Progress().stored(), "run_c"))
         await lab.gate.db.flush()
         found = await recover(lab.gate, Continuing(lab.gate))
-        assert (found.closed, found.parked, found.cut) == (1, (), ())
+        assert (found.closed, found.suspended, found.cut) == (1, (), ())
         ended = await lab.watcher.until("tool_call_completed")
         assert (ended["status"], ended["parent_tool_call_id"]) == ("interrupted", "c0")
         assert await lab.rows("SELECT status FROM runs") == [("interrupted",)]

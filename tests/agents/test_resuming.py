@@ -13,11 +13,11 @@ from pydantic import SecretStr
 from app.core.errors import ConfirmationAlreadyResolved
 from app.core.settings import Settings
 from app.execution.calls import CallRequest
-from app.execution.confirmation.answers import Approver, Reply
+from app.execution.confirmation.answers import Approver, ConfirmationReply
 from app.main import open_service
 from tests.agents.models.asking import KEY
 from tests.agents.office import open_office
-from tests.agents.parked import (
+from tests.agents.suspended import (
     ASKS,
     Killed,
     answer,
@@ -409,7 +409,7 @@ async def test_a_question_that_cannot_be_put_again_closes_its_run(settings: Sett
         with pytest.raises(ConfirmationAlreadyResolved):
             await service.gate.confirmations.answer(
                 next(e["confirmation_id"] for e in events if "confirmation_id" in e),
-                Reply("approve_once", "x"),
+                ConfirmationReply("approve_once", "x"),
                 Approver("ann"),
             )
     assert statuses(events) == [("c1", "interrupted")]

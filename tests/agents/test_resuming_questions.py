@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from app.core.settings import Settings
-from app.execution.questions.replies import Reply
+from app.execution.interactions.replies import QuestionReply
 from app.main import open_service
-from tests.agents.parked import answer, events_of, killed, run_is_over, watched
+from tests.agents.suspended import answer, events_of, killed, run_is_over, watched
 from tests.agents.test_resuming import change, statuses
 
 ASK = ("c1", "ask_user", {"question": "Which?", "choices": ["red", "blue"]})
@@ -23,7 +23,7 @@ OPENED = {"ticket_opened": 1}
 async def said(service: Any, session_id: str, answer: str = "blue") -> str:
     (asked,) = service.gate.questions.pending(session_id)
     taken = await service.gate.questions.answer(
-        asked["question_id"], Reply("answered", answer), by="ann", session_id=session_id
+        asked["question_id"], QuestionReply("answered", answer), by="ann", session_id=session_id
     )
     return str(taken.outcome)
 

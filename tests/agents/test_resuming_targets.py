@@ -6,7 +6,7 @@ import pytest
 
 from app.core.settings import Settings
 from app.main import open_service
-from tests.agents.parked import answer, killed, run_is_over, watched
+from tests.agents.suspended import answer, killed, run_is_over, watched
 
 DELETES = ("c1", "bash", {"command": "rm -rf out"})
 

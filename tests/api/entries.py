@@ -23,7 +23,7 @@ from app.cli.call_options import CallOptions
 from app.core.settings import Settings
 from app.events.log import Frame
 from app.execution.calls import CallRequest
-from app.execution.confirmation.answers import Approver, Reply
+from app.execution.confirmation.answers import Approver, ConfirmationReply
 from app.execution.context import CallContext
 from app.execution.setup import Gate
 from app.execution.toolbox import Toolbox
@@ -120,7 +120,7 @@ class Person:
             self.answers.append(asyncio.create_task(self._answer(event)))
 
     async def _answer(self, asked: dict[str, Any]) -> None:
-        reply = Reply(self.option_id, asked["digest"])
+        reply = ConfirmationReply(self.option_id, asked["digest"])
         await self.gate.confirmations.answer(asked["confirmation_id"], reply, Approver("boss"))
 
 

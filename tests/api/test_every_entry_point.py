@@ -23,12 +23,12 @@ from app.agents.sessions import Sessions
 from app.catalog.builtin import register_all_tools
 from app.core.settings import Settings
 from app.db.engine import Database
-from app.execution.confirmation.answers import Approver, Reply
+from app.execution.confirmation.answers import Approver, ConfirmationReply
 from app.execution.hooks.model import HookAction, HookConfig, HookContext, HookResult, HookType
 from app.execution.setup import Gate
 from app.governance.identity.tokens import Tokens
 from app.main import local_gate
-from tests.agents.parked import killed
+from tests.agents.suspended import killed
 from tests.api.entries import (
     ENTRIES,
     Enter,
@@ -242,7 +242,7 @@ async def resumed(settings: Settings) -> AsyncIterator[tuple[Gate, Witness, RunE
 
 async def answer_everything(gate: Gate, runs: RunEngine, session_id: str, option_id: str) -> None:
     for asked in gate.confirmations.pending(session_id):
-        reply = Reply(option_id, asked["digest"])
+        reply = ConfirmationReply(option_id, asked["digest"])
         await gate.confirmations.answer(asked["confirmation_id"], reply, Approver("boss"))
     run = runs.active(session_id)
     if run is not None:

@@ -11,7 +11,7 @@ from app.cli.chat import tool_arguments
 from app.cli.stream_view import STATUS_STYLE, StreamView
 from app.core.errors import InvalidInput
 from app.events.durable import CallStatus
-from app.execution.confirmation.offers import ONCE_OR_NOT
+from app.execution.confirmation.options import ONCE_OR_NOT
 from app.tools.files.write_file import write_file
 from app.tools.shell.bash import bash
 from tests.cli.program import Terminal, on_terminal

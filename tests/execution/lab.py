@@ -18,7 +18,7 @@ from app.core.settings import Settings, load_settings
 from app.db.writer import Transaction
 from app.events.log import Frame
 from app.execution.calls import CallRequest
-from app.execution.confirmation.answers import Approver, Reply
+from app.execution.confirmation.answers import Approver, ConfirmationReply
 from app.execution.context import CallContext
 from app.execution.outcome import CallOutcome
 from app.execution.setup import Gate, open_gate
@@ -113,7 +113,7 @@ class Lab:
         approver = by if isinstance(by, Approver) else Approver(by)
         return await self.gate.confirmations.answer(
             asked["confirmation_id"],
-            Reply(**{"option_id": option_id, "digest": asked["digest"], **changes}),
+            ConfirmationReply(**{"option_id": option_id, "digest": asked["digest"], **changes}),
             approver,
             session_id=session_id,
         )

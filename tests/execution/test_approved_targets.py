@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from app.execution.calls import CallRequest
-from app.execution.confirmation import confirmer, targets
+from app.execution.confirmation import step, targets
 from app.execution.outcome import CallOutcome
 from tests.execution.lab import Event, Lab
 
@@ -248,7 +248,7 @@ async def test_a_lasting_approval_is_taken_back_after_a_wait_as_well(
         looked.release()
         return found
 
-    monkeypatch.setattr(confirmer, "targets_of", look)
+    monkeypatch.setattr(step, "targets_of", look)
     running = start_behind_two(house, "rm -rf build")
     first = await asked(house)
     await house.watcher.until("tool_call_started", count=3)

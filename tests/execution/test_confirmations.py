@@ -20,7 +20,7 @@ from app.core.errors import (
 )
 from app.core.settings import Settings
 from app.execution.calls import CallRequest
-from app.execution.confirmation.answers import Approver, Reply
+from app.execution.confirmation.answers import Approver, ConfirmationReply
 from app.execution.outcome import CallOutcome
 from tests.execution.lab import WRITES, AnyArgs, Lab, bare_lab, made
 
@@ -183,7 +183,9 @@ async def test_an_answer_that_does_not_fit_changes_nothing(
 
 async def test_an_answer_to_nothing_is_not_found(asking: Lab):
     with pytest.raises(NotFound):
-        await asking.gate.confirmations.answer("cfm_x", Reply("decline", ""), Approver("ann"))
+        await asking.gate.confirmations.answer(
+            "cfm_x", ConfirmationReply("decline", ""), Approver("ann")
+        )
 
 
 async def test_an_answer_to_a_cancelled_call_comes_too_late(asking: Lab):

@@ -15,7 +15,7 @@ import pytest
 from app.agents.schedules.book import Schedules
 from app.events.log import Frame
 from app.execution.developer_services import developer_services
-from app.execution.questions.replies import Reply
+from app.execution.interactions.replies import QuestionReply
 from app.execution.setup import Gate
 from app.knowledge.outbound_requests.store import OutboundRequestChange
 from app.operations.protocols.operations import Operations
@@ -192,7 +192,7 @@ class Answerer:
     def deliver(self, session_id: str, frame: Frame) -> None:
         event = json.loads(frame.body)
         if event["type"] == "question_asked":
-            said = Reply("answered", "choice_1")
+            said = QuestionReply("answered", "choice_1")
             answering = self._gate.questions.answer(
                 event["question_id"], said, by="ann", session_id=session_id
             )

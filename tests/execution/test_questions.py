@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from app.execution.calls import CallRequest
-from app.execution.confirmation.questions import restored_arguments
+from app.execution.confirmation.request import restored_arguments
 from app.toolkit.tool import ToolArgs
 from tests.execution.lab import WRITES, Event, Lab, made
 

@@ -69,7 +69,7 @@ class Conductor:
         self._project = project
         self._conversation = conversation
         self._inbox: asyncio.Queue[AskModel | CallTools | Finished] = asyncio.Queue(1)
-        self._uses: list[Block] = task.uses if task.parked is not None else []
+        self._uses: list[Block] = task.uses if task.suspended is not None else []
 
     async def run(self) -> bool:
         """Work on the task; False when the rounds ran out before the model had answered.
@@ -79,7 +79,7 @@ class Conductor:
             WorkerProtocolError: it said what no worker says.
             ModelFailed, BudgetExceeded: as `Conversation.ask`.
         """
-        if self._task.parked is not None and self._task.rounds >= self._task.terms.max_rounds:
+        if self._task.suspended is not None and self._task.rounds >= self._task.terms.max_rounds:
             # Nobody will hear what they come to, and a worker would have nothing to do.
             await self._take_up()
             return False
@@ -87,7 +87,7 @@ class Conductor:
         try:
             self._task.own.attach(self._worker)
             await self._unless_lost(reading, self._worker.send(self._begin()))
-            if self._task.parked is not None:
+            if self._task.suspended is not None:
                 await self._unless_lost(reading, self._take_up())
             while True:
                 if self._inbox.empty():
@@ -219,7 +219,7 @@ class Conductor:
 
     async def _take_up(self) -> None:
         """Go on with calls about which somebody was asked before the service was started."""
-        batch, self._task.parked = self._task.parked, None
+        batch, self._task.suspended = self._task.suspended, None
         assert batch is not None
         await self._answer(partial(self._gate.executor.resume, batch))
 
@@ -230,7 +230,7 @@ class Conductor:
         try:
             await execute(finished=finished)
         finally:
-            if not self._gate.parking.is_parked(task.run_id):
+            if not self._gate.suspension.is_suspended(task.run_id):
                 self._conversation.answered(self._uses, finished)
                 self._note(finished)
         self._uses = []

@@ -387,7 +387,7 @@ class Delegator:
         """Cancel it; nobody goes on with it, also when the service dies before it has ended."""
         task.stop(status)
         if task.is_left:
-            self._gate.parking.park(task.run_id)
+            self._gate.suspension.suspend(task.run_id)
         if task.goes_on and not task.is_over:
             _, error = attempt(self._book.save, task)
             if error is not None:

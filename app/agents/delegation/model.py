@@ -141,7 +141,7 @@ class Task:
     began: float | None = None
     spent_s: float = 0.0
     own: OwnTools = field(default_factory=OwnTools)
-    parked: CallBatch | None = None
+    suspended: CallBatch | None = None
     stopped_as: TaskStatus | None = None
     work: asyncio.Task[None] | None = None
     ended: asyncio.Event = field(default_factory=asyncio.Event)

@@ -23,7 +23,7 @@ from app.agents.delegation.telling import take_up, tell_lost, tell_resumed
 from app.agents.delegation.terms import TermsKeeper
 from app.agents.durability import MOST_TRIES
 from app.agents.lost_runs import results_of
-from app.agents.recovery import FoundRun, ParkedRun
+from app.agents.recovery import FoundRun, SuspendedRun
 from app.agents.sessions import Block, Session, Sessions
 from app.core.contain import attempt
 from app.db.writer import Transaction
@@ -151,7 +151,7 @@ class Reviving:
             setattr(task, name, value)
         task.spending = Spending.of(report.usage)
         task.started_at, task.finished_at = report.started_at, report.finished_at
-        waited = isinstance(runs.get(task.run_id), ParkedRun)
+        waited = isinstance(runs.get(task.run_id), SuspendedRun)
         if task.is_over:
             task.ended.set()
         elif not lost.is_left and not waited and (task.started_at is not None or not lost.begun):
@@ -164,7 +164,7 @@ class Reviving:
         cut = [
             task
             for task in batch.tasks
-            if task.run_id in runs and task.uses and not isinstance(runs[task.run_id], ParkedRun)
+            if task.run_id in runs and task.uses and not isinstance(runs[task.run_id], SuspendedRun)
         ]
         session_id = batch.parent.session.id
 
@@ -194,7 +194,7 @@ class Reviving:
             run = runs.get(task.run_id)
             if run is not None:
                 take_up(self._gate, task, batch.parent)
-            if isinstance(run, ParkedRun):
+            if isinstance(run, SuspendedRun):
                 self._wait_again(task, batch.parent, run)
             elif run is not None:
                 tell_resumed(self._gate, task, batch.parent, run.trail)
@@ -203,11 +203,11 @@ class Reviving:
                     task.messages.append({"role": "user", "content": results[task.id]})
             self._book.save(task)
 
-    def _wait_again(self, task: Task, parent: Parent, run: ParkedRun) -> None:
+    def _wait_again(self, task: Task, parent: Parent, run: SuspendedRun) -> None:
         """From here on the task's questions can be answered, also before it goes on."""
         project = self._terms.project_of(parent, task.terms.roots)
         context = context_of(self._gate, task, parent, project)
-        task.parked = self._gate.executor.rebuild(run.batch, context)
+        task.suspended = self._gate.executor.rebuild(run.batch, context)
 
 
 def runs_of(lost: LostBatch) -> set[str]:

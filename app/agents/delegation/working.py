@@ -107,8 +107,8 @@ class Working:
                 task.error = _error("timeout", f"The task did not end within {seconds:g} s")
             finally:
                 is_left = task.is_left and status == "interrupted"
-                if task.parked is not None and not is_left:
-                    self._gate.executor.abandon(task.parked)
+                if task.suspended is not None and not is_left:
+                    self._gate.executor.abandon(task.suspended)
         if held.error is not None:
             task.error = self._told(task, held.error)
         if task.is_left and status == "interrupted":

@@ -28,7 +28,7 @@ from app.core.errors import (
     NotFound,
 )
 from app.db.tables import ConfirmationRow
-from app.execution.confirmation.answers import Reply
+from app.execution.confirmation.answers import ConfirmationReply
 
 router = routes_of("confirmations")
 
@@ -214,7 +214,7 @@ async def answer_confirmation(
     row = await _visible(service, principal, confirmation_id)
     outcome = await service.gate.confirmations.answer(
         confirmation_id,
-        Reply(body.option_id, body.digest, body.message, body.edited_args),
+        ConfirmationReply(body.option_id, body.digest, body.message, body.edited_args),
         approver_of(principal, edits=body.edited_args is not None),
         session_id=row.session_id,
     )

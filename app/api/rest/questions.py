@@ -21,7 +21,7 @@ from app.core.errors import (
     QuestionAlreadyAnswered,
     QuestionClosed,
 )
-from app.execution.questions.replies import Reply
+from app.execution.interactions.replies import QuestionReply
 
 router = routes_of("questions")
 
@@ -122,7 +122,7 @@ async def give_answer(
         principal,
         session,
         question_id,
-        Reply(body.outcome, body.answer),
+        QuestionReply(body.outcome, body.answer),
         client_message_id=body.client_message_id,
     )
     await service.gate.db.flush()

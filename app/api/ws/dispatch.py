@@ -27,8 +27,8 @@ from app.api.ws.subscription import Subscription
 from app.core.errors import InvalidInput, NotFound, RateLimited
 from app.events.control import ServiceCondition, Subscribed
 from app.execution.calls import parse_calls
-from app.execution.confirmation.answers import Reply as Verdict
-from app.execution.questions.replies import Reply
+from app.execution.confirmation.answers import ConfirmationReply as Verdict
+from app.execution.interactions.replies import QuestionReply
 
 
 class Client(Protocol):
@@ -182,7 +182,7 @@ class Dispatcher:
             principal,
             session,
             command.question_id,
-            Reply(command.outcome, command.answer),
+            QuestionReply(command.outcome, command.answer),
             client_message_id=command.id,
         )
 

@@ -14,7 +14,7 @@ from app.core.errors import (
     InvalidInput,
 )
 from app.events.durable import ConfirmationOutcome
-from app.execution.confirmation.offers import APPROVE_ONCE, Offer
+from app.execution.confirmation.options import APPROVE_ONCE, ConfirmationOption
 from app.governance.identity.token_rules import DEFAULT_AGENT
 
 PrincipalKind = Literal["person", "agent", "subagent", "schedule", "webhook"]
@@ -38,7 +38,7 @@ class Approver:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ConfirmationReply:
     """What somebody sends: one of the offered options, for exactly one call.
 
     Attributes:
@@ -53,7 +53,7 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ConfirmationResolution:
     """How a confirmation ended, for the waiting call.
 
     Attributes:
@@ -71,9 +71,13 @@ class Answer:
     is_released: bool = False
 
 
-def offered(
-    offers: Mapping[str, Offer], reply: Reply, approver: Approver, *, agent_id: str | None = None
-) -> Offer:
+def chosen_option(
+    options: Mapping[str, ConfirmationOption],
+    reply: ConfirmationReply,
+    approver: Approver,
+    *,
+    agent_id: str | None = None,
+) -> ConfirmationOption:
     """The option that the reply names.
 
     Args:
@@ -87,20 +91,20 @@ def offered(
         raise Forbidden("The token may not answer for this agent", agent_id=agent_id)
     if approver.kind != "person":
         raise Forbidden(f"Only a person may answer, not an {approver.kind}", kind=approver.kind)
-    offer = offers.get(reply.option_id)
-    if offer is None:
-        raise InvalidInput(f"option_id must be one of {', '.join(offers)}", field="option_id")
-    if offer.requires_scope is not None and not approver.is_admin:
+    option = options.get(reply.option_id)
+    if option is None:
+        raise InvalidInput(f"option_id must be one of {', '.join(options)}", field="option_id")
+    if option.requires_scope is not None and not approver.is_admin:
         raise Forbidden(
-            f"{offer.option_id!r} needs the scope {offer.requires_scope!r}",
-            scope=offer.requires_scope,
+            f"{option.option_id!r} needs the scope {option.requires_scope!r}",
+            scope=option.requires_scope,
         )
-    if reply.edited_args is not None and offer.option_id != APPROVE_ONCE:
+    if reply.edited_args is not None and option.option_id != APPROVE_ONCE:
         raise InvalidInput(
             f"Other arguments go with {APPROVE_ONCE!r} only: they are approved this one time",
             field="edited_args",
         )
-    return offer
+    return option
 
 
 def refusal(

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from app.events.log import SessionLog
-from app.execution.confirmation.answers import Answer
-from app.execution.confirmation.offers import Offer
+from app.execution.confirmation.answers import ConfirmationResolution
+from app.execution.confirmation.options import ConfirmationOption
 
 
-class Asker(Protocol):
+class Requester(Protocol):
     """The call behind a question."""
 
     async def checked(self, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -33,7 +33,7 @@ class Asker(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ConfirmationRequest:
     """What a person is asked: exactly the call that would run.
 
     Attributes:
@@ -47,20 +47,20 @@ class Question:
     tool_name: str
     digest: str
     fields: Mapping[str, Any]
-    offers: Mapping[str, Offer]
+    options: Mapping[str, ConfirmationOption]
     pattern: Mapping[str, Any] | None
     call: Mapping[str, Any]
 
 
 @dataclass(slots=True)
-class Pending:
+class PendingConfirmation:
     """One open question. `request` is what its event says."""
 
     log: SessionLog
-    question: Question
+    question: ConfirmationRequest
     request: dict[str, Any]
-    asker: Asker
-    future: asyncio.Future[Answer]
+    requester: Requester
+    future: asyncio.Future[ConfirmationResolution]
     timer: asyncio.TimerHandle | None = None
 
     @property
@@ -69,17 +69,17 @@ class Pending:
 
 
 @dataclass(slots=True)
-class OpenQuestions:
+class PendingConfirmations:
     """What is open, by confirmation, and which of them belong to which session."""
 
-    items: dict[str, Pending] = field(default_factory=dict)
-    by_session: dict[str, dict[str, Pending]] = field(default_factory=dict)
+    items: dict[str, PendingConfirmation] = field(default_factory=dict)
+    by_session: dict[str, dict[str, PendingConfirmation]] = field(default_factory=dict)
 
-    def add(self, confirmation_id: str, pending: Pending) -> None:
+    def add(self, confirmation_id: str, pending: PendingConfirmation) -> None:
         self.items[confirmation_id] = pending
         self.by_session.setdefault(pending.log.session_id, {})[confirmation_id] = pending
 
-    def pop(self, confirmation_id: str) -> Pending | None:
+    def pop(self, confirmation_id: str) -> PendingConfirmation | None:
         pending = self.items.pop(confirmation_id, None)
         if pending is not None:
             session_id = pending.log.session_id

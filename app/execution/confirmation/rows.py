@@ -16,8 +16,8 @@ from app.db.statements import (
     VOID_CONFIRMATION,
 )
 from app.db.writer import DatabaseWriter, Row, Transaction
-from app.execution.confirmation.answers import Answer
-from app.execution.confirmation.pending import Pending, Question
+from app.execution.confirmation.answers import ConfirmationResolution
+from app.execution.confirmation.pending import ConfirmationRequest, PendingConfirmation
 from app.governance.audit.writing import Audit
 
 Write = Callable[[Transaction], bool]
@@ -51,16 +51,16 @@ class ConfirmationRows:
         self,
         confirmation_id: str,
         session_id: str,
-        question: Question,
+        question: ConfirmationRequest,
         request: Mapping[str, Any],
         expires: float | None,
     ) -> None:
         """Queue the row and its line of audit, to be committed with the event that follows."""
         ids = question.ids
-        asker = question.fields["requested_by"].get("user_id")
+        requester = question.fields["requested_by"].get("user_id")
         self._audit.record(
             "confirmation.asked",
-            actor=str(asker or "system"),
+            actor=str(requester or "system"),
             subject=confirmation_id,
             **_about(session_id, question),
             verdict="ask",
@@ -75,7 +75,9 @@ class ConfirmationRows:
         )
         self._db.append(ADD_CONFIRMATION, row)
 
-    def answered(self, confirmation_id: str, pending: Pending, answer: Answer) -> Write:
+    def answered(
+        self, confirmation_id: str, pending: PendingConfirmation, answer: ConfirmationResolution
+    ) -> Write:
         """What takes an answer inside a transaction: False when it came too late."""
         now = self._clock.now()
         question = pending.question
@@ -108,7 +110,7 @@ class ConfirmationRows:
         found = transaction.fetch(_READ, (confirmation_id,))
         return found[0] if found else None
 
-    async def expire(self, confirmation_id: str, pending: Pending) -> bool:
+    async def expire(self, confirmation_id: str, pending: PendingConfirmation) -> bool:
         """End a question that nobody answered; an answer that is in the database already wins."""
         moment = isoformat(self._clock.now())
 
@@ -127,7 +129,7 @@ class ConfirmationRows:
 
         return await self._db.transact(end)
 
-    def cancel(self, confirmation_id: str, pending: Pending | None) -> None:
+    def cancel(self, confirmation_id: str, pending: PendingConfirmation | None) -> None:
         """End a question whose call will never run, whatever anybody answered meanwhile."""
         moment = isoformat(self._clock.now())
         self._db.append(CANCEL_CONFIRMATION, (moment, confirmation_id))
@@ -162,7 +164,7 @@ class ConfirmationRows:
         self._db.append(VOID_CONFIRMATION, (moment, confirmation_id))
 
 
-def _about(session_id: str, question: Question) -> dict[str, Any]:
+def _about(session_id: str, question: ConfirmationRequest) -> dict[str, Any]:
     ids = question.ids
     return {
         "session_id": session_id,
@@ -173,14 +175,14 @@ def _about(session_id: str, question: Question) -> dict[str, Any]:
     }
 
 
-def _asked(question: Question) -> dict[str, Any]:
+def _asked(question: ConfirmationRequest) -> dict[str, Any]:
     fields = question.fields
     listed = {name: fields.get(name) for name in ("target_list", "asked_again")}
     told = {"digest": question.digest, "risk": fields["risk"]}
     return told | {name: value for name, value in listed.items() if value is not None}
 
 
-def _told(answer: Answer) -> dict[str, Any]:
+def _told(answer: ConfirmationResolution) -> dict[str, Any]:
     told = {
         "option_id": answer.option_id,
         "message": answer.message,

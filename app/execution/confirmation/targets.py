@@ -33,7 +33,7 @@ _NO_SHELLS = re.compile(r"[{},\\]")
 """Characters that mean something in our patterns and stand for themselves in a shell's."""
 
 
-class Entry(NamedTuple):
+class TargetEntry(NamedTuple):
     """A file or folder that would be hit, a name where nothing is, or where links lead to."""
 
     path: str
@@ -53,7 +53,7 @@ class Targets:
     """
 
     shown: list[dict[str, Any]] = field(default_factory=list)
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[TargetEntry] = field(default_factory=list)
     count: int = 0
     more: bool = False
     digest: str = ""
@@ -99,7 +99,7 @@ async def targets_of(paths: Sequence[str], project: Project | None) -> Targets:
     found = Targets([{"path": unpadded(path)} for path in paths[:MAX_TARGETS]])
     if project is None or not paths:
         return found
-    look = _Look(project, found)
+    look = _TargetScan(project, found)
     try:
         async with asyncio.timeout(LOOK_S):
             for at, path in enumerate(paths):
@@ -113,7 +113,7 @@ async def targets_of(paths: Sequence[str], project: Project | None) -> Targets:
     return found
 
 
-class _Look:
+class _TargetScan:
     """One look at everything that a call names."""
 
     def __init__(self, project: Project, found: Targets) -> None:
@@ -126,7 +126,7 @@ class _Look:
         """List `path` and what is below it; note in `shown` what a person sees of it."""
         normal = posixpath.normpath(path)
         if normal != self._root and not normal.startswith(self._root + "/"):
-            self._add(Entry(normal, _UNSEEN))
+            self._add(TargetEntry(normal, _UNSEEN))
             return
         try:
             stat = await self._stat(normal)
@@ -134,22 +134,22 @@ class _Look:
                 await self._pattern(normal, shown)
             elif stat is None:
                 shown["type"] = "missing"
-                self._add(Entry(normal, "missing"))
+                self._add(TargetEntry(normal, "missing"))
             elif stat.type == "directory":
                 shown["type"] = "directory"
                 await self._folder(stat.path, normal, shown)
             else:
                 is_link = stat.type == "file" and await self._is_link(normal)
                 shown |= {"type": "file" if stat.type == "file" else "unknown", "files": 1}
-                self._add(Entry(stat.path, "link" if is_link else stat.type))
+                self._add(TargetEntry(stat.path, "link" if is_link else stat.type))
         except ToolFailed:
-            self._add(Entry(normal, _UNSEEN))
+            self._add(TargetEntry(normal, _UNSEEN))
 
     async def _stat(self, path: str) -> FileStat | None:
         """What is at `path`; where links lead to it, that is listed as well."""
         stat = await self._operations.files.stat(path)
         if stat is not None and stat.real:
-            self._add(Entry(stat.real.removeprefix(f"{self._root}/"), _PLACE))
+            self._add(TargetEntry(stat.real.removeprefix(f"{self._root}/"), _PLACE))
         return stat
 
     async def _is_link(self, path: str) -> bool:
@@ -168,7 +168,7 @@ class _Look:
         return any(entry.type != "file" for entry in found.entries)
 
     async def _folder(self, path: str, where: str, shown: dict[str, Any]) -> None:
-        self._add(Entry(path, "directory"))
+        self._add(TargetEntry(path, "directory"))
         query = FindQuery(
             path=where, type="all", limit=self._left, respect_ignore=False, include_hidden=True
         )
@@ -185,7 +185,7 @@ class _Look:
         except ToolFailed as error:
             if error.code not in {"file_not_found", "not_a_directory"}:
                 raise
-            self._add(Entry(path, "missing"))
+            self._add(TargetEntry(path, "missing"))
 
     async def _matching(self, folder: str, parts: Sequence[str], shown: dict[str, Any]) -> None:
         """List what `parts` of a pattern stand for in `folder`, and what is below that."""
@@ -247,7 +247,9 @@ class _Look:
     def _take(self, entries: Sequence[FileStat], total: int, shown: dict[str, Any]) -> None:
         found = self._found
         room = MAX_LISTED - len(found.entries)
-        found.entries.extend(Entry(entry.path, entry.type) for entry in entries[: max(0, room)])
+        found.entries.extend(
+            TargetEntry(entry.path, entry.type) for entry in entries[: max(0, room)]
+        )
         found.count += total
         found.more = found.more or total > max(0, room)
         files = [entry.path for entry in entries if entry.type != "directory"]
@@ -257,7 +259,7 @@ class _Look:
         shown["files"] = shown.get("files", 0) + len(files)
         shown["more"] = shown.get("more", False) or total > len(entries)
 
-    def _add(self, entry: Entry) -> None:
+    def _add(self, entry: TargetEntry) -> None:
         self._found.count += entry.type not in _NO_FILES
         if len(self._found.entries) < MAX_LISTED:
             self._found.entries.append(entry)
@@ -265,7 +267,7 @@ class _Look:
             self._found.more = True
 
 
-def _named(word: str, entries: set[Entry]) -> str:
+def _named(word: str, entries: set[TargetEntry]) -> str:
     if not entries:
         return ""
     paths = sorted(unpadded(entry.path) for entry in entries)

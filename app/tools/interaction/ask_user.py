@@ -16,7 +16,7 @@ from app.tools.interaction.other_names import (
     claude_shape,
     one_question_shape,
 )
-from app.tools.interaction.ports import QUESTIONS, Answers, Choice, Question, Questions
+from app.tools.interaction.ports import QUESTIONS, Choice, Question, QuestionAnswers, Questions
 from app.tools.interaction.returns import ASK_USER_RESULT
 
 MAX_CHOICES, MAX_QUESTIONS = 4, 5
@@ -176,7 +176,7 @@ def _choice(given: str | AskedChoice) -> Choice:
     return Choice(given.label, given.description)
 
 
-def _response(question: Question, answers: Answers) -> str | list[str]:
+def _response(question: Question, answers: QuestionAnswers) -> str | list[str]:
     if answers.outcome == "expired":
         return TIMED_OUT
     if answers.outcome == "declined":

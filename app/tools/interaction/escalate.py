@@ -12,14 +12,14 @@ from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.interaction.ports import (
-    SUPERIORS,
+    ESCALATIONS,
     TICKETS,
     Addressee,
-    Decision,
     Escalation,
+    Escalations,
     Handover,
     Severity,
-    Superiors,
+    SupervisorDecision,
     Tickets,
     TicketState,
 )
@@ -97,9 +97,9 @@ async def escalate(args: EscalateArgs, ctx: ToolContext) -> ToolResult:
     return _decided(await superiors.decide(wanted, ctx, as_ticket=args.as_ticket), args)
 
 
-def _superiors(ctx: ToolContext, to: Addressee) -> Superiors:
-    found = ctx.services.get(SUPERIORS)
-    if not isinstance(found, Superiors):
+def _superiors(ctx: ToolContext, to: Addressee) -> Escalations:
+    found = ctx.services.get(ESCALATIONS)
+    if not isinstance(found, Escalations):
         raise ToolFailed(
             f"{to!r} cannot be reached: no service runs here; use to='human'",
             code="addressee_unavailable",
@@ -107,7 +107,7 @@ def _superiors(ctx: ToolContext, to: Addressee) -> Superiors:
     return found
 
 
-def _decided(decision: Decision, args: EscalateArgs) -> ToolResult:
+def _decided(decision: SupervisorDecision, args: EscalateArgs) -> ToolResult:
     data: dict[str, Any] = {
         "to": args.to,
         "supervisor": decision.supervisor,

@@ -10,7 +10,7 @@ from app.toolkit.context import ToolContext
 
 QUESTIONS = "questions"
 TICKETS = "tickets"
-SUPERIORS = "superiors"
+ESCALATIONS = "superiors"
 
 Response = str | list[str]
 """What somebody said to one question: a text, or with several choices a list."""
@@ -44,7 +44,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class QuestionAnswers:
     """What came of questions that were put together; `responses` by question when answered."""
 
     outcome: Literal["answered", "declined", "expired"]
@@ -57,7 +57,7 @@ class Questions(Protocol):
 
     async def ask(
         self, questions: Sequence[Question], *, operation_id: str, timeout_s: float | None
-    ) -> Answers:
+    ) -> QuestionAnswers:
         """Put questions to the user of a running call and wait, once per call.
 
         A call that is made again after a restart finds the question that it put before.
@@ -116,7 +116,7 @@ class Tickets(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class SupervisorDecision:
     """What a supervising agent has said; what it has not said yet, with its ticket.
 
     Attributes:
@@ -148,14 +148,16 @@ class Handover:
 
 
 @runtime_checkable
-class Superiors(Protocol):
+class Escalations(Protocol):
     """The service `SUPERIORS`: agents and models that know better.
 
     Both raise `ToolFailed` with the code `addressee_unavailable` where an operator has set none
     up, which says what to set; and `RateLimited` when the run has turned to them often enough.
     """
 
-    async def decide(self, wanted: Escalation, ctx: ToolContext, *, as_ticket: bool) -> Decision:
+    async def decide(
+        self, wanted: Escalation, ctx: ToolContext, *, as_ticket: bool
+    ) -> SupervisorDecision:
         """Let the agent's supervisor decide, as a sub-agent of the caller.
 
         Args:

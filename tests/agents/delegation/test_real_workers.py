@@ -17,7 +17,7 @@ from app.agents.models.anthropic import AnthropicModel, AnthropicSettings
 from app.core.errors import ToolFailed
 from app.core.settings import Settings
 from app.execution.calls import CallRequest
-from app.execution.confirmation.answers import Approver, Reply
+from app.execution.confirmation.answers import Approver, ConfirmationReply
 from app.knowledge.sources.store import Change
 from app.main import open_service
 from app.tools.sql.toolset import TOOLS as SQL_TOOLS
@@ -216,7 +216,7 @@ async def test_what_a_sub_agent_asks_reaches_the_session_and_names_it(firm: Firm
     assert asked["requested_by"]["subagent"] == "cleaner"
     assert asked["requested_by"]["caller"] == "subagent"
     assert asked["parent_tool_call_id"] == "d1"
-    reply = Reply(option_id="decline", digest=asked["digest"])
+    reply = ConfirmationReply(option_id="decline", digest=asked["digest"])
     await firm.office.gate.confirmations.answer(
         asked["confirmation_id"], reply, Approver("ann"), session_id=firm.office.session.id
     )

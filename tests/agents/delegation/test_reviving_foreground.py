@@ -17,7 +17,7 @@ from app.execution.calls import CallRequest
 from tests.agents.delegation.department import Department, Goals, open_department
 from tests.agents.delegation.states import as_left, events_of, rows_of, states_kept, wrong
 from tests.agents.delegation.successor import all_over, cut, next_service, tasks_of, told, until
-from tests.agents.parked import ASKS, answer
+from tests.agents.suspended import ASKS, answer
 from tests.execution.lab import PATIENCE_S
 from tests.support.scripted_anthropic.server import Received
 from tests.support.scripted_anthropic.turns import Block, Gate, Turn, text, tool_use

@@ -18,7 +18,7 @@ from app.tools.delegation.ports import TaskSpec
 from tests.agents.delegation.department import Department, Goals, open_department, spec
 from tests.agents.delegation.states import as_left, changed, events_of, rows_of, states_kept, wrong
 from tests.agents.delegation.successor import all_over, cut, next_service, tasks_of, told, until
-from tests.agents.parked import ASKS, answer
+from tests.agents.suspended import ASKS, answer
 from tests.support.scripted_anthropic.turns import Gate, Turn, text, tool_use
 
 pytestmark = pytest.mark.usefixtures("no_processes")

@@ -13,7 +13,7 @@ from app.toolkit.context import ToolContext
 from app.toolkit.services import Services
 from app.toolkit.tool import PermissionClass, SideEffectScope
 from app.tools.interaction.ask_user import DECLINED, TIMED_OUT, ask_user
-from app.tools.interaction.ports import QUESTIONS, Answers, Choice, Question, Response
+from app.tools.interaction.ports import QUESTIONS, Choice, Question, QuestionAnswers, Response
 from tests.tools.calls import call, call_as
 
 
@@ -27,10 +27,10 @@ class User:
 
     async def ask(
         self, questions: Sequence[Question], *, operation_id: str, timeout_s: float | None
-    ) -> Answers:
+    ) -> QuestionAnswers:
         assert operation_id == "op_1"
         self.asked = list(questions)
-        return Answers(self.outcome, self.responses)
+        return QuestionAnswers(self.outcome, self.responses)
 
 
 def of(user: User) -> ToolContext:

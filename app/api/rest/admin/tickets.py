@@ -21,8 +21,8 @@ from app.api.rest.routing import routes_of
 from app.api.service import Service
 from app.core.clock import stamp
 from app.core.errors import Conflict, NotFound, TollgateError, Unauthenticated, VersionMismatch
-from app.execution.questions.ticket_rows import StoredTicket, TicketFilter
-from app.execution.questions.tickets import Resolved
+from app.execution.interactions.ticket_rows import StoredTicket, TicketFilter
+from app.execution.interactions.tickets import ResolvedTicket
 from app.governance.limits import Payer
 
 router = routes_of("admin", below="/admin")
@@ -206,7 +206,7 @@ async def _resolve(
     return TicketResolution(**_fields(resolved.ticket), **told)
 
 
-async def _tell(service: Service, session: Session, resolved: Resolved) -> dict[str, Any]:
+async def _tell(service: Service, session: Session, resolved: ResolvedTicket) -> dict[str, Any]:
     """Bring an answer that no call waits for; it stands in the ticket in any case."""
     if resolved.message is None:
         return {}

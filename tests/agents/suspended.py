@@ -13,7 +13,7 @@ import orjson
 from app.agents.archive import Archive
 from app.api.service import Service
 from app.core.settings import Settings
-from app.execution.confirmation.answers import Approver, Reply
+from app.execution.confirmation.answers import Approver, ConfirmationReply
 from tests.execution.lab import PATIENCE_S, Watcher, open_lab
 from tests.support import forked
 from tests.support.source import ROOT
@@ -86,7 +86,7 @@ async def answer(service: Service, session_id: str, option_id: str = "approve_on
     """Answer the one question that is open."""
     (asked,) = service.gate.confirmations.pending(session_id)
     return await service.gate.confirmations.answer(
-        asked["confirmation_id"], Reply(option_id, asked["digest"]), Approver("ann")
+        asked["confirmation_id"], ConfirmationReply(option_id, asked["digest"]), Approver("ann")
     )
 
 

@@ -5,31 +5,31 @@ from __future__ import annotations
 from typing import Protocol
 
 
-class WaitingRoom(Protocol):
+class Suspendable(Protocol):
     """A place where calls wait for people."""
 
-    def park(self, run_id: str) -> bool:
+    def suspend(self, run_id: str) -> bool:
         """Leave what waits in a run as it is from now on; False when nothing does."""
 
 
-class Parking:
+class RunSuspension:
     """One answer for everybody: a run is parked as a whole, or not at all."""
 
     def __init__(self) -> None:
-        self._rooms: list[WaitingRoom] = []
+        self._rooms: list[Suspendable] = []
         self._runs: set[str] = set()
 
-    def watch(self, room: WaitingRoom) -> None:
+    def watch(self, room: Suspendable) -> None:
         """Ask this room too."""
         self._rooms.append(room)
 
-    def park(self, run_id: str) -> bool:
+    def suspend(self, run_id: str) -> bool:
         """Leave a run to the next process; False when nobody is asked in it."""
-        waits = [room.park(run_id) for room in self._rooms]
+        waits = [room.suspend(run_id) for room in self._rooms]
         if not any(waits):
             return False
         self._runs.add(run_id)
         return True
 
-    def is_parked(self, run_id: str | None) -> bool:
+    def is_suspended(self, run_id: str | None) -> bool:
         return run_id in self._runs

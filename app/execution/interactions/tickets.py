@@ -10,10 +10,15 @@ from app.core.redaction import Redactor
 from app.db.writer import DatabaseWriter
 from app.events.durable import TicketOpened, TicketResolved
 from app.events.log import SessionLog
-from app.execution.confirmation.confirmer import Confirmer
-from app.execution.questions.questions import expires_at
-from app.execution.questions.ticket_rows import StoredTicket, TicketFilter, TicketRows
-from app.execution.questions.waiting import Ended, Owner, Wait, Waiting
+from app.execution.confirmation.step import ConfirmationStep
+from app.execution.interactions.pending_inputs import (
+    InputOwner,
+    InputResult,
+    PendingInput,
+    PendingInputs,
+)
+from app.execution.interactions.questions import expires_at
+from app.execution.interactions.ticket_rows import StoredTicket, TicketFilter, TicketRows
 from app.governance.audit.writing import Audit
 from app.tools.interaction.ports import Escalation, TicketState, TicketStatus
 
@@ -25,7 +30,7 @@ _WITH_AGENT = ("agent", "subagent")
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
+class ResolvedTicket:
     """A ticket that was answered or closed.
 
     Attributes:
@@ -36,7 +41,7 @@ class Resolved:
     message: str | None = None
 
 
-class OpenTickets:
+class OperatorTickets:
     """The service `TICKETS`, and whoever answers them."""
 
     def __init__(
@@ -45,18 +50,18 @@ class OpenTickets:
         clock: Clock,
         audit: Audit,
         redactor: Redactor,
-        waiting: Waiting,
-        confirmer: Confirmer,
+        waiting: PendingInputs,
+        confirmation_step: ConfirmationStep,
         *,
         ttl_s: float,
     ) -> None:
         self._clock = clock
         self._redactor = redactor
         self._waiting = waiting
-        self._confirmer = confirmer
+        self._confirmation_step = confirmation_step
         self._rows = TicketRows(db, clock, audit)
         self._ttl_s = ttl_s
-        waiting.own("ticket", Owner(self._leave, self._settle_expired))
+        waiting.own("ticket", InputOwner(self._leave, self._settle_expired))
 
     # -- for the call that opens one ------------------------------------------------------
 
@@ -77,7 +82,7 @@ class OpenTickets:
         expires = None
         if wanted.blocking:
             expires = expires_at(self._clock.time(), self._ttl_s, timeout_s)
-            self._confirmer.keep(call)
+            self._confirmation_step.keep(call)
         ticket, is_new = await self._rows.open(call, self._masked(wanted), expires)
         if not is_new:
             return TicketState(ticket.id, ticket.status, ticket.answer, is_duplicate=True)
@@ -95,14 +100,14 @@ class OpenTickets:
             return TicketState(ticket.id, ticket.status)
         return await self._wait(self._waiting.expect("ticket", ticket.id, call, {}), expires)
 
-    async def _wait_again(self, wait: Wait) -> TicketState:
+    async def _wait_again(self, wait: PendingInput) -> TicketState:
         """Go on with what a former process waited for."""
         ticket = await self._rows.get(wait.subject_id)
         if ticket.status != "open" and not wait.future.done():
-            self._waiting.resolve(wait, Ended(ticket.status, ticket.answer))
+            self._waiting.resolve(wait, InputResult(ticket.status, ticket.answer))
         return await self._wait(wait, ticket.expires_at)
 
-    async def _wait(self, wait: Wait, expires: float | None) -> TicketState:
+    async def _wait(self, wait: PendingInput, expires: float | None) -> TicketState:
         ended = await self._waiting.wait(wait, expires)
         status: TicketStatus = "open"
         if ended.outcome in ("answered", "closed"):
@@ -144,7 +149,7 @@ class OpenTickets:
         actor: str,
         expected: int | None,
         log: SessionLog,
-    ) -> Resolved:
+    ) -> ResolvedTicket:
         """Answer or close an open ticket.
 
         Args:
@@ -161,18 +166,18 @@ class OpenTickets:
         ids = {} if wait is None else wait.call.head()
         log.emit(TicketResolved, **ids, ticket_id=ticket_id, status=status, answer=shown, by=actor)
         if wait is not None:
-            self._waiting.resolve(wait, Ended(status, answer))
+            self._waiting.resolve(wait, InputResult(status, answer))
         is_heard = after.caller in _WITH_AGENT and status == "answered"
-        return Resolved(after, _message(after) if is_heard and wait is None else None)
+        return ResolvedTicket(after, _message(after) if is_heard and wait is None else None)
 
     # -- within ---------------------------------------------------------------------------
 
-    def _leave(self, wait: Wait) -> None:
+    def _leave(self, wait: PendingInput) -> None:
         """The call is over; the ticket stays open, and its answer becomes a message."""
 
-    async def _settle_expired(self, wait: Wait) -> None:
+    async def _settle_expired(self, wait: PendingInput) -> None:
         if self._waiting.about(wait.subject_id) is wait:
-            self._waiting.resolve(wait, Ended("expired"))
+            self._waiting.resolve(wait, InputResult("expired"))
 
 
 def _message(ticket: StoredTicket) -> str:

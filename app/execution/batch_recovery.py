@@ -15,71 +15,71 @@ import orjson
 from app.core.errors import InvalidArguments
 from app.events.durable import CallStatus, ConfirmationOutcome
 from app.execution.admission import Admission
-from app.execution.batches import ParkedBatch, StoredCall, StoredConfirmation
+from app.execution.batches import StoredCall, StoredConfirmation, SuspendedBatch
 from app.execution.calls import CallRequest
-from app.execution.confirmation.answers import Answer
-from app.execution.confirmation.confirmer import Confirmer
-from app.execution.confirmation.offers import offer_of
-from app.execution.confirmation.pending import Question
-from app.execution.confirmation.questions import digest_of, tool_version
+from app.execution.confirmation.answers import ConfirmationResolution
+from app.execution.confirmation.options import option_from_dict
+from app.execution.confirmation.pending import ConfirmationRequest
+from app.execution.confirmation.request import digest_of, tool_version
+from app.execution.confirmation.step import ConfirmationStep
 from app.execution.confirmation.targets import kept_targets
 from app.execution.context import CallContext
 from app.execution.finishing import Finisher
+from app.execution.interactions.pending_inputs import PendingInputs
 from app.execution.outcome import CallOutcome
 from app.execution.pipeline import Asked, Batch, Call
-from app.execution.questions.waiting import Waiting
 from app.execution.record import Recorder
 from app.toolkit.result import ToolResult
 
 
-class Resumer:
+class BatchRecovery:
     """Builds the calls of a parked batch anew."""
 
     def __init__(
         self,
         admission: Admission,
-        confirmer: Confirmer,
+        confirmation_step: ConfirmationStep,
         recorder: Recorder,
         finisher: Finisher,
-        waiting: Waiting,
+        waiting: PendingInputs,
     ) -> None:
         self._admission = admission
-        self._confirmer = confirmer
+        self._confirmation_step = confirmation_step
         self._recorder = recorder
         self._finisher = finisher
         self._waiting = waiting
 
-    def rebuild(self, parked: ParkedBatch, context: CallContext) -> Batch:
+    def rebuild(self, suspended: SuspendedBatch, context: CallContext) -> Batch:
         """The batch, ready for the executor; open questions can be answered from now on."""
         calls = [
-            self._call(parked, request, operation_id, index, context)
-            for index, (request, operation_id) in enumerate(parked.requests)
+            self._call(suspended, request, operation_id, index, context)
+            for index, (request, operation_id) in enumerate(suspended.requests)
         ]
-        batch = Batch(calls, parked.max_workers, is_kept=True)
+        batch = Batch(calls, suspended.max_workers, is_kept=True)
         for call in calls:
             call.batch = batch
         return batch
 
     def _call(
         self,
-        parked: ParkedBatch,
+        suspended: SuspendedBatch,
         request: CallRequest,
         operation_id: str,
         index: int,
         context: CallContext,
     ) -> Call:
         call = self._admission.take_up(request, index, context, operation_id=operation_id)
-        row = parked.rows.get(operation_id)
-        note = parked.notes.get(operation_id, "")
+        row = suspended.rows.get(operation_id)
+        note = suspended.notes.get(operation_id, "")
         if row is not None and row.status != "started":
             call.outcome = outcome_of(row, request, operation_id).noted(note)
             return call
-        started_at = parked.started.get(operation_id)
+        started_at = suspended.started.get(operation_id)
         if started_at is None:
             return call
         call.is_started, call.started_at = True, started_at
-        confirmation = parked.confirmations.get(operation_id)
-        awaited = parked.awaited.get(operation_id)
+        confirmation = suspended.confirmations.get(operation_id)
+        awaited = suspended.awaited.get(operation_id)
         if awaited is not None and confirmation is None:
             # It did nothing but ask, and finds again what it asked.
             call.is_claimed = row is not None
@@ -91,7 +91,7 @@ class Resumer:
             self._recorder.edited(call)
             self._finisher.interrupted(call, note)
             return call
-        self._wait_again(call, confirmation, is_told=confirmation.id in parked.told)
+        self._wait_again(call, confirmation, is_told=confirmation.id in suspended.told)
         return call
 
     def _wait_again(self, call: Call, stored: StoredConfirmation, *, is_told: bool) -> None:
@@ -106,7 +106,7 @@ class Resumer:
         request = orjson.loads(stored.request)
         context = call.context
         offers = [
-            offer_of(
+            option_from_dict(
                 told,
                 run_id=context.run_id,
                 session_id=context.session_id,
@@ -114,16 +114,16 @@ class Resumer:
             )
             for told in request["options"]
         ]
-        question = Question(
+        question = ConfirmationRequest(
             ids=call.head(),
             tool_name=stored.tool_name,
             digest=stored.digest,
             fields=request,
-            offers={offer.option_id: offer for offer in offers},
+            options={offer.option_id: offer for offer in offers},
             pattern=kept.get("pattern"),
             call=kept,
         )
-        self._confirmer.restore(
+        self._confirmation_step.restore(
             call,
             stored.id,
             question,
@@ -179,10 +179,10 @@ def outcome_of(row: StoredCall, request: CallRequest, operation_id: str) -> Call
     )
 
 
-def _answer_of(stored: StoredConfirmation) -> Answer | None:
+def _answer_of(stored: StoredConfirmation) -> ConfirmationResolution | None:
     if stored.status == "pending":
         return None
-    return Answer(
+    return ConfirmationResolution(
         cast("ConfirmationOutcome", stored.status),
         stored.option_id,
         stored.answered_by,

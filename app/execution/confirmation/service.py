@@ -25,17 +25,28 @@ from app.core.ids import new_id
 from app.db.writer import DatabaseWriter, Row, Transaction
 from app.events.durable import ToolConfirmationRequest, ToolConfirmationResolved
 from app.events.log import SessionLog
-from app.execution.confirmation.answers import Answer, Approver, Reply, offered, refusal
-from app.execution.confirmation.offers import Offer
-from app.execution.confirmation.pending import Asker, OpenQuestions, Pending, Question
+from app.execution.confirmation.answers import (
+    Approver,
+    ConfirmationReply,
+    ConfirmationResolution,
+    chosen_option,
+    refusal,
+)
+from app.execution.confirmation.options import ConfirmationOption
+from app.execution.confirmation.pending import (
+    ConfirmationRequest,
+    PendingConfirmation,
+    PendingConfirmations,
+    Requester,
+)
 from app.execution.confirmation.rows import ConfirmationRows
-from app.execution.parking import Parking
+from app.execution.suspension import RunSuspension
 from app.governance.audit.writing import Audit
 from app.governance.grants import GrantStore, StoredGrant
 
 
-class Confirmations:
-    """The open questions of this process. A `WaitingRoom`."""
+class ConfirmationService:
+    """The open questions of this process. A `Suspendable`."""
 
     def __init__(
         self,
@@ -43,7 +54,7 @@ class Confirmations:
         clock: Clock,
         grants: GrantStore,
         audit: Audit,
-        parking: Parking,
+        suspension: RunSuspension,
         *,
         ttl_s: float = 600.0,
         max_pending: int = 50,
@@ -54,17 +65,17 @@ class Confirmations:
         self._grants = grants
         self._ttl_s = ttl_s
         self._max_pending = max_pending
-        self._open = OpenQuestions()
-        self._futures: dict[str, asyncio.Future[Answer]] = {}
+        self._open = PendingConfirmations()
+        self._futures: dict[str, asyncio.Future[ConfirmationResolution]] = {}
         # Approved, and not yet used: the run they belong to.
         self._unused: dict[str, str | None] = {}
-        self._parking = parking
+        self._suspension = suspension
         self._settling: set[asyncio.Task[None]] = set()
-        parking.watch(self)
+        suspension.watch(self)
 
     # -- for the call that asks -----------------------------------------------------------
 
-    def put(self, log: SessionLog, question: Question, asker: Asker) -> str:
+    def put(self, log: SessionLog, question: ConfirmationRequest, requester: Requester) -> str:
         """Put a question; its id, to `wait` for.
 
         Raises:
@@ -81,24 +92,24 @@ class Confirmations:
             **question.fields,
             "tool_name": question.tool_name,
             "digest": question.digest,
-            "options": [offer.to_dict() for offer in question.offers.values()],
+            "options": [option.to_dict() for option in question.options.values()],
             "expires_at": stamp(expires) if expires else None,
         }
         self._rows.add(confirmation_id, log.session_id, question, request, expires)
         log.emit(ToolConfirmationRequest, confirmation_id=confirmation_id, **request)
-        self._remember(confirmation_id, log, question, request, asker, expires)
+        self._remember(confirmation_id, log, question, request, requester, expires)
         return confirmation_id
 
     def restore(
         self,
         confirmation_id: str,
         log: SessionLog,
-        question: Question,
+        question: ConfirmationRequest,
         request: dict[str, Any],
-        asker: Asker,
+        requester: Requester,
         expires: float | None,
         *,
-        answer: Answer | None,
+        answer: ConfirmationResolution | None,
         is_told: bool,
     ) -> None:
         """Open a question of a former process again: no new row, no new event.
@@ -107,7 +118,7 @@ class Confirmations:
             answer: what it came to already, before the call could act on it.
             is_told: the event that says so has been sent.
         """
-        pending = self._remember(confirmation_id, log, question, request, asker, expires)
+        pending = self._remember(confirmation_id, log, question, request, requester, expires)
         if answer is None:
             return
         if is_told:
@@ -117,7 +128,7 @@ class Confirmations:
         else:
             self._resolve(confirmation_id, answer)
 
-    async def wait(self, confirmation_id: str) -> Answer:
+    async def wait(self, confirmation_id: str) -> ConfirmationResolution:
         """The answer to a question that was put.
 
         Raises:
@@ -130,7 +141,7 @@ class Confirmations:
         except asyncio.CancelledError:
             pending = self._open.items.get(confirmation_id)
             run_id = pending.run_id if pending else self._unused.get(confirmation_id)
-            if not self._parking.is_parked(run_id):
+            if not self._suspension.is_suspended(run_id):
                 self._cancel(confirmation_id)
             raise
         except StorageUnavailable:
@@ -170,7 +181,7 @@ class Confirmations:
     async def answer(
         self,
         confirmation_id: str,
-        reply: Reply,
+        reply: ConfirmationReply,
         approver: Approver,
         *,
         session_id: str | None = None,
@@ -190,19 +201,23 @@ class Confirmations:
         if pending is None or session_id not in (None, pending.log.session_id):
             raise await self._not_open(confirmation_id, reply, session_id)
         question = pending.question
-        offer = offered(question.offers, reply, approver, agent_id=question.ids.get("agent_id"))
+        option = chosen_option(
+            question.options, reply, approver, agent_id=question.ids.get("agent_id")
+        )
         if reply.digest != question.digest:
             raise refusal("", status="pending", stored_digest="", by=None, digest=reply.digest)
         edited = None
         if reply.edited_args is not None:
-            edited = await pending.asker.checked(reply.edited_args)
-        grant = self._drafted(confirmation_id, question, offer, approver)
+            edited = await pending.requester.checked(reply.edited_args)
+        grant = self._drafted(confirmation_id, question, option, approver)
         outcome: Literal["approved", "declined"] = (
-            "approved" if offer.kind == "allow" else "declined"
+            "approved" if option.kind == "allow" else "declined"
         )
         grant_id = grant.id if grant else None
-        message = None if reply.message is None else pending.asker.said(reply.message)
-        answer = Answer(outcome, offer.option_id, approver.user_id, message, edited, grant_id)
+        message = None if reply.message is None else pending.requester.said(reply.message)
+        answer = ConfirmationResolution(
+            outcome, option.option_id, approver.user_id, message, edited, grant_id
+        )
         # Once it is committed it counts, also when whoever sent it has gone away meanwhile.
         taking = self._keep(self._take(confirmation_id, pending, answer, grant))
         await asyncio.shield(taking)
@@ -215,7 +230,7 @@ class Confirmations:
 
     # -- for the end of the process -------------------------------------------------------
 
-    def park(self, run_id: str) -> bool:
+    def suspend(self, run_id: str) -> bool:
         """Leave a run's questions to the next process; False when it has none."""
         waiting = [item for item in self._open.items.values() if item.run_id == run_id]
         if not waiting and run_id not in self._unused.values():
@@ -231,13 +246,13 @@ class Confirmations:
         self,
         confirmation_id: str,
         log: SessionLog,
-        question: Question,
+        question: ConfirmationRequest,
         request: dict[str, Any],
-        asker: Asker,
+        requester: Requester,
         expires: float | None,
-    ) -> Pending:
+    ) -> PendingConfirmation:
         loop = asyncio.get_running_loop()
-        pending = Pending(log, question, request, asker, loop.create_future())
+        pending = PendingConfirmation(log, question, request, requester, loop.create_future())
         self._open.add(confirmation_id, pending)
         self._futures[confirmation_id] = pending.future
         if expires:
@@ -246,15 +261,19 @@ class Confirmations:
         return pending
 
     def _drafted(
-        self, confirmation_id: str, question: Question, offer: Offer, approver: Approver
+        self,
+        confirmation_id: str,
+        question: ConfirmationRequest,
+        option: ConfirmationOption,
+        approver: Approver,
     ) -> StoredGrant | None:
-        if offer.scope is None or question.pattern is None:
+        if option.scope is None or question.pattern is None:
             return None
-        lives = offer.expires_in_s
+        lives = option.expires_in_s
         return self._grants.draft(
             tool_name=question.tool_name,
-            scope=offer.scope,
-            scope_id=offer.scope_id,
+            scope=option.scope,
+            scope_id=option.scope_id,
             pattern=question.pattern,
             confirmation_id=confirmation_id,
             created_by=approver.user_id,
@@ -262,7 +281,11 @@ class Confirmations:
         )
 
     async def _take(
-        self, confirmation_id: str, pending: Pending, answer: Answer, grant: StoredGrant | None
+        self,
+        confirmation_id: str,
+        pending: PendingConfirmation,
+        answer: ConfirmationResolution,
+        grant: StoredGrant | None,
     ) -> None:
         """Write the answer by compare-and-set, and wake the call."""
         write = self._rows.answered(confirmation_id, pending, answer)
@@ -293,15 +316,15 @@ class Confirmations:
         if grant is not None:
             await self._release(grant, answer)
 
-    async def _release(self, grant: StoredGrant, answer: Answer) -> None:
+    async def _release(self, grant: StoredGrant, answer: ConfirmationResolution) -> None:
         """Let go on what waits for the same answer and is covered by it now."""
-        released = Answer(
+        released = ConfirmationResolution(
             "approved", answer.option_id, answer.by, grant_id=grant.id, is_released=True
         )
         writes = {
             key: self._rows.answered(key, item, released)
             for key, item in self._open.items.items()
-            if _concerns(grant, item) and item.asker.released_by() == grant.id
+            if _concerns(grant, item) and item.requester.released_by() == grant.id
         }
         if not writes:
             return
@@ -314,7 +337,7 @@ class Confirmations:
             self._resolve(key, released)
 
     async def _not_open(
-        self, confirmation_id: str, reply: Reply, session_id: str | None
+        self, confirmation_id: str, reply: ConfirmationReply, session_id: str | None
     ) -> TollgateError:
         """Why there is nothing to answer."""
 
@@ -362,25 +385,27 @@ class Confirmations:
         except StorageUnavailable:
             expired = True
         if expired:
-            self._resolve(confirmation_id, Answer("expired"))
+            self._resolve(confirmation_id, ConfirmationResolution("expired"))
 
     def _cancel(self, confirmation_id: str) -> None:
         """End a question whose call will never run, whatever anybody answered meanwhile."""
         self._unused.pop(confirmation_id, None)
         self._rows.cancel(confirmation_id, self._open.items.get(confirmation_id))
-        self._resolve(confirmation_id, Answer("cancelled"))
+        self._resolve(confirmation_id, ConfirmationResolution("cancelled"))
 
-    def _forget(self, confirmation_id: str) -> Pending | None:
+    def _forget(self, confirmation_id: str) -> PendingConfirmation | None:
         pending = self._open.pop(confirmation_id)
         if pending is not None and pending.timer is not None:
             pending.timer.cancel()
         return pending
 
-    def _note_unused(self, confirmation_id: str, pending: Pending, answer: Answer) -> None:
+    def _note_unused(
+        self, confirmation_id: str, pending: PendingConfirmation, answer: ConfirmationResolution
+    ) -> None:
         if answer.outcome == "approved":
             self._unused[confirmation_id] = pending.run_id
 
-    def _resolve(self, confirmation_id: str, answer: Answer) -> None:
+    def _resolve(self, confirmation_id: str, answer: ConfirmationResolution) -> None:
         pending = self._forget(confirmation_id)
         if pending is None:
             return
@@ -394,14 +419,14 @@ class Confirmations:
             option_id=answer.option_id,
             by=answer.by,
             message=answer.message,
-            edited_args=None if edited is None else pending.asker.shown(edited),
+            edited_args=None if edited is None else pending.requester.shown(edited),
             grant_id=answer.grant_id,
         )
         if not pending.future.done():
             pending.future.set_result(answer)
 
 
-def _concerns(grant: StoredGrant, pending: Pending) -> bool:
+def _concerns(grant: StoredGrant, pending: PendingConfirmation) -> bool:
     """Whether a grant may cover the call behind a question, before policy looks closer."""
     if grant.tool_name != pending.question.tool_name:
         return False

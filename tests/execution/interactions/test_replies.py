@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from app.core.errors import InvalidInput
-from app.execution.questions.replies import MAX_TEXT, Reply, responses_to
+from app.execution.interactions.replies import MAX_TEXT, QuestionReply, responses_to
 
 CHOICES = [{"id": "choice_1", "label": "red"}, {"id": "choice_2", "label": "blue"}]
 ONE = {"id": "q1", "choices": CHOICES, "multi_select": False}
@@ -33,7 +33,7 @@ FREE = {"id": "q3", "choices": [], "multi_select": False}
     ],
 )
 def test_an_answer_is_a_choice_or_own_words(question: Any, answer: Any, response: Any):
-    assert responses_to([question], Reply("answered", answer)) == {question["id"]: response}
+    assert responses_to([question], QuestionReply("answered", answer)) == {question["id"]: response}
 
 
 @pytest.mark.parametrize(
@@ -59,24 +59,24 @@ def test_an_answer_is_a_choice_or_own_words(question: Any, answer: Any, response
 )
 def test_what_does_not_fit_is_refused_with_the_field(question: Any, answer: Any):
     with pytest.raises(InvalidInput) as refused:
-        responses_to([question], Reply("answered", answer))
+        responses_to([question], QuestionReply("answered", answer))
     assert refused.value.details["field"] == "answer"
 
 
 def test_several_questions_want_an_answer_each():
     answer = {"q1": "red", "q2": ["blue"], "q3": "words"}
     questions = [ONE, MANY, FREE]
-    assert responses_to(questions, Reply("answered", answer)) == {
+    assert responses_to(questions, QuestionReply("answered", answer)) == {
         "q1": "red",
         "q2": ["blue"],
         "q3": "words",
     }
     for wrong in ("red", {"q1": "red"}, {**answer, "q4": "x"}, {"choices": ["red"]}):
         with pytest.raises(InvalidInput, match="q1, q2, q3"):
-            responses_to(questions, Reply("answered", wrong))
+            responses_to(questions, QuestionReply("answered", wrong))
 
 
 def test_who_declines_says_nothing():
-    assert responses_to([ONE], Reply("declined")) == {}
+    assert responses_to([ONE], QuestionReply("declined")) == {}
     with pytest.raises(InvalidInput):
-        responses_to([ONE], Reply("declined", "red"))
+        responses_to([ONE], QuestionReply("declined", "red"))

@@ -19,9 +19,9 @@ from app.core.settings import Settings
 from app.db.question_statements import ALL
 from app.db.statements import ADD_RUN
 from app.execution.calls import CallRequest
+from app.execution.interactions.questions import MAX_OPEN, TakenAnswer, expires_at
+from app.execution.interactions.replies import QuestionReply
 from app.execution.outcome import CallOutcome
-from app.execution.questions.questions import MAX_OPEN, Taken, expires_at
-from app.execution.questions.replies import Reply
 from app.tools.interaction.ask_user import TIMED_OUT
 from tests.execution.lab import PATIENCE_S, Event, Lab, open_lab
 
@@ -32,8 +32,8 @@ def asking(house: Lab, call_id: str = "c1", **arguments: Any) -> asyncio.Task[An
     return asyncio.create_task(house.call("ask_user", call_id, **(arguments or ASK)))
 
 
-async def answer(house: Lab, asked: Event, said: Any, *, by: str = "ann") -> Taken:
-    reply, session_id = Reply("answered", said), house.session.id
+async def answer(house: Lab, asked: Event, said: Any, *, by: str = "ann") -> TakenAnswer:
+    reply, session_id = QuestionReply("answered", said), house.session.id
     questions = house.gate.questions
     return await questions.answer(asked["question_id"], reply, by=by, session_id=session_id)
 
@@ -103,7 +103,10 @@ async def test_the_same_answer_again_is_harmless(house: Lab):
     await say(house, asked)
     await call
     again = await house.gate.questions.answer(
-        asked["question_id"], Reply("answered", "blue"), by="ann", session_id=house.session.id
+        asked["question_id"],
+        QuestionReply("answered", "blue"),
+        by="ann",
+        session_id=house.session.id,
     )
     assert (again.outcome, again.is_repeat) == ("answered", True)
     with pytest.raises(QuestionAlreadyAnswered):
@@ -118,7 +121,7 @@ async def test_a_question_of_another_session_is_not_there(house: Lab, session_id
     for question_id, place in ((asked["question_id"], session_id), ("qst_x", house.session.id)):
         with pytest.raises(NotFound):
             await house.gate.questions.answer(
-                question_id, Reply("answered", "blue"), by="eve", session_id=place
+                question_id, QuestionReply("answered", "blue"), by="eve", session_id=place
             )
     assert not call.done()
     await say(house, asked)
@@ -145,7 +148,10 @@ async def test_nobody_answers_in_time(settings: Settings):
         assert house.watcher.of("question_answered")[0]["outcome"] == "expired"
         asked = house.watcher.of("question_asked")[0]
         taken = await house.gate.questions.answer(
-            asked["question_id"], Reply("answered", "blue"), by="ann", session_id=house.session.id
+            asked["question_id"],
+            QuestionReply("answered", "blue"),
+            by="ann",
+            session_id=house.session.id,
         )
         assert taken.outcome == "late"
         assert "Which?" in str(taken.message)

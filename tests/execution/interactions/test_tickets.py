@@ -12,9 +12,9 @@ from app.core.errors import Conflict, NotFound, VersionMismatch
 from app.core.settings import Settings
 from app.execution.calls import CallRequest
 from app.execution.context import Caller
+from app.execution.interactions.ticket_rows import PER_SESSION, TicketFilter
+from app.execution.interactions.tickets import ResolvedTicket
 from app.execution.outcome import CallOutcome
-from app.execution.questions.ticket_rows import PER_SESSION, TicketFilter
-from app.execution.questions.tickets import Resolved
 from tests.execution.lab import Lab, open_lab
 
 
@@ -25,7 +25,7 @@ async def resolve(
     answer: str | None = "Pay it",
     *,
     expected: int | None = None,
-) -> Resolved:
+) -> ResolvedTicket:
     return await house.gate.tickets.resolve(
         ticket_id, status, answer, actor="boss", expected=expected, log=house.session.log
     )
@@ -155,7 +155,7 @@ async def test_a_ticket_is_answered_once_and_only_as_it_was_read(house: Lab):
     answers = await asyncio.gather(
         *(resolve(house, data["ticket_id"], expected=1) for _ in range(2)), return_exceptions=True
     )
-    assert sum(isinstance(answer, Resolved) for answer in answers) == 1
+    assert sum(isinstance(answer, ResolvedTicket) for answer in answers) == 1
     assert sum(isinstance(answer, VersionMismatch) for answer in answers) == 1
     with pytest.raises(Conflict):
         await resolve(house, data["ticket_id"], "closed", None)

@@ -13,8 +13,8 @@ from app.core.errors import Conflict, NotFound, RateLimited
 from app.core.ids import new_id
 from app.core.versions import check_version
 from app.db.writer import DatabaseWriter, Transaction
+from app.execution.interactions.rows import about_call
 from app.execution.pipeline import Call
-from app.execution.questions.rows import about_call
 from app.governance.audit.writing import Audit
 from app.tools.interaction.ports import Addressee, Escalation, Severity, TicketStatus
 

@@ -15,8 +15,8 @@ from typing import Any, Literal, TypeVar
 from app.core.clock import Clock
 from app.core.errors import StorageUnavailable
 from app.db.writer import DatabaseWriter
-from app.execution.parking import Parking
 from app.execution.pipeline import Call
+from app.execution.suspension import RunSuspension
 
 T = TypeVar("T")
 Kind = Literal["question", "ticket"]
@@ -24,7 +24,7 @@ Lookup = Callable[[str], Call | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class InputResult:
     """How the wait ended: what it was, and what was said."""
 
     outcome: str
@@ -32,7 +32,7 @@ class Ended:
 
 
 @dataclass(slots=True, eq=False)
-class Wait:
+class PendingInput:
     """One call that waits.
 
     Attributes:
@@ -44,7 +44,7 @@ class Wait:
     subject_id: str
     call: Call
     request: Mapping[str, Any]
-    future: asyncio.Future[Ended]
+    future: asyncio.Future[InputResult]
     timer: asyncio.TimerHandle | None = None
 
     @property
@@ -57,37 +57,37 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
+class InputOwner:
     """Who writes the end of a wait into its row."""
 
-    cancel: Callable[[Wait], None]
-    expire: Callable[[Wait], Coroutine[Any, Any, None]]
+    cancel: Callable[[PendingInput], None]
+    expire: Callable[[PendingInput], Coroutine[Any, Any, None]]
 
 
 @dataclass(slots=True)
 class _Open:
-    by_operation: dict[str, Wait] = field(default_factory=dict)
-    by_subject: dict[str, Wait] = field(default_factory=dict)
+    by_operation: dict[str, PendingInput] = field(default_factory=dict)
+    by_subject: dict[str, PendingInput] = field(default_factory=dict)
 
 
-class Waiting:
-    """The calls of this process that wait. A `WaitingRoom`."""
+class PendingInputs:
+    """The calls of this process that wait. A `Suspendable`."""
 
-    def __init__(self, db: DatabaseWriter, clock: Clock, parking: Parking) -> None:
+    def __init__(self, db: DatabaseWriter, clock: Clock, suspension: RunSuspension) -> None:
         self._db = db
         self._clock = clock
-        self._parking = parking
+        self._suspension = suspension
         self._open = _Open()
-        self._owners: dict[Kind, Owner] = {}
+        self._owners: dict[Kind, InputOwner] = {}
         self._find: Lookup = lambda _: None
         self._tasks: set[asyncio.Task[Any]] = set()
-        parking.watch(self)
+        suspension.watch(self)
 
     def bind(self, find: Lookup) -> None:
         """How the call of an operation that is under way is found."""
         self._find = find
 
-    def own(self, kind: Kind, owner: Owner) -> None:
+    def own(self, kind: Kind, owner: InputOwner) -> None:
         """Who writes the ends of this kind."""
         self._owners[kind] = owner
 
@@ -102,27 +102,29 @@ class Waiting:
             raise LookupError(f"no call {operation_id!r} is under way")
         return call
 
-    def of(self, operation_id: str) -> Wait | None:
+    def of(self, operation_id: str) -> PendingInput | None:
         """What a call waits for."""
         return self._open.by_operation.get(operation_id)
 
-    def about(self, subject_id: str) -> Wait | None:
+    def about(self, subject_id: str) -> PendingInput | None:
         """The call that waits for this question or ticket."""
         return self._open.by_subject.get(subject_id)
 
-    def in_session(self, session_id: str) -> Iterator[Wait]:
+    def in_session(self, session_id: str) -> Iterator[PendingInput]:
         """The calls of a session that wait, the oldest first."""
         return (wait for wait in self._open.by_subject.values() if wait.session_id == session_id)
 
-    def expect(self, kind: Kind, subject_id: str, call: Call, request: Mapping[str, Any]) -> Wait:
+    def expect(
+        self, kind: Kind, subject_id: str, call: Call, request: Mapping[str, Any]
+    ) -> PendingInput:
         """A call is going to wait, or will be made again to go on waiting."""
-        future: asyncio.Future[Ended] = asyncio.get_running_loop().create_future()
-        wait = Wait(kind, subject_id, call, request, future)
+        future: asyncio.Future[InputResult] = asyncio.get_running_loop().create_future()
+        wait = PendingInput(kind, subject_id, call, request, future)
         self._open.by_operation[call.operation_id] = wait
         self._open.by_subject[subject_id] = wait
         return wait
 
-    async def wait(self, wait: Wait, expires: float | None) -> Ended:
+    async def wait(self, wait: PendingInput, expires: float | None) -> InputResult:
         """The end of it.
 
         Args:
@@ -139,20 +141,20 @@ class Waiting:
                 wait.timer = loop.call_later(left, self._expire, wait)
             return await wait.future
         except asyncio.CancelledError:
-            if not self._parking.is_parked(wait.run_id):
+            if not self._suspension.is_suspended(wait.run_id):
                 self._cancel(wait)
             raise
         except StorageUnavailable:
             self._cancel(wait)
             raise
 
-    def resolve(self, wait: Wait, ended: Ended) -> None:
+    def resolve(self, wait: PendingInput, ended: InputResult) -> None:
         """Wake the call."""
         self.drop(wait)
         if not wait.future.done():
             wait.future.set_result(ended)
 
-    def drop(self, wait: Wait) -> bool:
+    def drop(self, wait: PendingInput) -> bool:
         """Forget it; False when it was over already."""
         if wait.timer is not None:
             wait.timer.cancel()
@@ -175,14 +177,14 @@ class Waiting:
     def leaves(self, call: Call) -> bool:
         """Whether a cancelled call stays as it is for the process that comes next."""
         waits = self.of(call.operation_id) is not None
-        return waits and self._parking.is_parked(call.context.run_id)
+        return waits and self._suspension.is_suspended(call.context.run_id)
 
     def forget(self, run_id: str) -> None:
         """Drop what waits in a run that is closed as a whole."""
         for wait in [item for item in self._open.by_subject.values() if item.run_id == run_id]:
             self.drop(wait)
 
-    def park(self, run_id: str) -> bool:
+    def suspend(self, run_id: str) -> bool:
         waiting = [item for item in self._open.by_subject.values() if item.run_id == run_id]
         for wait in waiting:
             if wait.timer is not None:
@@ -201,11 +203,11 @@ class Waiting:
         if not task.cancelled():
             task.exception()  # whoever waits for it gets it; nobody may be waiting any more
 
-    def _expire(self, wait: Wait) -> None:
+    def _expire(self, wait: PendingInput) -> None:
         self.keep(self._owners[wait.kind].expire(wait))
 
-    def _cancel(self, wait: Wait) -> None:
+    def _cancel(self, wait: PendingInput) -> None:
         if self.drop(wait):
             self._owners[wait.kind].cancel(wait)
             if not wait.future.done():
-                wait.future.set_result(Ended("cancelled"))
+                wait.future.set_result(InputResult("cancelled"))

@@ -20,7 +20,7 @@ ADMIN = "admin"
 
 
 @dataclass(frozen=True, slots=True)
-class GrantTimes:
+class GrantTtls:
     """Seconds that lasting approvals live; one for a run ends with the run at the latest.
 
     Attributes:
@@ -32,12 +32,12 @@ class GrantTimes:
     always_s: float
     permanent: bool = True
 
-    def may_last(self, offer: Offer) -> bool:
+    def may_last(self, option: ConfirmationOption) -> bool:
         """Whether the answer may be given, as things stand now."""
-        return self.permanent or offer.scope not in PERMANENT_SCOPES
+        return self.permanent or option.scope not in PERMANENT_SCOPES
 
 
-class Coverage(NamedTuple):
+class GrantCoverage(NamedTuple):
     """What a lasting approval would cover: a sentence for people, and the kind of pattern."""
 
     sentence: str
@@ -45,7 +45,7 @@ class Coverage(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class ConfirmationOption:
     """One answer that may be given.
 
     Attributes:
@@ -80,8 +80,8 @@ class Offer:
 
 
 ONCE_OR_NOT = (
-    Offer(DECLINE, "Decline", "deny"),
-    Offer(APPROVE_ONCE, "Approve once", "allow"),
+    ConfirmationOption(DECLINE, "Decline", "deny"),
+    ConfirmationOption(APPROVE_ONCE, "Approve once", "allow"),
 )
 _SCOPES: Mapping[str, GrantScope] = {
     APPROVE_RUN: "run",
@@ -91,20 +91,20 @@ _SCOPES: Mapping[str, GrantScope] = {
 }
 
 
-def offers_for(
+def options_for(
     *,
-    coverage: Coverage | None,
+    coverage: GrantCoverage | None,
     run_id: str | None,
     session_id: str,
     agent_id: str | None,
-    times: GrantTimes,
-) -> tuple[Offer, ...]:
+    times: GrantTtls,
+) -> tuple[ConfirmationOption, ...]:
     """What is offered for a call; `coverage` None means that no approval of it may last."""
     if coverage is None:
         return ONCE_OR_NOT
     covers, kind = coverage
-    allow = partial(Offer, kind="allow", covers=covers, covers_kind=kind)
-    lasting: list[Offer] = []
+    allow = partial(ConfirmationOption, kind="allow", covers=covers, covers_kind=kind)
+    lasting: list[ConfirmationOption] = []
     if run_id is not None:
         lasting.append(allow(APPROVE_RUN, "Approve in this run", scope="run", scope_id=run_id))
     lasting.append(
@@ -139,14 +139,14 @@ def offers_for(
     return (*ONCE_OR_NOT, *filter(times.may_last, lasting))
 
 
-def offer_of(
+def option_from_dict(
     told: Mapping[str, Any], *, run_id: str | None, session_id: str, agent_id: str | None
-) -> Offer:
+) -> ConfirmationOption:
     """An option as it was told, as a value again."""
     option_id = str(told["option_id"])
     scope = _SCOPES.get(option_id)
     ids = {"run": run_id, "session": session_id, "agent": agent_id}
-    return Offer(
+    return ConfirmationOption(
         option_id,
         str(told["label"]),
         told["kind"],

@@ -14,21 +14,21 @@ from app.db.statements import KEEP_BATCH
 from app.db.writer import DatabaseWriter
 from app.execution.admission import Admission, denial
 from app.execution.batches import kept_of
-from app.execution.confirmation.answers import Answer
-from app.execution.confirmation.confirmations import Confirmations
+from app.execution.confirmation.answers import ConfirmationResolution
 from app.execution.confirmation.declines import REFUSED, STOP_AFTER, Declines
-from app.execution.confirmation.offers import GrantTimes
-from app.execution.confirmation.pending import Question
-from app.execution.confirmation.questions import (
-    question_for,
+from app.execution.confirmation.options import GrantTtls
+from app.execution.confirmation.pending import ConfirmationRequest
+from app.execution.confirmation.request import (
+    confirmation_request,
     reasons_of,
     restored_arguments,
     shown_arguments,
 )
+from app.execution.confirmation.service import ConfirmationService
 from app.execution.confirmation.targets import Targets, targets_of
-from app.execution.parking import Parking
 from app.execution.pipeline import Asked, Batch, Call, Refusal
 from app.execution.record import Recorder
+from app.execution.suspension import RunSuspension
 from app.governance.agents import Unattended
 from app.governance.grants import GrantStore
 
@@ -37,38 +37,38 @@ _MAX_TOLD_CHARS = 8_000
 
 
 @dataclass(slots=True)
-class CallAsker:
+class CallRequester:
     """`Asker` of one call."""
 
-    confirmer: Confirmer
+    confirmation_step: ConfirmationStep
     call: Call
 
     async def checked(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        return await self.confirmer.checked(self.call, arguments)
+        return await self.confirmation_step.checked(self.call, arguments)
 
     def released_by(self) -> str | None:
-        return self.confirmer.released_by(self.call)
+        return self.confirmation_step.released_by(self.call)
 
     def shown(self, arguments: dict[str, Any]) -> Any:
-        return self.confirmer.shown(arguments)
+        return self.confirmation_step.shown(arguments)
 
     def said(self, words: str) -> str:
-        return self.confirmer.said(words)
+        return self.confirmation_step.said(words)
 
 
-class Confirmer:
+class ConfirmationStep:
     """Asks until the call may run or must not."""
 
     def __init__(
         self,
-        confirmations: Confirmations,
+        confirmations: ConfirmationService,
         admission: Admission,
         recorder: Recorder,
         db: DatabaseWriter,
         redactor: Redactor,
         grants: GrantStore,
-        times: GrantTimes,
-        parking: Parking,
+        times: GrantTtls,
+        suspension: RunSuspension,
         *,
         unattended: Unattended = "deny",
     ) -> None:
@@ -80,7 +80,7 @@ class Confirmer:
         self._db = db
         self._redactor = redactor
         self._times = times
-        self._parking = parking
+        self._suspension = suspension
         self._declines = Declines()
         self._gate: GateCall | None = None
 
@@ -196,7 +196,7 @@ class Confirmer:
 
     def leaves(self, call: Call) -> bool:
         """Whether a cancelled call stays as it is for the process that comes next."""
-        if call.is_claimed or not self._parking.is_parked(call.context.run_id):
+        if call.is_claimed or not self._suspension.is_suspended(call.context.run_id):
             return False
         return call.asked is not None or not call.is_started
 
@@ -204,25 +204,25 @@ class Confirmer:
         self,
         call: Call,
         confirmation_id: str,
-        question: Question,
+        question: ConfirmationRequest,
         request: dict[str, Any],
         expires: float | None,
         *,
-        answer: Answer | None,
+        answer: ConfirmationResolution | None,
         is_told: bool,
     ) -> None:
         """Let a call wait again for the question that a former process put."""
-        offers = {
-            key: offer for key, offer in question.offers.items() if self._times.may_last(offer)
+        options = {
+            key: option for key, option in question.options.items() if self._times.may_last(option)
         }
-        question = replace(question, offers=offers)
-        request = {**request, "options": [offer.to_dict() for offer in offers.values()]}
+        question = replace(question, options=options)
+        request = {**request, "options": [option.to_dict() for option in options.values()]}
         self._confirmations.restore(
             confirmation_id,
             call.context.log,
             question,
             request,
-            CallAsker(self, call),
+            CallRequester(self, call),
             expires,
             answer=answer,
             is_told=is_told,
@@ -308,7 +308,7 @@ class Confirmer:
         context = call.context
         profile = self._admission.agent(context)
         targets = await self._targets(call)
-        question = question_for(
+        question = confirmation_request(
             call,
             redactor=self._redactor,
             times=self._times,
@@ -317,7 +317,7 @@ class Confirmer:
             again=again,
             agent=profile.title or None if profile else None,
         )
-        confirmation_id = self._confirmations.put(context.log, question, CallAsker(self, call))
+        confirmation_id = self._confirmations.put(context.log, question, CallRequester(self, call))
         call.asked = Asked(confirmation_id, reasons_of(call), targets=targets)
         call.asked_again = ""
         self.keep(call)
@@ -333,7 +333,7 @@ class Confirmer:
             return None
         return self._admission.pattern(call)
 
-    def _accepted(self, call: Call, answer: Answer) -> Refusal | None:
+    def _accepted(self, call: Call, answer: ConfirmationResolution) -> Refusal | None:
         """Decide once more, right before the call runs, with what the person approved."""
         assert call.asked is not None
         edited = answer.edited_args
@@ -348,7 +348,7 @@ class Confirmer:
             )
         return self._admission.readmit(call)
 
-    def _unanswered(self, call: Call, answer: Answer) -> Refusal:
+    def _unanswered(self, call: Call, answer: ConfirmationResolution) -> Refusal:
         if answer.outcome == "declined":
             message = "A person declined this call; it was not run"
             if answer.message:
@@ -366,7 +366,7 @@ def _may_hit(call: Call, asked: Asked) -> bool:
     return bool(asked.targets.digest and call.decision and call.decision.resolved_targets)
 
 
-def _is_covered_elsewhere(call: Call, answer: Answer | None) -> bool:
+def _is_covered_elsewhere(call: Call, answer: ConfirmationResolution | None) -> bool:
     """Whether the call runs by a lasting approval that was given for another question."""
     if answer is not None and answer.is_released:
         return True

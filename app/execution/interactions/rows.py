@@ -72,7 +72,7 @@ class StoredQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class StoredReply:
     """What somebody answered: `responses` by question."""
 
     outcome: Literal["answered", "declined"]
@@ -113,7 +113,7 @@ class QuestionRows:
     async def read(self, question_id: str) -> StoredQuestion | None:
         return await self._db.transact(lambda transaction: _read(transaction, question_id))
 
-    async def answer(self, stored: StoredQuestion, said: Said) -> bool:
+    async def answer(self, stored: StoredQuestion, said: StoredReply) -> bool:
         """Take an answer; False when it came too late."""
         now = self._clock.now()
         row = (said.outcome, said.stored(), said.by, isoformat(now), stored.id, now.timestamp())
@@ -126,7 +126,7 @@ class QuestionRows:
 
         return await self._db.transact(claim)
 
-    async def answer_late(self, stored: StoredQuestion, said: Said) -> bool:
+    async def answer_late(self, stored: StoredQuestion, said: StoredReply) -> bool:
         """Take an answer to a question that has ended; False when somebody was first."""
         moment = isoformat(self._clock.now())
         row = (said.stored(), said.by, moment, stored.id, stored.status)

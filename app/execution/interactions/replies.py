@@ -15,14 +15,16 @@ _FORM = frozenset({"choices", "text"})
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class QuestionReply:
     """An answer as it was sent; `answer` is read by `responses_to`."""
 
     outcome: Literal["answered", "declined"]
     answer: Any = None
 
 
-def responses_to(questions: Sequence[Mapping[str, Any]], reply: Reply) -> dict[str, Response]:
+def responses_to(
+    questions: Sequence[Mapping[str, Any]], reply: QuestionReply
+) -> dict[str, Response]:
     """What was said to each question, by its id; nothing for one who declines.
 
     An answer is a text, a list of choices, or `{choices, text}`; a text that is the id or the

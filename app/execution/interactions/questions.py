@@ -24,13 +24,18 @@ from app.db.question_statements import TELL_QUESTION
 from app.db.writer import DatabaseWriter
 from app.events.durable import QuestionAnswered, QuestionAsked
 from app.events.log import SessionLog
-from app.execution.confirmation.confirmer import Confirmer
+from app.execution.confirmation.step import ConfirmationStep
+from app.execution.interactions.pending_inputs import (
+    InputOwner,
+    InputResult,
+    PendingInput,
+    PendingInputs,
+)
+from app.execution.interactions.replies import QuestionReply, responses_to
+from app.execution.interactions.rows import QuestionRows, StoredQuestion, StoredReply
 from app.execution.pipeline import Call
-from app.execution.questions.replies import Reply, responses_to
-from app.execution.questions.rows import QuestionRows, Said, StoredQuestion
-from app.execution.questions.waiting import Ended, Owner, Wait, Waiting
 from app.governance.audit.writing import Audit
-from app.tools.interaction.ports import Answers, Question
+from app.tools.interaction.ports import Question, QuestionAnswers
 
 MAX_OPEN = 20
 _SPARE_S = 1.0
@@ -39,7 +44,7 @@ TakenOutcome = Literal["answered", "declined", "late"]
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class TakenAnswer:
     """What became of an answer.
 
     Attributes:
@@ -55,7 +60,7 @@ class Taken:
     run_id: str | None = None
 
 
-class OpenQuestions:
+class UserQuestions:
     """The service `QUESTIONS`, and whoever answers them."""
 
     def __init__(
@@ -64,8 +69,8 @@ class OpenQuestions:
         clock: Clock,
         audit: Audit,
         redactor: Redactor,
-        waiting: Waiting,
-        confirmer: Confirmer,
+        waiting: PendingInputs,
+        confirmation_step: ConfirmationStep,
         *,
         ttl_s: float,
     ) -> None:
@@ -73,16 +78,16 @@ class OpenQuestions:
         self._clock = clock
         self._redactor = redactor
         self._waiting = waiting
-        self._confirmer = confirmer
+        self._confirmation_step = confirmation_step
         self._rows = QuestionRows(db, clock, audit)
         self._ttl_s = ttl_s
-        waiting.own("question", Owner(self._cancel, self._settle_expired))
+        waiting.own("question", InputOwner(self._cancel, self._settle_expired))
 
     # -- for the call that asks -----------------------------------------------------------
 
     async def ask(
         self, questions: Sequence[Question], *, operation_id: str, timeout_s: float | None
-    ) -> Answers:
+    ) -> QuestionAnswers:
         """As the port says."""
         call = self._waiting.call(operation_id)
         wait = self._waiting.of(operation_id)
@@ -97,9 +102,9 @@ class OpenQuestions:
 
     def _put(
         self, call: Call, questions: Sequence[Question], timeout_s: float | None
-    ) -> tuple[Wait, float | None]:
+    ) -> tuple[PendingInput, float | None]:
         context = call.context
-        if self._confirmer.is_unattended(call):
+        if self._confirmation_step.is_unattended(call):
             raise ToolFailed(
                 "Nobody is there to answer, so nothing was asked; go on with what seems best,"
                 " and say what you assumed",
@@ -110,12 +115,12 @@ class OpenQuestions:
         question_id = new_id("qst")
         expires = expires_at(self._clock.time(), self._ttl_s, timeout_s)
         request = self._request(call, questions, expires)
-        self._confirmer.keep(call)
+        self._confirmation_step.keep(call)
         self._rows.add(question_id, call, request, expires)
         context.log.emit(QuestionAsked, question_id=question_id, **request)
         return self._waiting.expect("question", question_id, call, request), expires
 
-    def _found(self, wait: Wait, stored: StoredQuestion | None) -> Answers:
+    def _found(self, wait: PendingInput, stored: StoredQuestion | None) -> QuestionAnswers:
         """What a question of a former process came to."""
         if wait.future.done():
             return _answers(wait.future.result())
@@ -125,7 +130,7 @@ class OpenQuestions:
         outcome = "expired" if stored.status == "late" else stored.status
         if not stored.told:
             self._tell(wait.call.context.log, stored, outcome)
-        return _answers(Ended(outcome, stored.responses))
+        return _answers(InputResult(outcome, stored.responses))
 
     def _request(
         self, call: Call, questions: Sequence[Question], expires: float | None
@@ -155,7 +160,9 @@ class OpenQuestions:
             if wait.kind == "question" and wait.request
         ]
 
-    async def answer(self, question_id: str, reply: Reply, *, by: str, session_id: str) -> Taken:
+    async def answer(
+        self, question_id: str, reply: QuestionReply, *, by: str, session_id: str
+    ) -> TakenAnswer:
         """Take an answer: the first valid one wins.
 
         Raises:
@@ -168,7 +175,7 @@ class OpenQuestions:
         stored = await self._rows.read(question_id)
         if stored is None or stored.session_id != session_id:
             raise NotFound(f"No question {question_id!r} in this session", question_id=question_id)
-        said = Said(reply.outcome, responses_to(stored.questions, reply), by)
+        said = StoredReply(reply.outcome, responses_to(stored.questions, reply), by)
         wait = self._waiting.about(question_id)
         if wait is None:
             # The call may have ended since the row was read.
@@ -180,19 +187,19 @@ class OpenQuestions:
                 )
             # Once it is committed it counts, also when whoever sent it has gone meanwhile.
             if await asyncio.shield(self._waiting.keep(self._take(wait, stored, said))):
-                return Taken(reply.outcome)
+                return TakenAnswer(reply.outcome)
             await self._settle_expired(wait)
             stored = await self._rows.read(question_id) or stored
         return await self._after_its_end(stored, said)
 
-    async def reopen(self, taken: Taken) -> None:
+    async def reopen(self, taken: TakenAnswer) -> None:
         """Take a late answer back: the session could not be told."""
         if taken.stored is not None:
             await self._rows.reopen(taken.stored)
 
     # -- within ---------------------------------------------------------------------------
 
-    async def _take(self, wait: Wait, stored: StoredQuestion, said: Said) -> bool:
+    async def _take(self, wait: PendingInput, stored: StoredQuestion, said: StoredReply) -> bool:
         """Write the answer by compare-and-set, and wake the call; False when it came too late."""
         if not await self._rows.answer(stored, said):
             return False
@@ -200,14 +207,14 @@ class OpenQuestions:
             raise AlreadyFinished("The call is over; nobody reads the answer any more")
         answered = replace(stored, status=said.outcome, answer=said.stored(), answered_by=said.by)
         self._tell(wait.call.context.log, answered, said.outcome)
-        self._waiting.resolve(wait, Ended(said.outcome, said.responses))
+        self._waiting.resolve(wait, InputResult(said.outcome, said.responses))
         return True
 
-    async def _after_its_end(self, stored: StoredQuestion, said: Said) -> Taken:
+    async def _after_its_end(self, stored: StoredQuestion, said: StoredReply) -> TakenAnswer:
         """A repeat, an answer that comes too late for the call, or one too many."""
         same = (stored.status, stored.answer, stored.answered_by)
         if same == (said.outcome, said.stored(), said.by):
-            return Taken(said.outcome, is_repeat=True)
+            return TakenAnswer(said.outcome, is_repeat=True)
         if same == ("late", said.stored(), said.by):
             return await self._late_again(stored, said)
         if stored.status in _ANSWERED:
@@ -221,13 +228,13 @@ class OpenQuestions:
             raise _was_first(await self._rows.read(stored.id) or stored)
         return _late(stored, said)
 
-    async def _late_again(self, stored: StoredQuestion, said: Said) -> Taken:
+    async def _late_again(self, stored: StoredQuestion, said: StoredReply) -> TakenAnswer:
         """A late answer that is sent again: brought now, if the process died before it was."""
         if await self._rows.has_begun(_late_run(stored)):
-            return Taken("late", is_repeat=True, run_id=_late_run(stored))
+            return TakenAnswer("late", is_repeat=True, run_id=_late_run(stored))
         return _late(stored, said)
 
-    async def _settle_expired(self, wait: Wait) -> None:
+    async def _settle_expired(self, wait: PendingInput) -> None:
         """An answer that is already in the database wins over the clock."""
         try:
             expired = await self._rows.expire(wait.subject_id)
@@ -235,13 +242,13 @@ class OpenQuestions:
             expired = True
         if expired and self._waiting.about(wait.subject_id) is wait:
             self._end(wait, "expired")
-            self._waiting.resolve(wait, Ended("expired"))
+            self._waiting.resolve(wait, InputResult("expired"))
 
-    def _cancel(self, wait: Wait) -> None:
+    def _cancel(self, wait: PendingInput) -> None:
         self._rows.cancel(wait.subject_id, wait.call)
         self._end(wait, "cancelled")
 
-    def _end(self, wait: Wait, outcome: str) -> None:
+    def _end(self, wait: PendingInput, outcome: str) -> None:
         """Tell that nobody has answered."""
         call = wait.call
         call.context.log.emit(
@@ -289,7 +296,7 @@ def _shown(question: Question) -> dict[str, Any]:
     return shown
 
 
-def _answers(ended: Ended) -> Answers:
+def _answers(ended: InputResult) -> QuestionAnswers:
     """What the call is told.
 
     Raises:
@@ -298,7 +305,7 @@ def _answers(ended: Ended) -> Answers:
     if ended.outcome not in ("answered", "declined", "expired"):
         raise ToolFailed("The question was taken back", code="question_closed")
     responses: Mapping[str, Any] = ended.answer or {}
-    return Answers(cast("Any", ended.outcome), responses)
+    return QuestionAnswers(cast("Any", ended.outcome), responses)
 
 
 def _was_first(stored: StoredQuestion) -> QuestionAlreadyAnswered:
@@ -313,12 +320,12 @@ def _late_run(stored: StoredQuestion) -> str:
     return f"run_{stored.id.removeprefix('qst_')}"
 
 
-def _late(stored: StoredQuestion, said: Said) -> Taken:
+def _late(stored: StoredQuestion, said: StoredReply) -> TakenAnswer:
     message = _late_message(stored, said)
-    return Taken("late", message=message, stored=stored, run_id=_late_run(stored))
+    return TakenAnswer("late", message=message, stored=stored, run_id=_late_run(stored))
 
 
-def _late_message(stored: StoredQuestion, said: Said) -> str:
+def _late_message(stored: StoredQuestion, said: StoredReply) -> str:
     """What the session is told of an answer that its call did not wait for."""
     lines = ["My answer to what you asked before, which comes late:"]
     for question in stored.questions:

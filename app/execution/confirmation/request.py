@@ -11,8 +11,8 @@ import orjson
 from app.core.redaction import Redactor
 from app.core.text import truncate
 from app.core.visible import unpadded, visible_json
-from app.execution.confirmation.offers import Coverage, GrantTimes, offers_for
-from app.execution.confirmation.pending import Question
+from app.execution.confirmation.options import GrantCoverage, GrantTtls, options_for
+from app.execution.confirmation.pending import ConfirmationRequest
 from app.execution.confirmation.targets import Targets
 from app.execution.context import CallContext
 from app.execution.pipeline import Call
@@ -87,16 +87,16 @@ def shown_arguments(arguments: Mapping[str, Any], redactor: Redactor) -> Any:
     return visible_json(bounded(redactor.arguments(dict(arguments))[0]))
 
 
-def question_for(
+def confirmation_request(
     call: Call,
     *,
     redactor: Redactor,
-    times: GrantTimes,
+    times: GrantTtls,
     pattern: Mapping[str, Any] | None,
     targets: Targets,
     again: str,
     agent: str | None,
-) -> Question:
+) -> ConfirmationRequest:
     """The question for a call that asks: exactly what would run, and why it asks.
 
     Args:
@@ -110,7 +110,7 @@ def question_for(
     shown = shown_arguments(call.prepared.raw, redactor)
     version = tool_version(call.tool)
     coverage = None if pattern is None else _coverage(pattern, redactor, targets)
-    offers = offers_for(
+    options = options_for(
         coverage=coverage,
         run_id=context.run_id,
         session_id=context.session_id,
@@ -131,12 +131,12 @@ def question_for(
         "cwd": cwd,
         "requested_by": _requester(context, agent),
     }
-    return Question(
+    return ConfirmationRequest(
         ids=call.head(),
         tool_name=call.tool_name,
         digest=digest_of(call, version, targets.digest),
         fields=fields,
-        offers={offer.option_id: offer for offer in offers},
+        options={option.option_id: option for option in options},
         pattern=pattern,
         call={
             "arguments": call.prepared.raw,
@@ -175,11 +175,11 @@ def _description(call: Call, decision: Decision, again: str) -> str:
     return f"{again}. {why}" if again else why
 
 
-def _coverage(pattern: Mapping[str, Any], redactor: Redactor, targets: Targets) -> Coverage:
+def _coverage(pattern: Mapping[str, Any], redactor: Redactor, targets: Targets) -> GrantCoverage:
     """What a lasting approval covers: the call, and whatever is there for it to hit then."""
     told = redactor.text(unpadded(describe_pattern(pattern)))
     later = _WHATEVER_IS_THERE if targets.count > len(targets.shown) else ""
-    return Coverage(told + later, pattern["kind"])
+    return GrantCoverage(told + later, pattern["kind"])
 
 
 _WHATEVER_IS_THERE = ", whatever is in the folders and behind the patterns then"
