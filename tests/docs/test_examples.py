@@ -73,6 +73,7 @@ async def test_the_curl_example_gets_the_answer(url):
     answer = json.loads(printed)
     assert (answer["status"], answer["tool_name"]) == ("success", "calculator")
     assert answer["text"] == "42"
+    assert (answer["record"]["result"], answer["raw_result"]) == (None, None)
 
 
 async def test_the_governing_example_makes_an_agent_and_a_rule_that_count(url, client):

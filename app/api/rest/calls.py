@@ -23,7 +23,7 @@ from app.api.principal import Principal
 from app.api.rest.body import Body, Identifier, PathId
 from app.api.rest.examples import example
 from app.api.rest.routing import routes_of
-from app.api.rest.shapes import BatchResult, CallRecord, CallResult
+from app.api.rest.shapes import BatchForm, BatchResult, CallForm, CallRecord, CallResult
 from app.api.service import Service
 from app.core.errors import Busy, Conflict, NotFound
 from app.core.field_problems import Misfit
@@ -144,7 +144,11 @@ class CallBatch(Body):
     responses=problems(NotFound, Busy, Conflict, body=True),
 )
 async def call_tool(
-    name: PathId, body: DirectCall, service: ServiceDep, principal: Caller
+    name: PathId,
+    body: DirectCall,
+    service: ServiceDep,
+    principal: Caller,
+    result: CallForm = "all",
 ) -> CallResult:
     """Scope `tools:call`. Waits for the end of the call.
 
@@ -157,7 +161,7 @@ async def call_tool(
     run, outcomes = await _run(
         service, principal, [request], session_id=body.session_id, cacheable=body.cacheable
     )
-    return CallResult.of(outcomes[0], run.session.id, run.id)
+    return CallResult.of(outcomes[0], run.session.id, run.id, result)
 
 
 @router.post(
@@ -165,7 +169,9 @@ async def call_tool(
     summary="Call several tools",
     responses=problems(NotFound, Busy, Conflict, body=True),
 )
-async def call_tools(body: CallBatch, service: ServiceDep, principal: Caller) -> BatchResult:
+async def call_tools(
+    body: CallBatch, service: ServiceDep, principal: Caller, result: BatchForm = "all"
+) -> BatchResult:
     """Scope `tools:call`. In parallel; answers `role: tool` messages in the order of the calls.
 
     As for one call, a failing tool is an answer and no HTTP error; equal calls run once.
@@ -179,8 +185,8 @@ async def call_tools(body: CallBatch, service: ServiceDep, principal: Caller) ->
         max_workers=body.max_workers,
     )
     return BatchResult(
-        messages=[scrub(outcome.tool_message()) for outcome in outcomes],
-        records=[CallRecord(**scrub(outcome.record())) for outcome in outcomes],
+        messages=[scrub(outcome.tool_message()) for outcome in outcomes if result != "records"],
+        records=[CallRecord.of_outcome(one, whole=result != "messages") for one in outcomes],
         session_id=run.session.id,
         run_id=run.id,
     )

@@ -22,6 +22,7 @@ from app.api.rest.routing import routes_of
 from app.api.rest.shapes import (
     ActiveRun,
     CallList,
+    HistoryForm,
     MessageList,
     MessageView,
     SessionHit,
@@ -268,11 +269,12 @@ async def list_calls(
     after: Annotated[
         str | None, Query(max_length=128, description="`next_after` of the page before.")
     ] = None,
+    result: HistoryForm = "all",
 ) -> CallList:
     """Scope `chat`. Oldest first, as unified records."""
     rows = await service.archive.calls(session.id, limit=limit, after=after)
     return CallList(
-        calls=[StoredCall.of(row) for row in rows],
+        calls=[StoredCall.of(row, result) for row in rows],
         next_after=rows[-1].operation_id if len(rows) == limit else None,
     )
 

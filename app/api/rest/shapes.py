@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Annotated, Any, Literal, Self
 
 import orjson
+from fastapi import Query
 from pydantic import BaseModel, Field
 
 from app.agents.session_finding import Hit
@@ -38,6 +39,23 @@ _RECORD: dict[str, Any] = {
     "operation_id": "op_7f3a9c000001",
 }
 _BLOCK = {"type": "text", "text": "What is 6*7?"}
+
+Form = Literal["all", "text", "record", "raw_result"]
+CallForm = Annotated[
+    Form,
+    Query(
+        description="The field that holds the result, which is then sent once: `record` is "
+        "`record.result`; `raw_result` leaves `text` where there is nothing to draw."
+    ),
+]
+BatchForm = Annotated[
+    Literal["all", "messages", "records"],
+    Query(description="The list that holds the results, which are then sent once."),
+]
+HistoryForm = Annotated[
+    Literal["all", "text", "result"],
+    Query(description="The field that holds the result of each call, which is then sent once."),
+]
 
 
 class SessionView(BaseModel):
@@ -230,7 +248,8 @@ class CallRecord(BaseModel):
     type: str = "function"
     function: FunctionCall
     result: str | None = Field(
-        description="JSON text `{success, data, error}`; null while it is not known."
+        description="JSON text `{success, data, error}`; null while it is not known, and where "
+        "another field was asked for."
     )
     success: bool
     skipped: bool
@@ -240,6 +259,14 @@ class CallRecord(BaseModel):
     operation_id: str
     duplicate_of: str | None = None
     artifact_id: str | None = None
+
+    @classmethod
+    def of_outcome(cls, outcome: CallOutcome, *, whole: bool) -> Self:
+        """The record of a call that has ended; without its result unless `whole`."""
+        record = outcome.record()
+        if not whole:
+            record["result"] = None
+        return cls(**scrub(record))
 
 
 class StoredCall(CallRecord):
@@ -254,9 +281,11 @@ class StoredCall(CallRecord):
     decision: dict[str, Any] | None = Field(default=None, description="Verdict, reasons, risk.")
 
     @classmethod
-    def of(cls, row: ToolCallRow) -> Self:
+    def of(cls, row: ToolCallRow, form: Literal["all", "text", "result"]) -> Self:
         own = {"id", "type", "function", "decision"}
         same = {name: getattr(row, name) for name in cls.model_fields.keys() - own}
+        if form != "all":
+            same["result" if form == "text" else "text"] = None
         return cls(
             id=row.tool_call_id,
             function=FunctionCall(name=row.tool_name, arguments=row.arguments),
@@ -292,7 +321,10 @@ class CallResult(BaseModel):
     code: str | None = Field(
         default=None, description="Why it did not succeed, as in `tool_call_completed`."
     )
-    text: str = Field(description="What a model would read: capped, warnings appended.")
+    text: str = Field(
+        description="What a model would read: capped, warnings appended. Empty where another "
+        "field was asked for."
+    )
     raw_result: dict[str, Any] | None = Field(
         default=None, description="What a renderer draws: `{type, data}`."
     )
@@ -302,14 +334,18 @@ class CallResult(BaseModel):
     run_id: str
 
     @classmethod
-    def of(cls, outcome: CallOutcome, session_id: str, run_id: str) -> Self:
+    def of(cls, outcome: CallOutcome, session_id: str, run_id: str, form: Form) -> Self:
         raw = outcome.result.raw_result
+        if form == "raw_result" and raw is None:
+            form = "text"
+        if form not in ("all", "raw_result"):
+            raw = None
         return cls(
-            record=CallRecord(**scrub(outcome.record())),
+            record=CallRecord.of_outcome(outcome, whole=form in ("all", "record")),
             tool_name=outcome.tool_name,
             status=outcome.status,
             code=outcome.result.code,
-            text=scrub(outcome.text),
+            text=scrub(outcome.text) if form in ("all", "text") else "",
             raw_result=None if raw is None else scrub(raw.to_dict()),
             truncated=outcome.truncated,
             artifact_id=outcome.artifact_id,

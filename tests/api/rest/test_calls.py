@@ -21,6 +21,70 @@ async def test_a_direct_call_answers_with_record_text_and_status(client: httpx2.
     assert json.loads(record["result"]) == {"success": True, "data": {"result": 42}, "error": None}
 
 
+FORMS = {
+    "text": lambda answer: answer["text"],
+    "record": lambda answer: answer["record"]["result"] or "",
+    "raw_result": lambda answer: json.dumps(answer["raw_result"] or ""),
+}
+
+
+@pytest.mark.parametrize("wanted", ["all", *FORMS])
+async def test_the_output_is_in_the_field_that_was_asked_for_and_in_no_other(
+    client: httpx2.AsyncClient, wanted: str
+):
+    body = {"arguments": {"command": "printf ju%s niper"}}
+    answer = await client.post("/tools/bash/call", json=body, params={"result": wanted})
+
+    holding = [name for name, of in FORMS.items() if "juniper" in of(answer.json())]
+    assert holding == (list(FORMS) if wanted == "all" else [wanted])
+    assert answer.json()["record"].keys() >= {"id", "result", "status"}
+    if wanted != "all":
+        assert answer.json()["raw_result"] is None or wanted == "raw_result"
+
+
+async def test_what_draws_nothing_has_its_text_where_a_drawing_was_asked_for(
+    client: httpx2.AsyncClient,
+):
+    body = {"arguments": {"expression": "6*7"}}
+    answer = await client.post("/tools/calculator/call?result=raw_result", json=body)
+
+    result = answer.json()
+    assert (result["text"], result["raw_result"]) == ("42", None)
+    assert result["record"]["result"] is None
+
+
+@pytest.mark.parametrize("wanted", ["messages", "records"])
+async def test_a_batch_has_its_results_in_one_list(client: httpx2.AsyncClient, wanted: str):
+    calls = [{"id": "a", "name": "calculator", "arguments": {"expression": "111111*111111"}}]
+    answer = await client.post("/tools/calls", json={"calls": calls}, params={"result": wanted})
+
+    assert answer.text.count("12345654321") == 1
+    assert [record["id"] for record in answer.json()["records"]] == ["a"]
+    assert len(answer.json()["messages"]) == (wanted == "messages")
+
+
+@pytest.mark.parametrize(("wanted", "other"), [("text", "result"), ("result", "text")])
+async def test_the_history_has_each_result_once(
+    client: httpx2.AsyncClient, wanted: str, other: str
+):
+    made = await call(client, "calculator", arguments={"expression": "6*7"})
+    address = f"/sessions/{made['session_id']}/calls"
+    (stored,) = (await client.get(address, params={"result": wanted})).json()["calls"]
+
+    assert "42" in stored[wanted]
+    assert stored[other] is None
+
+
+async def test_a_form_that_is_not_there_is_refused_with_those_that_are(
+    client: httpx2.AsyncClient,
+):
+    refused = await client.post("/tools/calculator/call?result=drawn", json={})
+    (error,) = (await problem(refused))["details"]["errors"]
+
+    assert error["path"] == "query.result"
+    assert "'raw_result'" in error["message"]
+
+
 async def test_each_call_without_a_session_gets_a_direct_session(client: httpx2.AsyncClient):
     first = await call(client, "calculator", arguments={"expression": "1"})
     second = await call(client, "calculator", arguments={"expression": "1"})

@@ -81,7 +81,8 @@ function Trial({ name, sessionId, onClose }: TrialProps) {
       setCalls((former) => [id, ...former]);
       return data(
         api.POST("/api/v1/tools/{name}/call", {
-          params: { path: { name } },
+          // The card draws the call from its events.
+          params: { path: { name }, query: { result: "text" } },
           body: {
             id,
             session_id: sessionId,
