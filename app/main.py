@@ -104,7 +104,7 @@ async def _installation(
     try:
         async with _waking(sandbox) if wake else nullcontext():
             registry = ToolRegistry()
-            load_builtin(registry)
+            load_builtin(registry, settings=settings)
             plugins = Plugins(registry, settings.plugins_dir, check_hooks=check_hooks)
             plugins.load()
             workspaces = SandboxedWorkspaces(sandbox)

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from app.catalog.plugins import CheckHooks, load_plugins
 from app.catalog.registry import ToolRegistry
+from app.catalog.setting_limits import with_settings
 from app.core.errors import ConfigurationError
+from app.core.settings import Settings
 from app.toolkit.tool import Tool
 
 BUILTIN_TOOLSETS: tuple[str, ...] = (
@@ -58,8 +60,17 @@ def create_crawler_tools() -> list[Tool]:
     return list(toolset_tools("app.tools.web.toolset"))
 
 
-def load_builtin(registry: ToolRegistry, toolsets: Iterable[str] = BUILTIN_TOOLSETS) -> None:
+def load_builtin(
+    registry: ToolRegistry,
+    toolsets: Iterable[str] = BUILTIN_TOOLSETS,
+    *,
+    settings: Settings | None = None,
+) -> None:
     """Register the built-in tools; those that are registered already are left alone.
+
+    Args:
+        settings: what limits and defaults in their schemas follow; without, each has the most
+            that any setting allows.
 
     Raises:
         ConfigurationError: as `toolset_tools`.
@@ -68,8 +79,9 @@ def load_builtin(registry: ToolRegistry, toolsets: Iterable[str] = BUILTIN_TOOLS
     with registry.transaction():
         for module in toolsets:
             for tool in toolset_tools(module):
-                if registry.get(tool.name) is not tool:
-                    registry.register(tool)
+                known = registry.get(tool.name)
+                if known is None or known.function is not tool.function:
+                    registry.register(tool if settings is None else with_settings(tool, settings))
 
 
 def init_tools(registry: ToolRegistry) -> ToolRegistry:
@@ -85,6 +97,7 @@ def register_all_tools(
     plugin_dir: Path | None = None,
     installed_plugins: bool = True,
     check_hooks: CheckHooks | None = None,
+    settings: Settings | None = None,
 ) -> ToolRegistry:
     """A registry with everything this installation has: built-in tools first, then plugins.
 
@@ -92,6 +105,6 @@ def register_all_tools(
         ConfigurationError: a built-in toolset or the plugin folder cannot be read.
     """
     registry = registry or ToolRegistry()
-    load_builtin(registry, toolsets)
+    load_builtin(registry, toolsets, settings=settings)
     load_plugins(registry, plugin_dir, installed=installed_plugins, check_hooks=check_hooks)
     return registry

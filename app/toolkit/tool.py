@@ -94,7 +94,8 @@ class Tool:
 
     Attributes:
         description: what the model reads.
-        parameters: JSON Schema of the arguments, exactly what validation enforces.
+        parameters: JSON Schema of the arguments, exactly what validation enforces; a built-in
+            tool that is served has the limits of the settings, which it keeps by itself.
         validate: raw JSON bytes → validated arguments; raises `InvalidArguments`.
         function: what runs; a coroutine function or an async generator function.
         is_streaming: `function` is an async generator that yields output as it comes

@@ -38,7 +38,9 @@ def load_gates(settings: Settings) -> Gates:
     Raises:
         ConfigurationError: the plugin folder cannot be used.
     """
-    registry = register_all_tools(plugin_dir=settings.plugins_dir, check_hooks=check_hooks)
+    registry = register_all_tools(
+        plugin_dir=settings.plugins_dir, check_hooks=check_hooks, settings=settings
+    )
     catalog = registry.snapshot()
     hooks = Hooks()
     load_hook_plugins(hooks, catalog, shut=settings.broken_hook_plugins == "deny")

@@ -42,7 +42,7 @@ class ExecutePythonArgs(ToolArgs):
     strictness: Strictness | None = Field(
         default=None,
         description="standard (10 s, listed modules), strict (5 s, pure computation) or lenient "
-        "(30 s, everything, files in its own folder; asks first). Default: standard.",
+        "(30 s, everything, files in its own folder; asks first).",
     )
 
 

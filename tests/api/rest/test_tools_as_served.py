@@ -11,7 +11,8 @@ import httpx2
 import pytest
 from jsonschema import Draft202012Validator
 
-from app.core.sections import CodeExecutionSettings
+from app.catalog.formats import render
+from app.core.sections import CodeExecutionSettings, SandboxSettings
 from app.core.web import WebSettings
 from tests.api.rest.client import call
 from tests.operations.web.site import Site, answer
@@ -101,3 +102,22 @@ async def test_results_fit_the_schema_that_is_served(client: httpx2.AsyncClient,
         result = await result_of(client, name, **arguments)
         faults = Draft202012Validator(schemas[name]).iter_errors(result["data"])
         assert [fault.message for fault in faults] == [], name
+
+
+async def test_clients_and_models_read_the_limits_of_the_settings(tmp_path: Path):
+    sandbox = SandboxSettings(warm_workers=0, command_timeout_s=7, command_timeout_max_s=90)
+    code = CodeExecutionSettings(default_strictness="strict")
+    settings = settings_for(tmp_path, sandbox=sandbox, code_execution=code)
+    async with (
+        serving(settings) as running,
+        httpx2.AsyncClient(base_url=running.api, timeout=60) as client,
+    ):
+        bash = (await client.get("/tools/bash")).json()["tool"]["parameters"]["properties"]
+        code_tool = (await client.get("/tools/execute_python")).json()["tool"]
+        snapshot = running.service.gate.registry.snapshot()
+        (shown,) = render([snapshot.tools["bash"]], "anthropic")
+
+    timeout = {name: bash["timeout"][name] for name in ("default", "maximum")}
+    assert timeout == {"default": 7, "maximum": 90}
+    assert code_tool["parameters"]["properties"]["strictness"]["default"] == "strict"
+    assert shown["input_schema"]["properties"]["timeout"]["maximum"] == 90

@@ -1,0 +1,69 @@
+"""Numbers in a tool's schema that a setting decides: what is served has those of this service."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from operator import attrgetter
+from types import MappingProxyType
+from typing import Any
+
+from app.core.settings import Settings
+from app.toolkit.tool import Tool
+
+_COMMAND = {
+    "timeout.default": "sandbox.command_timeout_s",
+    "timeout.maximum": "sandbox.command_timeout_max_s",
+}
+SETTING_LIMITS: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "bash": _COMMAND,
+        "powershell": _COMMAND,
+        "execute_python": {"strictness.default": "code_execution.default_strictness"},
+        "text_to_image": {"count.maximum": "images.max_count"},
+        "image_to_image": {"count.maximum": "images.max_count"},
+        "execute_skill": {"timeout.maximum": "skills.max_timeout_s"},
+        "schedule_cron": {"every_seconds.minimum": "schedules.min_interval_s"},
+        "delegate_parallel": {"tasks.maxItems": "sub_agent.max_tasks"},
+        "team_agent": {"tasks.maxItems": "sub_agent.max_tasks"},
+    }
+)
+"""Tool → `argument.keyword` of its schema → the setting that it follows."""
+
+
+def with_settings(tool: Tool, settings: Settings) -> Tool:
+    """The tool with a schema that says what these settings say.
+
+    Its validator stays: what goes beyond a setting is for the tool, which cuts or refuses it.
+    """
+    limits = SETTING_LIMITS.get(tool.name)
+    if limits is None:
+        return tool
+    properties = dict(tool.parameters["properties"])
+    for place, setting in limits.items():
+        argument, keyword = place.split(".")
+        value = attrgetter(setting)(settings)
+        properties[argument] = _within(_changed(properties[argument], keyword, value))
+    return replace(tool, parameters={**tool.parameters, "properties": properties})
+
+
+def _changed(schema: Mapping[str, Any], keyword: str, value: Any) -> dict[str, Any]:
+    """With another value of a keyword, which an argument that may be null has in one branch.
+
+    Raises:
+        KeyError: the schema says nothing of the kind.
+    """
+    if keyword in schema:
+        return {**schema, keyword: value}
+    branches = schema["anyOf"]
+    if not any(keyword in branch for branch in branches):
+        raise KeyError(keyword)
+    changed = [{**branch, keyword: value} if keyword in branch else branch for branch in branches]
+    return {**schema, "anyOf": changed}
+
+
+def _within(schema: dict[str, Any]) -> dict[str, Any]:
+    """With a default that is not above the maximum, as calls have it."""
+    if "maximum" not in schema or "default" not in schema:
+        return schema
+    return {**schema, "default": min(schema["default"], schema["maximum"])}
