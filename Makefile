@@ -1,7 +1,7 @@
 # Each target is a wrapper: `python3 scripts/bootstrap.py TARGET` does the same without make.
 PYTHON ?= python3
 BOOTSTRAP = $(PYTHON) scripts/bootstrap.py
-.PHONY: run test test-fast test-changed test-all test-web test-report setup web bench demo check lock
+.PHONY: run test test-fast test-changed test-all test-web test-report setup web bench demo check lock metrics
 
 run:
 	@$(BOOTSTRAP) run
@@ -48,3 +48,7 @@ check:
 
 lock:
 	@$(BOOTSTRAP) lock
+
+# The sizes and shapes of the code; of another checkout: make metrics ARGS="--tree ../other"
+metrics:
+	@$(BOOTSTRAP) metrics $(ARGS)

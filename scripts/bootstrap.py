@@ -45,6 +45,7 @@ GROUP_OF = {
     "test-report": "dev",
     "bench": "dev",
     "check": "dev",
+    "metrics": "runtime",
 }
 LOCKS = ("build", "runtime", "dev", "parts")
 # Unit tests and the rules of the house: together less than a minute.
@@ -441,6 +442,7 @@ def main(arguments: Sequence[str]) -> int:
         "bench": [python, "-m", "benchmarks", *rest],
         "check": [python, "scripts/check.py", *rest],
         "web": [python, "web/webbuild.py", *rest],
+        "metrics": [python, "-m", "scripts.metrics", *rest],
     }
     # Many containers forbid bytecode: each process of the tests would compile all of them again.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
