@@ -1,4 +1,4 @@
-"""The words of `tollgate backup` and `restore`; what they do is imported when they run."""
+"""Command definitions of `tollgate backup` and `restore`; the implementation is imported on use."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from app.cli.options import DataDir
 
 
 def backup(
-    file: Annotated[Path, typer.Argument(help="New file, such as tollgate.tar.gz.")],
+    file: Annotated[Path, typer.Argument(help="New file to write, such as tollgate.tar.gz.")],
     data_dir: DataDir = None,
     *,
     with_keys: Annotated[
-        bool, typer.Option("--with-keys", help="With what opens the passwords of data sources.")
+        bool,
+        typer.Option("--with-keys", help="Include the keys that decrypt data source passwords."),
     ] = False,
 ) -> None:
-    """Write the installation into one file, also while its service runs."""
+    """Back up the installation into one file, even while its service runs."""
     from app.cli.backup import back_up
     from app.cli.place import find_place
 
@@ -26,18 +27,23 @@ def backup(
 
 
 def restore(
-    file: Annotated[Path, typer.Argument(help="What `tollgate backup` wrote.")],
+    file: Annotated[Path, typer.Argument(help="File written by `tollgate backup`.")],
     data_dir: Annotated[
-        Path | None, typer.Option(help="Folder to restore to; the usual one when not given.")
+        Path | None, typer.Option(help="Folder to restore to. [default: the standard folder]")
     ] = None,
     *,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Also where an installation is; it is kept beside.")
+        bool,
+        typer.Option(
+            "--replace", help="Replace an existing installation, which is kept beside it."
+        ),
     ] = False,
 ) -> None:
-    """Put a backup in place of a data folder whose service is stopped, and check its audit.
+    """Restore a backup into a data folder and verify its audit log.
 
-    Exit code: 0 restored, 1 restored with an audit that does not hold, 2 nothing was done.
+    The service of the folder must be stopped.
+
+    Exit codes: 0 restored, 1 restored but the audit log failed verification, 2 nothing changed.
     """
     from app.cli.place import settled
     from app.cli.restore import restore as put_back

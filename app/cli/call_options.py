@@ -1,4 +1,4 @@
-"""What `tollgate call` was asked for, how it is shown and how it ends, wherever it runs."""
+"""Options, view and exit code of `tollgate call`, shared by both ways to run it."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ READER_GONE = 128 + signal.SIGPIPE
 
 @dataclass(frozen=True, slots=True)
 class CallOptions:
-    """What the command line asked for.
+    """Options of one call from the command line.
 
     Attributes:
-        json_text: the arguments as JSON; None when they came as `key=value` words.
-        yes: approve whatever asks. What policy denies stays denied.
-        events: print every event as a JSON line instead of the result.
+        json_text: Arguments as JSON; None when they came as `key=value` words.
+        yes: Approve every confirmation; denied calls stay denied.
+        events: Print each event as a JSON line instead of the result.
     """
 
     tool: str
@@ -43,23 +43,23 @@ class CallOptions:
 
 
 class Stop:
-    """Being asked to stop, and with which exit code.
+    """Stop request with its exit code.
 
     Attributes:
-        asked: done when it was.
+        asked: Future of the exit code; done once a stop is requested.
     """
 
     def __init__(self) -> None:
         self.asked: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
     def request(self, exit_code: int) -> None:
-        """Ask for it; the first exit code stays."""
+        """Request a stop; the first exit code wins."""
         if not self.asked.done():
             self.asked.set_result(exit_code)
 
     @contextmanager
     def on_signals(self) -> Iterator[None]:
-        """The first Ctrl-C stops in good order; a second one ends the process."""
+        """Stop cleanly on the first Ctrl-C and kill the process on the second."""
         loop = asyncio.get_running_loop()
         taken = [
             number
@@ -82,7 +82,7 @@ class Stop:
 
 
 def view_of(options: CallOptions, out: Writer, err: Writer, *, ends_here: bool = True) -> View:
-    """How the call is shown."""
+    """Return the view that shows the call."""
     if options.events:
         return EventLines(out)
     safe_out, safe_err = is_terminal(sys.stdout), is_terminal(sys.stderr)
@@ -90,7 +90,7 @@ def view_of(options: CallOptions, out: Writer, err: Writer, *, ends_here: bool =
 
 
 def exit_code_of(ending: Ending, stop: Stop) -> int:
-    """The exit code of a call."""
+    """Return the exit code of a call."""
     if ending.status == "cancelled" and stop.asked.done():
         return stop.asked.result()
     return _EXIT_BY_STATUS.get(ending.status, FAILED)

@@ -1,4 +1,4 @@
-"""The words of `tollgate checkpoints`; what they do is imported when they run."""
+"""Command definitions of `tollgate checkpoints`; the implementation is imported on use."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import typer
 from app.cli.options import Json, Token, Url, finish
 
 checkpoints = typer.Typer(
-    help="What the runs of a session changed in files, and taking it back.",
+    help="List and undo the file changes of a session's runs.",
     rich_markup_mode=None,
     no_args_is_help=True,
 )
 
-Session = Annotated[str, typer.Argument(metavar="SESSION", help="Id of the session.")]
-RunId = Annotated[str, typer.Argument(metavar="RUN", help="Id of the run, as `list` prints it.")]
+Session = Annotated[str, typer.Argument(metavar="SESSION", help="ID of the session.")]
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="ID of the run, as printed by `list`.")]
 
 
 @checkpoints.command("list")
 def checkpoints_list(
     session: Session, url: Url = None, token: Token = None, *, as_json: Json = False
 ) -> None:
-    """List the runs that changed files, the last one first."""
+    """List the runs that changed files, newest first."""
     from app.cli.checkpoints import Server, list_checkpoints
 
     work = list_checkpoints(Server.found(url, token), session, as_json=as_json)
@@ -33,7 +33,7 @@ def checkpoints_list(
 def checkpoints_show(
     session: Session, run: RunId, url: Url = None, token: Token = None, *, as_json: Json = False
 ) -> None:
-    """Show the differences between the state before a run and now."""
+    """Show the difference between the files before a run and now."""
     from app.cli.checkpoints import Server, show_checkpoint
 
     work = show_checkpoint(Server.found(url, token), session, run, as_json=as_json)
@@ -45,17 +45,17 @@ def checkpoints_restore(
     session: Session,
     run: RunId,
     path: Annotated[
-        list[str] | None, typer.Option(help="Only this file of the run; may be repeated.")
+        list[str] | None, typer.Option(help="Only this file of the run; repeatable.")
     ] = None,
     url: Url = None,
     token: Token = None,
     *,
     force: Annotated[
-        bool, typer.Option("--force", help="Also files that were changed after the run.")
+        bool, typer.Option("--force", help="Also restore files that changed after the run.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Put the files of a run back to what they were before it, all of them or none."""
+    """Restore the files of a run to their state before it. Restores all of them or none."""
     from app.cli.checkpoints import Server, restore_checkpoint
 
     server = Server.found(url, token)

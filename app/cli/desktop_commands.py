@@ -1,4 +1,4 @@
-"""The words of `tollgate desktop-operator`; what it does is imported when it runs."""
+"""Command definition of `tollgate desktop-operator`; the implementation is imported on use."""
 
 from __future__ import annotations
 
@@ -12,38 +12,46 @@ DEFAULT_VARIABLE = "TOLLGATE_DESKTOP_TOKEN"
 
 
 def desktop_operator(
-    url: Annotated[str, typer.Option(help="The service, as ws://host:port or wss://host.")],
+    url: Annotated[
+        str, typer.Option(help="Address of the service, as ws://host:port or wss://host.")
+    ],
     token_env: Annotated[
-        str, typer.Option(help="The variable that holds a token of the scope desktop.")
+        str, typer.Option(help="Environment variable that holds a token with the desktop scope.")
     ] = DEFAULT_VARIABLE,
     name: Annotated[
-        str | None, typer.Option(help="What this operator is called; the machine when not given.")
+        str | None, typer.Option(help="Name of this operator. [default: the machine name]")
     ] = None,
-    driver: Annotated[str, typer.Option(help="x11, or print, which sends nothing.")] = "x11",
-    title: Annotated[str, typer.Option(help="The exact title of the window.")] = "微信",
-    search_key: Annotated[str, typer.Option(help="What opens the search for groups.")] = "ctrl+f",
+    driver: Annotated[
+        str, typer.Option(help="Driver: x11, or print, which sends nothing.")
+    ] = "x11",
+    title: Annotated[str, typer.Option(help="Exact title of the window.")] = "微信",
+    search_key: Annotated[str, typer.Option(help="Keys that open the group search.")] = "ctrl+f",
     pause: Annotated[
-        float, typer.Option(min=0.01, max=10, help="Seconds for the window after each step.")
+        float,
+        typer.Option(min=0.01, max=10, help="Seconds to wait for the window after each step."),
     ] = 0.3,
     *,
     detached: Annotated[
-        bool, typer.Option("--detached", help="Every group has a window titled by its name.")
+        bool,
+        typer.Option("--detached", help="Each group has its own window, titled by the group name."),
     ] = False,
     read_back: Annotated[
-        bool, typer.Option(help="Copy the text out of the window before it is sent.")
+        bool, typer.Option(help="Copy the text back from the window to verify it before sending.")
     ] = True,
-    paste: Annotated[bool, typer.Option(help="Use the clipboard; else ASCII is typed.")] = True,
+    paste: Annotated[
+        bool, typer.Option(help="Paste through the clipboard; without it, only ASCII is typed.")
+    ] = True,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Take tasks, print them, and refuse them.")
+        bool, typer.Option("--dry-run", help="Accept tasks, print them, and refuse them.")
     ] = False,
-    once: Annotated[bool, typer.Option("--once", help="End after one task.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Exit after one task.")] = False,
     insecure: Annotated[
-        bool, typer.Option("--insecure", help="Show the token to a network without TLS.")
+        bool, typer.Option("--insecure", help="Allow sending the token without TLS.")
     ] = False,
 ) -> None:
-    """Send the texts of a service's desktop tasks in a chat window of this desktop.
+    """Send the messages of a service's desktop tasks through a chat window on this desktop.
 
-    Exit code: 0 done, 1 the server or the desktop does not let it work, 2 usage.
+    Exit codes: 0 done, 1 refused by the server or unusable desktop, 2 usage error.
     """
     from app.cli.desktop_operator import OperatorOptions, operate
     from app.operations.desktop.x11 import X11Options

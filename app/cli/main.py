@@ -1,5 +1,5 @@
-"""The console script. Each command imports what it needs when it runs, so that `--help`
-and `call` stay quick.
+"""Console script. Each command imports its dependencies when it runs, so `--help` and `call` start
+fast.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     **_OPTIONS,
 )
-database = typer.Typer(help="The database of this installation.", **_OPTIONS)
+database = typer.Typer(help="Manage the database of this installation.", **_OPTIONS)
 catalog = typer.Typer(
-    help="The tools of this installation, and their switches.", rich_markup_mode=None
+    help="List the tools of this installation, and switch them on or off.", rich_markup_mode=None
 )
 app.add_typer(tokens, name="token")
 app.add_typer(catalog, name="tools")
@@ -60,16 +60,19 @@ app.command("restore")(restore)
 app.add_typer(skills, name="skills")
 app.add_typer(sources, name="sources")
 
-OwnDataDir = Annotated[Path | None, typer.Option(help="Data folder. [default: the usual one]")]
-Workspace = Annotated[Path | None, typer.Option(help="Folder the tools may work in.")]
-ToolNames = Annotated[
-    list[str], typer.Argument(metavar="NAME...", help="Names or aliases, or one toolset:NAME.")
+OwnDataDir = Annotated[
+    Path | None, typer.Option(help="Data folder. [default: the standard folder]")
 ]
-Agent = Annotated[str | None, typer.Option("--agent", help="Id of an agent. [default: all]")]
+Workspace = Annotated[Path | None, typer.Option(help="Folder that tools may work in.")]
+ToolNames = Annotated[
+    list[str],
+    typer.Argument(metavar="NAME...", help="Tool names or aliases, or a single toolset:NAME."),
+]
+Agent = Annotated[str | None, typer.Option("--agent", help="ID of an agent. [default: all agents]")]
 
 
 def main() -> None:
-    """Run `tollgate`; every expected failure is one line on standard error."""
+    """Run `tollgate`; print each expected failure as one line on standard error."""
     try:
         app(prog_name="tollgate")
     except KeyboardInterrupt:
@@ -95,7 +98,9 @@ def _root(
     *,
     version: Annotated[
         bool,
-        typer.Option("--version", help="Print it.", is_eager=True, callback=_print_version),
+        typer.Option(
+            "--version", help="Print the version and exit.", is_eager=True, callback=_print_version
+        ),
     ] = False,
 ) -> None:
     """Governed tool use for AI agents."""
@@ -103,8 +108,12 @@ def _root(
 
 @app.command()
 def serve(
-    host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
-    port: Annotated[int | None, typer.Option(help="Port; 0 picks a free one.")] = None,
+    host: Annotated[
+        str | None, typer.Option(help="Address to listen on. Use 127.0.0.1 for this machine only.")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(help="Port to listen on; 0 picks a free port.")
+    ] = None,
     data_dir: OwnDataDir = None,
     workspace: Workspace = None,
 ) -> None:
@@ -122,13 +131,13 @@ def serve(
 def chat(
     url: Url = None,
     token: Token = None,
-    session: Annotated[str | None, typer.Option(help="Session to continue.")] = None,
+    session: Annotated[str | None, typer.Option(help="ID of the session to continue.")] = None,
     *,
     new: Annotated[bool, typer.Option("--new", help="Start a new session.")] = False,
 ) -> None:
-    """Talk to a running service."""
+    """Chat with a running service."""
     if session and new:
-        _fail("give --session or --new, not both", USAGE)
+        _fail("Use --session or --new, not both", USAGE)
     from app.cli.chat import ChatOptions, run_chat
     from app.cli.place import find_service
 
@@ -140,15 +149,17 @@ def chat(
 @app.command()
 def login(
     url: Annotated[
-        str | None, typer.Argument(help="Service; the one that runs here when not given.")
+        str | None,
+        typer.Argument(help="URL of the service. [default: the service running on this machine]"),
     ] = None,
     *,
     insecure: Annotated[
-        bool, typer.Option("--insecure", help="Send the token to a network without TLS.")
+        bool, typer.Option("--insecure", help="Allow sending the token without TLS.")
     ] = False,
 ) -> None:
-    """Keep a service and a token for the commands that follow. The token is asked for, or read
-    from standard input.
+    """Save a service and a token for later commands.
+
+    The token is prompted for, or read from standard input.
     """
     from app.cli.login import sign_in
     from app.cli.place import service_running_here
@@ -158,7 +169,7 @@ def login(
 
 @app.command()
 def logout() -> None:
-    """Forget the service and the token of `login`."""
+    """Remove the service and token saved by `login`."""
     from app.cli.login import sign_out
 
     raise typer.Exit(sign_out())
@@ -166,7 +177,7 @@ def logout() -> None:
 
 @app.command()
 def where(*, as_json: Json = False, data_dir: DataDir = None) -> None:
-    """Show which installation commands work on, and which settings they read."""
+    """Show which installation commands use, and which settings files they read."""
     from app.cli.where import show_place
 
     raise typer.Exit(show_place(_place(data_dir), as_json=as_json))
@@ -176,29 +187,32 @@ def where(*, as_json: Json = False, data_dir: DataDir = None) -> None:
 def call(
     tool: Annotated[str, typer.Argument(help="Name or alias of the tool.")],
     arguments: Annotated[
-        list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Its arguments.")
+        list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Arguments of the tool.")
     ] = None,
     json_text: Annotated[
-        str | None, typer.Option("--json", help="Arguments as one JSON object; - reads them.")
+        str | None,
+        typer.Option("--json", help="Arguments as one JSON object; - reads from standard input"),
     ] = None,
     workspace: Workspace = None,
     data_dir: DataDir = None,
     *,
     yes: Annotated[
-        bool, typer.Option("--yes", help="Approve what asks. What is denied stays denied.")
+        bool, typer.Option("--yes", help="Approve every confirmation. Denied calls stay denied.")
     ] = False,
     events: Annotated[
         bool, typer.Option("--events", help="Print each event as one line of JSON.")
     ] = False,
 ) -> None:
-    """Make one governed call: in the running service, or in this process when none runs, or when
-    --data-dir or --workspace is given.
+    """Make one governed call.
 
-    Exit code: 0 success, 1 the tool or its arguments failed, 2 usage, 3 not allowed
-    (denied, declined, expired, switched off), 130 cancelled.
+    The call runs in the running service. It runs in this process if no service is running, or with
+    --data-dir or --workspace.
+
+    Exit codes: 0 success, 1 tool or argument failure, 2 usage error, 3 not allowed (denied,
+    declined, expired, switched off), 130 cancelled.
     """
     if json_text is not None and arguments:
-        _fail("give key=value words or --json, not both", USAGE)
+        _fail("Use key=value arguments or --json, not both", USAGE)
     if workspace is not None and not workspace.is_dir():
         _fail(f"--workspace {str(workspace)!r} is not a folder", USAGE)
     if json_text == "-":
@@ -218,7 +232,7 @@ def call(
 
 @catalog.callback(invoke_without_command=True)
 def tools(context: typer.Context, *, as_json: Json = False, data_dir: DataDir = None) -> None:
-    """List every tool: whether it is on, what it may do, where it comes from."""
+    """List all tools with their state, permissions and source."""
     if context.invoked_subcommand is not None:
         return
     from app.cli.tools import list_tools
@@ -228,7 +242,7 @@ def tools(context: typer.Context, *, as_json: Json = False, data_dir: DataDir = 
 
 @catalog.command("enable")
 def tools_enable(names: ToolNames, agent: Agent = None, data_dir: DataDir = None) -> None:
-    """Switch tools on, for everybody or for one agent; all of them, or none."""
+    """Enable tools for all agents, or for one agent. Changes all of the named tools or none."""
     from app.cli.tools import switch_tools
 
     finish(switch_tools(_place(data_dir), names, enabled=True, agent=agent, force=False))
@@ -240,9 +254,9 @@ def tools_disable(
     agent: Agent = None,
     data_dir: DataDir = None,
     *,
-    force: Annotated[bool, typer.Option("--force", help="Also core tools.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Also disable core tools.")] = False,
 ) -> None:
-    """Switch tools off, for everybody or for one agent; all of them, or none."""
+    """Disable tools for all agents, or for one agent. Changes all of the named tools or none."""
     from app.cli.tools import switch_tools
 
     finish(switch_tools(_place(data_dir), names, enabled=False, agent=agent, force=force))
@@ -252,7 +266,9 @@ def tools_disable(
 def resolve(
     agent: Agent = None,
     *,
-    subagent: Annotated[bool, typer.Option("--subagent", help="As a sub-agent of it.")] = False,
+    subagent: Annotated[
+        bool, typer.Option("--subagent", help="Resolve for a sub-agent of this agent.")
+    ] = False,
     as_json: Json = False,
     data_dir: DataDir = None,
 ) -> None:
@@ -264,26 +280,30 @@ def resolve(
 
 @app.command()
 def risk(
-    command: Annotated[str | None, typer.Argument(help="The shell command to judge.")] = None,
-    shell: Annotated[str, typer.Option(help="bash, powershell or cmd.")] = "bash",
+    command: Annotated[str | None, typer.Argument(help="Shell command to classify.")] = None,
+    shell: Annotated[str, typer.Option(help="Shell: bash, powershell or cmd")] = "bash",
     *,
     as_json: Json = False,
     batch: Annotated[
-        bool, typer.Option("--batch", help='Judge {"command", "shell"} objects, one per line.')
+        bool,
+        typer.Option(
+            "--batch",
+            help='Classify {"command", "shell"} objects from standard input, one per line.',
+        ),
     ] = False,
 ) -> None:
     """Classify a shell command as safe, ask or deny, with reasons. Nothing is run.
 
-    The command alone is judged: `can-i` asks rules, switches and approvals as well.
+    Only the command itself is classified. Use `can-i` to include rules, switches and approvals.
 
-    Exit code: 0 judged, whatever the verdict; 2 usage.
+    Exit codes: 0 classified, whatever the verdict; 2 usage error.
     """
     from app.cli.risk import SHELLS, explain, explain_batch
 
     if (command is None) != batch:
-        _fail("give one COMMAND, or --batch and requests on standard input", USAGE)
+        _fail("Give one COMMAND, or --batch with requests on standard input", USAGE)
     if shell not in SHELLS:
-        _fail(f"--shell {shell!r} is not bash, powershell or cmd", USAGE)
+        _fail(f"Invalid --shell {shell!r}: must be bash, powershell or cmd", USAGE)
     raise typer.Exit(
         explain_batch() if command is None else explain(command, shell, as_json=as_json)
     )
@@ -292,30 +312,42 @@ def risk(
 @app.command()
 def audit(
     since: Annotated[
-        str | None, typer.Option(help="Not before: a date, a time, or an age as 1h or 7d.")
+        str | None,
+        typer.Option(help="Only entries since this date, time or age (such as 1h or 7d)."),
     ] = None,
-    until: Annotated[str | None, typer.Option(help="Before this moment, said as --since.")] = None,
+    until: Annotated[
+        str | None, typer.Option(help="Only entries before this date, time or age.")
+    ] = None,
     tool: Annotated[str | None, typer.Option(help="Only calls of this tool.")] = None,
-    agent: Annotated[str | None, typer.Option(help="Only this agent.")] = None,
-    actor: Annotated[str | None, typer.Option(help="Only this user.")] = None,
-    subject: Annotated[str | None, typer.Option(help="Only about this: a rule, a token …")] = None,
-    kind: Annotated[str | None, typer.Option(help="How the kind begins, as in call.")] = None,
-    verdict: Annotated[str | None, typer.Option(help="allow, ask or deny.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many rows, the newest.")] = 50,
+    agent: Annotated[str | None, typer.Option(help="Only entries of this agent.")] = None,
+    actor: Annotated[str | None, typer.Option(help="Only entries of this user.")] = None,
+    subject: Annotated[
+        str | None,
+        typer.Option(help="Only entries about this subject, such as a rule or token ID."),
+    ] = None,
+    kind: Annotated[str | None, typer.Option(help="Prefix of the kind, such as call.")] = None,
+    verdict: Annotated[
+        str | None, typer.Option(help="Only this verdict: allow, ask or deny")
+    ] = None,
+    limit: Annotated[
+        int, typer.Option(min=1, max=10_000, help="Number of newest entries to show.")
+    ] = 50,
     data_dir: DataDir = None,
     *,
-    verify: Annotated[bool, typer.Option("--verify", help="Check that nothing changed.")] = False,
-    follow: Annotated[bool, typer.Option("--follow", help="Continue with new rows.")] = False,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Verify that the audit log is unchanged.")
+    ] = False,
+    follow: Annotated[bool, typer.Option("--follow", help="Keep printing new entries.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Show what happened and why it was allowed, or check that it is unchanged.
+    """Show the audit log, or verify that it is unchanged.
 
-    Exit code: 0 shown, or the chain holds; 1 the chain is broken; 2 usage.
+    Exit codes: 0 shown or verified, 1 the hash chain is broken, 2 usage error.
     """
     if verify and any((follow, since, until, tool, agent, actor, subject, kind, verdict)):
-        _fail("--verify checks every row; give it alone or with --json", USAGE)
+        _fail("--verify checks every row: use it alone or with --json", USAGE)
     if verdict not in (None, "allow", "ask", "deny"):
-        _fail(f"--verdict {verdict!r} is not allow, ask or deny", USAGE)
+        _fail(f"Invalid --verdict {verdict!r}: must be allow, ask or deny", USAGE)
     from app.cli.audit import show_audit, verify_audit
     from app.governance.audit.wanted import Filters, moment_of
 
@@ -339,10 +371,10 @@ def audit(
 def doctor(
     *,
     as_json: Json = False,
-    every: Annotated[bool, typer.Option("--all", help="List what is fine, too.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Also list checks that passed.")] = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Check everything the service needs; exit code 1 when something required is broken."""
+    """Check everything the service needs. Exits with 1 if a required part is broken."""
     from app.cli.doctor import examine
 
     raise typer.Exit(examine(data_dir, as_json=as_json, every=every))
@@ -350,7 +382,7 @@ def doctor(
 
 @app.command()
 def demo() -> None:
-    """Show a session of a real server and client, live in this terminal."""
+    """Run a demo session with a real server and client in this terminal."""
     from app.cli.demo import run_demo
 
     finish(run_demo())
@@ -358,7 +390,7 @@ def demo() -> None:
 
 @app.command()
 def openapi() -> None:
-    """Print the OpenAPI document of the REST interface."""
+    """Print the OpenAPI document of the REST API."""
     from app.cli.documents import openapi_document
 
     _print_json(openapi_document(_settings()))
@@ -374,9 +406,9 @@ def asyncapi() -> None:
 
 @app.command()
 def completion(
-    shell: Annotated[str, typer.Argument(help="bash, zsh or fish.")] = "bash",
+    shell: Annotated[str, typer.Argument(help="Shell: bash, zsh or fish.")] = "bash",
 ) -> None:
-    """Print a script that completes commands and options in a shell."""
+    """Print a shell completion script."""
     from app.cli.completion import script
 
     typer.echo(script(shell), nl=False)
@@ -384,7 +416,7 @@ def completion(
 
 @app.command()
 def init(data_dir: OwnDataDir = None) -> None:
-    """Make a data folder with an empty database, for a service that starts later."""
+    """Create a data folder with an empty database, without starting the service."""
     from app.cli.database import make_installation
 
     make_installation(_own_settings(data_dir=data_dir))
@@ -392,17 +424,17 @@ def init(data_dir: OwnDataDir = None) -> None:
 
 @database.command("upgrade")
 def db_upgrade(data_dir: OwnDataDir = None) -> None:
-    """Create the database, or bring it to this version's schema."""
+    """Create the database, or migrate it to the schema of this version."""
     from app.cli.database import upgrade_database
 
     upgrade_database(_own_settings(data_dir=data_dir))
 
 
 def _place(data_dir: Path | None) -> Place:
-    """The installation that a command works on.
+    """Return the installation that a command uses.
 
     Raises:
-        ConfigurationError: there is none, or it is not clear which.
+        ConfigurationError: There is none, or it is ambiguous.
     """
     from app.cli.place import find_place
 
@@ -410,10 +442,10 @@ def _place(data_dir: Path | None) -> Place:
 
 
 def _own_settings(**overrides: Any) -> Settings:
-    """Settings of the service itself, with what the command line overrides.
+    """Return the settings of the service with command line overrides.
 
     Raises:
-        ConfigurationError: a value does not fit, or it is not clear which data folder is meant.
+        ConfigurationError: A value is invalid, or the data folder is ambiguous.
     """
     from app.cli.place import settled
 
@@ -421,10 +453,10 @@ def _own_settings(**overrides: Any) -> Settings:
 
 
 def _settings(**overrides: Any) -> Settings:
-    """Settings with what the command line overrides.
+    """Return the settings with command line overrides.
 
     Raises:
-        ConfigurationError: a value does not fit.
+        ConfigurationError: A value is invalid.
     """
     from app.core.settings import load_settings
 

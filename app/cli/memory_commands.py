@@ -1,4 +1,4 @@
-"""The words of `tollgate memory`; what they do is imported when they run."""
+"""Command definitions of `tollgate memory`; the implementation is imported on use."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import typer
 from app.cli.options import DataDir, Json, finish
 
 memory = typer.Typer(
-    help="What agents, users and projects remember here.",
+    help="Manage the memories of agents, users and projects.",
     rich_markup_mode=None,
     no_args_is_help=True,
 )
 
-Scope = Annotated[str | None, typer.Option(help="agent, user or project.")]
-Owner = Annotated[str | None, typer.Option(help="Id of the agent, user or project.")]
-Tag = Annotated[str | None, typer.Option(help="Only with this tag.")]
-Limit = Annotated[int, typer.Option(min=1, max=10_000, help="How many, the newest.")]
+Scope = Annotated[str | None, typer.Option(help="Scope: agent, user or project.")]
+Owner = Annotated[str | None, typer.Option(help="ID of the agent, user or project.")]
+Tag = Annotated[str | None, typer.Option(help="Only memories with this tag.")]
+Limit = Annotated[int, typer.Option(min=1, max=10_000, help="Number of newest memories to show.")]
 
 
 @memory.command("list")
@@ -30,7 +30,7 @@ def memory_list(
     *,
     as_json: Json = False,
 ) -> None:
-    """List memories, the newest first."""
+    """List memories, newest first."""
     from app.cli.memory import Wish, list_memories
     from app.cli.place import find_place
 
@@ -41,7 +41,7 @@ def memory_list(
 
 @memory.command("search")
 def memory_search(
-    query: Annotated[str, typer.Argument(help="Every word must be there.")],
+    query: Annotated[str, typer.Argument(help="Words that must all occur.")],
     scope: Scope = None,
     owner: Owner = None,
     tag: Tag = None,
@@ -50,7 +50,7 @@ def memory_search(
     *,
     as_json: Json = False,
 ) -> None:
-    """Find memories by their words, Chinese too."""
+    """Search memories by words, in any language."""
     from app.cli.memory import Wish, list_memories
     from app.cli.place import find_place
 
@@ -64,10 +64,10 @@ def memory_export(
     scope: Scope = None,
     owner: Owner = None,
     tag: Tag = None,
-    query: Annotated[str | None, typer.Option(help="Every word must be there.")] = None,
+    query: Annotated[str | None, typer.Option(help="Words that must all occur.")] = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Write memories as lines of JSON, the oldest first."""
+    """Export memories as JSON lines, oldest first."""
     from app.cli.memory import Wish, export_memories
     from app.cli.place import find_place
 
@@ -78,20 +78,22 @@ def memory_export(
 @memory.command("forget")
 def memory_forget(
     memory_id: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="One memory, as `list` prints it.")
+        str | None, typer.Argument(metavar="[ID]", help="ID of one memory, as printed by `list`.")
     ] = None,
     scope: Scope = None,
     owner: Owner = None,
     tag: Tag = None,
-    query: Annotated[str | None, typer.Option(help="Every word must be there.")] = None,
+    query: Annotated[str | None, typer.Option(help="Words that must all occur.")] = None,
     data_dir: DataDir = None,
     *,
-    every: Annotated[bool, typer.Option("--every", help="All memories, of everybody.")] = False,
+    every: Annotated[
+        bool, typer.Option("--every", help="Delete all memories of all owners.")
+    ] = False,
     yes: Annotated[
         bool, typer.Option("--yes", help="Delete; without this option, only count.")
     ] = False,
 ) -> None:
-    """Delete one memory, or all that match, permanently."""
+    """Delete one memory, or all matching ones, permanently."""
     from app.cli.memory import Wish, forget_memories, forget_memory
     from app.cli.place import find_place
     from app.core.errors import InvalidInput
@@ -101,7 +103,7 @@ def memory_forget(
     if memory_id is None:
         work = forget_memories(place, wish, every=every, yes=yes)
     elif every or wish != Wish():
-        raise InvalidInput("give an ID, or what narrows it; not both")
+        raise InvalidInput("Give an ID or filters, not both")
     else:
         work = forget_memory(place, memory_id)
     finish(work)

@@ -1,4 +1,4 @@
-"""Options that many commands have, in the same words, and how a command ends."""
+"""Options shared by several commands, and the common exit of commands."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ import typer
 
 DataDir = Annotated[
     Path | None,
-    typer.Option(help="Data folder to work on. [default: the running service, or the usual one]"),
+    typer.Option(help="Data folder to use. [default: the running service, or the standard folder]"),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Url = Annotated[
-    str | None, typer.Option(help="Address of the service. [default: the one that runs here]")
+    str | None,
+    typer.Option(help="URL of the service. [default: the service running on this machine]"),
 ]
 Token = Annotated[
     str | None,
     typer.Option(
-        help="Bearer token, which other users of this machine can read here; better TOLLGATE_TOKEN."
-        " [default: that of `login`, or the first one]"
+        help="Bearer token. Other users of this machine can see it here; prefer "
+        "TOLLGATE_TOKEN. [default: the token of `login`, or the first token]"
     ),
 ]
 
 
 def finish(work: Coroutine[Any, Any, int]) -> NoReturn:
-    """Do what a command does, and end with its exit code."""
+    """Run a command's coroutine and exit with its exit code."""
     raise typer.Exit(asyncio.run(work))

@@ -1,4 +1,4 @@
-"""The words of `tollgate plugins`; what they do is imported when they run."""
+"""Command definitions of `tollgate plugins`; the implementation is imported on use."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import typer
 from app.cli.options import Json, Url, finish
 
 plugins = typer.Typer(
-    help="Tools of the plugin folder.", rich_markup_mode=None, no_args_is_help=True
+    help="Manage the tools of the plugin folder.", rich_markup_mode=None, no_args_is_help=True
 )
 
 
@@ -22,10 +22,10 @@ def plugins_reload(
     as_json: Json = False,
     url: Url = None,
 ) -> None:
-    """Have the running service read the plugin folder again, without a restart.
+    """Reload the plugin folder in the running service, without a restart.
 
-    All that has changed is taken, or nothing. Calls that run end with the code that they began
-    with. Plugins that bring hooks, and installed packages, need a restart.
+    Applies all changes or none. Running calls finish with the code they started with. Plugins with
+    hooks and installed packages need a restart.
     """
     from app.cli.place import find_service
     from app.cli.plugins import reload_plugins

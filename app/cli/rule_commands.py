@@ -1,4 +1,4 @@
-"""The words of `tollgate rules`; what they do is imported when they run."""
+"""Command definitions of `tollgate rules`; the implementation is imported on use."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ import typer
 from app.cli.options import DataDir, Json, finish
 
 rules = typer.Typer(
-    help="Rules on what tools are called with.", rich_markup_mode=None, no_args_is_help=True
+    help="Manage the rules that decide tool calls by their arguments.",
+    rich_markup_mode=None,
+    no_args_is_help=True,
 )
 
 
 @rules.command("list")
 def rules_list(*, as_json: Json = False, data_dir: DataDir = None) -> None:
-    """List every rule, with what is wrong and what is odd about it."""
+    """List all rules with their errors and warnings."""
     from app.cli.place import find_place
     from app.cli.rules import list_rules
 
@@ -26,13 +28,16 @@ def rules_list(*, as_json: Json = False, data_dir: DataDir = None) -> None:
 @rules.command("test")
 def rules_test(
     file: Annotated[
-        Path | None, typer.Argument(help="YAML or JSON; - reads it. Stored rules if not given.")
+        Path | None,
+        typer.Argument(
+            help="YAML or JSON file; - reads from standard input. [default: the stored rules]"
+        ),
     ] = None,
     *,
     as_json: Json = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Run the examples of all rules; exit code 1 when one is invalid."""
+    """Run the examples of all rules. Exits with 1 if one is invalid."""
     from app.cli.place import find_place
     from app.cli.rules import test_file, test_rules
     from app.core.settings import load_settings
@@ -45,10 +50,15 @@ def rules_test(
 
 @rules.command("add")
 def rules_add(
-    file: Annotated[Path, typer.Argument(help="YAML or JSON of one rule or a list; - reads it.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="YAML or JSON file with one rule or a list; - reads from standard input."
+        ),
+    ],
     data_dir: DataDir = None,
 ) -> None:
-    """Store the rules of a file, all of them or none, and print their ids."""
+    """Store the rules of a file and print their IDs. Stores all of them or none."""
     from app.cli.place import find_place
     from app.cli.rules import add_rules
 
@@ -57,10 +67,10 @@ def rules_add(
 
 @rules.command("remove")
 def rules_remove(
-    rule_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the rule.")],
+    rule_id: Annotated[str, typer.Argument(metavar="ID", help="ID of the rule.")],
     data_dir: DataDir = None,
 ) -> None:
-    """Remove a rule."""
+    """Delete a rule."""
     from app.cli.place import find_place
     from app.cli.rules import remove_rule
 

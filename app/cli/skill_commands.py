@@ -1,4 +1,4 @@
-"""The words of `tollgate skills`; what they do is imported when they run."""
+"""Command definitions of `tollgate skills`; the implementation is imported on use."""
 
 from __future__ import annotations
 
@@ -10,26 +10,29 @@ import typer
 from app.cli.options import DataDir, Json, finish
 
 skills = typer.Typer(
-    help="Skills of this installation and its projects, and their switches.", rich_markup_mode=None
+    help="List the skills of this installation and its projects, and enable or disable them.",
+    rich_markup_mode=None,
 )
 
-SkillId = Annotated[str, typer.Argument(metavar="ID", help="Id of the skill, as the list has it.")]
+SkillId = Annotated[
+    str, typer.Argument(metavar="ID", help="ID of the skill, as printed by the list.")
+]
 
 
 @skills.callback(invoke_without_command=True)
 def skills_list(
     context: typer.Context,
     agent: Annotated[
-        str | None, typer.Option("--agent", help="Id of an agent, whose list counts.")
+        str | None, typer.Option("--agent", help="ID of the agent to list for.")
     ] = None,
     project: Annotated[
-        str | None, typer.Option(help="Id of a project; the default one when not given.")
+        str | None, typer.Option(help="ID of a project. [default: the default project]")
     ] = None,
     data_dir: DataDir = None,
     *,
     as_json: Json = False,
 ) -> None:
-    """List every skill: whether an agent's model sees it, and why not."""
+    """List all skills, with whether the agent sees each one and why not."""
     if context.invoked_subcommand is not None:
         return
     from app.cli.place import find_place
@@ -41,13 +44,13 @@ def skills_list(
 
 @skills.command("enable")
 def skills_enable(skill_id: SkillId, data_dir: DataDir = None) -> None:
-    """Let agents follow and run a skill in the version that is there now."""
+    """Enable the current version of a skill for agents."""
     _switch(skill_id, data_dir, enabled=True)
 
 
 @skills.command("disable")
 def skills_disable(skill_id: SkillId, data_dir: DataDir = None) -> None:
-    """Let no agent use a skill."""
+    """Disable a skill for all agents."""
     _switch(skill_id, data_dir, enabled=False)
 
 

@@ -1,4 +1,4 @@
-"""The words of `tollgate sources`; what they do is imported when they run."""
+"""Command definitions of `tollgate sources`; the implementation is imported on use."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
     from app.cli.place import Place
 
 sources = typer.Typer(
-    help="Databases that agents may read, and who may read what of them.",
+    help="Manage the databases that agents may read.",
     rich_markup_mode=None,
     no_args_is_help=True,
 )
 
-Named = Annotated[str, typer.Argument(metavar="SOURCE", help="Id or name of the source.")]
+Named = Annotated[str, typer.Argument(metavar="SOURCE", help="ID or name of the data source.")]
 PasswordFile = Annotated[
     Path | None,
-    typer.Option(help="File of the password, one line; - reads it from standard input."),
+    typer.Option(help="File with the password on one line; - reads from standard input."),
 ]
 
 
 @sources.command("list")
 def sources_list(*, as_json: Json = False, data_dir: DataDir = None) -> None:
-    """List the sources, without their passwords."""
+    """List the data sources, without their passwords."""
     from app.cli.sources import list_sources
 
     finish(list_sources(_place(data_dir), as_json=as_json))
@@ -35,22 +35,34 @@ def sources_list(*, as_json: Json = False, data_dir: DataDir = None) -> None:
 
 @sources.command("add")
 def sources_add(
-    name: Annotated[str, typer.Argument(help="What agents call it.")],
-    kind: Annotated[str, typer.Option(help="mysql (MariaDB too), postgres or sqlite.")],
-    host: Annotated[str | None, typer.Option(help="Name or address of the server.")] = None,
+    name: Annotated[str, typer.Argument(help="Name that agents use for it.")],
+    kind: Annotated[
+        str, typer.Option(help="Database kind: mysql (also MariaDB), postgres or sqlite.")
+    ],
+    host: Annotated[str | None, typer.Option(help="Host name or address of the server.")] = None,
     port: Annotated[int | None, typer.Option(min=1, max=65_535)] = None,
     unix_socket: Annotated[
-        str | None, typer.Option(help="Instead of the host; of PostgreSQL its folder.")
+        str | None,
+        typer.Option(help="Unix socket to use instead of a host; for PostgreSQL, its folder."),
     ] = None,
-    database: Annotated[str | None, typer.Option(help="Its name on the server.")] = None,
-    user: Annotated[str | None, typer.Option(help="Account that may only read.")] = None,
+    database: Annotated[
+        str | None, typer.Option(help="Name of the database on the server.")
+    ] = None,
+    user: Annotated[
+        str | None, typer.Option(help="Database user; should have read-only access.")
+    ] = None,
     password_file: PasswordFile = None,
-    file: Annotated[Path | None, typer.Option(help="The file, of SQLite.")] = None,
-    tls: Annotated[str, typer.Option(help="verify, require or off.")] = "verify",
-    tls_ca_file: Annotated[Path | None, typer.Option(help="Certificates to trust.")] = None,
+    file: Annotated[Path | None, typer.Option(help="File of a SQLite database.")] = None,
+    tls: Annotated[str, typer.Option(help="TLS mode: verify, require or off.")] = "verify",
+    tls_ca_file: Annotated[
+        Path | None, typer.Option(help="File of trusted CA certificates.")
+    ] = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Store a source and print its id. Nothing is connected, and nobody may read it yet."""
+    """Store a data source and print its ID.
+
+    Does not connect to it. No agent may read it until you run `authorise`.
+    """
     from app.cli.sources import add_source, password_of
 
     fields = {
@@ -71,7 +83,7 @@ def sources_add(
 
 @sources.command("test")
 def sources_test(source: Named, *, as_json: Json = False, data_dir: DataDir = None) -> None:
-    """Connect to a source and say what to mend; exit code 1 when it cannot be used."""
+    """Test the connection to a data source and report problems. Exits with 1 if it is unusable."""
     from app.cli.sources import test_source
 
     finish(test_source(_place(data_dir), source, as_json=as_json))
@@ -79,7 +91,7 @@ def sources_test(source: Named, *, as_json: Json = False, data_dir: DataDir = No
 
 @sources.command("tables")
 def sources_tables(source: Named, *, as_json: Json = False, data_dir: DataDir = None) -> None:
-    """List the tables that its account can see, allowed or not, with their columns."""
+    """List the tables and columns that the database user can see, allowed or not."""
     from app.cli.sources import list_tables
 
     finish(list_tables(_place(data_dir), source, as_json=as_json))
@@ -89,29 +101,27 @@ def sources_tables(source: Named, *, as_json: Json = False, data_dir: DataDir = 
 def sources_authorise(
     source: Named,
     agent: Annotated[
-        list[str] | None, typer.Option(help="Agent that may read it, or *; repeatable.")
+        list[str] | None, typer.Option(help="Agent to allow, or * for all; repeatable.")
     ] = None,
     table: Annotated[
         list[str] | None,
         typer.Option(
             metavar="SCHEMA.TABLE[:COLUMN,...]",
-            help="Table that may be read, and its masked columns; repeatable.",
+            help="Table to allow, with the columns to mask; repeatable.",
         ),
     ] = None,
     unmask: Annotated[
         list[str] | None,
-        typer.Option(metavar="SCHEMA.TABLE:COLUMN,...", help="Columns to show again; repeatable."),
+        typer.Option(metavar="SCHEMA.TABLE:COLUMN,...", help="Columns to unmask; repeatable."),
     ] = None,
-    no_agent: Annotated[
-        list[str] | None, typer.Option(help="Agent that may no longer read it; repeatable.")
-    ] = None,
+    no_agent: Annotated[list[str] | None, typer.Option(help="Agent to remove; repeatable.")] = None,
     no_table: Annotated[
         list[str] | None,
-        typer.Option(metavar="SCHEMA.TABLE", help="Table that nobody may read; repeatable."),
+        typer.Option(metavar="SCHEMA.TABLE", help="Table to remove; repeatable."),
     ] = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Say who may read which tables. It adds to what was said before; masks stay."""
+    """Change which agents may read which tables. Adds to the current permissions; masks stay."""
     from app.cli.sources import Terms, authorise
 
     terms = Terms(
@@ -127,10 +137,11 @@ def sources_remove(
     data_dir: DataDir = None,
     *,
     yes: Annotated[
-        bool, typer.Option("--yes", help="Remove; without this option, only name it.")
+        bool,
+        typer.Option("--yes", help="Delete; without this option, only show what would be deleted."),
     ] = False,
 ) -> None:
-    """Forget a source and its password; its queries stay in the audit."""
+    """Delete a data source and its password. Its queries stay in the audit log."""
     from app.cli.sources import remove_source
 
     finish(remove_source(_place(data_dir), source, yes=yes))

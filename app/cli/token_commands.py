@@ -1,4 +1,4 @@
-"""The words of `tollgate token`; what they do is imported when they run."""
+"""Command definitions of `tollgate token`; the implementation is imported on use."""
 
 from __future__ import annotations
 
@@ -9,25 +9,27 @@ import typer
 from app.cli.options import DataDir, Json, finish
 
 tokens = typer.Typer(
-    help="Bearer tokens of an installation.", rich_markup_mode=None, no_args_is_help=True
+    help="Manage the bearer tokens of an installation.", rich_markup_mode=None, no_args_is_help=True
 )
 
 
 @tokens.command("create")
 def token_create(
-    name: Annotated[str, typer.Argument(help="Who it is for.")],
+    name: Annotated[str, typer.Argument(help="Name of the token.")],
     scope: Annotated[
         list[str] | None, typer.Option(help="Scope to grant; repeatable. [default: chat]")
     ] = None,
     agent: Annotated[
         list[str] | None,
-        typer.Option(help="Agent it may use; repeatable. [default: all]"),
+        typer.Option(help="Agent the token may use; repeatable. [default: all]"),
     ] = None,
     project: Annotated[
         list[str] | None,
-        typer.Option(help="Project it may use; repeatable. [default: all]"),
+        typer.Option(help="Project the token may use; repeatable. [default: all]"),
     ] = None,
-    days: Annotated[int | None, typer.Option(help="Days until it expires.")] = None,
+    days: Annotated[
+        int | None, typer.Option(help="Days until the token expires. [default: never]")
+    ] = None,
     data_dir: DataDir = None,
     *,
     admin: Annotated[bool, typer.Option("--admin", help="Grant every scope.")] = False,
@@ -38,7 +40,7 @@ def token_create(
     from app.core.errors import InvalidInput
 
     if admin and scope:
-        raise InvalidInput("give --admin, which is every right, or --scope; not both")
+        raise InvalidInput("Use --admin, which grants every scope, or --scope, not both")
     wanted = NewToken(name, scope or None, agent or None, project or None, days, admin=admin)
     finish(create_token(find_place(data_dir), wanted))
 
@@ -54,7 +56,7 @@ def token_list(*, as_json: Json = False, data_dir: DataDir = None) -> None:
 
 @tokens.command("rotate")
 def token_rotate(
-    token_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the token.")],
+    token_id: Annotated[str, typer.Argument(metavar="ID", help="ID of the token.")],
     grace: Annotated[int, typer.Option(help="Seconds the old secret stays valid.")] = 0,
     data_dir: DataDir = None,
 ) -> None:
@@ -67,7 +69,7 @@ def token_rotate(
 
 @tokens.command("revoke")
 def token_revoke(
-    name: Annotated[str, typer.Argument(help="Name or id.")], data_dir: DataDir = None
+    name: Annotated[str, typer.Argument(help="Name or ID of the token.")], data_dir: DataDir = None
 ) -> None:
     """Revoke a token immediately."""
     from app.cli.place import find_place
