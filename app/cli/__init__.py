@@ -1,1 +1,1 @@
-"""The terminal: `tollgate …`."""
+"""Command line interface, `tollgate …`."""

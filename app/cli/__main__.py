@@ -1,4 +1,4 @@
-"""`python -m app.cli` is `tollgate`."""
+"""Entry point of `python -m app.cli`, the same as `tollgate`."""
 
 from app.cli.main import main
 

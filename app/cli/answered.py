@@ -1,4 +1,4 @@
-"""What may come of asking a service; loads no client."""
+"""Errors and address checks of requests to a service; imports no client."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ THIS_MACHINE = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 class ConnectionFailed(TollgateError):
-    """There is no connection, and there will be none without a change."""
+    """The connection failed, and retrying cannot help."""
 
     code = "connection_failed"
 
 
 class CommandRefused(TollgateError):
-    """The server refused a command; `error` is what it said."""
+    """The server refused a command; `error` holds the server's error."""
 
     code = "command_refused"
 
@@ -28,48 +28,51 @@ class CommandRefused(TollgateError):
 
 
 def checked_url(url: str, schemes: Sequence[str] = ("http", "https")) -> str:
-    """`url` when a client can use it.
+    """Return `url` if a client can use it.
 
     Args:
-        url: what a person gave.
-        schemes: those that fit, the one to propose first.
+        url: Address as entered by the user.
+        schemes: Accepted schemes, the preferred one first.
 
     Raises:
-        InvalidInput: it is no such address of a service.
+        InvalidInput: The address is not valid for these schemes.
     """
     if "@" in url:
         # Not shown: what stands before it may be a password.
         raise InvalidInput(
-            f"The address of a service has no user name in it: give {schemes[0]}://host:port, and"
-            " the token with TOLLGATE_TOKEN or `tollgate login`",
+            "Service addresses must not contain a user name: use "
+            f"{schemes[0]}://host:port, and pass the token in TOLLGATE_TOKEN or with "
+            "`tollgate login`",
             field="url",
         )
     parts = _parts(url)
     if parts is None or parts.scheme not in schemes or parts.query or parts.fragment:
         raise InvalidInput(
-            f"{url!r} is no address of a service; give {schemes[0]}://host:port", field="url"
+            f"Invalid service address {url!r}: use {schemes[0]}://host:port", field="url"
         )
     return url.rstrip("/")
 
 
 def checked_token(token: str) -> str:
-    """`token` when it can be sent.
+    """Return `token` if it can be sent in a header.
 
     Raises:
-        InvalidInput: it has characters that no token has.
+        InvalidInput: The token contains invalid characters.
     """
     if not (token.isascii() and token.isprintable()) or " " in token:
-        raise InvalidInput("The token has characters that no token has: is all of it there?")
+        raise InvalidInput(
+            "The token contains invalid characters: check that it was copied completely"
+        )
     return token
 
 
 def is_here(url: str) -> bool:
-    """Whether an address is one of this machine alone."""
+    """Return whether an address is a loopback address."""
     return urlsplit(url).hostname in THIS_MACHINE
 
 
 def _parts(url: str) -> SplitResult | None:
-    """The parts of an address; None for a text that is none."""
+    """Return the parts of an address, or None if it cannot be parsed."""
     if not url.isprintable() or " " in url:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Answering what a call asks: by --yes, by a person at the terminal, or with no."""
+"""Answers to a call's confirmations: by --yes, by a person at the terminal, or a refusal."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from app.cli.asking import NO, YES, confirmation_lines, option_of
 from app.cli.questions import DECLINE, Form
 from app.cli.terminal import can_ask, forget_typed, read_line
 
-NOBODY_TO_TELL = "there is no terminal to ask on"
-NOBODY_THERE = "there is no terminal to ask on; --yes approves what asks"
+NOBODY_TO_TELL = "no terminal available for confirmation"
+NOBODY_THERE = "no terminal available for confirmation; use --yes to approve"
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Who answers for one call.
+    """Answers the confirmations and questions of one call.
 
     Attributes:
-        say: shows a text, and ends the line unless it is reported how.
-        yes: approve whatever asks.
+        say: Prints a text; ends the line unless another ending is passed.
+        yes: Approve every confirmation.
     """
 
     say: Callable[..., None]
@@ -28,11 +28,11 @@ class Answers:
 
     @property
     def are_there(self) -> bool:
-        """Whether what asks can be answered at all."""
+        """Return whether confirmations can be answered at all."""
         return self.yes or can_ask()
 
     async def confirmation(self, request: Mapping[str, Any]) -> tuple[str, str | None]:
-        """The option that is chosen, and what was said with it."""
+        """Return the chosen option and the comment that goes with it."""
         approved, message = self.yes, None
         if not approved and can_ask():
             approved, message = await self._ask(request)
@@ -42,7 +42,7 @@ class Answers:
         return option_of(request, "allow" if approved else "deny"), message
 
     async def question(self, event: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The answer of the person at the terminal; None when nobody answers."""
+        """Return the answer of the person at the terminal, or None if there is none."""
         form = Form(event)
         if not can_ask():
             self.say("\n".join([*form.lines(), f"Not answered: {NOBODY_TO_TELL}"]))
@@ -59,10 +59,12 @@ class Answers:
         return form.answer
 
     async def _ask(self, request: Mapping[str, Any]) -> tuple[bool, str | None]:
-        """Whether a person approves; what they say to a no is the reason of it."""
+        """Return whether a person approves; text after `n` is the reason."""
         self.say("\n".join(confirmation_lines(request)))
         forget_typed()
-        self.say("Approve once? Type y to run it, n and why; anything else declines: ", end="")
+        self.say(
+            "Approve once? Type y to run it, or n and a reason; anything else declines: ", end=""
+        )
         answer = await read_line()
         if answer is not None and answer.lower() in YES:
             return True, None

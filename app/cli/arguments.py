@@ -1,7 +1,7 @@
-"""`key=value` on the command line → the JSON that a tool's schema asks for.
+"""Conversion of `key=value` arguments to the JSON that a tool's schema expects.
 
-Nothing is refused here but what cannot be read at all: a value that does not fit goes on
-as text, and the gate names every problem at once.
+Only arguments that cannot be parsed are refused here. A value of the wrong type is passed on as
+text, and validation reports all problems together.
 """
 
 from __future__ import annotations
@@ -27,21 +27,22 @@ def parse_pairs(
     schema: Mapping[str, Any] | None,
     aliases: Mapping[str, str] = NO_ALIASES,
 ) -> dict[str, Any]:
-    """Arguments from `key=value` words; a key may be repeated where its schema is a list.
+    """Parse `key=value` words into arguments; list arguments may repeat their key.
 
     Args:
-        schema: the tool's parameters; None for a tool that is not known: every value
-            stays text.
-        aliases: other names of arguments.
+        schema: JSON schema of the tool's parameters; None keeps every value as text.
+        aliases: Argument names by alias.
 
     Raises:
-        InvalidInput: a word is no `key=value`, or a single value is given twice.
+        InvalidInput: A word is not `key=value`, or a single value is given twice.
     """
     collected: dict[str, list[str]] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not key:
-            raise InvalidInput(f"{pair!r} is not key=value; for raw JSON use --json", field=pair)
+            raise InvalidInput(
+                f"Invalid argument {pair!r}: use key=value, or --json for raw JSON", field=pair
+            )
         collected.setdefault(key, []).append(value)
     return {
         key: _value(key, values, _schema_of(aliases.get(key, key), schema))
@@ -50,7 +51,7 @@ def parse_pairs(
 
 
 def single_text_argument(schema: Mapping[str, Any]) -> str | None:
-    """The one required argument of a tool, when it is text."""
+    """Return the only required argument of a tool if it is text."""
     required = list(schema.get("required", ()))
     if len(required) != 1:
         return None
@@ -59,13 +60,13 @@ def single_text_argument(schema: Mapping[str, Any]) -> str | None:
 
 
 class _Field(dict[str, Any]):
-    """A property's schema that still knows where `$ref` points."""
+    """Schema of a property that can resolve its `$ref`."""
 
     root: Mapping[str, Any]
 
 
 def _schema_of(name: str, schema: Mapping[str, Any] | None) -> _Field | None:
-    """The schema of one property; None when the tool has no such property."""
+    """Return the schema of one property, or None if the tool has no such property."""
     root: Mapping[str, Any] = {} if schema is None else schema
     found = {"type": "string"} if schema is None else root.get("properties", {}).get(name)
     if not isinstance(found, dict):
@@ -83,7 +84,9 @@ def _value(key: str, values: list[str], schema: _Field | None) -> Any:
     if "array" in types and "string" not in types:
         return _array(values, schema)
     if len(values) > 1:
-        raise InvalidInput(f"{key} takes one value and was given {len(values)}", field=key)
+        raise InvalidInput(
+            f"Argument {key} takes one value, but {len(values)} were given", field=key
+        )
     return _scalar(values[0], types)
 
 
@@ -127,7 +130,7 @@ def _refuse(name: str) -> Any:
 
 
 def _types(schema: Mapping[str, Any], field: _Field) -> set[str]:
-    """Every JSON type that the schema admits, as far as it says so."""
+    """Return every JSON type that the schema allows."""
     found: set[str] = set()
     for part in _parts(schema, field):
         named = part.get("type")
@@ -140,7 +143,7 @@ def _types(schema: Mapping[str, Any], field: _Field) -> set[str]:
 
 
 def _parts(schema: Any, field: _Field, depth: int = 0) -> Iterable[Mapping[str, Any]]:
-    """The schema and all its alternatives, references followed."""
+    """Yield the schema and all its alternatives, with references resolved."""
     if not isinstance(schema, Mapping) or depth > _DEEPEST:
         return
     yield schema

@@ -1,4 +1,4 @@
-"""Showing a confirmation as text: exactly what would run, where, and why it asks."""
+"""Text view of a confirmation: the exact call, where it runs, and why approval is needed."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ YES = frozenset({"y", "yes"})
 NO = frozenset({"n", "no"})
 APPROVE, DECLINE = frozenset({"a", "approve"}), frozenset({"d", "decline"})
 EDIT = frozenset({"e", "edit"})
-HOW_TO_ANSWER = "number, a = approve once, d [why] = decline, e {…} = with other arguments: "
+HOW_TO_ANSWER = "number, a = approve once, d [reason] = decline, e {…} = approve with other "
+"arguments: "
 
 
 def confirmation_lines(request: Mapping[str, Any]) -> list[str]:
-    """The lines to show for the fields of a `tool_confirmation_request`."""
+    """Return the lines that show a `tool_confirmation_request`."""
     subject = request["subject"]
-    lines = [f"{visible(str(request['tool_name']))} asks to run:"]
+    lines = [f"Allow {visible(str(request['tool_name']))} to run?"]
     if subject["type"] == "command":
         lines += [f"  | {line}" for line in visible(subject["command"]).split("\n")]
         lines.append(f"  in {visible(subject['cwd'])}")
@@ -30,19 +31,19 @@ def confirmation_lines(request: Mapping[str, Any]) -> list[str]:
     risk = request["risk"]
     lines.append(f"  risk: {risk['level']}")
     lines += [f"  - {reason}" for reason in reasons(request)]
-    lines += [f"  hits {target}" for target in targets(request)]
+    lines += [f"  affects {target}" for target in targets(request)]
     requested_by = request.get("requested_by") or {}
     if subagent := requested_by.get("subagent"):
-        lines.append(f"  asked by the sub-agent {visible(str(subagent))}")
+        lines.append(f"  requested by the sub-agent {visible(str(subagent))}")
     if agent := requested_by.get("agent_id"):
-        lines.append(f"  asked by the agent {visible(str(agent))}")
+        lines.append(f"  requested by the agent {visible(str(agent))}")
     if request.get("expires_at"):
-        lines.append(f"  open until {visible(str(request['expires_at']))}")
+        lines.append(f"  expires at {visible(str(request['expires_at']))}")
     return lines
 
 
 def targets(request: Mapping[str, Any]) -> list[str]:
-    """What the call would hit, with what is known about each, and the first names in it."""
+    """List what the call affects, with file counts and the first names."""
     lines = []
     for target in request.get("targets") or ():
         names = [visible(str(name)) for name in target.get("names") or ()]
@@ -58,34 +59,34 @@ _MOST_NAMES = 10
 def _target(target: Mapping[str, Any]) -> str:
     path, kind, files = visible(str(target["path"])), target.get("type"), target.get("files")
     if kind == "missing":
-        return f"{path} (not there)"
+        return f"{path} (does not exist)"
     if kind == "directory" and files is not None:
         more = " or more" if target.get("more") else ""
-        return f"{path} (a folder of {files}{more} files)"
+        return f"{path} (folder with {files}{more} files)"
     if kind == "unknown" and target.get("names"):
         return f"{path} ({files} files)"
     return path
 
 
 def reasons(request: Mapping[str, Any]) -> list[str]:
-    """Why the call asks, one sentence each, none twice."""
+    """Return the distinct reasons why approval is needed, one sentence each."""
     rules = request["risk"].get("rules", ())
     found = [visible(f"{rule['reason']} ({rule['rule_id']})") for rule in rules]
     return list(dict.fromkeys(found)) or [visible(str(request.get("description") or ""))]
 
 
 def option_lines(request: Mapping[str, Any]) -> list[str]:
-    """The answers that are offered, numbered; lasting ones with what they would cover."""
+    """Number the offered answers; lasting ones show what they cover."""
     lines = []
     for number, option in enumerate(request["options"], 1):
         told = visible(str(option["label"]))
         if option.get("expires_in_s"):
             told += f" for {_span(float(option['expires_in_s']))}"
         if option.get("requires_scope"):
-            told += f" (needs the scope {option['requires_scope']})"
+            told += f" (requires the scope {option['requires_scope']})"
         lines.append(f"  {number}) {told}")
     covers = {visible(str(o["covers"])) for o in request["options"] if o.get("covers")}
-    return [*lines, *(f"     what lasts covers {item}" for item in covers)]
+    return [*lines, *(f"     standing approval covers {item}" for item in covers)]
 
 
 def _span(seconds: float) -> str:
@@ -97,7 +98,7 @@ def _span(seconds: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """What a line answers."""
+    """Parsed answer of one line."""
 
     option_id: str
     message: str | None = None
@@ -105,10 +106,10 @@ class Typed:
 
 
 def typed_answer(request: Mapping[str, Any], line: str) -> Typed | None:
-    """The answer that a line gives; None for anything that is no clear choice.
+    """Parse the answer of a line; return None if the choice is unclear.
 
     Raises:
-        InvalidInput: the edited arguments are no JSON object.
+        InvalidInput: The edited arguments are not a JSON object.
     """
     word, _, rest = line.strip().partition(" ")
     options = request["options"]
@@ -130,13 +131,13 @@ def _arguments(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except ValueError as error:
-        raise InvalidInput(f"The arguments are no JSON: {error}") from None
+        raise InvalidInput(f"The arguments are not valid JSON: {error}") from None
     if not isinstance(value, dict):
         raise InvalidInput("The arguments must be one JSON object")
     return value
 
 
 def option_of(request: Mapping[str, Any], kind: str) -> str:
-    """Id of the offered option that denies, or that allows this one time."""
+    """Return the ID of the offered option that denies, or that allows once."""
     matching = [str(item["option_id"]) for item in request["options"] if item["kind"] == kind]
     return "approve_once" if "approve_once" in matching else matching[0]

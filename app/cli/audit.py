@@ -1,4 +1,4 @@
-"""`tollgate audit`: what happened, asked of a service or read from its database."""
+"""`tollgate audit`: reads the audit log from a service or its database."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SHOWN_CHARS = 160
 async def show_audit(
     place: Place, filters: Filters, *, limit: int, follow: bool, as_json: bool
 ) -> int:
-    """Print the newest rows, oldest of them first; with `follow`, what comes after them too."""
+    """Print the newest rows in chronological order; with `follow`, keep printing new rows."""
     if isinstance(place, Service):
         pages = _served(place, filters, limit=limit, follow=follow)
     else:
@@ -40,7 +40,7 @@ async def show_audit(
 
 
 async def verify_audit(place: Place, *, as_json: bool) -> int:
-    """Check the chain and say where it breaks; exit code 1 when it does."""
+    """Verify the hash chain; exit with 1 if it is broken."""
     if isinstance(place, Service):
         found = await place.send("POST", "admin", "audit", "verify")
     else:
@@ -53,11 +53,13 @@ async def verify_audit(place: Place, *, as_json: bool) -> int:
         typer.echo(f"BROKEN at row {found['broken']['seq']}: {found['broken']['why']}")
     else:
         rows = f"{found['rows']} rows, {found['first_seq']} to {found['last_seq']}"
-        typer.echo(f"{rows}: the chain holds")
-        typer.echo(f"its end: {found['head'] or 'nothing yet'}")
+        typer.echo(f"{rows}: chain verified")
+        typer.echo(f"chain head: {found['head'] or 'none yet'}")
         if not found["anchors"] and found["rows"]:
             typer.echo(
-                "no end was noted outside the database: a cut tail could not be seen", err=True
+                "no chain head is recorded outside the database, so missing rows at "
+                "the end cannot be detected",
+                err=True,
             )
     return BROKEN if found["broken"] else 0
 
@@ -65,7 +67,7 @@ async def verify_audit(place: Place, *, as_json: bool) -> int:
 async def _served(
     service: Service, filters: Filters, *, limit: int, follow: bool
 ) -> AsyncIterator[Iterable[Mapping[str, Any]]]:
-    """Rows of a running service, the oldest first."""
+    """Return rows of a running service in chronological order."""
     wanted = asdict(filters)
     rows: list[dict[str, Any]] = []
     before: int | None = None
@@ -88,7 +90,7 @@ async def _served(
 async def _newer(
     service: Service, wanted: dict[str, Any], seen: int
 ) -> AsyncIterator[dict[str, Any]]:
-    """Rows behind `seen`, the newest first."""
+    """Return the rows after `seen`, newest first."""
     before: int | None = None
     while True:
         page = await service.get("admin", "audit", **wanted, limit=PAGE, before=before)
@@ -102,7 +104,7 @@ async def _newer(
 
 
 def _line(row: Mapping[str, Any]) -> str:
-    """A row as the export has it: its detail is the text that the hash covers."""
+    """Return a row in its export form, where `detail` is the hashed text."""
     detail = row["detail"]
     text = detail if isinstance(detail, str) else dump_json(detail).decode()
     return dump_json({**row, "detail": text}).decode()
@@ -118,7 +120,7 @@ def _told(row: Mapping[str, Any]) -> str:
 
 
 def _subject(detail: Any) -> str:
-    """The arguments of a call, or what a change changed, as one short line."""
+    """Return a call's arguments, or the changed values, as one short line."""
     if not isinstance(detail, dict):
         return ""
     shown = detail.get("args") or detail.get("after") or detail.get("reason") or ""

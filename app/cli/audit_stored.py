@@ -1,4 +1,4 @@
-"""The audit of a data folder, read from its database."""
+"""Audit log of a data folder, read from its database."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FOLLOW_S = 0.5
 async def stored(
     settings: Settings, filters: Filters, *, limit: int, follow: bool
 ) -> AsyncIterator[Iterable[Mapping[str, Any]]]:
-    """The newest rows, oldest of them first; with `follow`, what comes after them too."""
+    """Return the newest rows in chronological order; with `follow`, also later rows."""
     async with _opened(settings) as database:
         reader = AuditReader(database)
         # What is committed between two queries must stand in one of them.
@@ -38,7 +38,7 @@ async def stored(
 
 
 async def verified(settings: Settings) -> dict[str, Any]:
-    """What checking the chain found."""
+    """Verify the chain and return the result."""
     anchors = AnchorFile(settings.data_dir / FILE_NAME).read()
     async with _opened(settings) as database:
         return (await verify(database, anchors)).to_dict()
@@ -46,7 +46,7 @@ async def verified(settings: Settings) -> dict[str, Any]:
 
 @asynccontextmanager
 async def _opened(settings: Settings) -> AsyncIterator[Database]:
-    """The database as it is: nothing is made or migrated by looking at it."""
+    """Open the database read-only, without creating or migrating it."""
     database = Database(settings.database_path)
     try:
         yield database

@@ -1,7 +1,7 @@
-"""`tollgate backup`: one file that holds an installation, taken while its service runs.
+"""`tollgate backup`: writes an installation into one file while its service runs.
 
-The ends of the audit's chain are copied before the database, and everything else after it: so no
-end is noted that the copy does not hold, and every artifact that the database names is there.
+The audit chain heads are copied before the database, and everything else after it. So every
+recorded head and every artifact in the database is part of the copy.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _CHUNK = 1 << 20
 
 @dataclass(slots=True)
 class _Written:
-    """What went into a file, for the person who reads about it."""
+    """Contents of a backup file, for the summary."""
 
     files: int = 0
     changed: list[str] = field(default_factory=list)
@@ -49,21 +49,21 @@ class _Written:
 
 
 def back_up(place: Place, target: Path, *, with_keys: bool) -> int:
-    """Write the installation into a new file that only its owner may read.
+    """Back up the installation to a new file readable only by its owner.
 
     Raises:
-        InvalidInput: the file is there already, or the installation is not on this machine.
-        StorageUnavailable: it cannot be written, or the database cannot be read.
+        InvalidInput: The file exists, or the installation is not on this machine.
+        StorageUnavailable: The file cannot be written, or the database cannot be read.
     """
     data_dir = _folder_of(place)
     if target.resolve().is_relative_to(data_dir.resolve()):
         raise InvalidInput(
-            f"{str(target)!r} is in the data folder, whose files the backup copies and agents may"
-            " read: name a file outside of it"
+            f"{str(target)!r} is inside the data folder, which is backed up and which "
+            "agents may read: choose a file outside it"
         )
     fresh = target.with_name(f".{target.name}.{os.getpid()}")
     if target.exists():
-        raise InvalidInput(f"{str(target)!r} is there already: name a new file")
+        raise InvalidInput(f"{str(target)!r} already exists: choose a new file")
     written = _Written()
     try:
         # Never readable by others, not even for a moment.
@@ -74,10 +74,10 @@ def back_up(place: Place, target: Path, *, with_keys: bool) -> int:
             os.fsync(whole.fileno())
         _name(fresh, target)
     except FileExistsError:
-        raise InvalidInput(f"{str(target)!r} is there already: name a new file") from None
+        raise InvalidInput(f"{str(target)!r} already exists: choose a new file") from None
     except OSError as error:
         raise StorageUnavailable(
-            f"{str(error.filename or target)!r} cannot be used: {error.strerror or error}"
+            f"Cannot use {str(error.filename or target)!r}: {error.strerror or error}"
         ) from None
     finally:
         with suppress(OSError):
@@ -87,10 +87,10 @@ def back_up(place: Place, target: Path, *, with_keys: bool) -> int:
 
 
 def _name(fresh: Path, target: Path) -> None:
-    """Give a whole backup its name, and take it from no other file.
+    """Rename a complete backup to its final name without replacing another file.
 
     Raises:
-        FileExistsError: another file has it.
+        FileExistsError: A file with that name exists.
     """
     try:
         os.link(fresh, target)
@@ -106,8 +106,8 @@ def _folder_of(place: Place) -> Path:
     if isinstance(place, Service):
         if place.data_dir is None:
             raise InvalidInput(
-                f"The data of {place.url} are not on this machine: run `tollgate backup` where the"
-                " service runs"
+                f"The data of {place.url} is not on this machine: run `tollgate "
+                "backup` where the service runs"
             )
         return place.data_dir
     return place.settings.data_dir.absolute()
@@ -142,7 +142,7 @@ def _manifest(data_dir: Path, copy: Path) -> dict[str, Any]:
 
 
 def _copy_database(source: Path, copy: Path) -> None:
-    """What is committed at one moment; the service continues to write."""
+    """Copy the database as committed at one moment; the service keeps writing."""
     copy.touch(mode=0o600)
     try:
         with (
@@ -151,11 +151,11 @@ def _copy_database(source: Path, copy: Path) -> None:
         ):
             here.backup(there)
     except sqlite3.Error as error:
-        raise StorageUnavailable(f"Database {str(source)!r} cannot be copied: {error}") from None
+        raise StorageUnavailable(f"Cannot copy the database {str(source)!r}: {error}") from None
 
 
 def _files_of(folder: Path) -> Iterator[Path]:
-    """Everything below a folder, folders before what they hold; links are not followed."""
+    """Yield everything below a folder, parents first, without following links."""
     if folder.is_symlink() or not folder.is_dir():
         return
     yield folder
@@ -205,7 +205,7 @@ def _add_bytes(tar: tarfile.TarFile, name: str, data: bytes) -> None:
 
 
 def _plain(info: tarfile.TarInfo) -> tarfile.TarInfo:
-    """Whose it is says nothing on another machine."""
+    """Remove the owner, which means nothing on another machine."""
     info.uid = info.gid = 0
     info.uname = info.gname = ""
     return info
@@ -219,7 +219,7 @@ def _bytes_of(path: Path) -> bytes | None:
 
 
 class _Whole:
-    """A file of exactly the size it had: what was cut off meanwhile is filled with zeros."""
+    """Reader that returns exactly the original size and pads a truncated file with zeros."""
 
     def __init__(self, file: IO[bytes], size: int) -> None:
         self._file = file
@@ -236,29 +236,30 @@ class _Whole:
 
 def _tell(data_dir: Path, target: Path, written: _Written, *, with_keys: bool) -> None:
     typer.echo(str(target.absolute()))
-    typer.echo(f"Copied {data_dir}, {written.files} files.", err=True)
+    typer.echo(f"Backed up {data_dir} ({written.files} files).", err=True)
     for name in written.changed:
         typer.echo(f"changed while it was copied: {visible(name)}", err=True)
     for name in written.left_out:
-        typer.echo(f"left out: {visible(name)}", err=True)
+        typer.echo(f"skipped: {visible(name)}", err=True)
     if settings := files_in(data_dir):
         named = ", ".join(path.name for path in settings)
-        typer.echo(f"Not in it, as they are of this machine: {named}.", err=True)
+        typer.echo(f"Not included, because they belong to this machine: {named}.", err=True)
     if not with_keys and (data_dir / KEYS).is_dir():
         typer.echo(
-            f"The keys in {data_dir / KEYS} are not in it: keep a copy of them in another place,"
-            " or use --with-keys. They open the passwords of data sources.",
+            f"The keys in {data_dir / KEYS} are not included: store a copy of them "
+            "elsewhere, or use --with-keys. They decrypt the passwords of data "
+            "sources.",
             err=True,
         )
 
 
 def require_stopped(data_dir: Path) -> None:
-    """Make sure that no service works on a folder.
+    """Check that no service uses a folder.
 
     Raises:
-        ConfigurationError: one does.
+        ConfigurationError: A service uses the folder.
     """
     if (pid := holder_of(data_dir)) is not None:
         raise ConfigurationError(
-            f"A service (process {pid}) runs on {str(data_dir)!r}: stop it first"
+            f"A service (process {pid}) is using {str(data_dir)!r}: stop it first"
         )

@@ -1,4 +1,4 @@
-"""`tollgate call`: one governed call in this process, without a server."""
+"""`tollgate call`: runs one governed call in this process, without a server."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ from app.main import local_gate
 
 
 async def call_once(options: CallOptions, settings: Settings) -> int:
-    """Run the call and show it; the exit code.
+    """Run the call, show it and return the exit code.
 
     Raises:
-        InvalidInput: the words on the command line cannot be read as arguments.
-        ConfigurationError, StorageUnavailable: there is no gate to call through.
+        InvalidInput: The command line cannot be parsed as arguments.
+        ConfigurationError, StorageUnavailable: The installation cannot be opened.
     """
     async with local_gate(settings) as gate:
         return await call_through(gate, options)
 
 
 async def call_through(gate: Gate, options: CallOptions) -> int:
-    """`call_once` through a gate that is open already."""
+    """Run `call_once` on a gate that is already open."""
     out, err = Writer(1), Writer(2)
     try:
         return await _LocalCall(gate, options, out, err).run()
@@ -52,7 +52,7 @@ async def call_through(gate: Gate, options: CallOptions) -> int:
 
 
 class _LocalCall:
-    """One call from its session to its exit code. A `Subscriber` of the session's log."""
+    """Runs one call in a new session. Subscribes to the session's log."""
 
     def __init__(self, gate: Gate, options: CallOptions, out: Writer, err: Writer) -> None:
         self._gate = gate
@@ -94,7 +94,7 @@ class _LocalCall:
             return self._conclude(run, request)
 
     def deliver(self, session_id: str, frame: Frame) -> None:
-        """Show a frame; answer what it asks."""
+        """Show a frame and answer its confirmations and questions."""
         self._view.show(frame.body, live=not frame.seq)
         if not frame.seq:
             return
@@ -160,7 +160,7 @@ class _LocalCall:
                 session_id=session_id,
             )
         except TollgateError as error:
-            self._say(f"The answer was not taken: {error.message}")
+            self._say(f"The answer was not accepted: {error.message}")
 
     async def _tell(self, session_id: str, event: dict[str, Any]) -> None:
         """Answer one question."""
@@ -171,12 +171,12 @@ class _LocalCall:
                 event["question_id"], reply, by=LOCAL_USER, session_id=session_id
             )
         except TollgateError as error:
-            self._say(f"The answer was not taken: {error.message}")
+            self._say(f"The answer was not accepted: {error.message}")
 
     def _say(self, text: str, *, end: str = "\n") -> None:
         self._err.put((text + end).encode("utf-8", "replace"))
 
 
 async def _nothing_stored(_: str) -> tuple[dict[str, Any], int] | None:
-    """The session of a call is new; there is nothing to load."""
+    """Do nothing: the session of a call is new and has nothing to load."""
     return None

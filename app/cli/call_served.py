@@ -1,4 +1,4 @@
-"""`tollgate call` in a running service: its rules, hooks, tools and workspace."""
+"""`tollgate call` in a running service, with its rules, hooks, tools and workspace."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from app.core.text import clean
 
 
 async def call_served(options: CallOptions, service: Service) -> int:
-    """Make the call in a session of its own and show it; the exit code.
+    """Run the call in its own session, show it and return the exit code.
 
     Raises:
-        InvalidInput: the words on the command line cannot be read as arguments.
-        CommandRefused, ConnectionFailed: the service refuses it, or does not answer.
+        InvalidInput: The command line cannot be parsed as arguments.
+        CommandRefused, ConnectionFailed: The service refuses the call, or does not answer.
     """
     name = clean(options.tool)
     arguments: Any = options.json_text
@@ -90,7 +90,7 @@ class _ServedCall:
         return exit_code_of(ending, self._stop)
 
     async def _show(self, run_id: str) -> Ending | None:
-        """Show events and answer what they ask, to the end of the run; what the call came to."""
+        """Show events and answer confirmations until the run ends; return the call's result."""
         ending: Ending | None = None
         async for event in self._client.events():
             if event.get("session_id") != self._session_id or event["type"] == "subscribed":
@@ -140,18 +140,18 @@ class _ServedCall:
         try:
             await self._client.command(kind, session_id=self._session_id, **fields)
         except TollgateError as error:
-            self._say(f"The answer was not taken: {error.message}")
+            self._say(f"The answer was not accepted: {error.message}")
 
     def _say(self, text: str, *, end: str = "\n") -> None:
         self._err.put((text + end).encode("utf-8", "replace"))
 
 
 async def arguments_for(service: Service, name: str, pairs: Sequence[str]) -> dict[str, Any]:
-    """`key=value` words as the schema of a service's tool asks for them.
+    """Parse `key=value` words with the schema of a service's tool.
 
     Raises:
-        InvalidInput: a word is no `key=value`, or a single value is given twice.
-        CommandRefused, ConnectionFailed: the service does not say what the tool takes.
+        InvalidInput: A word is not `key=value`, or a single value is given twice.
+        CommandRefused, ConnectionFailed: The service does not return the tool's schema.
     """
     try:
         row: Mapping[str, Any] = (await service.get("tools", name))["tool"]

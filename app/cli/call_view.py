@@ -1,4 +1,4 @@
-"""What `tollgate call` shows while the call runs: events as they are, or live output."""
+"""Views of a running `tollgate call`: raw events or live output."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from app.cli.drawn import Streamed, beside_output, goes_on
 from app.cli.terminal import harmless
 from app.cli.writer import Writer
 
-_ENDS_HERE = "(it ends with this command; under `tollgate serve` it would run on)\n"
+_ENDS_HERE = "(it stops with this command; under `tollgate serve` it would keep running)\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """What a call came to, as its last event says it.
+    """Result of a call, from its last event.
 
     Attributes:
-        text: what a model would read.
-        drawn: what a renderer draws.
+        text: Output for the model.
+        drawn: Structured output for a renderer.
     """
 
     status: str
@@ -34,12 +34,12 @@ class Ending:
 
     @property
     def is_unattended(self) -> bool:
-        """Whether it was not run because nobody could be asked."""
+        """Return whether the call did not run because nobody could confirm it."""
         return self.status == "denied" and self.code == "unattended"
 
     @classmethod
     def of(cls, event: Mapping[str, Any]) -> Ending:
-        """From a `tool_call_completed`."""
+        """Create the result from a `tool_call_completed`."""
         error = event.get("error") or {}
         return cls(
             event["status"],
@@ -56,14 +56,14 @@ class View(Protocol):
     """Shows the events of one session."""
 
     def show(self, body: bytes, *, live: bool) -> None:
-        """Take one event, in order; live output may come in pieces that are missing."""
+        """Show one event; events arrive in order, live output may have gaps."""
 
     def finish(self, ending: Ending) -> None:
-        """Show what the call came to."""
+        """Show the result of the call."""
 
 
 class EventLines:
-    """One JSON event per line, the bytes that a WebSocket client would get."""
+    """Prints each event as one JSON line, byte for byte as on the WebSocket."""
 
     def __init__(self, out: Writer) -> None:
         self._out = out
@@ -72,19 +72,18 @@ class EventLines:
         self._out.put(body + b"\n", droppable=live)
 
     def finish(self, ending: Ending) -> None:
-        """Everything has been said by `tool_call_completed`."""
+        """Do nothing: `tool_call_completed` has already been printed."""
 
 
 class LiveText:
-    """The tool's output as it comes, then its result.
+    """Prints the tool's live output, then its result.
 
-    What was streamed is not repeated; the rest of a result (exit code, error, where the
-    whole output lies) goes to standard error then, so that standard output holds exactly
-    what the tool printed.
+    Streamed output is not repeated. The rest of the result (exit code, error, artifact of the full
+    output) goes to standard error, so standard output holds exactly what the tool printed.
 
     Args:
-        safe: keep control sequences from a terminal.
-        ends_here: what runs in the background ends with this process.
+        safe: Remove control sequences for a terminal.
+        ends_here: Background processes stop with this process.
     """
 
     def __init__(
@@ -126,12 +125,12 @@ class LiveText:
         if not ran_well:
             self._to_err(_line(self._failure(ending)))
         if ending.artifact_id:
-            self._to_err(f"(the whole output is artifact {ending.artifact_id})\n")
+            self._to_err(f"(full output: artifact {ending.artifact_id})\n")
         if self._out.dropped:
             self._to_err(f"({self._out.dropped} bytes of live output were skipped)\n")
 
     def _end_line(self, ending: Ending, *, ran_well: bool) -> None:
-        """End a line of live output, and show a result that it was not all of."""
+        """End a line of live output, and show a result that the output does not contain."""
         streamed = self._streamed
         result = ""
         if ran_well:

@@ -1,4 +1,4 @@
-"""Where `tollgate call` makes its call."""
+"""Choice of where `tollgate call` runs: in a service or in this process."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from app.cli.place import Place, Service
 
 
 async def make_call(options: CallOptions, place: Place) -> int:
-    """Make the call and show it; the exit code.
+    """Run the call, show it and return the exit code.
 
     Raises:
-        TollgateError: there is nothing that can make it.
+        TollgateError: No service or installation can run it.
     """
     if isinstance(place, Service):
         from app.cli.call_served import call_served

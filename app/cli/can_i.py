@@ -1,4 +1,4 @@
-"""`tollgate can-i`: what would be decided about one call. It is not made."""
+"""`tollgate can-i`: shows the decision about one call without running it."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ async def show_decision(
     project: str | None,
     as_json: bool,
 ) -> int:
-    """Print the decision and what it rests on; its exit code.
+    """Print the decision with its reasons and return its exit code.
 
     Args:
-        json_text: the arguments as JSON; None when they came as `key=value` words.
+        json_text: Arguments as JSON; None when they came as `key=value` words.
 
     Raises:
-        InvalidInput: the words cannot be read as arguments.
-        NotFound: there is no such agent or project.
+        InvalidInput: The command line cannot be parsed as arguments.
+        NotFound: The agent or project does not exist.
     """
     if isinstance(place, Service):
         body = {
@@ -79,13 +79,13 @@ async def _decided(
 async def _arguments(
     service: Service, tool: str, pairs: Sequence[str], json_text: str | None
 ) -> dict[str, Any]:
-    """The arguments as REST takes them."""
+    """Return the arguments in the form that REST expects."""
     if json_text is None:
         return await arguments_for(service, tool, pairs)
     try:
         given = json.loads(json_text)
     except ValueError as error:
-        raise InvalidInput(f"--json-args is no JSON: {error}", field="--json-args") from None
+        raise InvalidInput(f"--json-args is not valid JSON: {error}", field="--json-args") from None
     if not isinstance(given, dict):
         raise InvalidInput("--json-args must be one JSON object", field="--json-args")
     return given
@@ -101,9 +101,9 @@ def _lines(reported: dict[str, Any]) -> list[str]:
     lines += found
     lines += [f"  allowed by the rule {name}" for name in reported.get("covered_by", ())]
     if reported.get("grant_id"):
-        lines.append(f"  released by the lasting approval {reported['grant_id']}")
-    lines += [f"  would hit {target}" for target in reported["targets"]]
-    lines += [f"  the hook {name} would be asked as well" for name in reported["hooks"]]
+        lines.append(f"  allowed by the standing approval {reported['grant_id']}")
+    lines += [f"  affects {target}" for target in reported["targets"]]
+    lines += [f"  the hook {name} would also be called" for name in reported["hooks"]]
     if reported["verdict"] != "deny":
-        lines.append("  limits are not looked at: the call is denied where one is used up")
+        lines.append("  limits are not checked: the call is denied if one is exhausted")
     return [visible(line) for line in dict.fromkeys(lines)]

@@ -1,4 +1,4 @@
-"""`tollgate chat`: a session of a running service in a terminal."""
+"""`tollgate chat`: a session of a running service in the terminal."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from app.core.errors import InvalidInput, TollgateError
 from app.core.visible import visible
 
 HELP = """\
-text              say it to the model
+text              send a message to the model
 /TOOL key=value   call a tool yourself; /bash ls -la works too
 /tools            list the tools
 /sessions [ID]    list sessions, or go to one
 /new              start a new session
 /cancel           cancel what is running
-/quit             leave; what runs goes on
-while a call asks: the number of an answer, a to approve once,
-                  d WHY to decline, e {JSON} to approve with other arguments
-while a tool asks: the number of a choice, or your own words; /decline to leave it
-Ctrl-C            cancel what is running; when nothing runs, leave"""
+/quit             leave; running work continues
+while a call awaits approval: the number of an answer, a to approve once,
+                  d REASON to decline, e {JSON} to approve with other arguments
+while a tool asks: the number of a choice, or your own words; /decline to skip
+Ctrl-C            cancel what is running; when nothing is running, leave"""
 PROMPT = "› "
 UNAUTHENTICATED = 4501  # how the server closes on who has no token that holds
 STILL_OPEN = frozenset({"forbidden", "validation_failed", "invalid_arguments"})
@@ -45,7 +45,7 @@ STILL_OPEN = frozenset({"forbidden", "validation_failed", "invalid_arguments"})
 
 @dataclass(frozen=True, slots=True)
 class ChatOptions:
-    """Which service, and as whom."""
+    """Address and token of the service."""
 
     url: str
     token: str | None = None
@@ -53,7 +53,7 @@ class ChatOptions:
 
 @dataclass(slots=True)
 class _State:
-    """What is known of the session that is shown."""
+    """State of the session that is shown."""
 
     session_id: str = ""
     replay_until: int = 0
@@ -70,27 +70,27 @@ class _State:
 
     @property
     def open(self) -> list[str]:
-        """Ids of everything that is asked, what holds up a call's start first."""
+        """Return the IDs of all open requests, those that block a call's start first."""
         return [*self.questions, *self.forms]
 
     def start(self, run_id: str) -> None:
-        """A run has begun, or will."""
+        """Record that a run has started or will start."""
         if run_id not in self.runs:
             self.runs.append(run_id)
 
     def end(self, run_id: str) -> None:
-        """A run is over."""
+        """Record that a run has ended."""
         self.runs = [run for run in self.runs if run != run_id]
         self.ended.add(run_id)
         self.cancelling = False
 
 
 async def run_chat(options: ChatOptions, *, session_id: str | None, new: bool) -> int:
-    """Chat until the person leaves; the exit code.
+    """Chat until the user leaves; return the exit code.
 
     Raises:
-        InvalidInput: the address is none.
-        ConnectionFailed, CommandRefused: there is no service, or no such session.
+        InvalidInput: The address is invalid.
+        ConnectionFailed, CommandRefused: The service or session does not exist.
     """
     url = checked_url(options.url)
     view = StreamView(Console())
@@ -103,12 +103,12 @@ async def run_chat(options: ChatOptions, *, session_id: str | None, new: bool) -
     except ConnectionFailed as error:
         hint = " Is `tollgate serve` running?" if not client.ready else ""
         if str(UNAUTHENTICATED) in error.message:
-            hint = " Give a token that holds with --token, or in TOLLGATE_TOKEN."
+            hint = "  Set a valid token with --token or in TOLLGATE_TOKEN."
         raise ConnectionFailed(error.message + "." + hint) from None
 
 
 class Chat:
-    """One terminal on one session: lines in, events out."""
+    """One terminal on one session: reads lines and prints events."""
 
     def __init__(self, client: WsClient, view: StreamView, options: ChatOptions) -> None:
         self._client = client
@@ -124,7 +124,7 @@ class Chat:
         self._cancels: set[asyncio.Task[None]] = set()
 
     async def open(self, session_id: str | None, *, new: bool = False) -> None:
-        """Watch a session: the given one, the newest, or a new one."""
+        """Subscribe to a session: the given one, the newest, or a new one."""
         if session_id is None and not new:
             known = await self._rest("/sessions?kind=chat&limit=1")
             session_id = known["sessions"][0]["id"] if known["sessions"] else None
@@ -144,7 +144,7 @@ class Chat:
             await self._client.command("unsubscribe", session_id=former.session_id)
 
     async def run(self) -> int:
-        """Work until the person leaves or the connection ends for good."""
+        """Run until the user leaves or the connection ends permanently."""
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, self._interrupt)
         events, lines = asyncio.create_task(self._show()), asyncio.create_task(self._listen())
@@ -169,7 +169,7 @@ class Chat:
                 self._view.note(visible(event["error"]["message"]), "red")
 
     def _follow(self, event: Event) -> None:
-        """Show an event and keep track of what it changes."""
+        """Show an event and update the state."""
         state, kind = self._state, event["type"]
         if kind == "subscribed":
             self._subscribed(event)
@@ -190,16 +190,16 @@ class Chat:
         self._after(event)
 
     def _subscribed(self, event: Event) -> None:
-        """Questions of the past are shown in passing; those that are still open are put."""
+        """Show past questions in passing, and ask those that are still open."""
         state = self._state
         state.replay_until = event["head"]
         state.questions = {item["confirmation_id"]: item for item in event["pending_confirmations"]}
         state.forms = {item["question_id"]: Form(item) for item in event["pending_questions"]}
         if not event["recovered"]:
-            self._view.note("Earlier events are too many to replay; this goes on from here.")
+            self._view.note("Too many earlier events to replay; showing new events from here.")
 
     def _after(self, event: Event) -> None:
-        """Put the next question, or the prompt, once the past has been shown."""
+        """Ask the next question, or show the prompt, after the replay."""
         state = self._state
         position = self._client.positions.get(state.session_id)
         caught_up = position is not None and position.seq >= state.replay_until
@@ -252,13 +252,13 @@ class Chat:
         await self._settled()
 
     async def _settled(self) -> None:
-        """Wait until nothing runs, or somebody is asked."""
+        """Wait until nothing runs, or a request is open."""
         while not (self._state.is_idle or self._state.asking):
             self._changed.clear()
             await self._changed.wait()
 
     async def _handle(self, line: str) -> bool:
-        """Do what a line says; whether the person leaves."""
+        """Handle a line; return whether the user leaves."""
         name, _, rest = line.removeprefix("/").partition(" ")
         if line in ("/quit", "/exit"):
             return True
@@ -282,9 +282,9 @@ class Chat:
 
     async def _say(self, text: str) -> None:
         if not self._state.is_idle:
-            self._view.note("Something runs; this waits until it is done.")
+            self._view.note("Something is running; your message is queued.")
         elif "model" not in self._client.ready.get("features", ()):
-            self._view.note("No model is configured here; /TOOL calls a tool.", "yellow")
+            self._view.note("No model is configured; use /TOOL to call a tool.", "yellow")
         session_id = self._state.session_id
         message_id = f"cmd_{uuid.uuid4().hex}"
         self._own.add(message_id)
@@ -302,7 +302,7 @@ class Chat:
         self._begun(ack)
 
     def _begun(self, ack: Event) -> None:
-        """Count a run from its ack on: its first event may still be on the way."""
+        """Count a run from its acknowledgement on: its first event may arrive later."""
         if ack["run_id"] not in self._state.ended:
             self._state.start(ack["run_id"])
 
@@ -319,7 +319,7 @@ class Chat:
             self._view.prompt(f"  {visible(error.message)}. Again: {HOW_TO_ANSWER}")
             return
         if typed is None:
-            self._view.prompt(f"  Nothing is chosen. Again: {HOW_TO_ANSWER}")
+            self._view.prompt(f"  No valid choice. Try again: {HOW_TO_ANSWER}")
             return
         confirmation_id = question["confirmation_id"]
         state.questions.pop(confirmation_id)
@@ -343,11 +343,11 @@ class Chat:
                 self._ask(confirmation_id)
 
     async def _tell(self, form: Form, line: str) -> None:
-        """Answer a question; with several, one line for each."""
+        """Answer a question; several questions take one line each."""
         answer: dict[str, Any] = {"outcome": "declined"}
         if line != DECLINE:
             if not form.take(line):
-                self._view.prompt(f"  Nothing was said. Again: {form.prompt()}")
+                self._view.prompt(f"  Empty answer. Try again: {form.prompt()}")
                 return
             if not form.is_complete:
                 self._show_question(form)
@@ -371,12 +371,12 @@ class Chat:
                 self._ask(question_id)
             return
         if ack["outcome"] == "late":
-            self._view.note("The question had ended; your answer goes on as a message.")
+            self._view.note("The question has already ended; your answer is sent as a message.")
             self._begun(ack)
 
     async def _cancel(self) -> None:
         if self._state.is_idle:
-            self._view.note("Nothing runs.")
+            self._view.note("Nothing is running.")
             return
         self._state.cancelling = True
         for run_id in list(self._state.runs):
@@ -385,14 +385,14 @@ class Chat:
             )
 
     def _interrupt(self) -> None:
-        """Ctrl-C: cancel what runs; with nothing left to cancel, leave."""
+        """Handle Ctrl-C: cancel what runs; when nothing is left to cancel, leave."""
         self._view.interrupted()
         if self._state.is_idle or self._state.cancelling:
             if not self._leaving.done():
                 self._leaving.set_result(None)
             return
         self._state.cancelling = True
-        self._view.note("Cancelling; Ctrl-C again leaves.")
+        self._view.note("Cancelling; press Ctrl-C again to leave.")
         task = asyncio.create_task(self._try_cancel())
         self._cancels.add(task)
         task.add_done_callback(self._cancels.discard)
@@ -428,10 +428,10 @@ class Chat:
 
 
 def tool_arguments(row: Mapping[str, Any] | None, rest: str) -> dict[str, Any]:
-    """Arguments of a `/TOOL …` line: `key=value` words, or the one text argument as it stands.
+    """Parse the arguments of a `/TOOL …` line: `key=value` words, or the only text argument as is.
 
     Raises:
-        InvalidInput: they are neither.
+        InvalidInput: The line is neither.
     """
     schema = row["parameters"] if row else None
     aliases = row.get("argument_aliases", {}) if row else {}
@@ -445,20 +445,20 @@ def tool_arguments(row: Mapping[str, Any] | None, rest: str) -> dict[str, Any]:
     try:
         words = shlex.split(rest)
     except ValueError as error:
-        raise InvalidInput(f"The words cannot be told apart: {error}") from None
+        raise InvalidInput(f"Cannot parse the arguments: {error}") from None
     return parse_pairs(words, schema, aliases)
 
 
 def _announcer(view: StreamView) -> Callable[[State, str], None]:
-    """Tell once that the connection is lost, and once that it is back."""
+    """Report once that the connection is lost, and once that it is restored."""
     lost = False
 
     def announce(state: State, detail: str) -> None:
         nonlocal lost
         if state == "lost" and not lost:
-            view.note(f"Connection lost: {visible(detail)}. Connecting again …", "yellow")
+            view.note(f"Connection lost: {visible(detail)}. Reconnecting …", "yellow")
         elif state == "connected" and lost:
-            view.note("Connected again.", "yellow")
+            view.note("Reconnected.", "yellow")
         lost = state == "lost"
 
     return announce

@@ -1,4 +1,4 @@
-"""`tollgate checkpoints …`: what runs changed in files, asked of a running service."""
+"""`tollgate checkpoints …`: lists and restores file changes through a running service."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from app.core.visible import visible
 
 _STATES = {
     "restorable": "can be restored",
-    "as_before": "is as it was before the run",
-    "changed_since": "was changed after the run: --force restores it",
-    "unkept": "cannot be restored: what it held was not kept",
+    "as_before": "is the same as before the run",
+    "changed_since": "changed after the run: use --force to restore it",
+    "unkept": "cannot be restored: its previous content was not saved",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Where the service is, and what to show it."""
+    """Address and token of the service."""
 
     url: str
     token: str | None
 
     @classmethod
     def found(cls, url: str | None, token: str | None) -> Server:
-        """As the command line says, or else the one that commands find.
+        """Use the command line options, or else the service that commands find.
 
         Raises:
-            ConfigurationError: a setting does not fit.
+            ConfigurationError: A setting is invalid.
         """
         service = find_service(url, token)
         return cls(service.url, service.token)
@@ -41,7 +41,7 @@ class Server:
     async def ask(
         self, *parts: str, query: dict[str, str] | None = None, body: dict[str, Any] | None = None
     ) -> Any:
-        """Below the checkpoints of a session: its id, then what follows."""
+        """Return the path below the checkpoints of a session."""
         session, *rest = (quote(part, safe="") for part in parts)
         path = "/".join(["", "sessions", session, "checkpoints", *rest])
         if query:
@@ -50,24 +50,24 @@ class Server:
 
 
 async def list_checkpoints(server: Server, session_id: str, *, as_json: bool) -> int:
-    """Print the runs that changed files, the last one first."""
+    """Print the runs that changed files, newest first."""
     runs = (await server.ask(session_id))["checkpoints"]
     if as_json:
         _print({"checkpoints": runs})
         return 0
     for run in runs:
-        took_back = f"  took back {visible(run['restores'])}" if run["restores"] else ""
+        took_back = f"  undid {visible(run['restores'])}" if run["restores"] else ""
         typer.echo(f"{visible(run['run_id'])}  {run['changed_at']}{took_back}")
         for file in run["files"]:
-            note = f"  ({file['unkept']}: not kept)" if file["unkept"] else ""
+            note = f"  ({file['unkept']}: not saved)" if file["unkept"] else ""
             typer.echo(f"    {file['change']:8}  {visible(file['path'])}{note}")
     if not runs:
-        typer.echo("No run of this session changed files with the file tools.", err=True)
+        typer.echo("No run of this session changed files with file tools.", err=True)
     return 0
 
 
 async def show_checkpoint(server: Server, session_id: str, run_id: str, *, as_json: bool) -> int:
-    """Print what lies between the state before a run and now."""
+    """Print the difference between the files before a run and now."""
     files: list[dict[str, Any]] = []
     after: str | None = ""
     while after is not None:
@@ -87,7 +87,7 @@ async def show_checkpoint(server: Server, session_id: str, run_id: str, *, as_js
 async def restore_checkpoint(
     server: Server, session_id: str, run_id: str, *, paths: list[str], force: bool, as_json: bool
 ) -> int:
-    """Take a run back, and say how to take that back."""
+    """Undo a run, and print how to undo that."""
     body: dict[str, Any] = {"force": force}
     if paths:
         body["paths"] = paths
@@ -98,12 +98,12 @@ async def restore_checkpoint(
     for path in done["restored"]:
         typer.echo(f"restored  {visible(path)}")
     for path in done["unchanged"]:
-        typer.echo(f"as before {visible(path)}")
+        typer.echo(f"restored  {visible(path)}")
     for path, why in done["left"].items():
-        typer.echo(f"left      {visible(path)} ({why}: not kept)")
+        typer.echo(f"skipped   {visible(path)} ({why}: not saved)")
     if done["restored"]:
         again = f"tollgate checkpoints restore {visible(session_id)} {visible(done['run_id'])}"
-        typer.echo(f"To take this back: {again}", err=True)
+        typer.echo(f"To undo this: {again}", err=True)
     return 0
 
 

@@ -1,13 +1,12 @@
-"""A client of the `tollgate.v1` protocol that survives a lost connection.
+"""Client of the `tollgate.v1` protocol that reconnects after a lost connection.
 
     async with WsClient("http://127.0.0.1:8420") as client:
-        await client.subscribe(session_id)
-        await client.command("user_message", session_id=session_id, content="hello")
-        async for event in client.events():
+        await client.subscribe(session_id) await client.command("user_message",
+            session_id=session_id, content="hello") async for event in client.events():
             ...
 
-After a loss it connects again, resends what was not answered (ids make that harmless)
-and resumes each session behind the last event it gave out: none is lost, none comes twice.
+After a loss it reconnects, resends unanswered commands (IDs make that safe) and resumes each
+session after the last event it returned: no event is lost or repeated.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ MAX_FRAME_BYTES = 16 << 20
 
 @dataclass(slots=True)
 class Position:
-    """How far a session has been seen. `catching_up` between a gap and its replay."""
+    """Position of a session. `catching_up` is set between a gap and its replay."""
 
     epoch: str | None = None
     seq: int = 0
@@ -57,13 +56,13 @@ class _Waiting:
 
 @dataclass(slots=True)
 class WsClient:
-    """One connection to one server, kept alive until `close`.
+    """Connection to one server, kept open until `close`.
 
     Attributes:
         url: `http://host:port` of the service.
-        on_state: told when the connection comes, is lost (with the reason) and ends.
-        ready: what the server said about itself, after each connect.
-        positions: how far each watched session has been seen.
+        on_state: Called when the connection opens, is lost (with the reason) and ends.
+        ready: The server's `ready` message, updated on each connect.
+        positions: Position of each subscribed session.
     """
 
     url: str
@@ -88,10 +87,10 @@ class WsClient:
         await self.close()
 
     async def connect(self) -> Event:
-        """Connect and say hello; what the server says about itself.
+        """Connect, send `hello` and return the server's `ready` message.
 
         Raises:
-            ConnectionFailed: nobody answers there, or the server does not want us.
+            ConnectionFailed: The server does not answer or refuses the connection.
         """
         first: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._task = asyncio.create_task(self._run(first))
@@ -99,18 +98,18 @@ class WsClient:
         return self.ready
 
     async def close(self) -> None:
-        """Leave. Runs go on without us: a lost socket is no cancel."""
+        """Close the connection. Runs continue: a closed socket cancels nothing."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
-        self._end(ConnectionFailed("The client was closed"))
+        self._end(ConnectionFailed("The client is closed"))
 
     async def command(self, kind: str, **fields: Any) -> Event:
-        """Send a command and wait for its answer: the result of its `ack`.
+        """Send a command and return the result of its `ack`.
 
         Raises:
-            CommandRefused: the server answered with an error.
-            ConnectionFailed: the connection ended for good, or no answer came.
+            CommandRefused: The server answered with an error.
+            ConnectionFailed: The connection ended permanently, or no answer arrived.
         """
         if self._failure is not None:
             raise self._failure
@@ -129,10 +128,10 @@ class WsClient:
     async def subscribe(
         self, session_id: str, *, after: int = 0, epoch: str | None = None
     ) -> Event:
-        """Watch a session from behind `after`; the server's `subscribed`.
+        """Subscribe to a session after the position `after`; return the server's `subscribed`.
 
         Raises:
-            CommandRefused, ConnectionFailed: as `command`.
+            CommandRefused, ConnectionFailed: As `command`.
         """
         position = self.positions.setdefault(session_id, Position(epoch, after))
         try:
@@ -142,15 +141,15 @@ class WsClient:
             raise
 
     async def drop(self) -> None:
-        """Cut the connection as a bad network would; it is then resumed."""
+        """Drop the connection as a bad network would, then resume it."""
         if self._socket is not None:
             self._socket.transport.abort()
 
     async def events(self) -> AsyncIterator[Event]:
-        """Every event of the watched sessions in order, and each `subscribed`.
+        """Yield every event of the subscribed sessions in order, and each `subscribed`.
 
         Raises:
-            ConnectionFailed: the connection ended for good.
+            ConnectionFailed: The connection ended permanently.
         """
         while True:
             while self._events:
@@ -178,7 +177,7 @@ class WsClient:
             except InvalidURI as error:
                 reason, final = str(error), True
             except (ValueError, KeyError, TypeError) as error:
-                reason, final = f"not a server of this protocol ({error!r})", True
+                reason, final = f"not a Tollgate server ({error!r})", True
             finally:
                 self._socket = None
             if final or not first.done():
@@ -194,7 +193,7 @@ class WsClient:
         return open_socket(self.url, "/ws", subprotocols=[PROTOCOL], max_size=MAX_FRAME_BYTES)
 
     async def _greet(self, socket: websocket.ClientConnection) -> str:
-        """Say hello and wait for `ready`; the id of the hello."""
+        """Send `hello` and wait for `ready`; return the ID of the `hello`."""
         hello: Event = {"v": 1, "type": "hello", "id": f"cmd_{uuid.uuid4().hex}"}
         hello["client"] = self.name
         if self.token:
@@ -208,7 +207,7 @@ class WsClient:
                     return str(hello["id"])
 
     async def _resume(self) -> None:
-        """Ask for what was missed, then send again what nobody answered."""
+        """Request missed events, then resend unanswered commands."""
         waiting = [item.frame for item in self._waiting.values()]
         asked = {frame["session_id"] for frame in waiting if frame["type"] == "subscribe"}
         for session_id in self.positions.keys() - asked:
@@ -225,7 +224,7 @@ class WsClient:
         await self._send(frame | _place(session_id, position))
 
     async def _send(self, frame: Event) -> None:
-        """Send now, or leave it to the next connection."""
+        """Send now, or on the next connection."""
         if self._socket is not None:
             with suppress(ConnectionClosed):
                 await self._socket.send(json.dumps(frame))
@@ -280,7 +279,7 @@ class WsClient:
         self._answer(message["ref"], message)
 
     async def _compare(self, heads: dict[str, int]) -> None:
-        """A head beyond what was seen, with nothing under way, is a silent loss."""
+        """Detect a silent loss: the head is ahead of the position and nothing is in flight."""
         for session_id, head in heads.items():
             position = self.positions.get(session_id)
             if position is not None and head > position.seq and not position.catching_up:
@@ -288,7 +287,7 @@ class WsClient:
 
     @property
     def _has_room(self) -> bool:
-        """Whether live output may still be queued; facts always are."""
+        """Return whether live output may be dropped from the queue; durable events never are."""
         return len(self._events) < MAX_WAITING_EVENTS
 
     def _answer(self, ref: str, result: Event) -> None:
@@ -327,13 +326,13 @@ def _place(session_id: str, position: Position) -> Event:
 
 
 def _reason(error: Exception) -> tuple[str, bool]:
-    """Why a connection failed, and whether trying again is pointless."""
+    """Return why a connection failed, and whether a retry is pointless."""
     if isinstance(error, ConnectionClosed):
         code = error.rcvd.code if error.rcvd else 1006
-        text = error.rcvd.reason if error.rcvd else "the connection was cut"
+        text = error.rcvd.reason if error.rcvd else "connection lost"
         return f"{text or 'closed'} ({code})", 4500 <= code < 5000
     if isinstance(error, TimeoutError):
-        return "the server went silent", False
+        return "the server stopped responding", False
     if isinstance(error, InvalidHandshake):
         return f"the server refused the connection: {error}", False
     return f"cannot connect: {error.strerror or error}" if isinstance(error, OSError) else "", False

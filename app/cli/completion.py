@@ -1,6 +1,6 @@
-"""`tollgate completion`: a script for a shell, made from the command tree.
+"""`tollgate completion`: generates a shell completion script from the command tree.
 
-It holds every word already, so that a shell asks no program when somebody presses the tab key.
+The script contains all words, so completion starts no program.
 """
 
 from __future__ import annotations
@@ -81,17 +81,19 @@ _SHELLS: Mapping[str, tuple[str, str, str]] = MappingProxyType(
 
 
 def script(shell: str) -> str:
-    """The whole script.
+    """Return the script.
 
     Raises:
-        InvalidInput: there is none for that shell.
+        InvalidInput: The shell is not supported.
     """
     import typer.main
 
     from app.cli.main import app
 
     if shell not in _SHELLS:
-        raise InvalidInput(f"{shell!r} is not one of {', '.join(_SHELLS)}", field="shell")
+        raise InvalidInput(
+            f"Invalid shell {shell!r}: must be one of {', '.join(_SHELLS)}", field="shell"
+        )
     text, between, case = _SHELLS[shell]
     tree = dict(words_of(typer.main.get_command(app)))
     known = between.join(_quoted(path) for path in tree if path)
@@ -104,7 +106,7 @@ def script(shell: str) -> str:
 def words_of(
     command: Any, path: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], list[str]]]:
-    """What may follow each command: the commands below it, and its options."""
+    """Return the words that can follow each command: its subcommands and options."""
     below: Mapping[str, Any] = getattr(command, "commands", {})
     options = [
         name

@@ -1,4 +1,4 @@
-"""`tollgate db …`."""
+"""`tollgate init` and `tollgate db …`."""
 
 from __future__ import annotations
 
@@ -9,23 +9,25 @@ from app.db.schema import HEAD, ensure_schema
 
 
 def make_installation(settings: Settings) -> None:
-    """Make the data folder and its database, and say what comes next.
+    """Create the data folder and its database, and print the next step.
 
     Raises:
-        StorageUnavailable: the data directory cannot be written.
-        ConfigurationError: a newer version has written the database.
+        StorageUnavailable: The data folder is not writable.
+        ConfigurationError: A newer version has written the database.
     """
     changed = ensure_schema(settings.database_path)
     where = settings.data_dir.absolute()
-    typer.echo(f"{where}: {'made' if changed else 'is there already'}")
-    typer.echo("`tollgate serve` starts a service on it and makes its first token.", err=True)
+    typer.echo(f"{where}: {'created' if changed else 'already exists'}")
+    typer.echo(
+        "Run `tollgate serve` to start a service on it and create its first token.", err=True
+    )
 
 
 def upgrade_database(settings: Settings) -> None:
-    """Bring the database to the newest schema and say so.
+    """Migrate the database to the newest schema and report it.
 
     Raises:
-        StorageUnavailable: the data directory cannot be written.
+        StorageUnavailable: The data folder is not writable.
     """
     changed = ensure_schema(settings.database_path)
     state = "upgraded to" if changed else "is already at"

@@ -1,4 +1,4 @@
-"""`tollgate demo`: a real server, a real WebSocket client, no model and no key."""
+"""`tollgate demo`: a real server and a real WebSocket client, without a model or an API key."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ _CODE_ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 async def run_demo() -> int:
-    """Show the session; 0 when everything came as it should.
+    """Show the session; return 0 if every step succeeded.
 
     Raises:
-        ConnectionFailed: the server did not start, or a step did not end.
+        ConnectionFailed: The server did not start, or a step did not end.
     """
     view = StreamView(Console(highlight=False))
     with tempfile.TemporaryDirectory(prefix="tollgate-demo-") as folder:
         async with _server(Path(folder)) as (url, token):
-            view.line(f"A server runs on {url}, with everything in a temporary folder.")
+            view.line(f"A server runs at {url} in a temporary folder.")
             session = await request(url, "/sessions", token=token, body={"title": "Demo"})
             client = WsClient(url, token, "tollgate-demo", _announcer(view))
             async with client:
@@ -52,7 +52,7 @@ async def run_demo() -> int:
 
 
 class _Demo:
-    """The steps on one session, and every durable event they gave."""
+    """Steps on one session, with every durable event they produced."""
 
     def __init__(self, client: WsClient, view: StreamView, session_id: str) -> None:
         self._client = client
@@ -63,22 +63,24 @@ class _Demo:
 
     async def show(self) -> None:
         await self._client.subscribe(self._session_id)
-        self._step("Tools stream while they run.")
+        self._step("Tools stream their output while they run.")
         await self._call("bash", command=LINES)
-        self._step("Several calls of one batch run at the same time.")
+        self._step("Several calls of one batch run concurrently.")
         await self._batch(
             {"name": "write_file", "arguments": {"path": "old-build/app.bin", "content": "old\n"}},
             {"name": "calculator", "arguments": {"expression": "6 * 7"}},
         )
-        self._step("A risky command asks. This demo answers itself: no.")
+        self._step("A risky command needs approval. This demo answers: no.")
         await self._call("bash", answer="deny", command=RISKY)
         await self._call("file_exists", path="old-build/app.bin")
-        self._step("It asks again. This demo answers itself: yes, once.")
+        self._step("It needs approval again. This demo answers: yes, once.")
         await self._call("bash", answer="allow", command=RISKY)
         await self._call("file_exists", path="old-build/app.bin")
-        self._step("What no answer can allow does not even ask.")
+        self._step("A call that policy denies cannot be approved.")
         await self._call("bash", command=FORBIDDEN)
-        self._step("The connection breaks while a tool runs; the tool goes on, nothing is lost.")
+        self._step(
+            "The connection breaks while a tool runs. The tool continues, and no event is lost."
+        )
         await self._call("bash", drop=True, command=MORE_LINES)
 
     def _step(self, text: str) -> None:
@@ -100,7 +102,7 @@ class _Demo:
         await self._until("run_finished", None)
 
     async def _until(self, kind: str, answer: str | None) -> None:
-        """Show events up to one of a kind, answering what asks."""
+        """Show events up to one of a kind, and answer confirmations."""
         try:
             async with asyncio.timeout(STEP_S):
                 async for event in self._stream:
@@ -112,7 +114,7 @@ class _Demo:
                     if event["type"] == kind:
                         return
         except TimeoutError:
-            raise ConnectionFailed(f"{kind} did not come within {STEP_S} s") from None
+            raise ConnectionFailed(f"{kind} did not arrive within {STEP_S} s") from None
 
     async def _answer(self, question: Event, kind: str) -> None:
         await self._client.command(
@@ -127,8 +129,8 @@ class _Demo:
 async def _replay(
     client: WsClient, view: StreamView, session_id: str, seen: list[Event]
 ) -> list[Event]:
-    """Connect as somebody new and get the whole log again."""
-    view.line("\nA second client connects and is sent the whole log:", "bold")
+    """Connect as a new client and receive the whole log."""
+    view.line("\nA second client connects and receives the whole log:", "bold")
     replayed: list[Event] = []
     async with client:
         await client.subscribe(session_id)
@@ -153,16 +155,16 @@ def _describe(event: Event) -> str:
 def _summary(demo: _Demo, replayed: int, *, same: bool) -> str:
     statuses = [e["status"] for e in demo.seen if e["type"] == "tool_call_completed"]
     counted = ", ".join(f"{statuses.count(s)} {s}" for s in dict.fromkeys(statuses))
-    verdict = "exactly what was seen live" if same else "NOT what was seen live"
+    verdict = "identical to the live events" if same else "DIFFERENT from the live events"
     return (
-        f"\n{len(statuses)} tool calls ({counted}); {len(demo.seen)} durable events, seq 1 to"
-        f" {demo.seen[-1]['seq']}; the replay gave {replayed}, {verdict}."
+        f"\n{len(statuses)} tool calls ({counted}); {len(demo.seen)} durable events, "
+        f"seq 1 to {demo.seen[-1]['seq']}; the replay returned {replayed}, {verdict}."
     )
 
 
 @asynccontextmanager
 async def _server(folder: Path) -> AsyncIterator[tuple[str, str | None]]:
-    """A server of its own on a free port; its URL, and the token that it made."""
+    """Start a server on a free port; return its URL and the token it created."""
     # Nothing of the caller's configuration: the demo is the same everywhere.
     kept = {k: v for k, v in os.environ.items() if not k.startswith(OWN_VARIABLES)}
     process = await asyncio.create_subprocess_exec(
@@ -205,7 +207,7 @@ async def _announced_url(process: asyncio.subprocess.Process) -> str:
                     return value.strip()
     except TimeoutError:
         raise ConnectionFailed(f"The server did not start within {START_S} s") from None
-    raise ConnectionFailed("The server did not start; it says why above")
+    raise ConnectionFailed("The server did not start: see its output above")
 
 
 def _announcer(view: StreamView) -> Callable[[State, str], None]:

@@ -1,4 +1,4 @@
-"""The operator's end of the WebSocket: one answer for each command, and hints of new tasks."""
+"""Operator's end of the WebSocket: command replies and notices of new tasks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_FRAME_BYTES = 1 << 16
 
 @dataclass(slots=True)
 class Link:
-    """One connection, greeted."""
+    """One open connection after its `hello`."""
 
     socket: websocket.ClientConnection
     heartbeat_s: float = 10.0
@@ -31,12 +31,12 @@ class Link:
     _waiting: dict[str, asyncio.Future[Frame]] = field(default_factory=dict)
 
     async def greet(self, hello: Frame) -> None:
-        """Say who this is.
+        """Send `hello` and wait for `ready`.
 
         Raises:
-            CommandRefused: the server does not want it.
-            TimeoutError, ConnectionClosed: there was no answer.
-            ValueError, KeyError: it is no server of this protocol.
+            CommandRefused: The server refuses this operator.
+            TimeoutError, ConnectionClosed: No answer arrived.
+            ValueError, KeyError: The other side is not a Tollgate server.
         """
         await self.socket.send(json.dumps({"type": "hello", "id": _new_id(), **hello}))
         async with asyncio.timeout(ANSWER_S):
@@ -49,11 +49,11 @@ class Link:
                     return
 
     async def command(self, kind: str, **fields: Any) -> Frame:
-        """The result of a command.
+        """Send a command and return its result.
 
         Raises:
-            CommandRefused: the server answered with an error.
-            TimeoutError, ConnectionClosed: there was no answer; it may have been carried out.
+            CommandRefused: The server answered with an error.
+            TimeoutError, ConnectionClosed: No answer arrived; the command may have run.
         """
         id_ = _new_id()
         answer: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
@@ -66,10 +66,10 @@ class Link:
             self._waiting.pop(id_, None)
 
     async def read(self) -> None:
-        """Take what the server sends, until the connection ends.
+        """Receive messages until the connection ends.
 
         Raises:
-            ConnectionClosed: it has.
+            ConnectionClosed: The connection ended.
         """
         try:
             while True:
@@ -81,7 +81,7 @@ class Link:
             raise
 
     async def beat(self) -> None:
-        """Show that this lives, for as long as the connection does."""
+        """Send heartbeats for as long as the connection lives."""
         while True:
             await asyncio.sleep(self.heartbeat_s)
             await self.command("heartbeat")
@@ -101,22 +101,22 @@ class Link:
 
 
 def connect(url: str, token: str) -> websocket.connect:
-    """Open the operators' WebSocket of a service."""
+    """Open the operator WebSocket of a service."""
     headers = {"Authorization": f"Bearer {checked_token(token)}"} if token else None
     return open_socket(url, "/desktop/ws", additional_headers=headers, max_size=MAX_FRAME_BYTES)
 
 
 def checked_address(url: str, *, insecure: bool) -> str:
-    """`url` when an operator can use it.
+    """Return `url` if an operator can use it.
 
     Raises:
-        InvalidInput: it is no address of a service, or would show the token to a network.
+        InvalidInput: The address is invalid, or would expose the token on the network.
     """
     url = checked_url(url, schemes=("wss", "ws", "https", "http"))
     if urlsplit(url).scheme in ("ws", "http") and not is_here(url) and not insecure:
         raise InvalidInput(
-            "Without TLS everybody on the way reads the token and the texts: use wss://, or"
-            " --insecure",
+            "Without TLS, others on the network can read the token and the messages: "
+            "use wss://, or --insecure",
             field="url",
         )
     return url

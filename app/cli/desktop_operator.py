@@ -1,7 +1,7 @@
-"""`tollgate desktop-operator`: does the desktop tasks of a service, one at a time.
+"""`tollgate desktop-operator`: runs the desktop tasks of a service, one at a time.
 
-It asks for leave at the last moment before a text goes out. What it cannot report, because
-the connection is lost, it reports when there is one again; it never sends a text twice.
+It asks for permission immediately before it sends a text. Results that it cannot report are
+reported after a reconnect; a text is never sent twice.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ FAILED = 1
 _APPS = [{"app_id": "weixin", "actions": ["send-text"]}]
 _STOPS = range(4500, 5000)
 _COMES_AGAIN = ("conflict", "rate_limited", "busy", "storage_unavailable", "internal")
-_NO_LEAVE = "No leave to send came"
+_NO_LEAVE = "No permission to send was received"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorOptions:
-    """What the command line asks for.
+    """Options of the operator from the command line.
 
     Attributes:
-        token_env: the variable of the environment that holds the token.
-        once: end after one task.
+        token_env: Environment variable that holds the token.
+        once: Exit after one task.
     """
 
     url: str
@@ -60,13 +60,13 @@ class OperatorOptions:
 
 
 class PrintDriver:
-    """A `DesktopDriver` that only prints what it would send."""
+    """`DesktopDriver` that only prints what it would send."""
 
     async def check(self) -> None:
-        """As the protocol says."""
+        """See `DesktopDriver`."""
 
     async def send_text(self, job: TextJob, *, begin: Begin, report: Report) -> Sent:
-        """As the protocol says."""
+        """See `DesktopDriver`."""
         await report("printing")
         await begin()
         typer.echo(f"to {visible(job.target)}: {visible(job.text)}")
@@ -74,19 +74,19 @@ class PrintDriver:
 
 
 class DryDriver:
-    """Prints what came and refuses to send it."""
+    """`DesktopDriver` that prints each task and refuses to send it."""
 
     async def check(self) -> None:
-        """As the protocol says."""
+        """See `DesktopDriver`."""
 
     async def send_text(self, job: TextJob, *, begin: Begin, report: Report) -> Sent:
-        """As the protocol says."""
+        """See `DesktopDriver`."""
         typer.echo(f"dry run, to {visible(job.target)}: {visible(job.text)}")
-        raise DriverFailed("The operator only rehearses; nothing was sent")
+        raise DriverFailed("Dry run: nothing was sent")
 
 
 class DesktopOperator:
-    """Serves one service until it is stopped, over as many connections as it takes."""
+    """Serves one service until it is stopped, across reconnects."""
 
     def __init__(self, options: OperatorOptions, token: str, driver: DesktopDriver) -> None:
         self._options = options
@@ -97,10 +97,10 @@ class DesktopOperator:
         self._done = 0
 
     async def run(self) -> int:
-        """Connect, again and again; the exit code.
+        """Connect, and reconnect after each loss; return the exit code.
 
         Raises:
-            DriverFailed: the driver cannot work here.
+            DriverFailed: The driver cannot work on this machine.
         """
         await self._driver.check()
         attempt = 0
@@ -115,29 +115,29 @@ class DesktopOperator:
                         return 0
             except ConnectionClosed as error:
                 code = error.rcvd.code if error.rcvd else 1006
-                reason = error.rcvd.reason if error.rcvd else "the connection was cut"
+                reason = error.rcvd.reason if error.rcvd else "connection lost"
                 if code in _STOPS:
-                    _say(f"the server does not want this operator: {reason} ({code})")
+                    _say(f"the server refused this operator: {reason} ({code})")
                     return FAILED
             except InvalidURI as error:
                 raise InvalidInput(str(error), field="url") from None
             except CommandRefused as error:
                 reason = error.message
                 if error.error.get("code") not in _COMES_AGAIN:
-                    _say(f"the server does not want this operator: {reason}")
+                    _say(f"the server refused this operator: {reason}")
                     return FAILED
             except (OSError, TimeoutError, InvalidHandshake) as error:
                 reason = str(error) or "no answer"
             except (ValueError, KeyError, TypeError) as error:
-                _say(f"not a server of this protocol ({error!r})")
+                _say(f"not a Tollgate server ({error!r})")
                 return FAILED
             delay = random.uniform(0.5, 1) * min(LONGEST_DELAY_S, FIRST_DELAY_S * 2**attempt)  # noqa: S311 - spreads operators
             attempt = min(attempt + 1, 10)
-            _say(f"lost: {reason}; trying again in {delay:.1f} s")
+            _say(f"connection lost: {reason}; retrying in {delay:.1f} s")
             await asyncio.sleep(delay)
 
     async def _serve(self, link: Link) -> bool:
-        """Do tasks until the connection ends; True when enough is done."""
+        """Run tasks until the connection ends; return True when the operator is done."""
         work = asyncio.create_task(self._work(link))
         parts = [work, asyncio.create_task(link.read()), asyncio.create_task(link.beat())]
         try:
@@ -165,7 +165,7 @@ class DesktopOperator:
                 await self._do(link, _task(claimed))
 
     async def _do(self, link: Link, task: TaskForOperator) -> None:
-        """Send one text, and keep what is to be said of it until it is said."""
+        """Send one text, and keep its result until it is reported."""
         claim: Frame = {"task_id": task.task_id, "claim_id": task.claim_id}
         keeping = asyncio.create_task(self._keep(link, claim, task.lease_s))
         keeping.add_done_callback(_heard)
@@ -196,7 +196,7 @@ class DesktopOperator:
             self._settle(claim, sending)
 
     def _settle(self, claim: Frame, sending: asyncio.Task[Sent]) -> None:
-        """Keep the last word about a task."""
+        """Store the final result of a task."""
         self._done += 1
         if sending.cancelled():
             return
@@ -223,10 +223,10 @@ class DesktopOperator:
             await link.command("heartbeat", claim=claim)
 
     async def _say_it(self, link: Link) -> None:
-        """Say what is to be said; a server that does not want to hear it has heard enough.
+        """Report stored results; drop those that the server refuses permanently.
 
         Raises:
-            CommandRefused: it cannot hear it now; it is said again later.
+            CommandRefused: The server cannot accept the result now; it is sent again later.
         """
         if self._unsaid is None:
             return
@@ -236,23 +236,23 @@ class DesktopOperator:
         except CommandRefused as error:
             if error.error.get("retryable") or error.error.get("code") == "internal":
                 raise
-            _say(f"{fields['task_id']}: not taken: {error.message}")
+            _say(f"{fields['task_id']}: not accepted: {error.message}")
         self._unsaid = None
 
 
 async def operate(options: OperatorOptions) -> int:
-    """Run an operator; the exit code.
+    """Run an operator and return its exit code.
 
     Raises:
-        InvalidInput: the address or the driver does not fit, or there is no token.
-        DriverFailed: the driver cannot work here.
+        InvalidInput: The address or driver is invalid, or the token is missing.
+        DriverFailed: The driver cannot work on this machine.
     """
     url = checked_address(options.url, insecure=options.insecure)
     token = os.environ.get(options.token_env, "")
     if not token:
         raise InvalidInput(
-            f"{options.token_env} holds no token; `tollgate token create NAME --scope desktop`"
-            " makes one",
+            f"{options.token_env} holds no token: create one with `tollgate token "
+            "create NAME --scope desktop`",
             field="token_env",
         )
     # No program that is started here shall find it.
@@ -269,11 +269,11 @@ def _driver(options: OperatorOptions) -> DesktopDriver:
         return PrintDriver()
     if options.driver == "x11":
         return X11Driver(X11Programs(os.environ), options.x11)
-    raise InvalidInput(f"--driver {options.driver!r} is not x11 or print", field="driver")
+    raise InvalidInput(f"Invalid --driver {options.driver!r}: must be x11 or print", field="driver")
 
 
 def _heard(work: asyncio.Task[None]) -> None:
-    """Whatever ended it ends the connection too, which is told there."""
+    """Ignore any error: it also ends the connection, which reports it."""
     if not work.cancelled():
         work.exception()
 
@@ -282,7 +282,7 @@ def _task(claimed: Frame) -> TaskForOperator:
     try:
         return TaskForOperator.model_validate(claimed)
     except ValidationError as error:
-        raise ValueError(f"a task that cannot be read: {error.error_count()} problems") from None
+        raise ValueError(f"a task cannot be read: {error.error_count()} problems") from None
 
 
 def _say(text: str) -> None:

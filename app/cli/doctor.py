@@ -1,4 +1,4 @@
-"""`tollgate doctor`: what the service needs, whether it is there, and how to get it."""
+"""`tollgate doctor`: checks the parts that the service needs, and says how to get missing ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MARKS = {"broken": "✗", "warning": "!", "info": "·", "ok": "✓"}
 
 
 def examine(data_dir: Path | None, *, as_json: bool, every: bool) -> int:
-    """Print what was found, what matters first; 1 when something required is broken."""
+    """Print the findings, most important first; return 1 if a required part is broken."""
     found = _found(data_dir)
     broken = [check for check in found if check["state"] == "broken"]
     if as_json:
@@ -30,21 +30,24 @@ def examine(data_dir: Path | None, *, as_json: bool, every: bool) -> int:
         typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
     else:
         _show(found, every=every)
-        typer.echo(f"\n{len(broken)} broken" if broken else "\nEverything required is there.")
+        typer.echo(f"\n{len(broken)} broken" if broken else "\nEverything required is available.")
     return 1 if broken else 0
 
 
 def _found(data_dir: Path | None) -> list[dict[str, Any]]:
-    """Every finding, of the running service or of what is here."""
+    """Return all findings, of the running service or of this machine."""
     subject = find_running_or_settings(data_dir)
     if isinstance(subject, Service):
-        typer.echo(f"Asking {subject.name.removeprefix('on ')}.", err=True)
+        typer.echo(f"Checking {subject.name.removeprefix('on ')}.", err=True)
         try:
             answer = asyncio.run(subject.get("admin", "doctor"))
         except ConnectionFailed as error:
             if subject.data_dir is None:
                 raise
-            typer.echo(f"It does not answer ({error.message}): looking at its folder.", err=True)
+            typer.echo(
+                f"The service does not answer ({error.message}); checking its data folder instead.",
+                err=True,
+            )
             subject = load_settings(data_dir=subject.data_dir)
         else:
             checks: list[dict[str, Any]] = answer["checks"]
@@ -71,4 +74,4 @@ def _show(found: list[dict[str, Any]], *, every: bool) -> None:
             if check["fix"]:
                 typer.echo(f"  {'':{width}}  fix: {check['fix']}")
     if not every:
-        typer.echo(f"{_MARKS['ok']} {len(fine)} more are fine; --all lists them")
+        typer.echo(f"{_MARKS['ok']} {len(fine)} more checks passed; use --all to list them")

@@ -1,4 +1,4 @@
-"""What `tollgate doctor` finds without a service, on this machine."""
+"""Findings of `tollgate doctor` on this machine, without a service."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from app.resolver.reasons import DisabledReason
 
 
 def found_here(settings: Settings) -> list[dict[str, Any]]:
-    """Every finding, as REST shows them."""
+    """Return all findings in the form of the REST API."""
     return [check.to_dict() for check in findings(_installation(settings))]
 
 
 def stored_tokens(settings: Settings) -> list[Token]:
-    """The tokens in the database, when there is one of this version: a check changes nothing."""
+    """Return the tokens of a database of this version, if any; a check changes nothing."""
 
     async def read() -> list[Token]:
         async with open_tokens(settings) as tokens:
@@ -38,10 +38,10 @@ def stored_tokens(settings: Settings) -> list[Token]:
 
 
 def disabled_tools(settings: Settings) -> dict[str, DisabledReason]:
-    """Each tool that is off; none before there is a database of this version.
+    """Return each disabled tool; none without a database of this version.
 
     Raises:
-        TollgateError: the gate of this installation cannot be opened.
+        TollgateError: The installation cannot be opened.
     """
 
     async def read() -> dict[str, DisabledReason]:

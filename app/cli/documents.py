@@ -1,4 +1,4 @@
-"""The two interface documents, as the running service would give them."""
+"""OpenAPI and AsyncAPI documents, as the running service returns them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from app.core.settings import Settings
 
 
 def openapi_document(settings: Settings) -> dict[str, Any]:
-    """OpenAPI of the REST interface; nothing is started for it."""
+    """Return the OpenAPI document of the REST API without starting a service."""
     from app.api.app import create_app
     from app.main import open_service
 
@@ -17,7 +17,7 @@ def openapi_document(settings: Settings) -> dict[str, Any]:
 
 
 def asyncapi_document() -> dict[str, Any]:
-    """AsyncAPI of the WebSocket protocol."""
+    """Return the AsyncAPI document of the WebSocket protocol."""
     from app.api.ws.asyncapi import document
 
     return document()

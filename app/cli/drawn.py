@@ -1,4 +1,4 @@
-"""What the drawn form of a result holds beside the output that was streamed."""
+"""Parts of a structured result that the streamed output does not already show."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _COMPARED = 200
 
 
 class Streamed:
-    """What a call has shown while it ran, to tell its result from a repetition of it."""
+    """Record of a call's live output, used to skip a result that repeats it."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
@@ -22,7 +22,7 @@ class Streamed:
         return not self._chars
 
     def add(self, text: str) -> None:
-        """Take a piece that was shown; what is very long is compared by its beginning."""
+        """Record a printed piece; very long output is compared by its start."""
         if self._chars < _MAX_KEPT:
             self._pieces.append(text)
         self._chars += len(text)
@@ -30,10 +30,10 @@ class Streamed:
     def beyond(
         self, text: str, raw_result: Mapping[str, Any] | None, *, is_cut: bool = False
     ) -> str:
-        """The result, when it says something that was not shown; else nothing.
+        """Return the result if it adds to the shown output; otherwise nothing.
 
-        The result of a command is its output with a few lines around it, which `beside_output`
-        shows. One that was cut says so at its end and is compared by its beginning.
+        The result of a command is its output plus a few lines, which `beside_output` shows. A
+        truncated result says so at its end and is compared by its start.
         """
         if self.is_empty or (raw_result is not None and raw_result["type"] == "terminal"):
             return ""
@@ -45,12 +45,12 @@ class Streamed:
 
 
 def _plain(text: str) -> str:
-    """Without what a terminal and a model are shown differently."""
+    """Remove the differences between output for a terminal and for a model."""
     return " ".join(text.split())
 
 
 def beside_output(raw_result: Mapping[str, Any] | None) -> list[str]:
-    """A line for the value of code, and one for each file or image that was kept."""
+    """Return a line for the value of code, and one for each stored file or image."""
     data = _fields(raw_result)
     lines: list[str] = []
     if data.get("value") is not None:
@@ -59,18 +59,18 @@ def beside_output(raw_result: Mapping[str, Any] | None) -> list[str]:
             lines[_MAX_VALUE_LINES:] = [f"… {len(lines) - _MAX_VALUE_LINES} more lines"]
     for file in data.get("files") or data.get("images") or ():
         kept = file.get("artifact_id")
-        where = f"artifact {kept}" if kept else f"not kept: {file.get('error')}"
+        where = f"artifact {kept}" if kept else f"not saved: {file.get('error')}"
         lines.append(f"File: {file.get('name')} ({file.get('media_type')}, {where})")
     return lines
 
 
 def goes_on(raw_result: Mapping[str, Any] | None) -> bool:
-    """Whether the command runs in the background now."""
+    """Return whether the command now runs in the background."""
     return _fields(raw_result).get("running") is True
 
 
 def _fields(raw_result: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """What a terminal or an image is drawn from; a plugin may have sent anything."""
+    """Return the data for a terminal or image; a plugin may send any type."""
     if raw_result is None or raw_result["type"] not in ("terminal", "image"):
         return {}
     data = raw_result["data"]

@@ -1,9 +1,9 @@
-"""The token of a fresh installation: made by `serve`, kept for this machine's commands.
+"""First token of a new installation: created by `serve`, stored for commands on this machine.
 
-It is stored in the data folder, readable by its owner alone, so that `tollgate chat` needs no
-setup, and shown once on a terminal. Anywhere else the output of a service becomes a log, which
-others read. Where a tool could read the file (the data are inside the workspace) it is not kept,
-and shown in any case.
+It is stored in the data folder, readable only by its owner, so `tollgate chat` needs no setup. It
+is printed once, and only on a terminal: elsewhere the output becomes a log that others read. If
+tools could read the file (data folder inside the workspace), the token is not stored but always
+printed.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ MAX_CHARS = 1024
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Who is let in: `made` is a token that has just been made, `kept` where it lies."""
+    """Result of setting up access: `made` is a new token, `kept` the file that stores it."""
 
     is_open: bool = False
     made: str | None = None
     kept: Path | None = None
 
     def facts(self) -> dict[str, str]:
-        """What the banner says about it."""
+        """Return the text of the start banner."""
         if self.is_open:
-            return {"access": "open to this machine: everybody here is an administrator"}
-        said = "a token is needed"
+            return {"access": "open: every user of this machine is an administrator"}
+        said = "token required"
         if self.kept is not None:
-            said += f"; commands on this machine find one in {self.kept.absolute()}"
+            said += f"; commands on this machine use the one in {self.kept.absolute()}"
         if self.made is None or (self.kept is not None and not is_terminal(sys.stdout)):
             return {"access": said}
-        return {"access": said, "token": f"{self.made} (every right; not shown again)"}
+        return {"access": said, "token": f"{self.made} (all scopes; not shown again)"}
 
 
 async def prepare_access(settings: Settings) -> Access:
-    """Make the first token when there is none and nobody may come in without.
+    """Create the first token if there is none and anonymous access is off.
 
     Raises:
-        StorageUnavailable: the data directory cannot be written.
+        StorageUnavailable: The data folder is not writable.
     """
     if settings.token is not None:
         return Access()
@@ -61,7 +61,7 @@ async def prepare_access(settings: Settings) -> Access:
 
 
 def kept_token(data_dir: Path) -> str | None:
-    """What lies in the file; None without one that can be read."""
+    """Return the token in the file, or None if it cannot be read."""
     try:
         with (data_dir / FILE_NAME).open(encoding="ascii") as file:
             return file.read(MAX_CHARS).strip() or None
@@ -70,7 +70,7 @@ def kept_token(data_dir: Path) -> str | None:
 
 
 async def still_kept(settings: Settings, tokens: Tokens) -> Path | None:
-    """The file, removed when the token in it is worth nothing any more."""
+    """Return the file; remove it if its token is no longer valid."""
     kept = kept_token(settings.data_dir)
     if kept is None:
         return None
@@ -81,13 +81,13 @@ async def still_kept(settings: Settings, tokens: Tokens) -> Path | None:
 
 
 def forget_revoked(data_dir: Path) -> None:
-    """Remove the file, whose token is known to be worth nothing any more."""
+    """Remove the file of a token that is no longer valid."""
     with suppress(OSError):
         (data_dir / FILE_NAME).unlink()
 
 
 def _keep(settings: Settings, secret: str) -> Path | None:
-    """Write the file; None when it must not lie there, or cannot."""
+    """Write the file; return None if it must not or cannot be stored."""
     path = _path(settings)
     if path.absolute().resolve().is_relative_to(settings.workspace_dir.resolve()):
         return None

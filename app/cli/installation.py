@@ -1,4 +1,4 @@
-"""What a command needs of the installation without starting the whole gate."""
+"""Parts of the installation that a command opens without starting the whole gate."""
 
 from __future__ import annotations
 
@@ -19,18 +19,20 @@ from app.governance.identity.tokens import Tokens
 
 @asynccontextmanager
 async def open_tokens(settings: Settings) -> AsyncIterator[Tokens]:
-    """As `open_named_tokens`, the tokens alone."""
+    """Open the tokens as `open_named_tokens` does, without the names they may refer to."""
     async with open_named_tokens(settings) as (tokens, _):
         yield tokens
 
 
 @asynccontextmanager
 async def open_named_tokens(settings: Settings) -> AsyncIterator[tuple[Tokens, Known]]:
-    """The tokens of this installation, and what they may name; its database is made or migrated.
+    """Open the tokens of this installation and the names they may refer to.
+
+        Creates or migrates the database.
 
     Raises:
-        StorageUnavailable: the data directory cannot be written.
-        ConfigurationError: a newer version has written the database.
+        StorageUnavailable: The data folder is not writable.
+        ConfigurationError: A newer version has written the database.
     """
     await asyncio.to_thread(ensure_schema, settings.database_path)
     db = SqliteWriter(settings.database_path)
@@ -44,17 +46,18 @@ async def open_named_tokens(settings: Settings) -> AsyncIterator[tuple[Tokens, K
 
 
 async def needs_token(settings: Settings) -> bool:
-    """Whether requests must carry a token.
+    """Return whether requests must carry a token.
 
     Raises:
-        ConfigurationError: the service would be reachable by other machines without one.
+        ConfigurationError: The service would accept requests from other machines without a token.
     """
     async with open_tokens(settings) as tokens:
         known = settings.token is not None or await tokens.any_issued()
     if not known and not settings.is_loopback:
         raise ConfigurationError(
-            f"{settings.host} can be reached from other machines and no token is set: anybody"
-            " could run commands here. Make one with `tollgate token create NAME --admin"
-            f" --data-dir {settings.data_dir}`, set TOLLGATE_TOKEN, or listen on 127.0.0.1"
+            f"{settings.host} can be reached from other machines and no token exists, "
+            "so anyone could run commands here. Create one with `tollgate token "
+            f"create NAME --admin --data-dir {settings.data_dir}`, set TOLLGATE_TOKEN, "
+            "or listen on 127.0.0.1"
         )
     return known or not settings.open_house

@@ -1,4 +1,4 @@
-"""Lines of standard input as they come, without a thread that cannot be stopped."""
+"""Lines of standard input as they arrive, without a thread that cannot be stopped."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Lines:
         self._queue: asyncio.Queue[str | None] = asyncio.Queue()
 
     async def read(self) -> AsyncIterator[str]:
-        """Every line without its end, until the input ends."""
+        """Yield every line without its line ending, until the input ends."""
         loop = asyncio.get_running_loop()
         try:
             loop.add_reader(self._fd, self._ready)
@@ -33,7 +33,7 @@ class Lines:
             loop.remove_reader(self._fd)
 
     def forget(self) -> None:
-        """Throw away what was typed ahead: it was not meant for what is asked now."""
+        """Discard typed-ahead input, which was not meant for the current question."""
         if os.isatty(self._fd):
             forget_typed(self._fd)
             self._buffer.clear()

@@ -1,4 +1,4 @@
-"""What the service logs, as lines: for people, or one JSON object each."""
+"""Log output of the service, as text lines or one JSON object per line."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _PLAIN = "\x1b[0m"
 
 
 class LineWriter(logging.Handler):
-    """Writes lines in a thread of its own, so that whoever reads them can hold up nobody else.
+    """Writes lines in its own thread, so that a slow reader blocks nothing else.
 
-    While they are not read, or cannot be written, so many wait; what comes on top is counted.
+    A limited number of lines waits while output is blocked; further lines are dropped and counted.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -42,14 +42,14 @@ class LineWriter(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         line, error = attempt(self.format, record)
         if line is None:
-            line = f"a line of {record.name} cannot be written: {error!r}"
+            line = f"cannot write a line of {record.name}: {error!r}"
         try:
             self._lines.put_nowait(line)
         except queue.Full:
             self._left_out += 1
 
     def flush(self) -> None:
-        """Wait until the lines are written, for a moment."""
+        """Wait briefly until the lines are written."""
         done = self._lines.all_tasks_done
         with done:
             done.wait_for(lambda: not self._lines.unfinished_tasks, _LAST_LINES_S)
@@ -60,7 +60,10 @@ class LineWriter(logging.Handler):
             if self._left_out and self._lines.empty():
                 left_out, self._left_out = self._left_out, 0
                 fields = {"name": __name__, "levelno": logging.WARNING, "levelname": "WARNING"}
-                said = {"msg": "%d lines were left out: nobody read them", "args": (left_out,)}
+                said = {
+                    "msg": "%d lines were dropped: the reader was too slow",
+                    "args": (left_out,),
+                }
                 self._write(self.format(logging.makeLogRecord(fields | said)))
             self._lines.task_done()
 
@@ -74,11 +77,11 @@ class LineWriter(logging.Handler):
 
 
 class LinesForPeople(logging.Formatter):
-    """Time in UTC, level, message, logger; below that the traceback, without variables.
+    """Format time in UTC, level, message and logger, then the traceback without variables.
 
     Args:
-        mask: takes a whole line, and gives it back without our secrets.
-        coloured: whether the level gets a colour: for a terminal.
+        mask: Returns a line with secrets masked.
+        coloured: Colour the level, for a terminal.
     """
 
     def __init__(self, mask: Callable[[str], str], *, coloured: bool) -> None:
@@ -97,10 +100,11 @@ class LinesForPeople(logging.Formatter):
 
 
 class JsonLines(logging.Formatter):
-    """One object a line: `event`, `level`, `logger`, `timestamp`, and maybe `exception`.
+    """Format one JSON object per line: `event`, `level`, `logger`, `timestamp`, and maybe
+    `exception`.
 
     Args:
-        mask: takes a whole line, and gives it back without our secrets.
+        mask: Returns a line with secrets masked.
     """
 
     def __init__(self, mask: Callable[[str], str]) -> None:

@@ -1,4 +1,4 @@
-"""`tollgate login` and `logout`: the service that commands of this user talk to."""
+"""`tollgate login` and `logout`: the service that this user's commands use."""
 
 from __future__ import annotations
 
@@ -26,53 +26,55 @@ MAX_CHARS = 8192
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """A service, and the token to show it."""
+    """Service and token of a sign-in."""
 
     url: str
     token: str
 
 
 async def sign_in(url: str, *, insecure: bool) -> int:
-    """Ask for a token, try it, and keep both for the commands that follow.
+    """Prompt for a token, test it, and save service and token for later commands.
 
     Raises:
-        InvalidInput: the address is none, would show the token to a network, or no token came.
-        CommandRefused, ConnectionFailed: the service does not take the token, or is not there.
-        ConfigurationError: the sign-in cannot be kept.
+        InvalidInput: The address is invalid or would expose the token, or no token was given.
+        CommandRefused, ConnectionFailed: The service refuses the token, or does not answer.
+        ConfigurationError: The sign-in cannot be saved.
     """
     url = checked_url(url)
     if urlsplit(url).scheme == "http" and not is_here(url) and not insecure:
         raise InvalidInput(
-            "Without TLS everybody on the way reads the token: use https://, or --insecure",
+            "Without TLS, others on the network can read the token: use https://, or --insecure",
             field="url",
         )
     token = _read_token(url)
     try:
         me = await request(url, "/me", token=token)
     except CommandRefused as error:
-        raise CommandRefused(f"{url} does not take this token: {error.message}") from None
+        raise CommandRefused(f"{url} refused this token: {error.message}") from None
     _keep(Login(url, token))
     rights = ", ".join(str(scope) for scope in me.get("scopes", ()))
-    typer.echo(f"Commands now work on {url}, as {visible(str(me.get('user_id')))} ({rights}).")
+    typer.echo(f"Commands now use {url}, as {visible(str(me.get('user_id')))} ({rights}).")
     return 0
 
 
 def sign_out() -> int:
-    """Forget the service and the token; the token itself stays valid."""
+    """Remove the service and token; the token itself stays valid."""
     try:
         _path().unlink()
     except FileNotFoundError:
-        typer.echo("Nobody is signed in.", err=True)
+        typer.echo("You are not signed in.", err=True)
         return 0
-    typer.echo("Forgotten. The token stays valid: `tollgate token revoke` ends one.", err=True)
+    typer.echo(
+        "Signed out. The token stays valid: use `tollgate token revoke` to revoke it.", err=True
+    )
     return 0
 
 
 def kept_login() -> Login | None:
-    """The sign-in that commands use; None without one.
+    """Return the sign-in that commands use, or None.
 
     Raises:
-        ConfigurationError: there is one that cannot be read.
+        ConfigurationError: The saved sign-in cannot be read.
     """
     try:
         path = _path()
@@ -85,14 +87,14 @@ def kept_login() -> Login | None:
         return None  # A user without a home folder has not signed in.
     except (OSError, ValueError, KeyError, TypeError, InvalidInput):
         raise ConfigurationError(
-            f"{str(path)!r} cannot be read: run `tollgate logout`, then `tollgate login`"
+            f"Cannot read {str(path)!r}: run `tollgate logout`, then `tollgate login`"
         ) from None
 
 
 def _read_token(url: str) -> str:
     token = getpass(f"Token for {url}: ") if is_terminal(sys.stdin) else sys.stdin.readline()
     if not token.strip():
-        raise InvalidInput("No token was given: type it, or send it to standard input")
+        raise InvalidInput("No token was given: type it, or pass it on standard input")
     return checked_token(token.strip())
 
 
@@ -110,8 +112,8 @@ def _keep(login: Login) -> None:
         with suppress(OSError):
             fresh.unlink(missing_ok=True)
         raise ConfigurationError(
-            f"The sign-in cannot be kept in {str(path)!r} ({error.strerror}): use TOLLGATE_URL"
-            " and TOLLGATE_TOKEN"
+            f"Cannot save the sign-in in {str(path)!r} ({error.strerror}): use "
+            "TOLLGATE_URL and TOLLGATE_TOKEN"
         ) from None
 
 

@@ -1,4 +1,4 @@
-"""`tollgate memory …`: what is remembered here. A running service sees a change at once."""
+"""`tollgate memory …`: manages memories. A running service applies changes immediately."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SHOWN_CHARS = 200
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What the command line narrows the memories to."""
+    """Filters for memories from the command line."""
 
     scope: str | None = None
     owner: str | None = None
@@ -42,22 +42,22 @@ class Wish:
     query: str | None = None
 
     def filters(self) -> Filters:
-        """For the store.
+        """Return the filters for the store.
 
         Raises:
-            InvalidInput: the scope is none.
+            InvalidInput: The scope is invalid.
         """
         if self.scope is not None and self.scope not in SCOPES:
-            raise InvalidInput(f"--scope {self.scope!r} is not agent, user or project")
+            raise InvalidInput(f"Invalid --scope {self.scope!r}: must be agent, user or project")
         return Filters(cast("Scope | None", self.scope), self.owner, self.tag, self.query)
 
 
 @asynccontextmanager
 async def open_memory(settings: Settings) -> AsyncIterator[MemoryAdministration]:
-    """The memory of this installation; its database is made or migrated first.
+    """Open the memory of this installation; creates or migrates its database.
 
     Raises:
-        StorageUnavailable: the data directory cannot be written.
+        StorageUnavailable: The data folder is not writable.
     """
     await asyncio.to_thread(ensure_schema, settings.database_path)
     db = SqliteWriter(settings.database_path)
@@ -75,10 +75,10 @@ async def open_memory(settings: Settings) -> AsyncIterator[MemoryAdministration]
 
 
 async def list_memories(place: Place, wish: Wish, *, limit: int, as_json: bool) -> int:
-    """Print the newest memories that fit, the newest first.
+    """Print the newest matching memories, newest first.
 
     Raises:
-        InvalidInput: the scope is none.
+        InvalidInput: The scope is invalid.
     """
     filters = wish.filters()
     if isinstance(place, Service):
@@ -94,17 +94,17 @@ async def list_memories(place: Place, wish: Wish, *, limit: int, as_json: bool) 
     for facts in shown:
         typer.echo(_told(facts))
     if total > len(shown):
-        typer.echo(f"{total - len(shown)} more; --limit shows them", err=True)
+        typer.echo(f"{total - len(shown)} more; use --limit to show them", err=True)
     elif not shown:
-        typer.echo("Nothing is remembered that fits.", err=True)
+        typer.echo("No matching memories.", err=True)
     return 0
 
 
 async def export_memories(place: Place, wish: Wish) -> int:
-    """Write every memory that fits as a line of JSON, the oldest first.
+    """Print every matching memory as a JSON line, oldest first.
 
     Raises:
-        InvalidInput: the scope is none.
+        InvalidInput: The scope is invalid.
     """
     filters = wish.filters()
     if isinstance(place, Service):
@@ -119,10 +119,10 @@ async def export_memories(place: Place, wish: Wish) -> int:
 
 
 async def forget_memory(place: Place, memory_id: str) -> int:
-    """Forget one memory.
+    """Delete one memory.
 
     Raises:
-        NotFound: there is none of that id.
+        NotFound: No memory has this ID.
     """
     if isinstance(place, Service):
         gone = await place.send("DELETE", "admin", "memory", memory_id)
@@ -130,19 +130,19 @@ async def forget_memory(place: Place, memory_id: str) -> int:
         async with open_memory(place.settings) as memory:
             gone = memory.shown(await memory.forget(memory_id, actor=ACTOR))
     whose = f"{gone['scope']} {visible(gone['owner'])}"
-    typer.echo(f"Forgot {gone['id']}: {whose}, {place.name}.", err=True)
+    typer.echo(f"Deleted {gone['id']}: {whose}, {place.name}.", err=True)
     return 0
 
 
 async def forget_memories(place: Place, wish: Wish, *, every: bool, yes: bool) -> int:
-    """Forget all that fit; without `yes` only count them.
+    """Delete all matching memories; without `yes`, only count them.
 
     Raises:
-        InvalidInput: nothing narrows it, and `every` was not said.
+        InvalidInput: No filter is given, and `every` is not set.
     """
     filters = wish.filters()
     if not filters.facts() and not every:
-        raise InvalidInput("give an ID, --scope, --owner, --tag or --query; or --every for all")
+        raise InvalidInput("Give an ID, --scope, --owner, --tag or --query, or --every for all")
     if isinstance(place, Service):
         found, gone = await _forget_served(place, filters.facts(), every=every, yes=yes)
     else:
@@ -150,9 +150,9 @@ async def forget_memories(place: Place, wish: Wish, *, every: bool, yes: bool) -
             found = await memory.count(filters)
             gone = await memory.forget_many(filters, actor=ACTOR, expected=found) if yes else 0
     if not yes:
-        typer.echo(f"{found} would be forgotten {place.name}; --yes does it", err=True)
+        typer.echo(f"{found} would be deleted {place.name}; use --yes to delete", err=True)
         return 0
-    typer.echo(f"Forgot {gone} {place.name}.", err=True)
+    typer.echo(f"Deleted {gone} {place.name}.", err=True)
     return 0
 
 
@@ -173,7 +173,7 @@ async def _page_of(
 async def _forget_served(
     service: Service, wanted: dict[str, Any], *, every: bool, yes: bool
 ) -> tuple[int, int]:
-    """How many fit, and how many were forgotten."""
+    """Return the number of matching memories, and of deleted ones."""
     body = {**wanted, "every": every}
     counted = await service.send("POST", "admin", "memory", "forget", body=body)
     found: int = counted["matched"]

@@ -1,4 +1,4 @@
-"""One data folder belongs to one service: a second one would go on with the first one's runs."""
+"""Lock that keeps a second service from a data folder, whose runs it would take over."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ LOCK = "service.lock"
 
 @contextmanager
 def only_service_of(data_dir: Path) -> Iterator[None]:
-    """Hold the data folder for this process; the system lets go of it however the process ends.
+    """Lock the data folder for this process; the system releases it when the process ends.
 
     Raises:
-        StorageUnavailable: another service has it, or it cannot be written.
+        StorageUnavailable: Another service holds the lock, or the folder is not writable.
     """
     make_data_dir(data_dir)
     try:
         lock = os.open(data_dir / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise StorageUnavailable(
-            f"Data directory {str(data_dir)!r} cannot be written ({error.strerror});"
-            " set TOLLGATE_DATA_DIR to a writable folder"
+            f"Data directory {str(data_dir)!r} is not writable ({error.strerror}): set "
+            "TOLLGATE_DATA_DIR to a writable folder"
         ) from None
     try:
         # A lock of the process, not of the open file: no child of it can inherit it.
@@ -35,8 +35,8 @@ def only_service_of(data_dir: Path) -> Iterator[None]:
     except OSError:
         os.close(lock)
         raise StorageUnavailable(
-            f"Another service is running on {str(data_dir)!r}; stop it, or set"
-            " TOLLGATE_DATA_DIR to a folder of its own"
+            f"Another service is running on {str(data_dir)!r}: stop it, or set "
+            "TOLLGATE_DATA_DIR to another folder"
         ) from None
     try:
         yield

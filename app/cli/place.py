@@ -1,6 +1,6 @@
-"""Which installation a command works on: a service, or the data folder of one.
+"""Selection of the installation that a command uses: a service, or its data folder.
 
-The first of these that there is, wherever the command starts (decision 0031):
+The first of these that exists (decision 0031):
 
 1. `--data-dir`: that folder;
 2. `TOLLGATE_URL`: that service;
@@ -9,9 +9,8 @@ The first of these that there is, wherever the command starts (decision 0031):
 5. the one service of this user that runs on this machine;
 6. the data folder of this user.
 
-A folder must hold a database: only `serve`, `init` and `db upgrade` make one.
-A token goes to the address that it was given for, or to the service that holds the data folder it
-is kept in; never to whatever answers somewhere.
+A folder must hold a database: only `serve`, `init` and `db upgrade` create one. A token is sent
+only to the address it was given for, or to the service that owns its data folder.
 """
 
 from __future__ import annotations
@@ -44,20 +43,20 @@ from app.db.schema import require_current
 URL = "TOLLGATE_URL"
 TOKEN = "TOLLGATE_TOKEN"  # noqa: S105 - the name of a variable
 _NEEDED = (
-    "it needs a token that is valid: `tollgate login`, or set TOLLGATE_TOKEN. Whoever owns its"
-    " data folder may name it with --data-dir"
+    "it requires a valid token: run `tollgate login`, or set TOLLGATE_TOKEN. The "
+    "owner of its data folder can use --data-dir instead"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """The data folder of an installation, whose database is of this version."""
+    """Data folder of an installation, with a database of this version."""
 
     settings: Settings
 
     @property
     def name(self) -> str:
-        """For a sentence."""
+        """Return the name as part of a sentence."""
         return f"in {self.settings.data_dir.absolute()}"
 
 
@@ -66,7 +65,7 @@ class Service:
     """A running service.
 
     Attributes:
-        data_dir: where its data are, when it runs as this user on this machine.
+        data_dir: Its data folder, if it runs as this user on this machine.
     """
 
     url: str
@@ -75,15 +74,15 @@ class Service:
 
     @property
     def name(self) -> str:
-        """For a sentence."""
+        """Return the name as part of a sentence."""
         return f"on {self.url}" + (f" (data in {self.data_dir})" if self.data_dir else "")
 
     async def get(self, *parts: str, **query: Any) -> Any:
-        """The JSON of a path below `/api/v1`; what is None in the query is left out.
+        """GET a path below `/api/v1` and return its JSON; None values of the query are omitted.
 
         Raises:
-            CommandRefused: the service answered with an error.
-            ConnectionFailed: it does not answer.
+            CommandRefused: The service answered with an error.
+            ConnectionFailed: The service does not answer.
         """
         return await self.send("GET", *parts, query=query)
 
@@ -95,7 +94,7 @@ class Service:
         body: dict[str, Any] | None = None,
         version: int | None = None,
     ) -> Any:
-        """As `get`, with another method; `version` is the one that a change was made from."""
+        """Send another method as `get` does; `version` is the version that was changed."""
         path = _path(parts, query)
         headers = {} if version is None else {"If-Match": f'"{version}"'}
         try:
@@ -108,7 +107,7 @@ class Service:
             raise
 
     async def pages(self, key: str, *parts: str, **query: Any) -> list[dict[str, Any]]:
-        """Every row of a list that is answered in pages."""
+        """Yield every row of a paged list."""
         rows: list[dict[str, Any]] = []
         while True:
             page = await self.get(*parts, **query)
@@ -118,7 +117,7 @@ class Service:
             query["after"] = page["next_after"]
 
     def lines(self, *parts: str, **query: Any) -> Iterator[bytes]:
-        """What a path answers, piece by piece. Blocks."""
+        """Yield a response piece by piece. Blocks."""
         return lines_of(self.url, _path(parts, query), token=self.token)
 
 
@@ -126,22 +125,22 @@ Place = Folder | Service
 
 
 def find_place(data_dir: Path | None = None) -> Place:
-    """The installation that a command works on.
+    """Return the installation that a command uses.
 
     Raises:
-        ConfigurationError: there is none, or more than one, or its database is of another version.
-        InvalidInput: TOLLGATE_URL is no address.
+        ConfigurationError: There is none or more than one, or its database has another version.
+        InvalidInput: TOLLGATE_URL is not a valid address.
     """
     found = find_running_or_settings(data_dir)
     return found if isinstance(found, Service) else _folder(found)
 
 
 def find_running_or_settings(data_dir: Path | None) -> Service | Settings:
-    """The service that a command works on, or the settings of the folder, which may be missing.
+    """Return the service that a command uses, or the settings of the folder, which may not exist.
 
     Raises:
-        ConfigurationError: more than one runs here, or a setting does not fit.
-        InvalidInput: TOLLGATE_URL is no address.
+        ConfigurationError: More than one service runs here, or a setting is invalid.
+        InvalidInput: TOLLGATE_URL is not a valid address.
     """
     if data_dir is not None:
         return load_settings(data_dir=data_dir)
@@ -154,16 +153,16 @@ def find_running_or_settings(data_dir: Path | None) -> Service | Settings:
 
 
 def find_service(url: str | None = None, token: str | None = None) -> Service:
-    """The service that a command talks to, when it can talk to nothing else.
+    """Return the service for a command that needs one.
 
     Raises:
-        ConfigurationError: none or more than one runs here, or a setting does not fit.
-        InvalidInput: the address is none.
+        ConfigurationError: No service or more than one runs here, or a setting is invalid.
+        InvalidInput: The address is invalid.
     """
     if token is not None:
         typer.echo(
-            "warning: other users of this machine can read --token in the list of processes: set"
-            f" {TOKEN}, or use `tollgate login`",
+            "warning: other users of this machine can see --token in the process "
+            f"list: set {TOKEN}, or use `tollgate login`",
             err=True,
         )
     if url := url or os.environ.get(URL):
@@ -176,62 +175,65 @@ def find_service(url: str | None = None, token: str | None = None) -> Service:
         found = _of_this_machine(one) if one else None
     if found is None:
         raise ConfigurationError(
-            f"No service of this user runs here{_somebody_at(settings)}: start one with `tollgate"
-            f" serve`, or name one with {URL} or `tollgate login URL`"
+            "No service of this user is running on this "
+            f"machine{_somebody_at(settings)}: start one with `tollgate serve`, or "
+            f"select one with {URL} or `tollgate login URL`"
         )
     return found if token is None else replace(found, token=token)
 
 
 def with_workspace(place: Place, workspace: Path) -> Folder:
-    """The folder of an installation, with another folder for its tools.
+    """Return the folder of an installation with another workspace.
 
     Raises:
-        InvalidInput: the installation is a service whose folder is not here.
+        InvalidInput: The installation is a service on another machine.
     """
     if isinstance(place, Folder):
         return Folder(load_settings(data_dir=place.settings.data_dir, workspace=workspace))
     if place.data_dir is None:
         raise InvalidInput(
-            f"--workspace is a folder of this machine, and commands work {place.name}"
+            "--workspace is a folder of this machine, but commands are sent to a "
+            f"service {place.name}"
         )
     return _folder(load_settings(data_dir=place.data_dir, workspace=workspace))
 
 
 def service_running_here() -> str:
-    """The address of the service that runs on this machine.
+    """Return the address of the service that runs on this machine.
 
     Raises:
-        ConfigurationError: there is none, or more than one.
+        ConfigurationError: There is none, or more than one.
     """
     running = _running_here()
     if running is None:
         raise ConfigurationError(
-            "No service of this user runs here: name one, as in `tollgate login"
-            " http://127.0.0.1:8420`"
+            "No service of this user is running on this machine: give an address, "
+            "such as `tollgate login http://127.0.0.1:8420`"
         )
     return running.url
 
 
 def settled(settings: Settings) -> Settings:
-    """`settings`, when it is clear which data folder is meant.
+    """Return `settings` if the data folder is unambiguous.
 
     Raises:
-        ConfigurationError: there is a database in the current folder, where an earlier version
-            kept it. It may be anybody's, and its plugins are programs.
+        ConfigurationError: The current folder has a database, as in an earlier version. It may
+            belong to another user, and its plugins are programs.
     """
     is_usual = settings.origin(("data_dir",)) == "default"
     here = FORMER_DATA.absolute()
     if is_usual and holds_database(here) and here.resolve() != settings.data_dir.resolve():
         raise ConfigurationError(
-            f"An earlier version kept its data in the current folder, and there is a database in"
-            f" {str(here)!r}: name that folder with --data-dir or TOLLGATE_DATA_DIR, or the usual"
-            f" one, {str(settings.data_dir)!r}"
+            "An earlier version stored its data in the current folder, and there is a "
+            f"database in {str(here)!r}: select that folder with --data-dir or "
+            "TOLLGATE_DATA_DIR, or select the standard folder, "
+            f"{str(settings.data_dir)!r}"
         )
     return settings
 
 
 def tell_change(place: Place) -> None:
-    """Say where something was changed."""
+    """Print where something was changed."""
     typer.echo(f"Changed {place.name}.", err=True)
 
 
@@ -241,21 +243,22 @@ def _folder(settings: Settings) -> Folder:
         where = str(settings.data_dir.absolute())
         if settings.origin(("data_dir",)) != "default":
             raise ConfigurationError(
-                f"There is no installation in {where!r}: `tollgate init` makes one there, or name"
-                " another folder with --data-dir or TOLLGATE_DATA_DIR"
+                f"No installation in {where!r}: run `tollgate init` to create one, or "
+                "select another folder with --data-dir or TOLLGATE_DATA_DIR"
             )
         raise ConfigurationError(
-            f"No installation was found: no service of this user runs here"
-            f"{_somebody_at(settings)}, and {where!r} holds no database. Start one with `tollgate"
-            " serve`, name a data folder with --data-dir or TOLLGATE_DATA_DIR, or a service with"
-            " TOLLGATE_URL or `tollgate login URL`"
+            "No installation found: no service of this user is running on this "
+            f"machine{_somebody_at(settings)}, and {where!r} holds no database. Start "
+            "one with `tollgate serve`, select a data folder with --data-dir or "
+            "TOLLGATE_DATA_DIR, or select a service with TOLLGATE_URL or `tollgate "
+            "login URL`"
         )
     require_current(settings.database_path)
     return Folder(settings)
 
 
 def _service_of_user() -> Service | None:
-    """Where this user is signed in, or what runs on this machine."""
+    """Return the service of the sign-in, or the one running on this machine."""
     login = kept_login()
     if login is not None:
         # TOLLGATE_TOKEN may be the secret of a service on this machine: it stays here.
@@ -265,7 +268,7 @@ def _service_of_user() -> Service | None:
 
 
 def _named(url: str, token: str | None = None) -> Service:
-    """The service at an address that somebody gave."""
+    """Return the service at a given address."""
     url = checked_url(url)
     given = token or _variable_for(url)
     login = kept_login()
@@ -282,14 +285,14 @@ def _running_here() -> Running | None:
     if len(running) > 1:
         reported = ", ".join(f"{one.url} (data in {one.data_dir})" for one in running)
         raise ConfigurationError(
-            f"{len(running)} services run here: {reported}. Name one with TOLLGATE_URL, or its"
-            " folder with --data-dir"
+            f"{len(running)} services are running on this machine: {reported}. Select "
+            "one with TOLLGATE_URL, or its folder with --data-dir"
         )
     return running[0] if running else None
 
 
 def _somebody_at(settings: Settings) -> str:
-    """Half a sentence about a Tollgate at the configured address; nothing is sent to it."""
+    """Return a clause about a Tollgate at the configured address; sends nothing to it."""
     if not settings.port:
         return ""
     try:
@@ -298,7 +301,7 @@ def _somebody_at(settings: Settings) -> str:
         return ""
     if not (isinstance(health, dict) and "sandbox" in health):
         return ""
-    return f" (a Tollgate answers at {settings.client_url}, and nothing says that it is yours)"
+    return f" (a Tollgate answers at {settings.client_url}, but it is not known to be yours)"
 
 
 def _of_this_machine(one: Running) -> Service:
@@ -306,14 +309,14 @@ def _of_this_machine(one: Running) -> Service:
 
 
 def _variable_for(url: str) -> str | None:
-    """TOLLGATE_TOKEN, where it is meant: at TOLLGATE_URL, and without that on this machine."""
+    """Return TOLLGATE_TOKEN where it applies: at TOLLGATE_URL, or else on this machine."""
     named = os.environ.get(URL)
     is_meant = named.rstrip("/") == url if named else is_here(url)
     return os.environ.get(TOKEN) or None if is_meant else None
 
 
 def _token_of(one: Running) -> str | None:
-    """The token that the folder of a running service holds."""
+    """Return the token stored in the data folder of a running service."""
     from app.cli.first_token import kept_token
 
     settings = load_settings(data_dir=one.data_dir)
@@ -323,7 +326,9 @@ def _token_of(one: Running) -> str | None:
 
 
 def _is_same(noted: str, given: str) -> bool:
-    """Whether an address is that of a noted service; `localhost` is every loopback address."""
+    """Return whether an address belongs to a recorded service; `localhost` is every loopback
+    address.
+    """
     if given == noted:
         return True
     one, other = urlsplit(noted), urlsplit(given)

@@ -14,11 +14,11 @@ from app.core.visible import visible
 
 
 async def reload_plugins(service: Service, *, as_json: bool) -> int:
-    """Have the service read its folder again; print what has changed.
+    """Reload the plugin folder of the service and print the changes.
 
     Raises:
-        CommandRefused: the service keeps what it has; the message says why.
-        ConnectionFailed: no service answers.
+        CommandRefused: The service keeps its plugins; the message says why.
+        ConnectionFailed: No service answers.
     """
     try:
         done = await service.send("POST", "admin", "plugins", "reload", body={})
@@ -35,7 +35,7 @@ async def reload_plugins(service: Service, *, as_json: bool) -> int:
 
 def _lines(done: dict[str, Any]) -> Iterator[str]:
     rows = {
-        "read": "plugins read",
+        "read": "plugins loaded",
         "removed": "plugins removed",
         "tools_added": "tools added",
         "tools_changed": "tools changed",
@@ -43,9 +43,9 @@ def _lines(done: dict[str, Any]) -> Iterator[str]:
     }
     changes = [(words, done[key]) for key, words in rows.items() if done[key]]
     if not changes:
-        yield "Nothing has changed."
+        yield "No changes."
     for words, names in changes:
         yield f"{words}: {', '.join(map(visible, names))}"
     for problem in done["problems"]:
         name, where = visible(problem["name"]), visible(problem["at"] or problem["where"])
-        yield f"left out: {name} ({where}): {visible(problem['error'])}"
+        yield f"not loaded: {name} ({where}): {visible(problem['error'])}"

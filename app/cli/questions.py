@@ -1,4 +1,4 @@
-"""Questions of tools on a terminal: one after another, by number or in own words."""
+"""Terminal form for questions of tools, answered by number or in the user's own words."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 from app.core.visible import visible
 
 DECLINE = "/decline"
-HOW_TO_TELL = f"number, or your own words; {DECLINE} to leave it: "
-HOW_TO_TELL_MANY = f"numbers with commas between, or your own words; {DECLINE} to leave it: "
+HOW_TO_TELL = f"number, or your own words; {DECLINE} to skip: "
+HOW_TO_TELL_MANY = f"numbers separated by commas, or your own words; {DECLINE} to skip: "
 
 
 class Form:
-    """The questions of one `question_asked`, and what was said so far."""
+    """Questions of one `question_asked`, with the answers so far."""
 
     def __init__(self, event: Mapping[str, Any]) -> None:
         self.event = event
@@ -26,14 +26,14 @@ class Form:
 
     @property
     def answer(self) -> dict[str, Any]:
-        """What to send, once it is complete."""
+        """Return the complete answer to send."""
         if len(self._questions) == 1:
             (only,) = self._answers.values()
             return dict(only)
         return self._answers
 
     def lines(self) -> list[str]:
-        """The question that comes next, with its numbered choices."""
+        """Return the next question with its numbered choices."""
         question = self._next
         lines = [f"? {visible(str(question['question']))}"]
         for number, choice in enumerate(question["choices"], 1):
@@ -47,7 +47,7 @@ class Form:
         return HOW_TO_TELL_MANY if self._next["multi_select"] else HOW_TO_TELL
 
     def take(self, line: str) -> bool:
-        """Take a line as the answer to the question that comes next; False when it says nothing."""
+        """Use a line as the answer to the next question; return False if it is empty."""
         text, question = line.strip(), self._next
         if not text:
             return False
@@ -61,7 +61,7 @@ class Form:
 
 
 def _chosen(question: Mapping[str, Any], text: str) -> list[str] | None:
-    """Ids of the choices that the numbers name; None for own words."""
+    """Return the IDs of the numbered choices, or None for free text."""
     words = text.split(",") if question["multi_select"] else [text]
     ids = [choice["id"] for choice in question["choices"]]
     chosen = []

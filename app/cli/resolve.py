@@ -1,4 +1,4 @@
-"""`tollgate resolve`: what an agent would see, and why not the rest."""
+"""`tollgate resolve`: an agent's tools, and why others are unavailable."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from app.main import gate_as_served
 
 
 async def show_resolved(place: Place, agent: str | None, *, subagent: bool, as_json: bool) -> int:
-    """Print the resolver's answer.
+    """Print the resolved tools.
 
     Raises:
-        NotFound: there is no such agent; the message names those that there are.
+        NotFound: The agent does not exist; the message lists the existing ones.
     """
     if isinstance(place, Service):
         document = await place.get("admin", "resolve", agent_id=agent, subagent=subagent)
@@ -39,9 +39,9 @@ def _lines(document: dict[str, Any]) -> list[str]:
     lines = [_row(row, width) for row in rows]
     tokens = document["tokens"]
     lines.append(
-        f"{len(document['tool_names'])} tools, {len(document['deferred'])} of them found by search;"
-        f" about {tokens['total']} tokens per request ({tokens['schemas']} for tools,"
-        f" {tokens['prompt']} for the prompt)"
+        f"{len(document['tool_names'])} tools, {len(document['deferred'])} of them "
+        f"loaded by search; about {tokens['total']} tokens per request "
+        f"({tokens['schemas']} for tools, {tokens['prompt']} for the prompt)"
     )
     return lines
 
@@ -53,7 +53,7 @@ def _row(row: dict[str, Any], width: int) -> str:
         return f"{name}  {row['reason']['code']}: {visible(row['reason']['message'])}{fix}"
     notes = [f"{row['route']}", f"{row['tokens']} tokens"]
     if row["shown"] == "deferred":
-        notes.append("found by search")
+        notes.append("loaded by search")
     if row["asks_by"]:
         notes.append(f"asks ({row['asks_by']})")
     if row["core"]:

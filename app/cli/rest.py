@@ -1,4 +1,4 @@
-"""The few REST requests the terminal client makes, with the standard library alone."""
+"""REST requests of the command line, with the standard library alone."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ async def request(
     method: Method | None = None,
     headers: Mapping[str, str] = NO_HEADERS,
 ) -> Any:
-    """GET `path` below `/api/v1`, or POST `body` to it; the JSON of the answer.
+    """GET `path` below `/api/v1`, or POST `body` to it; return the JSON response.
 
     Raises:
-        CommandRefused: the service answered with an error, or with another address.
-        ConnectionFailed: nobody answers there, or not with JSON.
-        InvalidInput: the token is none.
+        CommandRefused: The service answered with an error or a redirect.
+        ConnectionFailed: The service does not answer, or not with JSON.
+        InvalidInput: The token is invalid.
     """
     call = _call(url, path, token, body, method)
     for name, value in headers.items():
@@ -45,10 +45,10 @@ async def request(
 
 
 def lines_of(url: str, path: str, *, token: str | None = None) -> Iterator[bytes]:
-    """What a GET answers, piece by piece as it comes. Blocks.
+    """Yield the response of a GET piece by piece. Blocks.
 
     Raises:
-        CommandRefused, ConnectionFailed: as `request`.
+        CommandRefused, ConnectionFailed: As `request`.
     """
     try:
         with _opener(url).open(_call(url, path, token, None, None), timeout=TIMEOUT_S) as answer:
@@ -84,14 +84,14 @@ def _call(
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A redirect would take the token to another address."""
+    """Refuses redirects, which would send the token to another address."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
 
 
 def _opener(url: str) -> urllib.request.OpenerDirector:
-    """Loopback is never reached through a proxy."""
+    """Return an opener that never uses a proxy for loopback addresses."""
     if is_here(url):
         return urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirects)
     return urllib.request.build_opener(_NoRedirects)
@@ -110,7 +110,7 @@ def _refused(error: urllib.error.HTTPError) -> CommandRefused:
             body = {}
     message = str(body.get("detail", f"HTTP {error.code} {error.reason}"))
     if location := error.headers.get("Location"):
-        message = f"It redirects to {visible(location)}: name that address if it is the one meant"
+        message = f"The service redirects to {visible(location)}: use that address if you trust it"
     details = body.get("details") or {}
     return CommandRefused(
         message, code=body.get("code", "internal"), status=error.code, details=details

@@ -1,7 +1,7 @@
-"""`tollgate restore`: what `backup` wrote becomes an installation again.
+"""`tollgate restore`: turns a backup into an installation.
 
-Everything is unpacked and checked beside what is there; only then is it put in place. What was
-there is kept in a folder of its own.
+The backup is unpacked and checked beside the existing data, and only then moved into place. The
+existing data is kept in a separate folder.
 """
 
 from __future__ import annotations
@@ -44,20 +44,20 @@ _BROKEN = 1
 
 
 def restore(archive: Path, settings: Settings, *, replace: bool) -> int:
-    """Put a backup in place of the data folder; the exit code.
+    """Replace the data folder by a backup and return the exit code.
 
     Raises:
-        InvalidInput: the file is no backup of Tollgate, or the folder holds an installation and
-            `replace` was not said.
-        ConfigurationError: a service runs on the folder, or a newer version wrote the backup.
-        StorageUnavailable: something cannot be read or written.
+        InvalidInput: The file is not a Tollgate backup, or the folder holds an installation and
+            `replace` is not set.
+        ConfigurationError: A service uses the folder, or a newer version wrote the backup.
+        StorageUnavailable: A file cannot be read or written.
     """
     data_dir = settings.data_dir
     require_stopped(data_dir)
     if holds_database(data_dir) and not replace:
         raise InvalidInput(
-            f"{str(data_dir.absolute())!r} holds an installation: --replace puts the backup in its"
-            " place and keeps what was there beside it"
+            f"{str(data_dir.absolute())!r} already holds an installation: use "
+            "--replace to replace it, which keeps the existing data beside it"
         )
     make_data_dir(data_dir)
     with only_service_of(data_dir):
@@ -77,14 +77,14 @@ def restore(archive: Path, settings: Settings, *, replace: bool) -> int:
             shutil.rmtree(fresh, ignore_errors=True)
         cut = {"backup": manifest, "replaced": former, "kept_in": kept and str(kept)}
         found = asyncio.run(_noted(settings, cut))
-    typer.echo(f"Restored {data_dir.absolute()} from {archive}, made at {manifest['made_at']}.")
+    typer.echo(f"Restored {data_dir.absolute()} from {archive}, created at {manifest['made_at']}.")
     if kept is not None:
-        typer.echo(f"What was there is kept in {kept}.")
+        typer.echo(f"The previous data is in {kept}.")
     return _tell_audit(found, manifest, former)
 
 
 def _unpack(archive: Path, fresh: Path) -> dict[str, Any]:
-    """What a backup says about itself, once all of it is in a folder and can be used."""
+    """Unpack a backup into a folder, check it, and return its manifest."""
     fresh.mkdir(mode=0o700)
     try:
         with tarfile.open(archive, mode="r:*") as tar:
@@ -98,9 +98,9 @@ def _unpack(archive: Path, fresh: Path) -> dict[str, Any]:
         if isinstance(error, OSError) and error.errno is not None:
             raise
         why = " ".join(str(error).split())
-        raise InvalidInput(f"{str(archive)!r} is not a whole backup: {why}") from None
+        raise InvalidInput(f"{str(archive)!r} is not a complete backup: {why}") from None
     for name, why in unpacking.left_out:
-        typer.echo(f"left out: {visible(name)} ({why})", err=True)
+        typer.echo(f"skipped: {visible(name)} ({why})", err=True)
     _check_database(fresh / DATABASE, archive)
     return manifest
 
@@ -113,7 +113,9 @@ def _manifest_of(tar: tarfile.TarFile, archive: Path) -> dict[str, Any]:
     except ValueError:
         said = None
     if not isinstance(said, dict) or said.get("format") != FORMAT:
-        raise InvalidInput(f"{str(archive)!r} is no backup that this version of Tollgate can read")
+        raise InvalidInput(
+            f"{str(archive)!r} is not a backup that this version of Tollgate can read"
+        )
     return said
 
 
@@ -129,7 +131,7 @@ def _check_database(database: Path, archive: Path) -> None:
 
 
 def _audit_end(database: Path) -> dict[str, Any] | None:
-    """The end of the chain that is replaced, if it can still be read."""
+    """Return the chain head of the replaced installation, if it can be read."""
     if not database.exists():
         return None
     with suppress(sqlite3.Error), closing(sqlite3.connect(database)) as connection:
@@ -139,12 +141,14 @@ def _audit_end(database: Path) -> dict[str, Any] | None:
 
 
 def _put(fresh: Path, data_dir: Path) -> Path | None:
-    """Move what was there aside and the backup in, or nothing; where the former now is.
+    """Move the existing data aside and the backup in; return the folder of the previous data.
 
-    Inside the folder, which may be a mount that cannot be moved itself.
+        Either both moves succeed or neither.
+
+    Both happen inside the folder, which may be a mount point that cannot be moved.
 
     Raises:
-        OSError: something cannot be moved; all is where it was.
+        OSError: A file cannot be moved; everything is back in its place.
     """
     has_keys = (fresh / KEYS).is_dir()
     stays = _STAYS - ({KEYS} if has_keys else set())
@@ -169,7 +173,7 @@ def _put(fresh: Path, data_dir: Path) -> Path | None:
 
 
 def _move_all(moves: list[tuple[Path, Path]], made: Path | None) -> None:
-    """Move each to its place; where one cannot be moved, put all back and remove what was made."""
+    """Move all entries; if one cannot be moved, restore the others and remove what was created."""
     done: list[tuple[Path, Path]] = []
     try:
         for source, target in moves:
@@ -184,7 +188,7 @@ def _move_all(moves: list[tuple[Path, Path]], made: Path | None) -> None:
 
 
 async def _noted(settings: Settings, cut: dict[str, Any]) -> dict[str, Any]:
-    """Say in the audit itself what was restored, and check the chain with that row."""
+    """Record the restore in the audit log, and verify the chain including that row."""
     db = SqliteWriter(settings.database_path)
     await db.start()
     try:
@@ -210,15 +214,15 @@ def _tell_audit(
 ) -> int:
     if found["broken"]:
         typer.echo(
-            f"The audit of the backup is BROKEN at row {found['broken']['seq']}:"
-            f" {found['broken']['why']}"
+            f"The audit log of the backup is BROKEN at row {found['broken']['seq']}: "
+            f"{found['broken']['why']}"
         )
         return _BROKEN
-    typer.echo(f"Audit: {found['rows']} rows, the chain holds.")
+    typer.echo(f"Audit log: {found['rows']} rows, chain verified.")
     last = (manifest.get("audit") or {}).get("seq", 0)
     if former is not None and former["seq"] > last:
         typer.echo(
-            f"Rows {last + 1} to {former['seq']} of the former audit are not in the backup; the"
-            f" new row {found['last_seq']} says so."
+            f"Rows {last + 1} to {former['seq']} of the previous audit log are not in "
+            f"the backup; the new row {found['last_seq']} records this."
         )
     return 0

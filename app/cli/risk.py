@@ -1,4 +1,4 @@
-"""`tollgate risk`: what a shell command would do, and what policy says about it."""
+"""`tollgate risk`: classifies a shell command by its effects and policy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SHELLS: dict[str, tuple[ShellName, ...]] = {
 
 
 class BadLine(Exception):
-    """A line of a batch that is no request; the message says what is wrong with it."""
+    """Invalid request line of a batch; the message says what is wrong."""
 
 
 def explain(command: str, shell: str, *, as_json: bool) -> int:
@@ -38,7 +38,7 @@ def explain(command: str, shell: str, *, as_json: bool) -> int:
 
 
 def explain_batch() -> int:
-    """One JSON object per line of standard input, one verdict or error object per line out."""
+    """Read JSON objects from standard input, one per line; print a verdict or error for each."""
     for raw in sys.stdin.buffer:
         line = raw.strip()
         if not line:
@@ -59,15 +59,15 @@ def _judged(command: str, shell: str) -> RiskReport:
 
 
 def _request(line: bytes) -> tuple[str, str]:
-    """The command and the shell of one line.
+    """Return the command and shell of one line.
 
     Raises:
-        BadLine: no JSON object, no text under "command", or a shell that is not known.
+        BadLine: The line is not a JSON object, "command" is not text, or the shell is unknown.
     """
     try:
         document = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise BadLine(f"not JSON: {error}") from None
+        raise BadLine(f"not valid JSON: {error}") from None
     command = document.get("command") if isinstance(document, dict) else None
     if not isinstance(command, str):
         raise BadLine('needs an object {"command": text, "shell": "bash"|"powershell"|"cmd"}')

@@ -1,4 +1,4 @@
-"""`tollgate rules …`: the rules here. A running service sees a change within a second."""
+"""`tollgate rules …`: manages rules. A running service applies changes within a second."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _STATES = {"active": "on", "disabled": "off", "invalid": "INVALID"}
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The stored rules and what comes of them."""
+    """Stored rules and their evaluation."""
 
     store: RuleStore
     books: RuleBooks
@@ -44,11 +44,11 @@ class Rules:
 
 @asynccontextmanager
 async def open_rules(settings: Settings) -> AsyncIterator[Rules]:
-    """The rules of this installation; its database is made or migrated first.
+    """Open the rules of this installation; creates or migrates its database.
 
     Raises:
-        StorageUnavailable: the data directory cannot be written.
-        ConfigurationError: the rules file cannot be read.
+        StorageUnavailable: The data folder is not writable.
+        ConfigurationError: The rules file cannot be read.
     """
     await asyncio.to_thread(ensure_schema, settings.database_path)
     db = SqliteWriter(settings.database_path)
@@ -67,7 +67,7 @@ async def open_rules(settings: Settings) -> AsyncIterator[Rules]:
 
 
 async def list_rules(place: Place, *, as_json: bool) -> int:
-    """Print every rule with what is wrong and what is odd about it."""
+    """Print every rule with its errors and warnings."""
     rows = await _listed(place)
     if as_json:
         typer.echo(json.dumps({"rules": rows}, indent=2, ensure_ascii=False))
@@ -76,23 +76,25 @@ async def list_rules(place: Place, *, as_json: bool) -> int:
         for line in _lines(row):
             typer.echo(line)
     if not rows:
-        typer.echo("No rules. `tollgate rules add FILE` makes some; see docs/rules.md.", err=True)
+        typer.echo(
+            "No rules. Add some with `tollgate rules add FILE`; see docs/rules.md.", err=True
+        )
     return 0
 
 
 async def test_rules(place: Place, *, as_json: bool) -> int:
-    """Run the examples of every stored rule; 1 when a rule is invalid."""
+    """Run the examples of every stored rule; return 1 if a rule is invalid."""
     return _tested(await _listed(place), as_json=as_json)
 
 
 def test_file(path: Path, plugins: Path | None, *, as_json: bool) -> int:
-    """Run the examples of a file's rules; 1 when a rule is invalid.
+    """Run the examples of a file's rules; return 1 if a rule is invalid.
 
     Args:
-        plugins: the folder of plugins whose tools the rules may name too.
+        plugins: Folder of plugins whose tools the rules may also name.
 
     Raises:
-        InvalidInput, ConfigurationError: the file holds no rules.
+        InvalidInput, ConfigurationError: The file contains no rules.
     """
     entries = file_rules(_read(path))
     catalog = register_all_tools(plugin_dir=plugins).snapshot()
@@ -116,7 +118,7 @@ def _tested(rows: list[dict[str, Any]], *, as_json: bool) -> int:
         )
         for problem in row["problems"]:
             typer.echo(f"    {visible(problem['path'])}: {visible(problem['message'])}")
-    typer.echo(f"{len(rows) - len(failed)} of {len(rows)} rules hold", err=True)
+    typer.echo(f"{len(rows) - len(failed)} of {len(rows)} rules passed", err=True)
     return 1 if failed else 0
 
 
@@ -124,11 +126,11 @@ async def add_rules(place: Place, path: Path) -> int:
     """Store the rules of a file, all of them or none.
 
     Raises:
-        InvalidInput: one is invalid, or its examples do not hold.
+        InvalidInput: A rule is invalid, or its examples fail.
     """
     entries = _read(path)
     if not entries:
-        raise InvalidInput(f"{path} holds no rule")
+        raise InvalidInput(f"{path} contains no rule")
     if isinstance(place, Service):
         await _add_served(place, entries)
     else:
@@ -184,22 +186,22 @@ def _numbered(number: int, entry: Any) -> RuleDefinition:
 
 
 async def remove_rule(place: Place, rule_id: str) -> int:
-    """Remove one rule.
+    """Delete one rule.
 
     Raises:
-        NotFound: there is none in the database.
+        NotFound: The database has no such rule.
     """
     if isinstance(place, Service):
         await place.send("DELETE", "admin", "rules", rule_id)
     else:
         async with open_rules(place.settings) as rules:
             await rules.store.remove(rule_id, actor=ACTOR)
-    typer.echo(f"Removed {visible(rule_id)} {place.name}.", err=True)
+    typer.echo(f"Deleted {visible(rule_id)} {place.name}.", err=True)
     return 0
 
 
 async def _listed(place: Place) -> list[dict[str, Any]]:
-    """Every rule as REST shows it."""
+    """Return every rule in the form of the REST API."""
     if isinstance(place, Service):
         return await place.pages("rules", "admin", "rules", limit=500)
     async with open_rules(place.settings) as rules:
@@ -235,7 +237,7 @@ def _row(
 
 
 def _read(path: Path) -> list[Any]:
-    """The rules of a file, or of standard input for `-`; one rule alone is a list of one."""
+    """Read the rules of a file, or of standard input for `-`; a single rule becomes a list."""
     if str(path) == "-":
         return parse_rules(sys.stdin.buffer.read(), "standard input", single=True)
     return read_rule_file(path, single=True)

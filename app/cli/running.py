@@ -1,8 +1,8 @@
-"""Which services of this user run on this machine, and where they answer.
+"""Registry of this user's services that run on this machine, with their addresses.
 
-A service notes itself in the user's state folder for as long as it runs. A note is believed only
-while the process that wrote it holds the lock of its data folder, so that no token is sent to what
-listens at the address of a service that has ended.
+A service records itself in the user's state folder while it runs. A record is trusted only while
+its process holds the lock of the data folder, so no token is sent to another program at the address
+of a service that has ended.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FLOCK, _TYPE, _PID = ("qqihh", 3, 2) if sys.platform == "darwin" else ("hhqqi4x
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A service that runs here."""
+    """A service that runs on this machine."""
 
     url: str
     data_dir: Path
@@ -37,9 +37,9 @@ class Running:
 
 @contextmanager
 def noted(url: str, data_dir: Path) -> Iterator[None]:
-    """Let the commands of this user find a service while it runs.
+    """Record a service for this user's commands while it runs.
 
-    Where no note can be kept, commands need an address: that keeps no service from running.
+    If the record cannot be written, the service still runs, and commands need its address.
     """
     place = data_dir.resolve()
     note: Path | None = None
@@ -59,7 +59,7 @@ def noted(url: str, data_dir: Path) -> Iterator[None]:
 
 
 def running_services() -> list[Running]:
-    """The services of this user that run on this machine, by address."""
+    """Return the services of this user that run on this machine, by address."""
     try:
         notes = sorted(_notes().glob("*.json"))
     except (OSError, ConfigurationError):
@@ -69,16 +69,15 @@ def running_services() -> list[Running]:
 
 
 def running_on(data_dir: Path) -> Running | None:
-    """The service of this user that has a data folder."""
+    """Return the service of this user that uses a data folder."""
     place = data_dir.resolve()
     return next((one for one in running_services() if one.data_dir == place), None)
 
 
 def holder_of(data_dir: Path) -> int | None:
-    """The process whose service has a data folder; None when no service does.
+    """Return the process ID of the service that uses a data folder, or None.
 
-    The lock is only asked about: taking it, even for a moment, could keep a service from
-    starting.
+    The lock is only queried: taking it, even briefly, could keep a service from starting.
     """
     asked: list[int] = [0] * 5
     asked[_TYPE] = fcntl.F_WRLCK

@@ -1,4 +1,4 @@
-"""`tollgate serve`: the service, and what it says about itself at the start."""
+"""`tollgate serve`: runs the service and prints its start banner."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ _STACK_BYTES = 2 << 20
 
 
 def serve_until_stopped(settings: Settings) -> int:
-    """Serve until a signal asks to stop; the exit code.
+    """Serve until a signal stops the service; return the exit code.
 
     Raises:
-        ConfigurationError: a name was meant as a setting and is none, settings in the current
-            folder were meant, the service would be open to other machines, or the workspace
-            cannot be made.
-        StorageUnavailable: the data directory cannot be written, or another service has it.
+        ConfigurationError: A setting is unknown, settings files in the current folder would be
+            ignored, the service would be open to other machines, or the workspace cannot be
+            created.
+        StorageUnavailable: The data folder is not writable, or another service uses it.
     """
     names = wrong_names(Settings, settings.data_dir)
     refuse_misspelt(names)
@@ -70,10 +70,10 @@ def serve_until_stopped(settings: Settings) -> int:
 
 
 def _tell_unread(settings: Settings) -> None:
-    """Say which settings in the current folder are not read.
+    """Report settings files in the current folder that are not read.
 
     Raises:
-        ConfigurationError: they were meant, for the installation has none of its own.
+        ConfigurationError: The installation has no settings files, so these were probably intended.
     """
     unread = unread_here(Settings, settings.data_dir)
     if not unread:
@@ -81,10 +81,11 @@ def _tell_unread(settings: Settings) -> None:
     named, own = " and ".join(map(str, unread)), str(settings.data_dir.absolute())
     if not settings.files:
         raise ConfigurationError(
-            f"{named} would not be read: settings of an installation are in its data folder. Move"
-            f" them to {own!r}, or make an empty .env there when they are not meant"
+            f"{named} would not be read, because settings are read from the data "
+            f"folder. Move them to {own!r}, or create an empty .env there to ignore "
+            "them"
         )
-    typer.echo(f"warning: {named} is not read, but the settings in {own!r}", err=True)
+    typer.echo(f"warning: {named} is not read; settings are read from {own!r}", err=True)
 
 
 def _prepared(settings: Settings) -> int:
@@ -100,8 +101,8 @@ def _prepared(settings: Settings) -> int:
         make_folder(settings.workspace_dir)
     except OSError as error:
         raise ConfigurationError(
-            f"workspace {str(settings.workspace_dir)!r} cannot be made ({error.strerror});"
-            " set TOLLGATE_WORKSPACE to a folder"
+            f"Cannot create the workspace {str(settings.workspace_dir)!r} "
+            f"({error.strerror}): set TOLLGATE_WORKSPACE to a folder"
         ) from None
     return _serve(settings, leave)
 
@@ -146,14 +147,16 @@ def _serve(settings: Settings, leave: Leave) -> int:
 
 
 def _reachable(settings: Settings, url: str) -> str:
-    """Where commands on this machine find it, also when it listens on every address."""
+    """Return the address for commands on this machine, even if the service listens on all
+    addresses.
+    """
     port = urlsplit(url).port
     return settings.model_copy(update={"port": port}).client_url if port else url
 
 
 @asynccontextmanager
 async def _opened(settings: Settings) -> AsyncIterator[Service]:
-    """The service; what keeps it from starting is one line and no traceback."""
+    """Build the service; print an error that prevents the start as one line without traceback."""
     from app.main import open_service
 
     async with AsyncExitStack() as stack:
@@ -175,11 +178,12 @@ def banner(
     problems: tuple[PluginProblem, ...],
     sandbox: SandboxStatus,
 ) -> list[str]:
-    """The lines that a starting service prints."""
+    """Return the lines of the start banner."""
     model = (
         f"{settings.model}, key set"
         if settings.has_model
-        else f"no key ({settings.model_key_setting}): tools work, chat with a model does not"
+        else f"no key ({settings.model_key_setting} is not set): tools work, chat with a "
+        "model does not"
     )
     facts = {
         "url": url,
@@ -195,11 +199,11 @@ def banner(
         place = f" ({visible(problem.at)})" if problem.at else ""
         told = f"{visible(problem.name)} is not loaded{place}: {visible(problem.error)}"
         lines += [f"  {'plugin':10} {told}", f"  {'fix':10} {visible(problem.fix)}"]
-    return [*lines, "Stop with Ctrl-C."]
+    return [*lines, "Press Ctrl-C to stop."]
 
 
 def configure_logging(settings: Settings) -> None:
-    """Log to standard error, as text or as one JSON object per line; our secrets are masked."""
+    """Log to standard error, as text or as one JSON object per line, with secrets masked."""
     mask = redactor_of(settings).text
     handler = LineWriter(sys.stderr)
     handler.setFormatter(
@@ -216,7 +220,7 @@ def configure_logging(settings: Settings) -> None:
 
 
 def _allow_open_files() -> None:
-    """A running command holds four or five descriptors; the usual soft limit is 1,024."""
+    """Raise the soft limit of open files: a running command needs four or five descriptors."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -224,10 +228,10 @@ def _allow_open_files() -> None:
 
 
 def _save_address_space() -> None:
-    """Where `ulimit -v` counts addresses, take few that are never used.
+    """Reserve little unused address space where `ulimit -v` limits it.
 
-    The allocator reserves 64 MiB for each of up to 8 threads per processor, and each thread its
-    stack; none of it is given back, so a service at its limit would stay there.
+    The allocator reserves 64 MiB for each of up to 8 threads per processor, plus each thread's
+    stack, and never returns it: a service at its limit would stay there.
     """
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
     if soft == resource.RLIM_INFINITY:
@@ -238,9 +242,9 @@ def _save_address_space() -> None:
 
 
 def stop_in_time() -> None:
-    """Let the process end in any case: what hangs is told, and the next start recovers.
+    """End the process even if a thread hangs, and report the thread; the next start recovers.
 
-    A manager of services would kill it in the end, without a word about why.
+    A service manager would kill the process eventually, without a reason.
     """
     timer = Timer(STOP_S, _cut_off)
     timer.daemon = True
@@ -248,18 +252,18 @@ def stop_in_time() -> None:
 
 
 def _cut_off() -> NoReturn:
-    log.error("the service does not come to its end in %g s; where its threads are:", STOP_S)
+    log.error("the service did not stop within %g s; its threads are at:", STOP_S)
     logging.shutdown()
     faulthandler.dump_traceback(all_threads=True)
     os._exit(STOP_FAILED)
 
 
 class Leave:
-    """Being asked to stop is no failure: also when the server passes its signal on at the end.
+    """Ends the service without error on a stop signal, even when the server raises it again.
 
     Attributes:
-        asked: whether it was. Python drops what is raised inside a callback of the garbage
-            collector, and the start would go on.
+        asked: Set by the signal. Python drops exceptions raised in a garbage collector callback,
+            and the start would continue.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""`tollgate skills`: which there are, why an agent does not see one, enabling and disabling."""
+"""`tollgate skills`: lists, enables and disables skills."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _ACTOR = "cli"
 async def list_skills(
     place: Place, agent: str | None, project: str | None, *, as_json: bool
 ) -> int:
-    """Print every skill that is found, and what keeps the agent's model from it.
+    """Print every skill, and why the agent does not see it.
 
     Raises:
-        NotFound: there is no such agent or project.
+        NotFound: The agent or project does not exist.
     """
     project = project or DEFAULT_PROJECT
     if isinstance(place, Service):
@@ -45,11 +45,11 @@ async def list_skills(
 
 
 async def switch_skill(place: Place, skill_id: str, *, enabled: bool) -> int:
-    """Enable the version of a skill that is there now, or disable the skill; print what holds.
+    """Enable the current version of a skill, or disable the skill; print the new state.
 
     Raises:
-        NotFound: there is no such skill.
-        Conflict: it cannot be used.
+        NotFound: The skill does not exist.
+        Conflict: The skill cannot be used.
     """
     if isinstance(place, Service):
         body = {"enabled": enabled}

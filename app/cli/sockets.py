@@ -1,4 +1,4 @@
-"""The WebSockets that commands open."""
+"""WebSocket connections of the command line."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from app.cli.answered import is_here
 
 
 class Socket(websocket.connect):
-    """A connection to one address: a redirect would take the token to another one."""
+    """Connection to one address without redirects, which would send the token elsewhere."""
 
     def process_redirect(self, exc: Exception) -> Exception:
         return exc
 
 
 def open_socket(url: str, path: str, **options: Any) -> Socket:
-    """Open `path` below `/api/v1` of a service; loopback is never reached through a proxy."""
+    """Open `path` below `/api/v1` of a service; loopback addresses never use a proxy."""
     parts = urlsplit(url)
     scheme = {"http": "ws", "https": "wss"}.get(parts.scheme, parts.scheme)
     return Socket(

@@ -1,7 +1,7 @@
-"""`tollgate sources …`: the data sources here. A running service sees a change within a second.
+"""`tollgate sources …`: manages data sources. A running service applies changes within a second.
 
-A password comes from a file or from standard input, never from the command line, where every
-process of the machine could read it.
+Passwords are read from a file or standard input, never from the command line, which every process
+of the machine can read.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ MAX_PASSWORD = 1000
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What the command line says of who may read what; tables as they were typed."""
+    """Permissions given on the command line, with tables as typed."""
 
     agents: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
@@ -62,11 +62,11 @@ class Terms:
 
 @asynccontextmanager
 async def open_sources(settings: Settings) -> AsyncIterator[Sources]:
-    """The data sources of this installation; its database is made or migrated first.
+    """Open the data sources of this installation; creates or migrates its database.
 
     Raises:
-        StorageUnavailable: the data directory cannot be written.
-        ConfigurationError: the keys of the settings are no keys.
+        StorageUnavailable: The data folder is not writable.
+        ConfigurationError: The configured encryption keys are invalid.
     """
     await asyncio.to_thread(ensure_schema, settings.database_path)
     db = SqliteWriter(settings.database_path)
@@ -87,10 +87,10 @@ async def open_sources(settings: Settings) -> AsyncIterator[Sources]:
 
 
 def password_of(place: Path | None) -> str | None:
-    """The password in a file, or on standard input for `-`, without its line end.
+    """Read the password from a file, or from standard input for `-`, without its line ending.
 
     Raises:
-        InvalidInput: it cannot be read, or is not one line of text.
+        InvalidInput: The file cannot be read, or is not one line of text.
     """
     if place is None:
         return None
@@ -99,8 +99,8 @@ def password_of(place: Path | None) -> str | None:
         raw = _typed() if place == Path("-") else place.read_bytes()
         text = raw.decode().removesuffix("\n").removesuffix("\r")
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or "it is no text in UTF-8"
-        raise InvalidInput(f"--password-file: {shown} cannot be read: {why}") from None
+        why = getattr(error, "strerror", None) or "not UTF-8 text"
+        raise InvalidInput(f"--password-file: cannot read {shown}: {why}") from None
     if not text or "\n" in text or len(text) > MAX_PASSWORD:
         raise InvalidInput(
             f"--password-file: {shown} must hold one line of 1 to {MAX_PASSWORD} characters"
@@ -109,7 +109,7 @@ def password_of(place: Path | None) -> str | None:
 
 
 def _typed() -> bytes:
-    """A line of standard input; on a terminal it is not shown."""
+    """Read a line of standard input; a terminal does not echo it."""
     if is_terminal(sys.stdin):
         return getpass("Password: ").encode()
     return sys.stdin.buffer.readline()
@@ -129,20 +129,22 @@ async def list_sources(place: Place, *, as_json: bool) -> int:
             f"  {visible(_address(row))}  tables: {len(row['tables'])}, read by {visible(readers)}"
         )
     if not rows:
-        typer.echo("No data sources. `tollgate sources add NAME` stores one.", err=True)
+        typer.echo("No data sources. Add one with `tollgate sources add NAME`.", err=True)
     return 0
 
 
 async def add_source(place: Place, fields: Mapping[str, Any], password: str | None) -> int:
-    """Store a source and print its id alone on standard output.
+    """Store a source and print only its ID on standard output.
 
     Raises:
-        InvalidInput: a field does not fit; it is named.
-        AlreadyExists: another source has that name.
+        InvalidInput: A field is invalid; the error names it.
+        AlreadyExists: Another source has this name.
     """
     for name, choices in (("kind", KINDS), ("tls", TLS)):
         if fields[name] not in choices:
-            raise InvalidInput(f"--{name} {fields[name]!r} is not one of {', '.join(choices)}")
+            raise InvalidInput(
+                f"Invalid --{name} {fields[name]!r}: must be one of {', '.join(choices)}"
+            )
     if isinstance(place, Service):
         body = {**fields} if password is None else {**fields, "password": password}
         made_id = (await place.send("POST", "admin", "sources", body=body))["id"]
@@ -151,19 +153,19 @@ async def add_source(place: Place, fields: Mapping[str, Any], password: str | No
             made_id = (await sources.store.create(Change(fields, password), actor=ACTOR)).id
     typer.echo(made_id)
     typer.echo(
-        f"Stored {place.name}. See what is in it with `tollgate sources tables {made_id}`, and let"
-        f" agents read it with `tollgate sources authorise {made_id} --agent ID --table"
-        " SCHEMA.TABLE`.",
+        f"Stored {place.name}. List its tables with `tollgate sources tables "
+        f"{made_id}`, and allow agents to read it with `tollgate sources authorise "
+        f"{made_id} --agent ID --table SCHEMA.TABLE`.",
         err=True,
     )
     return 0
 
 
 async def test_source(place: Place, named: str, *, as_json: bool) -> int:
-    """Print what connecting showed; 1 when the source cannot be used.
+    """Print the result of a connection test; return 1 if the source is unusable.
 
     Raises:
-        NotFound: there is no such source.
+        NotFound: The source does not exist.
     """
     row = await _find(place, named)
     if isinstance(place, Service):
@@ -184,11 +186,11 @@ async def test_source(place: Place, named: str, *, as_json: bool) -> int:
 
 
 async def list_tables(place: Place, named: str, *, as_json: bool) -> int:
-    """Print what the source's account can see.
+    """Print the tables that the database user can see.
 
     Raises:
-        NotFound: there is no such source.
-        Conflict: it cannot be asked now.
+        NotFound: The source does not exist.
+        Conflict: The source is unavailable.
     """
     row = await _find(place, named)
     if isinstance(place, Service):
@@ -209,21 +211,23 @@ async def list_tables(place: Place, named: str, *, as_json: bool) -> int:
         name = f"{table['schema']}.{table['name']}"
         typer.echo(f"{mark:7}  {visible(name)}  {visible(columns)}")
     if len(tables) == MAX_LISTED:
-        typer.echo(f"These are the first {MAX_LISTED}; there may be more.", err=True)
+        typer.echo(f"Only the first {MAX_LISTED} are listed; there may be more.", err=True)
     return 0
 
 
 async def authorise(place: Place, named: str, terms: Terms) -> int:
-    """Change who may read what, and print it.
+    """Change the permissions of a source and print them.
 
     Raises:
-        NotFound: there is no such source.
-        InvalidInput: there is no such agent, or a table cannot be read as one, or is not on the
-            list; it is named.
-        VersionMismatch: somebody else has changed it meanwhile.
+        NotFound: The source does not exist.
+        InvalidInput: An agent does not exist, or a table is malformed or not listed; the error
+            names it.
+        VersionMismatch: The source was changed concurrently.
     """
     if terms == Terms():
-        raise InvalidInput("say what changes: --agent, --table, --unmask, --no-agent, --no-table")
+        raise InvalidInput(
+            "Nothing to change: use --agent, --table, --unmask, --no-agent or --no-table"
+        )
     before = await _find(place, named)
     await _check_agents(place, terms.agents)
     agents = _agents(before["agents"], terms)
@@ -243,20 +247,20 @@ async def authorise(place: Place, named: str, terms: Terms) -> int:
             )
         after = _row(changed)
     readers = ", ".join(after["agents"]) or "nobody"
-    typer.echo(f"{visible(after['name'])} is read by {visible(readers)}")
+    typer.echo(f"{visible(after['name'])} can be read by {visible(readers)}")
     for item in _allowed(after):
         masked = f"  masked: {', '.join(item.masked)}" if item.masked else ""
         typer.echo(f"  {visible(str(item.table) + masked)}")
     tell_change(place)
-    typer.echo(f"Check it with `tollgate sources test {after['id']}`.", err=True)
+    typer.echo(f"Test it with `tollgate sources test {after['id']}`.", err=True)
     return 0
 
 
 async def remove_source(place: Place, named: str, *, yes: bool) -> int:
-    """Forget a source, or say which one it would be.
+    """Delete a source, or print which one would be deleted.
 
     Raises:
-        NotFound: there is no such source.
+        NotFound: The source does not exist.
     """
     row = await _find(place, named)
     if yes and isinstance(place, Service):
@@ -265,12 +269,14 @@ async def remove_source(place: Place, named: str, *, yes: bool) -> int:
         async with open_sources(place.settings) as sources:
             await sources.store.remove(row["id"], actor=ACTOR)
     what = f"{row['id']} {visible(row['name'])} {place.name}"
-    typer.echo(f"Removed {what}." if yes else f"{what} would be removed; --yes does it", err=True)
+    typer.echo(
+        f"Deleted {what}." if yes else f"{what} would be deleted; use --yes to delete", err=True
+    )
     return 0
 
 
 async def _stored(place: Place) -> list[dict[str, Any]]:
-    """Every source as REST shows it, by name."""
+    """Return every source in the form of the REST API, by name."""
     if isinstance(place, Service):
         return await place.pages("sources", "admin", "sources", limit=500)
     async with open_sources(place.settings) as sources:
@@ -285,7 +291,7 @@ async def _find(place: Place, named: str) -> dict[str, Any]:
     for row in await _stored(place):
         if named in (row["id"], row["name"]):
             return row
-    raise NotFound(f"No data source {named!r}")
+    raise NotFound(f"Data source {named!r} not found")
 
 
 def _address(row: Mapping[str, Any]) -> str:
@@ -315,10 +321,10 @@ def _table(facts: TableFacts, listed: Iterable[AllowedTable]) -> dict[str, Any]:
 
 
 async def _check_agents(place: Place, ids: Iterable[str]) -> None:
-    """Make sure that there are these agents; `*` is all of them.
+    """Check that the agents exist; `*` means all agents.
 
     Raises:
-        InvalidInput: one is unknown; the message has those that there are.
+        InvalidInput: An agent does not exist; the message lists the existing ones.
     """
     named = [one for one in ids if one != EVERYBODY]
     if not named:
@@ -336,7 +342,7 @@ def _agents(before: Iterable[str], terms: Terms) -> tuple[str, ...]:
     listed = dict.fromkeys((*before, *terms.agents))
     for agent_id in terms.no_agents:
         if agent_id not in listed:
-            raise InvalidInput(f"--no-agent {agent_id!r}: that agent may not read it anyway")
+            raise InvalidInput(f"--no-agent {agent_id!r}: this agent has no access")
         del listed[agent_id]
     return tuple(listed)
 
@@ -353,7 +359,9 @@ def _tables(before: Iterable[AllowedTable], terms: Terms) -> tuple[AllowedTable,
         item = _listed(listed, name, "--unmask")
         hidden = {column.lower() for column in item.masked}
         if not columns or any(column.lower() not in hidden for column in columns):
-            raise InvalidInput(f"--unmask {typed!r}: of {name} are masked: {_said(item.masked)}")
+            raise InvalidInput(
+                f"--unmask {typed!r}: masked columns of {name}: {_said(item.masked)}"
+            )
         shown = {column.lower() for column in columns}
         kept = tuple(column for column in item.masked if column.lower() not in shown)
         listed[name] = replace(item, masked=kept)
@@ -365,17 +373,19 @@ def _tables(before: Iterable[AllowedTable], terms: Terms) -> tuple[AllowedTable,
 
 
 def _read_table(typed: str, option: str) -> tuple[TableName, tuple[str, ...]]:
-    """`schema.table:a,b`: everything behind the first dot and before the colon is the table."""
+    """Parse `schema.table:a,b`: the text after the first dot and before the colon is the table."""
     place, _, columns = typed.partition(":")
     schema, _, name = place.partition(".")
     if not schema.strip() or not name.strip():
-        raise InvalidInput(f"{option} {typed!r} is not SCHEMA.TABLE or SCHEMA.TABLE:COLUMN,...")
+        raise InvalidInput(
+            f"Invalid {option} {typed!r}: use SCHEMA.TABLE or SCHEMA.TABLE:COLUMN,..."
+        )
     return TableName(schema, name), tuple(part for part in columns.split(",") if part)
 
 
 def _listed(listed: Mapping[TableName, AllowedTable], name: TableName, option: str) -> AllowedTable:
     if name not in listed:
-        raise InvalidInput(f"{option}: {name} is not on the list: {_said(map(str, listed))}")
+        raise InvalidInput(f"{option}: {name} is not listed: {_said(map(str, listed))}")
     return listed[name]
 
 

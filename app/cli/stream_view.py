@@ -1,7 +1,7 @@
-"""A session's events as text on a terminal: appended, never redrawn.
+"""Text view of a session's events on a terminal: appended, never redrawn.
 
-Live output may have holes and may come again after a reconnect; what was shown is
-remembered per message and call, and the durable event that follows fills in the rest.
+Live output may have gaps and may repeat after a reconnect. The view tracks what it has printed per
+message and call, and the durable event that follows fills in the rest.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ STATUS_STYLE = {
     "error": ("✗", "red", "failed"),
     "invalid_arguments": ("✗", "red", "invalid arguments"),
     "timeout": ("✗", "red", "timed out"),
-    "disabled": ("⊘", "bright_black", "switched off"),
+    "disabled": ("⊘", "bright_black", "disabled"),
     "denied": ("⊘", "bold red", "denied by policy"),
-    "declined": ("⊘", "yellow", "declined by a person"),
-    "expired": ("⊘", "magenta", "expired: nobody answered"),
+    "declined": ("⊘", "yellow", "declined"),
+    "expired": ("⊘", "magenta", "expired: no answer"),
     "cancelled": ("■", "cyan", "cancelled"),
     "skipped": ("↷", "bright_black", "skipped: same as another call"),
     "interrupted": ("!", "bold magenta", "interrupted: outcome unknown"),
@@ -44,7 +44,7 @@ SOME_SUBAGENT = "sub-agent"
 
 @dataclass(slots=True)
 class _Shown:
-    """What of a message, or of one stream of a call's output, has been printed."""
+    """Printed part of a message, or of one stream of a call's output."""
 
     chunks: int = 0
     chars: int = 0
@@ -52,12 +52,12 @@ class _Shown:
 
 
 def _place(owner: str, stream: str | None) -> str:
-    """What a piece of live output belongs to: a message, or one stream of a call."""
+    """Return the owner of a piece of live output: a message, or one stream of a call."""
     return f"{owner} {stream}" if stream else owner
 
 
 class StreamView:
-    """Prints events. One owner writes on a line at a time."""
+    """Prints events. Only one owner writes to a line at a time."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
@@ -69,29 +69,29 @@ class StreamView:
         self._subagents: dict[str, str] = {}
 
     def event(self, event: Event) -> None:
-        """Print one event; types it does not know are left out."""
+        """Print one event; ignore unknown types."""
         show = getattr(self, f"_on_{event['type']}", None)
         if show is not None:
             show(event)
 
     def note(self, text: str, style: str = "bright_black") -> None:
-        """A line about the connection or a command, not from the session."""
+        """Print a line about the connection or a command, outside the session."""
         self.line(text, style)
 
     def line(self, text: str, style: str = "") -> None:
-        """A line of its own."""
+        """Print a separate line."""
         self._write("", "", text + "\n", style)
 
     def prompt(self, text: str) -> None:
-        """Show that a line is waited for."""
+        """Show the prompt for input."""
         self._write("prompt", "", text, "bold")
 
     def typed(self) -> None:
-        """The person has ended the line."""
+        """Record that the user ended the line."""
         self._at_start = True
 
     def interrupted(self) -> None:
-        """The terminal has shown a Ctrl-C in the middle of a line."""
+        """Record that the terminal printed a Ctrl-C in the middle of a line."""
         self._owner, self._at_start = "^C", False
 
     def _on_run_started(self, event: Event) -> None:
@@ -122,7 +122,7 @@ class StreamView:
         self.line(shown, "cyan" if event["status"] == "success" else "red")
 
     def _who(self, event: Event) -> str:
-        """The sub-agent that makes a call, in front of it; nothing for the agent itself."""
+        """Return the sub-agent that makes a call, as a prefix; empty for the agent itself."""
         name = self._subagents.get(event.get("run_id") or "")
         if name is None and event.get("parent_tool_call_id"):
             name = SOME_SUBAGENT
@@ -151,7 +151,7 @@ class StreamView:
         missing = text if shown.has_hole else text[shown.chars :]
         if event["role"] == "assistant" and missing:
             if shown.has_hole:
-                self.note("(pieces were lost on the way; the whole message:)")
+                self.note("(some live output was lost; the full message:)")
             self._write(event["message_id"], "", missing, "")
         if not self._at_start:
             self._break()
@@ -217,13 +217,13 @@ class StreamView:
         if event.get("cached"):
             parts.append("cached")
         if event.get("artifact_id"):
-            parts.append(f"whole output: {event['artifact_id']}")
+            parts.append(f"full output: {event['artifact_id']}")
         self.line("  " + ", ".join(parts), style)
         if event.get("error"):
             self.line(f"    {visible(event['error']['message'])}", style)
 
     def _rest_of_result(self, event: Event, streamed: Streamed) -> None:
-        """What the result holds beside the live output."""
+        """Return the parts of the result that the live output lacks."""
         text = "\n".join(str(block.get("text", "")) for block in event["content"])
         raw, succeeded = event.get("raw_result"), event["status"] == "success"
         if streamed.is_empty:
@@ -246,11 +246,11 @@ class StreamView:
             self.line(f"{BAR}… {len(lines) - MAX_RESULT_LINES} more lines", "dim")
 
     def _bar(self, event: Event) -> str:
-        """Which call a line belongs to, when several run at once."""
+        """Return which call a line belongs to, when several run concurrently."""
         return f"  │{event['tool_call_id'][-4:]} " if len(self._open_calls) > 1 else BAR
 
     def _delta(self, event: Event, owner: str, prefix: str, style: str) -> None:
-        """Print what is new in a piece of live output."""
+        """Print the new part of a piece of live output."""
         text = event.get("text") or ""
         # Chunks are numbered per stream of a call.
         shown = self._shown.setdefault(_place(owner, event.get("stream")), _Shown())
@@ -284,13 +284,13 @@ class StreamView:
 
 
 def _plain_lines(text: str) -> list[str]:
-    """Lines that stay where they are printed: none goes back over what stands before it."""
+    """Remove control sequences that would overwrite earlier lines."""
     safe = harmless(text.replace("\r\n", "\n").replace("\r", "\n"))
     return [line for line in re.split(r"(?<=\n)", safe) if line]
 
 
 def _coloured(line: str, style: str) -> Text:
-    """A line in its style; colours that a tool printed itself win."""
+    """Print a line in its style; colours from a tool take precedence."""
     text = Text.from_ansi(line, style=style, end="") if "\x1b" in line else Text(line, style)
     if line.endswith("\n") and not text.plain.endswith("\n"):
         text.append("\n")

@@ -1,4 +1,4 @@
-"""What may be shown on a terminal, and how a line is read from one."""
+"""Safe output to a terminal, and reading lines from it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _KEYS = re.compile(
 
 
 def is_terminal(stream: object) -> bool:
-    """Whether a person looks at `stream`; a closed one is no terminal."""
+    """Return whether `stream` is a terminal; a closed one is not."""
     isatty = getattr(stream, "isatty", None)
     try:
         return bool(isatty and isatty())
@@ -32,29 +32,29 @@ def is_terminal(stream: object) -> bool:
 
 
 def can_ask() -> bool:
-    """Whether somebody can be asked: questions go to standard error, answers come from input."""
+    """Return whether the user can be prompted on standard error and answer on standard input."""
     return is_terminal(sys.stdin) and is_terminal(sys.stderr)
 
 
 def harmless(text: str) -> str:
-    """Output of a tool for a terminal: colours stay, every other control sequence goes."""
+    """Clean tool output for a terminal: keep colours, remove other control sequences."""
     text = _ESCAPES.sub(lambda match: "" if match["drop"] else match[0], text)
     return _CONTROLS.sub("", text)
 
 
 def without_keys(line: str) -> str:
-    """A typed line without what arrows and other keys put into it: nobody meant to send that."""
+    """Return a typed line without the sequences of arrow and other keys."""
     return _KEYS.sub("", line)
 
 
 def forget_typed(fd: int = 0) -> None:
-    """Throw away what was typed before a question: it was not an answer to it."""
+    """Discard input typed before a question."""
     with suppress(termios.error):
         termios.tcflush(fd, termios.TCIFLUSH)
 
 
 async def read_line(fd: int = 0) -> str | None:
-    """The next line of a terminal, without its end; None at the end of input."""
+    """Read the next line of a terminal without its line ending; None at the end of input."""
     loop = asyncio.get_running_loop()
     line: asyncio.Future[bytes | None] = loop.create_future()
     received = bytearray()

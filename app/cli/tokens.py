@@ -1,4 +1,4 @@
-"""`tollgate token …`: bearer tokens, made and ended."""
+"""`tollgate token …`: creates, lists, rotates and revokes bearer tokens."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _STATES = {"holds": "active", "expired": "expired", "revoked": "revoked"}
 
 @dataclass(frozen=True, slots=True)
 class NewToken:
-    """What the command line asks for; agents and projects of None are all of them."""
+    """Token options from the command line; None for agents or projects means all."""
 
     name: str
     scopes: Sequence[str] | None = None
@@ -37,15 +37,15 @@ class NewToken:
 
     @property
     def rights(self) -> tuple[str, ...]:
-        """The scopes: the least when none is named."""
+        """Return the scopes, or the minimal one if none is named."""
         return SCOPES if self.admin else tuple(self.scopes or LEAST)
 
 
 async def create_token(place: Place, wanted: NewToken) -> int:
-    """Print a new token alone on standard output; what it means on standard error.
+    """Print only the new token on standard output, and its description on standard error.
 
     Raises:
-        InvalidInput: a scope, the name, a list or the days do not fit.
+        InvalidInput: A scope, the name, a list or the days are invalid.
     """
     if isinstance(place, Service):
         body = {
@@ -73,11 +73,11 @@ async def create_token(place: Place, wanted: NewToken) -> int:
 
 
 async def rotate_token(place: Place, token_id: str, grace_s: int) -> int:
-    """Print the new secret of a token.
+    """Rotate a token and print its new secret.
 
     Raises:
-        NotFound: there is no active token of that id.
-        InvalidInput: the grace is longer than a week.
+        NotFound: No active token has this ID.
+        InvalidInput: The grace period is longer than a week.
     """
     if isinstance(place, Service):
         body = {"grace_s": grace_s}
@@ -93,7 +93,7 @@ async def rotate_token(place: Place, token_id: str, grace_s: int) -> int:
 
 
 async def list_tokens(place: Place, *, as_json: bool) -> int:
-    """Print every token but its secret."""
+    """Print every token without its secret."""
     rows = await _listed(place)
     if as_json:
         typer.echo(json.dumps({"tokens": rows}, indent=2, ensure_ascii=False))
@@ -102,15 +102,15 @@ async def list_tokens(place: Place, *, as_json: bool) -> int:
         name = visible(row["name"])
         typer.echo(f"{row['id']}  {row['prefix']}…  {row['state']:8}  {name}  {_rights(row)}")
     if not rows:
-        typer.echo("No tokens. `tollgate token create NAME` makes one.", err=True)
+        typer.echo("No tokens. Create one with `tollgate token create NAME`.", err=True)
     return 0
 
 
 async def revoke_token(place: Place, name: str) -> int:
-    """End a token.
+    """Revoke a token.
 
     Raises:
-        NotFound: there is no active token of that name or id.
+        NotFound: No active token has this name or ID.
     """
     if isinstance(place, Service):
         active = [row for row in await _listed(place) if row["state"] != "revoked"]
@@ -130,7 +130,7 @@ async def revoke_token(place: Place, name: str) -> int:
 
 
 async def _still_kept(service: Service) -> None:
-    """Remove the file of the first token when that is not valid any more."""
+    """Remove the file of the first token if that token is no longer valid."""
     kept = kept_token(service.data_dir) if service.data_dir else None
     if kept is None or service.data_dir is None:
         return
@@ -142,7 +142,7 @@ async def _still_kept(service: Service) -> None:
 
 
 async def _listed(place: Place) -> list[dict[str, Any]]:
-    """Every token as REST shows it, the oldest first."""
+    """Return every token in the form of the REST API, oldest first."""
     if isinstance(place, Service):
         rows: list[dict[str, Any]] = (await place.get("admin", "tokens"))["tokens"]
         return rows
@@ -158,7 +158,7 @@ def _row(token: Token, now: str) -> dict[str, Any]:
 
 def _show(place: Place, secret: str, token: Mapping[str, Any]) -> None:
     typer.echo(secret)
-    until = f"until {token['expires_at']}" if token["expires_at"] else "until it is revoked"
+    until = f"until {token['expires_at']}" if token["expires_at"] else "until revoked"
     typer.echo(
         f"Token {token['id']} for {visible(token['name'])} {place.name}: {_rights(token)},"
         f" {until}. It is not shown again.",

@@ -1,4 +1,4 @@
-"""`tollgate tools`: the catalog as this installation resolves it, and its switches."""
+"""`tollgate tools`: the resolved catalog of this installation, and its switches."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ACTOR = "cli"
 
 
 async def list_tools(place: Place, *, as_json: bool) -> int:
-    """Print every tool and every plugin that could not be loaded."""
+    """Print every tool, and every plugin that failed to load."""
     document = await _document(place)
     if as_json:
         typer.echo(json.dumps(document, indent=2, ensure_ascii=False, default=json_default))
@@ -35,18 +35,21 @@ async def list_tools(place: Place, *, as_json: bool) -> int:
 async def switch_tools(
     place: Place, names: list[str], *, enabled: bool, agent: str | None, force: bool
 ) -> int:
-    """Switch tools for everybody, or for one agent: all that are named, or none.
+    """Enable or disable tools for all agents or one agent: all of the named tools or none.
 
-    A running service uses it within a second. `toolset:<name>` is a toolset, for everybody.
+    A running service applies the change within a second. `toolset:<name>` is a toolset, for all
+    agents only.
 
     Raises:
-        InvalidInput: a toolset stands beside others, or is meant for one agent.
-        ToolNotFound: a name is no tool; the message lists every such name.
-        NotFound: there is no such agent, or no such toolset.
-        Conflict: a core tool would be switched off, and `force` is not set.
+        InvalidInput: A toolset is combined with other names, or with an agent.
+        ToolNotFound: A name is unknown; the message lists all unknown names.
+        NotFound: The agent or toolset does not exist.
+        Conflict: A core tool would be disabled, and `force` is not set.
     """
     if any(name.startswith(TOOLSET) for name in names) and (len(names) > 1 or agent is not None):
-        raise InvalidInput("name a toolset alone, and for everybody", field="names")
+        raise InvalidInput(
+            "A toolset must be the only name, and cannot be combined with --agent", field="names"
+        )
     switch = Switch(tuple(names), enabled=enabled, agent=agent, force=force)
     if isinstance(place, Service):
         lines = await switch_served(place, switch)
@@ -60,7 +63,7 @@ async def switch_tools(
 
 
 async def _switched(gate: Gate, switch: Switch) -> list[str]:
-    """What holds now, a line for each name."""
+    """Return the new state, one line for each name."""
     if switch.names[0].startswith(TOOLSET):
         await _switch_toolset(gate, switch)
         return [f"{visible(switch.names[0])}  {'on' if switch.enabled else 'off'}"]
@@ -98,7 +101,7 @@ async def _switch_toolset(gate: Gate, switch: Switch) -> None:
 
 
 def _guesses(catalog: Catalog, unknown: list[str]) -> str:
-    """Unknown names, each with what may have been meant."""
+    """Return the unknown names, each with a suggestion."""
     told = []
     for name in unknown:
         meant = catalog.suggest(name, limit=1)
@@ -126,7 +129,7 @@ async def _document(place: Place) -> dict[str, Any]:
 
 
 def as_document(catalog: Catalog, resolved: ResolvedToolset) -> dict[str, Any]:
-    """`{tools: [...], problems: [...]}`; each tool with its state, and why it is off."""
+    """Return `{tools: [...], problems: [...]}`; each tool with its state, and why it is off."""
     reasons = resolved.disabled_reasons
     tools = [
         {

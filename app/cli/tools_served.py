@@ -1,4 +1,4 @@
-"""`tollgate tools …`, asked of a running service."""
+"""`tollgate tools …` through a running service."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.governance.agents import TOOLSET
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """What the command line asks for: `agent` of None is everybody."""
+    """Switch options from the command line; an `agent` of None means all agents."""
 
     names: tuple[str, ...]
     enabled: bool
@@ -23,13 +23,13 @@ class Switch:
 
 
 def state_line(name: str, why_off: str | None, *, asks: bool) -> str:
-    """Whether a tool is on, as one line."""
-    on = "on, asks every time" if asks else "on"
+    """Return the state of a tool as one line."""
+    on = "on, always asks" if asks else "on"
     return f"{visible(name)}  {on if why_off is None else f'off: {visible(why_off)}'}"
 
 
 async def listed(service: Service) -> dict[str, Any]:
-    """Every tool with its state, and every plugin that could not be loaded."""
+    """Return every tool with its state, and every plugin that failed to load."""
     catalog = await service.get("tools")
     rows = (await service.get("toolset"))["runtime_diagnostic"]["tools"]
     asks = {row["name"] for row in rows if row["asks"]}
@@ -40,12 +40,12 @@ async def listed(service: Service) -> dict[str, Any]:
 
 
 async def switch_served(service: Service, switch: Switch) -> list[str]:
-    """Switch tools of a service; what holds now, a line for each name.
+    """Enable or disable tools of a service; return the new state, one line for each name.
 
     Raises:
-        ToolNotFound: a name is no tool; the message lists every such name.
-        Conflict: a core tool would be switched off, and `force` is not set.
-        CommandRefused: there is no such agent or toolset, or the token may not do it.
+        ToolNotFound: A name is unknown; the message lists all unknown names.
+        Conflict: A core tool would be disabled, and `force` is not set.
+        CommandRefused: The agent or toolset does not exist, or the token lacks permission.
     """
     try:
         if switch.names[0].startswith(TOOLSET):
@@ -76,7 +76,7 @@ async def switch_served(service: Service, switch: Switch) -> list[str]:
 
 
 async def _own_names(service: Service, names: tuple[str, ...]) -> list[str]:
-    """The tools' own names for names and aliases; all of them are tools."""
+    """Resolve names and aliases to tool names; fail if one is unknown."""
     catalog = (await service.get("tools"))["tools"]
     own = {row["name"]: row["alias_of"] or row["name"] for row in catalog}
     # Governance also knows tools that the catalog has lost.

@@ -1,7 +1,7 @@
-"""Unpacking a backup: folders, files and links, and nothing outside one fresh folder.
+"""Safe unpacking of a backup: folders, files and links, only inside one new folder.
 
-Only what a backup holds is taken. `tarfile` has its own filter from Python 3.11.4 on; this
-one works on every version, and writes no file through a link: links are made last.
+Only parts of a backup are unpacked. `tarfile` has its own filter since Python 3.11.4; this one
+works on every version, and writes no file through a link: links are created last.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from pathlib import Path, PurePosixPath
 
 
 class Unpacking:
-    """The members of an archive, taken into an empty folder that nobody else may enter.
+    """Unpacks the members of an archive into an empty, private folder.
 
     Args:
-        parts: first names of what is taken; everything else is left out.
+        parts: First path components to unpack; everything else is skipped.
 
     Attributes:
-        left_out: names of members that were not taken, with the reason.
+        left_out: Names of skipped members, with the reason.
     """
 
     def __init__(self, tar: tarfile.TarFile, folder: Path, parts: Collection[str]) -> None:
@@ -31,41 +31,41 @@ class Unpacking:
         self._links: dict[Path, str] = {}
 
     def take(self, member: tarfile.TarInfo) -> None:
-        """Unpack one member, or note why not.
+        """Unpack one member, or record why it is skipped.
 
         Raises:
-            OSError: the folder cannot be written.
-            tarfile.TarError: the archive is damaged.
+            OSError: The folder is not writable.
+            tarfile.TarError: The archive is damaged.
         """
         place = self._place_of(member.name)
         if place is None:
             self.left_out.append((member.name, "outside the folder"))
         elif place.relative_to(self._folder).parts[0] not in self._parts:
-            self.left_out.append((member.name, "no part of a backup"))
+            self.left_out.append((member.name, "not part of a backup"))
         elif not (member.isdir() or member.isreg() or member.issym()):
-            self.left_out.append((member.name, "no file, folder or link"))
+            self.left_out.append((member.name, "not a file, folder or link"))
         elif place in self._links or any(parent in self._links for parent in place.parents):
-            self.left_out.append((member.name, "a link has its name"))
+            self.left_out.append((member.name, "a link has the same name"))
         elif member.issym():
             self._links[place] = member.linkname
         else:
             self._write(member, place)
 
     def finish(self) -> None:
-        """Make the links; those that lead out of the folder are left out.
+        """Create the links; skip those that point outside the folder.
 
         Raises:
-            OSError: the folder cannot be written.
+            OSError: The folder is not writable.
         """
         for place, target in self._links.items():
             if os.path.lexists(place):
-                self.left_out.append((self._name_of(place), "a file has its name"))
+                self.left_out.append((self._name_of(place), "a file has the same name"))
                 continue
             place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             place.symlink_to(target)
         for place in self._leading_out():
             place.unlink()
-            self.left_out.append((self._name_of(place), "leads outside the folder"))
+            self.left_out.append((self._name_of(place), "points outside the folder"))
 
     def _place_of(self, name: str) -> Path | None:
         path = PurePosixPath(name)

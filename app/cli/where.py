@@ -1,4 +1,4 @@
-"""`tollgate where`: which installation commands work on, and whose settings they read."""
+"""`tollgate where`: the installation that commands use, and its settings files."""
 
 from __future__ import annotations
 
@@ -16,14 +16,12 @@ from app.core.settings import Settings
 
 
 def show_place(place: Place, *, as_json: bool) -> int:
-    """Print the service or the folder, and the files of settings that are read and that are not."""
+    """Print the service or folder, and the settings files that are read and ignored."""
     if isinstance(place, Folder):
         folder = place.settings.data_dir.absolute()
         facts: dict[str, Any] = {"url": None, "data_dir": str(folder), "token": False}
         running = holder_of(folder) is not None
-        reported = f"the data folder {folder}" + (
-            ", which a running service has" if running else ""
-        )
+        reported = f"the data folder {folder}" + (", used by a running service" if running else "")
         read = place.settings.files
     else:
         folder_of = None if place.data_dir is None else str(place.data_dir)
@@ -36,9 +34,9 @@ def show_place(place: Place, *, as_json: bool) -> int:
     if as_json:
         typer.echo(json.dumps(facts, indent=2))
         return 0
-    typer.echo(f"Commands work on {reported}.")
+    typer.echo(f"Commands use {reported}.")
     if read:
         typer.echo(f"Settings: {', '.join(facts['settings'])}.")
     if unread:
-        typer.echo(f"Not read: {', '.join(facts['unread'])}.")
+        typer.echo(f"Ignored: {', '.join(facts['unread'])}.")
     return 0

@@ -1,4 +1,4 @@
-"""Writing to a descriptor without ever holding up the loop."""
+"""Writer to a file descriptor that never blocks the event loop."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ MAX_WAITING = 8 << 20
 
 
 class Writer:
-    """One thread that writes to one descriptor, in order.
+    """Thread that writes to one descriptor, in order.
 
-    Live output beyond `limit` waiting bytes is dropped, as the protocol allows; what is
-    not droppable is always written.
+    Live output beyond `limit` queued bytes is dropped, as the protocol allows; other output is
+    always written.
     """
 
     def __init__(self, fd: int, *, limit: int = MAX_WAITING) -> None:
@@ -32,7 +32,7 @@ class Writer:
         self._thread.start()
 
     def on_closed(self, callback: Callable[[], None]) -> None:
-        """Call `callback` on the loop, once, when the reader has gone away."""
+        """Call `callback` on the loop, once, when the reader closes."""
         self._on_closed = callback
 
     def put(self, data: bytes, *, droppable: bool = False) -> None:
@@ -44,7 +44,7 @@ class Writer:
         self._queue.put(data)
 
     async def close(self) -> None:
-        """Wait until everything is written, or the reader is gone."""
+        """Wait until everything is written, or the reader closes."""
         self._queue.put(None)
         await self._done
 
@@ -76,4 +76,4 @@ class Writer:
 
 
 def _nothing() -> None:
-    """Nobody wants to know."""
+    """Ignore a closed reader."""

@@ -71,7 +71,7 @@ def test_a_backup_of_a_running_service_is_whole_and_its_owner_s_alone(used: Path
     kept_back = ("bootstrap", "keys", ".env", "config")
     assert not {name for name in names if name.startswith(kept_back)}
     assert restored.returncode == 0, restored.stderr
-    assert "the chain holds" in restored.stdout
+    assert "chain verified" in restored.stdout
     assert (fresh / "workspace" / "notes.txt").read_text(encoding="utf-8") == "one"
     assert (fresh / "tollgate.db").stat().st_mode & 0o777 == 0o600
     listed = json.loads(tollgate(fresh, "token", "list", "--json").stdout)["tokens"]
@@ -171,7 +171,7 @@ def test_what_is_no_part_of_a_backup_is_left_out_and_named(tmp_path: Path):
     folder = tmp_path / "data"
     restored = tollgate(tmp_path, "restore", str(file), "--data-dir", str(folder))
     assert restored.returncode == 0, restored.stderr
-    assert restored.stderr.count("(no part of a backup)") == len(strange)
+    assert restored.stderr.count("(not part of a backup)") == len(strange)
     assert not (folder / "config.yml").exists()
     assert not list(folder.glob("before-restore-*"))
 
@@ -209,7 +209,7 @@ def test_a_backup_is_not_written_where_it_would_copy_itself(used: Path):
     for name in ("copy.tar.gz", "workspace/copy.tar.gz"):
         refused = tollgate(used, "backup", name)
         assert (refused.returncode, refused.stdout) == (2, "")
-        assert "outside of it" in refused.stderr
+        assert "outside it" in refused.stderr
         assert not (used / name).exists()
 
 
@@ -230,7 +230,7 @@ def test_a_disk_that_knows_no_second_names_takes_a_backup(
     assert file.stat().st_mode & 0o777 == 0o600
     taken = tmp_path / "taken"
     taken.touch()
-    with pytest.raises(InvalidInput, match="is there already"):
+    with pytest.raises(InvalidInput, match="already exists"):
         back_up(place, taken, with_keys=False)
     assert [path.name for path in tmp_path.glob(".*")] == []
 

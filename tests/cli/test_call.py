@@ -76,7 +76,7 @@ def test_the_value_and_the_files_of_code_come_beside_what_it_printed(installatio
 def test_a_command_in_the_background_is_said_to_end_with_this_one(installation, workspace):
     done = call(installation, workspace, "bash", "command=sleep 600", "background=true")
     assert (done.returncode, done.stdout[:25]) == (0, "Running in the background")
-    assert done.stderr == "(it ends with this command; under `tollgate serve` it would run on)\n"
+    assert done.stderr == "(it stops with this command; under `tollgate serve` it would keep running)\n"
 
 
 def test_a_failing_tool_gives_one_and_says_why(installation, workspace):
@@ -92,7 +92,7 @@ def test_what_asks_is_denied_where_nobody_can_be_asked(installation, workspace):
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr.splitlines() == [
         "denied: Nobody is there to confirm it, so it was not run",
-        "(there is no terminal to ask on; --yes approves what asks)",
+        "(no terminal available for confirmation; use --yes to approve)",
     ]
     assert (workspace / "gone").is_dir()
 
@@ -289,16 +289,16 @@ def test_a_question_shows_the_whole_command_and_hides_nothing():
         "requested_by": {"caller": "agent", "agent_id": "writer"},
     }
     assert confirmation_lines(request) == [
-        "bash asks to run:",
+        "Allow bash to run?",
         "  | rm x",
         "  | \\u202egnp",
         "  in /w\\x1b[2K",
         "  risk: high",
         "  - it deletes (delete)",
-        "  hits /w/a\\u200b (a folder of 12 files)",
-        "  hits /w/b (not there)",
+        "  hits /w/a\\u200b (folder with 12 files)",
+        "  affects /w/b (does not exist)",
         "  hits /w/*.o (2 files): a.o, b\\u200b.o",
-        "  asked by the agent writer",
+        "  requested by the agent writer",
     ]
 
 

@@ -39,7 +39,7 @@ async def ask_to_delete(terminal: Terminal) -> None:
     await terminal.expect("› ")
     terminal.type("/bash rm -rf --one-file-system gone\n")
     await terminal.expect("  | rm -rf --one-file-system gone")
-    await terminal.expect("e {…} = with other arguments: ")
+    await terminal.expect("e {…} = approve with other arguments: ")
 
 
 async def test_a_tool_streams_into_its_card_and_leaving_is_zero(running):
@@ -57,7 +57,7 @@ async def test_a_tool_streams_into_its_card_and_leaving_is_zero(running):
 
 @pytest.mark.parametrize(
     ("answer", "end"),
-    [("d", "declined by a person"), ("1", "declined by a person"), ("a", "✓ bash done")],
+    [("d", "declined"), ("1", "declined"), ("a", "✓ bash done")],
 )
 async def test_a_question_is_answered_by_letter_or_number(running, answer, end):
     async with chat(running, "--new") as terminal:
@@ -71,7 +71,7 @@ async def test_enter_alone_and_nonsense_choose_nothing(running):
         await ask_to_delete(terminal)
         for nothing in ("\n", "y\n", "9\n"):
             terminal.type(nothing)
-            await terminal.expect("Nothing is chosen.")
+            await terminal.expect("No valid choice.")
         terminal.type("2\n")
         await terminal.expect("approved by local")
 
@@ -103,7 +103,7 @@ async def test_an_open_question_is_put_again_to_whoever_comes(running):
     async with chat(running, "--new") as terminal:
         await ask_to_delete(terminal)
     async with chat(running) as terminal:
-        await terminal.expect("e {…} = with other arguments: ")
+        await terminal.expect("e {…} = approve with other arguments: ")
         terminal.type("d\n")
         await terminal.expect("declined by local")
 
@@ -112,7 +112,7 @@ async def test_without_a_model_the_reason_is_told_and_the_chat_goes_on(running):
     async with chat(running, "--new") as terminal:
         await terminal.expect("› ")
         terminal.type("hello\n")
-        await terminal.expect("No model is configured here")
+        await terminal.expect("No model is configured")
         await terminal.expect("ANTHROPIC_API_KEY")
         await terminal.expect("› ")
         terminal.type("/grap x=1\n")

@@ -188,5 +188,5 @@ async def test_a_server_that_talks_nonsense_ends_the_client_and_does_not_hang_it
         await peer.linger()
 
     async with scripted(babble) as url, WsClient(url) as client:
-        with pytest.raises(ConnectionFailed, match="not a server of this protocol"):
+        with pytest.raises(ConnectionFailed, match="not a Tollgate server"):
             await events_of(client, 1)

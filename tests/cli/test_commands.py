@@ -135,7 +135,7 @@ def test_the_doctor_shows_what_matters_and_the_rest_when_asked(installation):
     marks = [line[0] for line in short.stdout.splitlines() if line and line[0] in "✗!·✓"]
     assert marks == sorted(marks, key="✗!·✓".index)
     assert marks.count("✓") == 1
-    assert "more are fine; --all lists them" in short.stdout
+    assert "more checks passed; use --all to list them" in short.stdout
     assert "package fastapi" not in short.stdout
     assert "package fastapi" in long.stdout
 

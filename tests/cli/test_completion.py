@@ -133,7 +133,7 @@ async def test_zsh_completes_commands_options_and_files(folder: Path):
 def test_a_shell_without_a_script_is_named(folder: Path):
     done = tollgate(folder, "completion", "tcsh")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "error: 'tcsh' is not one of bash, zsh, fish\n"
+    assert done.stderr == "error: Invalid shell 'tcsh': must be one of bash, zsh, fish\n"
 
 
 @pytest.mark.parametrize("words", [(), ("token",), ("token", "create"), ("audit",)])

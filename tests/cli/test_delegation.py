@@ -65,7 +65,7 @@ def test_a_question_names_the_sub_agent_that_asks():
         "requested_by": {"caller": "subagent", "subagent": "eye\u202e", "agent_id": "reader"},
     }
     lines = confirmation_lines(request)
-    assert lines[-2:] == ["  asked by the sub-agent eye\\u202e", "  asked by the agent reader"]
+    assert lines[-2:] == ["  requested by the sub-agent eye\\u202e", "  asked by the agent reader"]
     alone = confirmation_lines({**request, "requested_by": {"caller": "agent"}})
     assert not any("asked by" in line for line in alone)
 
@@ -84,7 +84,7 @@ async def test_a_sub_agent_works_and_asks_in_the_chat_of_its_agent(tmp_path: Pat
             await terminal.expect("› ")
             terminal.type("clean\n")
             await terminal.expect("▸ [broom] tidy up")
-            await terminal.expect("  asked by the sub-agent broom")
+            await terminal.expect("  requested by the sub-agent broom")
             await terminal.expect("with other arguments: ")
             terminal.type("a\n")
             await terminal.expect("✓ [broom] bash done")

@@ -36,7 +36,7 @@ def status(url: str, token: str | None = None) -> int:
 
 async def test_the_first_token_is_shown_on_a_terminal(tmp_path: Path):
     async with on_terminal(tmp_path, ["serve", "--port", "0"]) as terminal:
-        await terminal.expect("Stop with Ctrl-C.")
+        await terminal.expect("Press Ctrl-C to stop.")
         assert kept_in(tmp_path) in terminal.shown
 
 
@@ -86,7 +86,7 @@ def test_the_first_token_is_not_kept_where_tools_could_read_it(tmp_path: Path):
         facts,
     ):
         assert status(facts["url"], facts["token"].split()[0]) == 200
-        assert facts["access"] == "a token is needed"
+        assert facts["access"] == "token required"
 
     assert not (data / FILE_NAME).exists()
 
@@ -99,14 +99,14 @@ def test_the_file_goes_with_its_token(tmp_path: Path):
     assert tollgate(tmp_path, "token", "revoke", "bootstrap").returncode == 0
     assert not (tmp_path / FILE_NAME).exists()
     with started(tmp_path) as (_, facts):
-        assert facts["access"] == "a token is needed"
+        assert facts["access"] == "token required"
         assert "token" not in facts
 
 
 def test_an_open_house_is_opened_on_purpose_and_says_so(tmp_path: Path):
     with started(tmp_path, TOLLGATE_OPEN_HOUSE="true") as (_, facts):
         assert status(facts["url"]) == 200
-        assert facts["access"].startswith("open to this machine")
+        assert facts["access"].startswith("open: every user of this machine")
 
     assert not (tmp_path / FILE_NAME).exists()
 

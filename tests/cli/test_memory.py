@@ -34,9 +34,9 @@ def test_memories_are_listed_searched_exported_and_forgotten(tmp_path: Path) -> 
     again = tollgate(tmp_path, "memory", "forget", found[0]["id"])
     assert (again.returncode, again.stderr) == (1, f"error: No memory '{found[0]['id']}'\n")
     counted = tollgate(tmp_path, "memory", "forget", "--query", "prefers")
-    assert counted.stderr == f"1 would be forgotten in {tmp_path}; --yes does it\n"
+    assert counted.stderr == f"1 would be deleted in {tmp_path}; use --yes to delete\n"
     assert tollgate(tmp_path, "memory", "forget", "--query", "prefers", "--yes").returncode == 0
-    assert tollgate(tmp_path, "memory", "list").stderr == "Nothing is remembered that fits.\n"
+    assert tollgate(tmp_path, "memory", "list").stderr == "No matching memories.\n"
 
 
 def test_what_is_not_meant_is_a_usage_error(installation: Path) -> None:

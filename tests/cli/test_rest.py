@@ -48,9 +48,9 @@ async def test_a_redirect_takes_no_token_to_another_address(
     ],
 )
 def test_what_is_no_address_is_said_in_one_sentence(url: str):
-    with pytest.raises(InvalidInput, match="is no address of a service; give http://host:port"):
+    with pytest.raises(InvalidInput, match="use http://host:port"):
         checked_url(url)
-    with pytest.raises(InvalidInput, match="is no address of a service; give wss://host:port"):
+    with pytest.raises(InvalidInput, match="use wss://host:port"):
         checked_address(url, insecure=True)
 
 

@@ -76,7 +76,7 @@ def test_a_server_says_what_it_is_and_ends_well_on_a_signal(installation, number
     assert health["status"] == "ok"
     assert facts["data"] == str(installation)
     assert facts["workspace"] == str(installation / "workspace")
-    assert facts["access"].startswith("a token is needed")
+    assert facts["access"].startswith("token required")
     assert facts["model"].startswith("no key")
     assert facts["sandbox"].startswith(health["sandbox"]["message"].rstrip("."))
     assert all(name in facts["sandbox"] for name in health["sandbox"]["levels"]["bash"]["layers"])
@@ -172,7 +172,7 @@ def test_a_stored_token_closes_the_house(tmp_path):
     assert tollgate(tmp_path, "init").returncode == 0
     assert tollgate(tmp_path, "token", "create", "me").returncode == 0
     with started(tmp_path) as (_, facts):
-        assert facts["access"] == "a token is needed"
+        assert facts["access"] == "token required"
 
 
 def test_a_data_directory_that_cannot_be_made_stops_the_start(tmp_path):
@@ -215,12 +215,12 @@ def test_the_demo_ends_well_without_a_terminal(tmp_path):
     assert done.returncode == 0, done.stderr
     for shown in (
         "building part 5 of 5",
-        "declined by a person",
+        "declined",
         "approved by bootstrap",
         "denied by policy",
         "connection lost",
         "checking part 6 of 6",
-        "exactly what was seen live",
+        "identical to the live events",
     ):
         assert shown in done.stdout
     assert list(tmp_path.iterdir()) == []

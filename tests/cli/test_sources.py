@@ -83,7 +83,7 @@ def test_a_source_is_stored_looked_into_opened_tested_and_forgotten(place: Place
 
     tested = place.run("test", "Shop")
     assert (tested.returncode, tested.stdout.split(":")[0]) == (0, "ok")
-    assert place.run("remove", "Shop").stderr.endswith("would be removed; --yes does it\n")
+    assert place.run("remove", "Shop").stderr.endswith("would be deleted; use --yes to delete\n")
     assert len(place.listed()) == 1
     assert place.run("remove", source_id, "--yes").returncode == 0
     assert place.listed() == []
@@ -109,16 +109,16 @@ def test_a_password_comes_from_standard_input_or_a_file_and_is_never_shown(place
 
 
 REFUSED = (
-    (("add", "X", "--kind", "oracle"), 2, "--kind 'oracle' is not one of"),
+    (("add", "X", "--kind", "oracle"), 2, "Invalid --kind 'oracle': must be one of"),
     (("add", "X", "--kind", "mysql"), 2, "host"),
     (("add", "X", "--kind", "mysql", "--password-file", "-"), 2, "must hold one line"),
-    (("authorise", "Shop"), 2, "say what changes"),
-    (("authorise", "Shop", "--table", "customers"), 2, "is not SCHEMA.TABLE"),
-    (("authorise", "Shop", "--no-table", "main.other"), 2, "is not on the list"),
-    (("authorise", "Shop", "--unmask", "main.customers:id"), 2, "are masked: email"),
-    (("authorise", "Shop", "--no-agent", "who"), 2, "may not read it anyway"),
+    (("authorise", "Shop"), 2, "Nothing to change"),
+    (("authorise", "Shop", "--table", "customers"), 2, "use SCHEMA.TABLE"),
+    (("authorise", "Shop", "--no-table", "main.other"), 2, "is not listed"),
+    (("authorise", "Shop", "--unmask", "main.customers:id"), 2, "masked columns of main.customers: email"),
+    (("authorise", "Shop", "--no-agent", "who"), 2, "this agent has no access"),
     (("authorise", "Shop", "--agent", "who"), 2, "there is no agent 'who'; there are 'default'"),
-    (("test", "Gone"), 1, "No data source 'Gone'"),
+    (("test", "Gone"), 1, "Data source 'Gone' not found"),
 )
 
 

@@ -161,7 +161,7 @@ async def test_the_terminal_lists_shows_and_takes_back(
     assert shown.splitlines()[0] == "f.txt: modified, can be restored"
     assert "+new" in shown
     assert (done, told.out) == (0, "restored  f.txt\n")
-    assert f"To take this back: tollgate checkpoints restore {work.session_id} undo_" in told.err
+    assert f"To undo this: tollgate checkpoints restore {work.session_id} undo_" in told.err
     assert (work.root / "f.txt").read_text() == "old\n"
 
 
