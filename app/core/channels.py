@@ -16,23 +16,24 @@ class ChannelSettings(Section):
         default=60,
         gt=0,
         le=MAX_WAIT_S,
-        description="Seconds a call waits for a desktop operator; then its task has expired.",
+        description="Seconds a call waits for a desktop operator before its task expires.",
     )
     lease_s: float = Field(
         default=30,
         ge=1,
         le=600,
-        description="Seconds without a sign of life after which a desktop operator is lost.",
+        description="Seconds without a heartbeat after which a desktop operator is considered "
+        "lost.",
     )
     max_queued: int = Field(
-        default=100, ge=1, description="Desktop tasks that may wait at the same time."
+        default=100, ge=1, description="Maximum number of waiting desktop tasks."
     )
     max_operators: int = Field(
-        default=5, ge=1, description="Desktop operators that one token may connect."
+        default=5, ge=1, description="Maximum number of desktop operators connected with one token."
     )
     per_minute: int = Field(
-        default=20, ge=1, description="Texts per minute of a channel that names no number."
+        default=20, ge=1, description="Default number of messages per minute and channel."
     )
     history_days: int = Field(
-        default=30, ge=0, description="Days a finished desktop task is kept; 0: for ever."
+        default=30, ge=0, description="Days to keep finished desktop tasks; 0 keeps them forever."
     )

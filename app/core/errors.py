@@ -242,7 +242,7 @@ class OutsideWorkspace(ToolFailed):
         if roots:
             allowed = ", ".join(repr(root) for root in roots)
             super().__init__(
-                f"Path is outside the folders that may be used: {path!r}; those are {allowed}",
+                f"Path is outside the allowed folders: {path!r}; allowed are {allowed}",
                 path=path,
                 roots=list(roots),
             )

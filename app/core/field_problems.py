@@ -31,11 +31,12 @@ Problem = dict[str, Any]
 class FieldProblem(BaseModel):
     """What is wrong with one field. `code` never changes meaning; `message` is for people."""
 
-    path: str = Field(description="Which field, like `a.b[0]`.")
+    path: str = Field(description="Path of the invalid field, such as `a.b[0]`.")
     message: str
-    code: str = Field(description="What clients match on.")
+    code: str = Field(description="Stable code for clients to match on.")
     values: dict[str, FieldValue] = Field(
-        default={}, description="Limits and choices that the message names; never what was sent."
+        default={},
+        description="Limits and choices named by the message; never the submitted value.",
     )
 
 

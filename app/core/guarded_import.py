@@ -64,7 +64,7 @@ def limited(seconds: float) -> Iterator[None]:
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         if not is_over:
-            raise TookTooLong(f"it did not end within {seconds:g} s")
+            raise TookTooLong(f"it did not finish within {seconds:g} s")
 
     former = signal.signal(signal.SIGALRM, stop)
     left, again = signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN_S)

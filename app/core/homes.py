@@ -72,5 +72,5 @@ def _home() -> Path:
         return Path.home()
     except RuntimeError:
         raise ConfigurationError(
-            "This user has no home folder: name the data folder with TOLLGATE_DATA_DIR"
+            "This user has no home folder: set the data folder with TOLLGATE_DATA_DIR"
         ) from None

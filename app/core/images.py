@@ -16,24 +16,26 @@ class ImageSettings(Section):
 
     provider: Literal["off", "openai", "draw"] = Field(
         default="off",
-        description="`openai` is any server with that images API; `draw` draws shapes offline, "
-        "marked as simulated.",
+        description="Image provider: `openai` for any server with OpenAI's images API; `draw` "
+        "draws shapes offline, marked as simulated.",
     )
     base_url: str = Field(
         default="https://api.openai.com/v1",
         pattern=r"^https?://[^/?#@]+[^?#]*$",
-        description="Where the images API is; also an address in a private network.",
+        description="URL of the images API; may be in a private network.",
     )
-    api_key: SecretStr | None = Field(default=None, description="Its key.")
+    api_key: SecretStr | None = Field(default=None, description="API key of the images API.")
     model: str = Field(
-        default="gpt-image-1", min_length=1, max_length=200, description="Which model of it."
+        default="gpt-image-1", min_length=1, max_length=200, description="Image model to use."
     )
     sizes: str = Field(
         default="1024x1024,1536x1024,1024x1536",
-        description="Sizes in pixels that the model makes, comma-separated.",
+        description="Image sizes in pixels that the model supports, comma-separated.",
     )
-    max_count: int = Field(default=4, ge=1, le=8, description="Images of one call.")
-    timeout_s: float = Field(default=180, gt=0, le=3600, description="Seconds one call may take.")
+    max_count: int = Field(default=4, ge=1, le=8, description="Maximum number of images per call.")
+    timeout_s: float = Field(
+        default=180, gt=0, le=3600, description="Timeout of one call in seconds."
+    )
 
     @field_validator("sizes")
     @classmethod
@@ -42,5 +44,5 @@ class ImageSettings(Section):
             width, _, height = size.strip().partition("x")
             sides = [int(side) if side.isdecimal() else 0 for side in (width, height)]
             if not all(0 < side <= _MAX_SIDE for side in sides):
-                raise ValueError(f"{size!r} is no size such as 1024x1024")
+                raise ValueError(f"invalid size {size!r}: use a size such as 1024x1024")
         return value

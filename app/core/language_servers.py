@@ -17,24 +17,29 @@ from app.core.sections import Section
 class LanguageServerSettings(Section):
     """One server; it is started inside the sandbox, without network."""
 
-    name: str = Field(pattern=r"^[A-Za-z0-9_.\-]{1,64}$", description="How results name it.")
-    command: list[str] = Field(min_length=1, description="Program and arguments; it uses stdio.")
+    name: str = Field(pattern=r"^[A-Za-z0-9_.\-]{1,64}$", description="Name shown in results.")
+    command: list[str] = Field(
+        min_length=1, description="Command line of the server, which must use stdio."
+    )
     extensions: dict[str, str] = Field(
-        min_length=1, description="Suffix of its files to language id, such as `ts: typescript`."
+        min_length=1, description="Language ID by file suffix, such as `ts: typescript`."
     )
     initialization_options: dict[str, Any] = Field(
-        default_factory=dict, description="Sent to it when it starts."
+        default_factory=dict, description="Initialization options sent to the server at its start."
     )
     settings: dict[str, Any] = Field(
-        default_factory=dict, description="What it gets when it asks for its configuration."
+        default_factory=dict,
+        description="Settings returned when the server requests its configuration.",
     )
-    env: dict[str, str] = Field(default_factory=dict, description="Its environment variables.")
+    env: dict[str, str] = Field(
+        default_factory=dict, description="Environment variables of the server."
+    )
 
     @field_validator("command")
     @classmethod
     def _can_start(cls, value: list[str]) -> list[str]:
         if not value[0].strip() or any("\0" in word for word in value):
-            raise ValueError("give a program to start, without NUL characters")
+            raise ValueError("must name a program to start, without NUL characters")
         return value
 
     @field_validator("extensions")
@@ -52,18 +57,23 @@ class LanguageServersSettings(Section):
         WithJsonSchema({"type": "array", "items": {"type": "object"}}),
     ] = Field(
         default_factory=list,
-        description="Servers besides the one for Python; one of that name takes its place.",
+        description="Language servers besides the built-in one for Python; a server of the same "
+        "name replaces it.",
     )
-    max_running: int = Field(default=4, ge=1, le=64, description="Servers at the same time.")
+    max_running: int = Field(
+        default=4, ge=1, le=64, description="Maximum number of running language servers."
+    )
     idle_s: float = Field(
-        default=600, gt=0, description="Seconds without a question until one is ended."
+        default=600, gt=0, description="Seconds without a request after which a server is stopped."
     )
-    memory_mb: int = Field(default=2048, ge=128, description="Memory of each, in MB.")
+    memory_mb: int = Field(
+        default=2048, ge=128, description="Memory limit of each language server, in MB."
+    )
 
     @model_validator(mode="after")
     def _told_apart(self) -> LanguageServersSettings:
         names = [server.name for server in self.servers]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
-            raise ValueError(f"two language servers are called {', '.join(twice)}")
+            raise ValueError(f"duplicate language server names: {', '.join(twice)}")
         return self

@@ -161,8 +161,8 @@ class LoopWatch:
         elif name is not None and time.monotonic() - self._asked_at >= self._stop_s:
             self._current.was_stopped = True
             raise BlockedTheLoop(
-                f"{name} kept the whole service waiting for {self._stop_s:g} s and was stopped: "
-                "await, or do the work in a thread (asyncio.to_thread)"
+                f"{name} blocked the whole service for {self._stop_s:g} s and was "
+                "stopped: use await, or do the work in a thread (asyncio.to_thread)"
             )
 
     def _note(self, name: str | None, frame: FrameType | None) -> None:

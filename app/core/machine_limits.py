@@ -20,10 +20,10 @@ _LITTLE_MEMORY = 64 << 20
 _PART_OF_MEMORY = 10
 _FEW_PROCESSES = 16
 _REASONS = {
-    errno.EMFILE: "files are open",
-    errno.ENFILE: "files are open on this machine",
-    errno.ENOMEM: "memory is used",
-    errno.EAGAIN: "processes run",
+    errno.EMFILE: "open files",
+    errno.ENFILE: "open files on this machine",
+    errno.ENOMEM: "memory",
+    errno.EAGAIN: "processes",
 }
 
 
@@ -99,12 +99,14 @@ def overload_of(error: BaseException) -> Overloaded | None:
     if isinstance(error, MemoryError):
         why = _REASONS[errno.ENOMEM]
     elif isinstance(error, RuntimeError) and "start new thread" in str(error):
-        why = "threads run"
+        why = "threads"
     elif isinstance(error, OSError) and error.errno in _REASONS:
         why = _REASONS[error.errno]
     else:
         return None
-    return Overloaded(f"As many {why} as the machine allows; try again", retry_after_ms=_RETRY_MS)
+    return Overloaded(
+        f"This machine has reached its limit of {why}; try again later", retry_after_ms=_RETRY_MS
+    )
 
 
 def _descriptors() -> int:

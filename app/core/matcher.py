@@ -21,9 +21,9 @@ def compile_matcher(pattern: str) -> re.Pattern[str]:
     if _PLAIN.fullmatch(text):
         parts = [part.strip() for part in text.split("|")] if text else ["*"]
         if not all(parts):
-            raise ValueError(f"{pattern!r} has an empty name between the bars")
+            raise ValueError(f"{pattern!r} contains an empty name between | characters")
         text = "|".join(translate(part) for part in parts)
     try:
         return re.compile(text, re.IGNORECASE)
     except (re.error, RecursionError, OverflowError) as error:
-        raise ValueError(f"{pattern!r} is no regular expression: {error}") from None
+        raise ValueError(f"{pattern!r} is not a valid regular expression: {error}") from None

@@ -58,7 +58,7 @@ def _only_reported(patterns: str, run_by: str, when: str) -> ProtectedPath:
 
 _GIT, _HOOKS = "git", "git hooks"
 GIT = frozenset({_GIT, _HOOKS})
-"""Who runs what stands in a repository."""
+"Repository settings decide which programs run."
 
 PROTECTED_PATHS = (
     _row(
@@ -210,12 +210,12 @@ PROTECTED_PATHS = (
         "at its next command",
     ),
     _written_by_programs(
-        "*.desktop *.lnk *.scf autorun.inf desktop.ini", "the desktop", "at a click"
+        "*.desktop *.lnk *.scf autorun.inf desktop.ini", "the desktop", "when clicked"
     ),
 )
 
 OTHER_HOOKS = _written_by_programs("", _HOOKS, "at the next commit or push")
-"""What is said of hooks in another folder, which git is configured to take them from."""
+"Hooks in a folder that git is configured to read them from."
 
 _NOT_RUN = re.compile(r"(?:^|/)\.git/hooks/[^/]+\.sample$")
 _HOME = re.compile(r"(?:/root|/home/[^/]+|/Users/[^/]+|~)/")
@@ -319,17 +319,17 @@ def check_pattern(text: str) -> None:
     """
     parts = text.split("/")
     if not text.isprintable() or "\\" in text:
-        raise ValueError("no control characters, and / between folders")
+        raise ValueError("must not contain control characters, and uses / between folders")
     if text.startswith("~"):
-        raise ValueError("paths of a project are relative to its root: no ~")
+        raise ValueError("must be relative to the project's root, without ~")
     if any(part in ("", ".", "..") for part in parts):
-        raise ValueError("not a plain relative path: no empty part, no . and no ..")
+        raise ValueError("must be a plain relative path, without empty parts, . or ..")
     if not parts[0].strip("*"):
-        raise ValueError("begins with a name, not with *: name the files or the folder")
+        raise ValueError("must start with a name, not with *: name the files or the folder")
     if "*" in parts[0] and len(parts) > 1:
-        raise ValueError("* in the first part is the name of a file, not of a folder")
+        raise ValueError("a * in the first part matches file names only, not folders")
     if any("**" in part and part != "**" for part in parts) or "**" in parts[:-1]:
-        raise ValueError("** only stands at the end, as folder/**")
+        raise ValueError("** is only valid at the end, as folder/**")
 
 
 def below_home(path: str, home: str | None) -> str | None:

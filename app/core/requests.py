@@ -6,7 +6,7 @@ from typing import Literal
 
 Effort = Literal["low", "medium", "high", "xhigh", "max"]
 PromptPart = Literal["hints", "skills", "instructions", "listing", "memory", "todo", "date"]
-"""Parts of what a model is told that can be left out."""
+"Optional parts of a model's prompt."
 
 LEAST_CONTEXT = 4_000
-"""Tokens below which no conversation can be held."""
+"Minimum size in tokens of a usable model request."

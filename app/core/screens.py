@@ -11,12 +11,13 @@ class ScreenSettings(Section):
     """Pictures of web pages and of the desktop."""
 
     browser: str | None = Field(
-        default=None, description="Chromium's headless shell; looked for when unset."
+        default=None,
+        description="Path of Chromium's headless shell; found automatically when unset.",
     )
     allow_private: bool = Field(
         default=False,
-        description="Pages on loopback and in private networks may be pictured too.",
+        description="Allow screenshots of pages on loopback and in private networks.",
     )
     desktop: bool = Field(
-        default=True, description="The desktop may be pictured, where there is an X11 display."
+        default=True, description="Allow screenshots of the desktop, if there is an X11 display."
     )

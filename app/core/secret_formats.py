@@ -183,15 +183,15 @@ def compile_pattern(pattern: str) -> Any:
     try:
         compiled = compile_bytes(pattern)
     except (re2.error, UnicodeEncodeError) as error:
-        reason = error.args[0] if error.args else "it cannot be read"
+        reason = error.args[0] if error.args else "it cannot be parsed"
         if isinstance(reason, bytes):
             reason = reason.decode("utf-8", "replace")
         raise ValueError(
-            f"pattern {pattern!r} is not in RE2 syntax (no look-around, no back-references):"
-            f" {reason}"
+            f"pattern {pattern!r} is not valid RE2 syntax (look-around and "
+            f"back-references are not supported): {reason}"
         ) from None
     if compiled.search(b"") is not None:
-        raise ValueError(f"pattern {pattern!r} matches the empty text: it would mask everything")
+        raise ValueError(f"pattern {pattern!r} matches empty text and would mask everything")
     return compiled
 
 

@@ -18,7 +18,7 @@ RootPath = Annotated[
     str,
     Field(
         pattern=r"^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*$",
-        description="The path at which a reverse proxy shows the service, such as `/tollgate`.",
+        description="Path prefix at which a reverse proxy serves Tollgate, such as `/tollgate`.",
     ),
 ]
 Strictness = Literal["lenient", "standard", "strict"]
@@ -41,10 +41,10 @@ class CodeExecutionSettings(Section):
     """Python execution levels, keys as in the seeds' `config.yml`."""
 
     default_strictness: Strictness = Field(
-        default="standard", description="Level of a call that names none."
+        default="standard", description="Default strictness level of a call."
     )
     extra_allowed_modules: dict[Strictness, list[str]] = Field(
-        default_factory=dict, description="Further modules each level may import."
+        default_factory=dict, description="Additional modules that code may import, by level."
     )
 
 
@@ -53,13 +53,13 @@ class SandboxSettings(Section):
 
     weaker: Literal["refuse", "ask"] = Field(
         default="refuse",
-        description="Where the kernel lacks a layer that a level needs: its tools are off, or each "
-        "call asks.",
+        description="Behaviour if the kernel lacks a layer that a level requires: `refuse` "
+        "disables its tools, `ask` requires approval of each call.",
     )
     tcp_ports: Annotated[list[int], NoDecode] = Field(
         default_factory=list,
-        description="Ports that commands of the default project may connect to, comma-separated; "
-        "none is no network.",
+        description="TCP ports that commands of the default project may connect to, "
+        "comma-separated; empty disables network access.",
     )
     readable: Annotated[list[Path], NoDecode] = Field(
         default_factory=list,
@@ -68,52 +68,68 @@ class SandboxSettings(Section):
     )
     unprotected_paths: Annotated[list[str], NoDecode] = Field(
         default_factory=list,
-        description="Files of the default project that other programs run later and that tools "
-        "may write unasked, as patterns, comma-separated.",
+        description="Patterns of files in the default project that other programs run later and "
+        "that tools may write without approval, comma-separated.",
     )
     restrict_to_workspace: bool = Field(
         default=True,
-        description="Whether file tools of the default project reach nothing outside of its "
-        "folder. Off, they reach what the service may, but for its own files; commands stay in it.",
+        description="Restrict file tools of the default project to its folder. When off, they can "
+        "access every file the service can, except the service's own files; commands "
+        "stay restricted.",
     )
     uid: int | None = Field(
         default=None,
         ge=1,
-        description="User id that commands run as when the service is root; the workspace must be "
-        "theirs.",
+        description="User ID that commands run as when the service runs as root; this user must "
+        "own the workspace.",
     )
     warm_workers: int = Field(
-        default=1, ge=0, le=16, description="Confined Python workers kept ready for each level."
+        default=1,
+        ge=0,
+        le=16,
+        description="Number of idle Python workers kept ready for each level.",
     )
     memory_mb: int = Field(
-        default=2048, ge=64, description="Memory of one command and all it starts, in MiB."
+        default=2048,
+        ge=64,
+        description="Memory limit of a command and its child processes, in MiB.",
     )
-    disk_mb: int = Field(default=1024, ge=1, description="What it may write to disk, in MiB.")
-    processes: int = Field(default=64, ge=1, le=4096, description="Processes it may have at once.")
+    disk_mb: int = Field(
+        default=1024, ge=1, description="Disk space that a command may write, in MiB."
+    )
+    processes: int = Field(
+        default=64,
+        ge=1,
+        le=4096,
+        description="Maximum number of concurrent processes of a command.",
+    )
     command_timeout_s: int = Field(
-        default=30, ge=1, le=600, description="How long a command runs that names no `timeout`."
+        default=30, ge=1, le=600, description="Default timeout of a command in seconds."
     )
     command_timeout_max_s: int = Field(
-        default=600, ge=1, le=600, description="The longest `timeout` a command may ask for."
+        default=600,
+        ge=1,
+        le=600,
+        description="Maximum `timeout` that a command may request, in seconds.",
     )
     git_name: str | None = Field(
         default=None,
         pattern=r"^[^<>\x00-\x1f\x7f]*[^<>\x00-\x20\x7f.,:;][^<>\x00-\x1f\x7f]*$",
         max_length=200,
-        description="Author of commits that commands make; needs `git_email`.",
+        description="Author name of git commits made by commands; requires `git_email`.",
     )
     git_email: str | None = Field(
         default=None,
         pattern=r"^[^<>\s\x00-\x1f\x7f]+@[^<>\s\x00-\x1f\x7f]+$",
         max_length=200,
-        description="Mail address of that author; needs `git_name`.",
+        description="Author email of git commits made by commands; requires `git_name`.",
     )
 
     @model_validator(mode="after")
     def _names_an_author(self) -> SandboxSettings:
         if (self.git_name is None) != (self.git_email is None):
             missing = "git_name" if self.git_name is None else "git_email"
-            raise ValueError(f"an author of commits needs {missing}, too")
+            raise ValueError(f"a commit author also requires {missing}")
         return self
 
     @property
@@ -134,7 +150,7 @@ class SandboxSettings(Section):
     @classmethod
     def _are_ports(cls, value: list[int]) -> list[int]:
         if wrong := [port for port in value if not 1 <= port <= 65_535]:
-            raise ValueError(f"{wrong[0]} is no port; ports are 1 to 65535")
+            raise ValueError(f"invalid port {wrong[0]}: must be 1 to 65535")
         return value
 
     @field_validator("readable", "unprotected_paths", mode="before")
@@ -153,7 +169,7 @@ class SandboxSettings(Section):
     @classmethod
     def _are_absolute(cls, value: list[Path]) -> list[Path]:
         if wrong := [path for path in value if not path.is_absolute()]:
-            raise ValueError(f"{str(wrong[0])!r} must be an absolute path")
+            raise ValueError(f"{str(wrong[0])!r} is not an absolute path")
         return value
 
 
@@ -161,43 +177,61 @@ class SubAgentSettings(Section):
     """Limits of delegation; the first three keys as in the seeds' `config.yml`."""
 
     max_iterations: int = Field(
-        default=3, ge=1, le=100, description="Model requests of a sub-agent of `multi_agent`."
+        default=3, ge=1, le=100, description="Model requests per sub-agent of `multi_agent`."
     )
     max_concurrency: int = Field(
-        default=3, ge=1, le=32, description="Sub-agents of one batch at the same time."
+        default=3, ge=1, le=32, description="Maximum number of concurrent sub-agents of one batch."
     )
-    timeout: int = Field(default=60, ge=1, le=3600, description="Seconds per model request.")
+    timeout: int = Field(
+        default=60, ge=1, le=3600, description="Timeout of one model request in seconds."
+    )
     delegate_iterations: int = Field(
-        default=15, ge=1, le=1000, description="Model requests of any other sub-agent."
+        default=15, ge=1, le=1000, description="Model requests per sub-agent of other tools."
     )
     iterations_max: int = Field(
-        default=50, ge=1, le=1000, description="The most model requests that a task may ask for."
+        default=50,
+        ge=1,
+        le=1000,
+        description="Maximum number of model requests that a task may request.",
     )
-    max_tasks: int = Field(default=5, ge=1, le=50, description="Tasks of one batch.")
+    max_tasks: int = Field(
+        default=5, ge=1, le=50, description="Maximum number of tasks in one batch."
+    )
     task_timeout_s: int = Field(
-        default=600, ge=1, description="Seconds of a whole task that names no limit."
+        default=600, ge=1, description="Default timeout of a task in seconds."
     )
     task_timeout_max_s: int = Field(
-        default=3600, ge=1, description="The most seconds that a task may ask for."
+        default=3600, ge=1, description="Maximum timeout that a task may request, in seconds."
     )
     max_depth: int = Field(
-        default=1, ge=1, le=5, description="1: sub-agents start none themselves."
+        default=1,
+        ge=1,
+        le=5,
+        description="Maximum nesting depth; with 1, sub-agents cannot start sub-agents.",
     )
     background_max: int = Field(
-        default=10, ge=0, description="Sub-agents of one session in the background at once."
+        default=10,
+        ge=0,
+        description="Maximum number of concurrent background sub-agents per session.",
     )
     duplicate_window_s: float = Field(
         default=30,
         ge=0,
-        description="Seconds in which the same batch of the same session is not started twice.",
+        description="Seconds within which a session cannot start the same batch twice.",
     )
     processes: int = Field(
-        default=8, ge=1, le=256, description="Worker processes at once; more sub-agents wait."
+        default=8,
+        ge=1,
+        le=256,
+        description="Maximum number of worker processes; further sub-agents wait.",
     )
     warm: int = Field(
-        default=1, ge=0, le=16, description="Workers kept ready for the workspace used last."
+        default=1,
+        ge=0,
+        le=16,
+        description="Number of idle workers kept ready for the most recently used workspace.",
     )
-    memory_mb: int = Field(default=1024, ge=128, description="Memory of one worker, in MiB.")
+    memory_mb: int = Field(default=1024, ge=128, description="Memory limit of one worker, in MiB.")
 
 
 class EscalationSettings(Section):
@@ -206,20 +240,27 @@ class EscalationSettings(Section):
     supervisor: str | None = Field(
         default=None,
         pattern=r"^[A-Za-z0-9][A-Za-z0-9_.:\-]{0,127}$",
-        description="The agent that decides for others what they escalate to `supervisor_agent`.",
+        description="Agent that decides when another agent escalates to `supervisor_agent`.",
     )
     stronger_model: str | None = Field(
         default=None,
         min_length=1,
         max_length=200,
-        description="The model that goes on with a run which is escalated to `model_tier`; give "
-        "it a price in `model_prices` where cost is limited.",
+        description="Model that continues a run escalated to `model_tier`; set its price in "
+        "`model_prices` if cost is limited.",
     )
     stronger_requests: int = Field(
-        default=5, ge=1, le=100, description="Requests that it answers before the run's own model."
+        default=5,
+        ge=1,
+        le=100,
+        description="Requests the escalation model answers before the run's own model takes over "
+        "again.",
     )
     per_run: int = Field(
-        default=3, ge=1, le=100, description="How often one run may turn to each of the two."
+        default=3,
+        ge=1,
+        le=100,
+        description="Maximum number of escalations per run to each of the two targets.",
     )
 
     @field_validator("supervisor", "stronger_model", mode="before")
@@ -231,13 +272,26 @@ class EscalationSettings(Section):
 class ProgressSettings(Section):
     """How much is kept of what running tools report, in `operations` of the data folder."""
 
-    log_mb: int = Field(default=16, ge=1, le=1024, description="The most of one call, in MiB.")
-    total_mb: int = Field(default=512, ge=1, description="The most of all calls, in MiB.")
+    log_mb: int = Field(
+        default=16,
+        ge=1,
+        le=1024,
+        description="Maximum size of one call's progress reports, in MiB.",
+    )
+    total_mb: int = Field(
+        default=512, ge=1, description="Maximum size of all progress reports, in MiB."
+    )
     log_files: int = Field(
-        default=5000, ge=1, description="Calls whose reports are kept; the oldest go first."
+        default=5000,
+        ge=1,
+        description="Maximum number of calls whose progress reports are kept; the oldest are "
+        "deleted first.",
     )
     log_days: int = Field(
-        default=30, ge=0, le=36_500, description="Days that they are kept; 0: for ever."
+        default=30,
+        ge=0,
+        le=36_500,
+        description="Days to keep progress reports; 0 keeps them forever.",
     )
 
 
@@ -264,7 +318,7 @@ class HookSettings(Section):
     def _can_start(cls, value: str | list[str]) -> str | list[str]:
         words = [value] if isinstance(value, str) else value
         if not words[0].strip() or any("\0" in word for word in words):
-            raise ValueError("give a program to start, without NUL characters")
+            raise ValueError("must name a program to start, without NUL characters")
         return value
 
     @field_validator("env")
@@ -272,13 +326,18 @@ class HookSettings(Section):
     def _keeps_secrets(cls, value: list[str]) -> list[str]:
         own = [name for name in value if name.upper().startswith(OWN_VARIABLES)]
         if own:
-            raise ValueError(f"{', '.join(own)}: the service's own settings are not passed on")
+            raise ValueError(
+                f"{', '.join(own)}: the service's own settings cannot be passed to a hook"
+            )
         return value
 
     @model_validator(mode="after")
     def _asks_in_time(self) -> HookSettings:
         if self.on_error == "ask" and self.event != "pre_tool_use":
-            raise ValueError("on_error: ask is for pre_tool_use; afterwards nobody can be asked")
+            raise ValueError(
+                "`on_error: ask` is only valid for pre_tool_use, because later events "
+                "cannot wait for approval"
+            )
         return self
 
 
@@ -286,23 +345,29 @@ class LimitSettings(Section):
     """What each user may use unless their token, the tool or the agent allows less."""
 
     calls_per_minute: int | None = Field(
-        default=None, ge=0, description="Calls of one user in a minute; no limit when unset."
+        default=None,
+        ge=0,
+        description="Maximum calls per minute of one user; unlimited when unset.",
     )
     concurrent: int | None = Field(
-        default=None, ge=0, description="Calls of one user that run at the same time."
+        default=None, ge=0, description="Maximum concurrent calls of one user."
     )
-    calls_per_run: int | None = Field(default=None, ge=0, description="Calls of one run.")
+    calls_per_run: int | None = Field(default=None, ge=0, description="Maximum calls of one run.")
     tokens_per_session: int | None = Field(
-        default=None, ge=0, description="Tokens of all model requests of one session."
+        default=None, ge=0, description="Maximum tokens of all model requests of one session."
     )
     cost_per_session: float | None = Field(
-        default=None, ge=0, description="Dollars of one session; needs `model_prices`."
+        default=None,
+        ge=0,
+        description="Maximum cost of one session in US dollars; requires `model_prices`.",
     )
     queue: int = Field(
-        default=16, ge=0, description="Calls that may wait for a place; the next one is refused."
+        default=16,
+        ge=0,
+        description="Maximum number of calls waiting for a free slot; further calls are refused.",
     )
     queue_s: float = Field(
-        default=30, ge=0, description="Seconds a call waits for a place before it is refused."
+        default=30, ge=0, description="Seconds a call waits for a free slot before it is refused."
     )
 
 

@@ -15,41 +15,42 @@ class ServingSettings(Section):
     """What one client may hold of the service; `docs/operations.md` tells more."""
 
     header_timeout_s: float = Field(
-        default=10, gt=0, description="Seconds until a request's headers must be complete."
+        default=10, gt=0, description="Seconds within which a request's headers must arrive."
     )
     body_timeout_s: float = Field(
         default=30,
         gt=0,
-        description="Seconds a request's body may take, and one more for each 16 KiB of it.",
+        description="Seconds within which a request's body must arrive, plus one second for each "
+        "16 KiB.",
     )
     write_timeout_s: float = Field(
-        default=30, gt=0, description="Seconds a client may leave an answer unread."
+        default=30, gt=0, description="Seconds a client may take to read a response."
     )
     idle_timeout_s: float = Field(
-        default=75, gt=0, description="Seconds a connection stays open between two requests."
+        default=75, gt=0, description="Seconds an idle connection stays open between requests."
     )
     connections: int = Field(
         default=10_000,
         ge=8,
-        description="Connections at once; the limit of open files may allow fewer.",
+        description="Maximum number of connections; the limit of open files can lower it.",
     )
     connections_per_address: int = Field(
-        default=128, ge=1, description="Connections of one address that have not signed in."
+        default=128, ge=1, description="Maximum number of unauthenticated connections per address."
     )
     lockout_max_s: float = Field(
         default=900,
         ge=1,
-        description="The longest time that failed sign-ins stop those of their address.",
+        description="Maximum lockout of an address after failed sign-ins, in seconds.",
     )
     disk_reserve_mb: int = Field(
         default=64,
         ge=0,
-        description="Free MiB of the data directory's disk below which no new work is taken.",
+        description="Free disk space of the data directory in MiB below which new work is refused.",
     )
     trusted_proxies: Annotated[list[str], NoDecode] = Field(
         default_factory=list,
-        description="Addresses and networks of proxies, comma-separated: what they say in "
-        "`X-Forwarded-For` and `X-Forwarded-Proto` counts.",
+        description="Addresses and networks of reverse proxies, comma-separated, whose "
+        "`X-Forwarded-For` and `X-Forwarded-Proto` headers are trusted.",
     )
 
     @field_validator("trusted_proxies", mode="before")
@@ -65,7 +66,7 @@ class ServingSettings(Section):
                 ip_network(item)
             except ValueError as error:
                 raise ValueError(
-                    f"{item!r} is neither an address nor a network ({error});"
-                    " write it like 10.0.0.1 or 10.0.0.0/8"
+                    f"{item!r} is neither an address nor a network ({error}): use a "
+                    "value such as 10.0.0.1 or 10.0.0.0/8"
                 ) from None
         return value

@@ -91,7 +91,7 @@ class ConfigFile(YamlConfigSettingsSource):
         except (OSError, ValueError) as error:
             raise ConfigurationError(_unreadable(file_path, error)) from None
         if not isinstance(found, dict):
-            raise ConfigurationError(f"{file_path} must hold settings as `name: value`")
+            raise ConfigurationError(f"{file_path} must contain settings as `name: value`")
         return found
 
 
@@ -133,5 +133,5 @@ def _variables(path: Path) -> Mapping[str, str | None]:
 
 
 def _unreadable(path: Path | Traversable, error: OSError | ValueError) -> str:
-    why = getattr(error, "strerror", None) or "it is no text in UTF-8"
+    why = getattr(error, "strerror", None) or "not UTF-8 text"
     return f"{path} cannot be read: {why}"

@@ -39,8 +39,8 @@ def require_folder(data_dir: Path, origins: dict[SettingPath, Origin], folder: P
         return
     if data_dir.absolute() != folder.absolute():
         raise ConfigurationError(
-            f"data_dir in {folder / FILES[origin]} names another folder: the data folder is named"
-            " with --data-dir or TOLLGATE_DATA_DIR"
+            f"data_dir in {folder / FILES[origin]} names another folder: set the data "
+            "folder with --data-dir or TOLLGATE_DATA_DIR instead"
         )
     del origins[("data_dir",)]
 

@@ -63,7 +63,7 @@ class WrongName:
     @property
     def sentence(self) -> str:
         meant = "" if self.meant is None else f"; did you mean {self.meant}?"
-        return f"{self.name} in {WORDS[self.source]} is no setting{meant}"
+        return f"unknown setting {self.name} in {WORDS[self.source]}{meant}"
 
 
 def wrong_names(model: type[BaseSettings], folder: Path) -> list[WrongName]:
@@ -120,7 +120,7 @@ def _sentence(model: type[BaseSettings], problem: ErrorDetails) -> str:
     name = ".".join(str(part) for part in problem["loc"])
     if problem["type"] == "extra_forbidden":
         meant = _nearest(name, [".".join(path) for path, _ in setting_fields(model)])
-        return f"{name} is no setting" + (f"; did you mean {meant}?" if meant else "")
+        return f"unknown setting {name}" + (f"; did you mean {meant}?" if meant else "")
     message = problem["msg"].removeprefix("Value error, ")
     return f"{name}: {message}" if name else message
 

@@ -83,186 +83,228 @@ class Settings(BaseSettings):
 
     # Service
     host: str = Field(default="127.0.0.1", description="Address to listen on.")
-    port: int = Field(default=8420, ge=0, le=65535, description="Port; 0 picks a free one.")
+    port: int = Field(
+        default=8420, ge=0, le=65535, description="Port to listen on; 0 picks a free port."
+    )
     root_path: RootPath = ""
     data_dir: DataFolder = Field(
         default_factory=data_home,
-        description="Database, workspace, artifacts, operation logs.",
+        description="Folder for the database, workspace, artifacts and operation logs.",
     )
     workspace: Path | None = Field(
-        default=None, description="Root of the default project; `<data_dir>/workspace` when unset."
+        default=None,
+        description="Root folder of the default project; `<data_dir>/workspace` when unset.",
     )
     rules_file: Path | None = Field(
-        default=None, description="YAML list of rules that is read at the start; see docs/rules.md."
+        default=None, description="YAML file of rules that is read at startup; see docs/rules.md."
     )
     plugin_dir: Path | None = Field(
         default=None, description="Folder of plugin tools; `<data_dir>/plugins` when unset."
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
-        default="info", description="The least that is logged."
+        default="info", description="Minimum severity of log messages."
     )
     log_format: Literal["console", "json"] = Field(
-        default="console", description="Lines for people, or one JSON object each."
+        default="console", description="Log format: text lines, or one JSON object per line."
     )
 
     # Who may talk to it
     token: SecretStr | None = Field(
-        default=None, description="A bearer token with every right; more with `tollgate token`."
+        default=None,
+        description="Bearer token with every scope; create more with `tollgate token`.",
     )
     open_house: bool = Field(
         default=False,
-        description="Without any token, everybody on this machine is an administrator.",
+        description="Treat every user of this machine as an administrator, without a token.",
     )
     login_lifetime_s: float = Field(
-        default=7 * 24 * 3600, gt=0, description="Seconds a browser stays signed in at most."
+        default=7 * 24 * 3600,
+        gt=0,
+        description="Maximum duration of a browser sign-in, in seconds.",
     )
     login_idle_s: float = Field(
-        default=12 * 3600, gt=0, description="Seconds it stays signed in without being used."
+        default=12 * 3600,
+        gt=0,
+        description="Seconds of inactivity after which a browser sign-in expires.",
     )
     login_attempts: int = Field(
-        default=10, ge=1, description="Failed sign-ins per minute and address."
+        default=10, ge=1, description="Maximum failed sign-ins per minute and address."
     )
     secure_cookie: bool = Field(
         default=False,
-        description="The sign-in cookie is for https only, also when a proxy speaks https for us.",
+        description="Send the sign-in cookie over HTTPS only; use it behind a proxy that "
+        "terminates HTTPS.",
     )
     allowed_origins: Annotated[list[str], NoDecode] = Field(
         default_factory=list,
-        description="Browser origins besides the service's own, comma-separated.",
+        description="Additional browser origins to accept, comma-separated.",
     )
     allowed_hosts: Annotated[list[str], NoDecode] = Field(
         default_factory=list,
-        description="Host names besides loopback that requests may name, comma-separated.",
+        description="Additional host names to accept in requests besides loopback, "
+        "comma-separated.",
     )
 
     # The model
     model_provider: Provider = Field(
         default="anthropic",
-        description="Who is asked for a model without a provider before its name: `gpt-5` here, "
-        "`openai:gpt-5` anywhere.",
+        description="Provider of model names without a provider prefix: `gpt-5` uses this "
+        "provider, `openai:gpt-5` always uses openai.",
     )
     anthropic_api_key: SecretStr | None = Field(
         default=None,
         validation_alias=AliasChoices("anthropic_api_key", "ANTHROPIC_API_KEY"),
-        description="Key of the provider anthropic; without any key the service runs tools only.",
+        description="API key of the provider anthropic. Without any provider key, the service "
+        "runs tools only.",
     )
     anthropic_base_url: str | None = Field(
         default=None,
         validation_alias=AliasChoices("anthropic_base_url", "ANTHROPIC_BASE_URL"),
-        description="Any server that speaks the Messages protocol.",
+        description="URL of a server with Anthropic's Messages API.",
     )
     openai_api_key: SecretStr | None = Field(
         default=None,
         validation_alias=AliasChoices("openai_api_key", "OPENAI_API_KEY"),
-        description="Key of the provider openai; servers that want none need only their URL.",
+        description="API key of the provider openai; servers without authentication only need the "
+        "URL.",
     )
     openai_base_url: str | None = Field(
         default=None,
         validation_alias=AliasChoices("openai_base_url", "OPENAI_BASE_URL"),
-        description="Any server that speaks chat completions, with its path: `https://…/v1`.",
+        description="URL of a server with the chat completions API, including the path: "
+        "`https://…/v1`.",
     )
-    model: str = Field(default="claude-sonnet-5-5", description="Model name of new sessions.")
+    model: str = Field(default="claude-sonnet-5-5", description="Model of new sessions.")
     model_fallbacks: Annotated[list[str], NoDecode] = Field(
         default_factory=list,
         max_length=10,
-        description="Models that are asked, in this order, when one is overloaded or away, "
+        description="Models to try in this order if a model is overloaded or unavailable, "
         "comma-separated.",
     )
-    max_tokens: int = Field(default=8192, ge=1, description="Output tokens per model request.")
-    temperature: float | None = Field(
-        default=None, ge=0, le=2, description="Left to the model when unset."
+    max_tokens: int = Field(
+        default=8192, ge=1, description="Maximum output tokens per model request."
     )
-    thinking_budget: int = Field(default=0, ge=0, description="Thinking tokens; 0 turns it off.")
+    temperature: float | None = Field(
+        default=None,
+        ge=0,
+        le=2,
+        description="Sampling temperature; the model's default when unset.",
+    )
+    thinking_budget: int = Field(
+        default=0, ge=0, description="Token budget for thinking; 0 disables it."
+    )
     adaptive_thinking: bool = Field(
-        default=False, description="The model decides when and how long it thinks."
+        default=False, description="Let the model decide when and how long it thinks."
     )
     effort: Effort | None = Field(
-        default=None, description="How much work the model puts in; left to it when unset."
+        default=None, description="Reasoning effort of the model; the model's default when unset."
     )
     context_tokens: int = Field(
         default=150_000,
         ge=LEAST_CONTEXT,
-        description="Tokens of one model request; what is older is trimmed and summed up.",
+        description="Maximum tokens of one model request; older messages are trimmed and "
+        "summarized.",
     )
     prompt_without: Annotated[list[PromptPart], NoDecode] = Field(
         default_factory=list,
-        description="Parts that models are not told, comma-separated: `hints`, `skills`, "
+        description="Prompt parts to leave out, comma-separated: `hints`, `skills`, "
         "`instructions`, `listing`, `memory`, `todo`, `date`.",
     )
     max_iterations: int = Field(
-        default=15, ge=1, le=1000, description="Model requests per run before it stops."
+        default=15, ge=1, le=1000, description="Maximum model requests per run."
     )
     durable_runs: Literal["continue", "close"] = Field(
         default="continue",
-        description="Runs that were under way when the service stopped: continued, or closed.",
+        description="Handling of runs interrupted by a service stop: continue or close them.",
     )
     model_retries: int = Field(
-        default=2, ge=0, le=10, description="Repetitions of a model request that failed early."
+        default=2,
+        ge=0,
+        le=10,
+        description="Retries of a model request that fails before its response starts.",
     )
     model_timeout_s: float = Field(
-        default=600, gt=0, description="Seconds without a byte before a model request has failed."
+        default=600, gt=0, description="Seconds without data after which a model request fails."
     )
 
     # Tool calls
     tool_max_workers: int = Field(
-        default=4, ge=1, le=6, description="Calls of one batch that run at the same time."
+        default=4, ge=1, le=6, description="Maximum number of concurrent calls in one batch."
     )
     tool_timeout_s: float = Field(
-        default=120, gt=0, description="Deadline of a call whose tool names none."
+        default=120, gt=0, description="Default timeout of a tool call in seconds."
     )
     tool_output_chars: int = Field(
-        default=40_000, ge=1000, description="Result text per call; the rest goes to an artifact."
+        default=40_000,
+        ge=1000,
+        description="Maximum characters of a call's result; the rest is stored as an artifact.",
     )
     turn_output_chars: int = Field(
-        default=200_000, ge=1000, description="Result text of all calls of one turn of a model."
+        default=200_000, ge=1000, description="Maximum characters of all results in one model turn."
     )
     max_visible_tools: int = Field(
         default=40,
         ge=1,
         le=1000,
-        description="Tools a model is shown at once; it finds the rest with `search_tools`.",
+        description="Maximum number of tools listed to a model; it finds the others with "
+        "`search_tools`.",
     )
-    enable_cache: bool = Field(default=True, description="Share results of equal read calls.")
-    cache_ttl: float = Field(default=300, ge=0, description="Seconds a shared result lives.")
+    enable_cache: bool = Field(default=True, description="Reuse results of identical read calls.")
+    cache_ttl: float = Field(default=300, ge=0, description="Seconds a cached result stays valid.")
     loop_warn_after: int = Field(
-        default=3, ge=1, description="Equal calls with equal results before the model is told."
+        default=3,
+        ge=1,
+        description="Number of identical calls with identical results before the model is warned.",
     )
     loop_refuse_after: int = Field(
-        default=6, ge=2, description="Equal calls with equal results before the next is refused."
+        default=6,
+        ge=2,
+        description="Number of identical calls with identical results before the next is refused.",
     )
     calculator_functions: bool = Field(
-        default=False, description="`calculator` knows sqrt, sin, log and the like, pi and e."
+        default=False,
+        description="Enable functions such as sqrt, sin and log, and the constants pi and e, in "
+        "`calculator`.",
     )
     confirm_dangerous: bool = Field(
-        default=True, description="The built-in hook that asks before dangerous operations."
+        default=True,
+        description="Enable the built-in hook that requires approval of dangerous operations.",
     )
     confirmation_ttl_s: float = Field(
-        default=600, ge=0, description="Seconds a confirmation waits; 0 means without end."
+        default=600, ge=0, description="Seconds until a confirmation expires; 0 means never."
     )
     question_ttl_s: float = Field(
         default=600,
         ge=0,
-        description="Seconds a question of a tool, or a ticket that is waited for, stays open; "
-        "0 means for as long as the call may run.",
+        description="Seconds until a tool's question, or a ticket that a call waits for, expires; "
+        "0 means no limit besides the call's own timeout.",
     )
     max_pending_confirmations: int = Field(
-        default=50, ge=1, description="Confirmations that may be open in one session."
+        default=50, ge=1, description="Maximum number of open confirmations per session."
     )
     grant_session_s: float = Field(
-        default=8 * 3600, ge=0, description="Seconds an approval for a session lives; 0: its life."
+        default=8 * 3600,
+        ge=0,
+        description="Lifetime of a session approval in seconds; 0 lasts until the session ends.",
     )
     grant_agent_s: float = Field(
-        default=7 * 86_400, ge=0, description="Seconds an approval for an agent lives; 0: no end."
+        default=7 * 86_400,
+        ge=0,
+        description="Lifetime of an agent approval in seconds; 0 means no expiry.",
     )
     grant_always_s: float = Field(
-        default=30 * 86_400, ge=0, description="Seconds an approval for all lives; 0: no end."
+        default=30 * 86_400,
+        ge=0,
+        description="Lifetime of a global approval in seconds; 0 means no expiry.",
     )
     allow_permanent: bool = Field(
         default=True,
-        description="Approvals for an agent and for all may be given, and those that were count.",
+        description="Allow approvals for an agent or for all agents, and honour existing ones.",
     )
     unattended: Literal["deny", "park"] = Field(
-        default="deny", description="What asks while no client can answer: denied, or kept waiting."
+        default="deny",
+        description="Handling of calls that need approval while no client can answer: deny them, "
+        "or keep them waiting.",
     )
 
     # Hooks and limits
@@ -273,61 +315,84 @@ class Settings(BaseSettings):
         WithJsonSchema({"type": "array", "items": {"type": "object"}}),
     ] = Field(
         default_factory=list,
-        description="Programs asked about calls, as a JSON list; easier to write in `config.yml`.",
+        description="External programs called as hooks, as a JSON list; easier to write in "
+        "`config.yml`.",
     )
     broken_hook_plugins: Literal["deny", "report"] = Field(
         default="deny",
-        description="A hook plugin cannot be loaded: every call is denied, or it is only reported.",
+        description="Handling of a hook plugin that fails to load: deny every call, or only "
+        "report it.",
     )
     limits: LimitSettings = Field(default_factory=LimitSettings)
     model_prices: Annotated[dict[str, ModelPrice], NoDecode] = Field(
         default_factory=dict,
-        description="Dollars per million tokens by model, as a JSON object: `input`, `output`, "
-        "`cache_read`, `cache_creation`.",
+        description="Prices in US dollars per million tokens by model, as a JSON object: `input`, "
+        "`output`, `cache_read`, `cache_creation`.",
     )
 
     # Audit and secrets
     audit_detail: Literal["none", "shape", "redacted", "full"] = Field(
         default="redacted",
-        description="What the audit keeps of arguments: nothing; keys, types and lengths; all of "
-        "it with secrets masked; all of it but the service's own secrets.",
+        description="Detail of arguments in the audit log: `none`; `shape` for keys, types and "
+        "lengths; `redacted` for values with secrets masked; `full` for all values "
+        "except the service's own secrets.",
     )
     audit_retention_days: int = Field(
-        default=365, ge=0, le=36_500, description="Days a line of the audit is kept; 0: for ever."
+        default=365,
+        ge=0,
+        le=36_500,
+        description="Days to keep audit log entries; 0 keeps them forever.",
     )
     redact_patterns: Annotated[list[str], NoDecode, BeforeValidator(lines_or_json)] = Field(
         default_factory=list,
-        description="Regular expressions (RE2) of further secrets to mask, one per line or as a "
-        "JSON list.",
+        description="Regular expressions (RE2) for additional secrets to mask, one per line or as "
+        "a JSON list.",
     )
 
     # WebSocket and events
     heartbeat_s: float = Field(
         default=25, gt=0, description="Seconds between heartbeats on a connection."
     )
-    event_ring: int = Field(default=2000, ge=10, description="Recent events kept in memory.")
-    replay_limit: int = Field(default=1000, ge=1, description="Events one resume may replay.")
-    outbox_frames: int = Field(
-        default=1000, ge=10, description="Messages that may wait for a slow client."
+    event_ring: int = Field(
+        default=2000, ge=10, description="Number of recent events kept in memory."
     )
-    outbox_bytes: int = Field(default=4 << 20, ge=1 << 16, description="Their size in bytes.")
+    replay_limit: int = Field(
+        default=1000, ge=1, description="Maximum events replayed by one resume."
+    )
+    outbox_frames: int = Field(
+        default=1000, ge=10, description="Maximum number of queued messages for a slow client."
+    )
+    outbox_bytes: int = Field(
+        default=4 << 20,
+        ge=1 << 16,
+        description="Maximum size of queued messages for a slow client, in bytes.",
+    )
     max_frame_bytes: int = Field(
         default=1 << 20, ge=1 << 10, description="Largest message a client may send, in bytes."
     )
     max_upload_bytes: int = Field(
-        default=32 << 20, ge=0, le=64 << 20, description="A file for a workspace; 0: none may come."
+        default=32 << 20,
+        ge=0,
+        le=64 << 20,
+        description="Maximum size of an uploaded file in bytes; 0 disables uploads.",
     )
-    command_rate: float = Field(default=20, gt=0, description="Commands per second and connection.")
-    command_burst: int = Field(default=60, ge=1, description="Commands at once, after a pause.")
+    command_rate: float = Field(
+        default=20, gt=0, description="Sustained rate of commands per second and connection."
+    )
+    command_burst: int = Field(
+        default=60, ge=1, description="Maximum burst of commands per connection."
+    )
     max_subscriptions: int = Field(
-        default=64, ge=1, description="Sessions one connection may watch."
+        default=64, ge=1, description="Maximum sessions that one connection can subscribe to."
     )
-    max_connections: int = Field(default=20, ge=1, description="Connections per user.")
+    max_connections: int = Field(default=20, ge=1, description="Maximum connections per user.")
     send_timeout_s: float = Field(
         default=10, gt=0, description="Seconds a client may take to accept a message."
     )
     hello_timeout_s: float = Field(
-        default=10, gt=0, description="Seconds for the first message of a connection."
+        default=10,
+        gt=0,
+        description="Seconds within which the first message of a connection must arrive.",
     )
 
     serving: ServingSettings = Field(default_factory=ServingSettings)
@@ -441,7 +506,7 @@ class Settings(BaseSettings):
         names = [(hook.name, hook.event) for hook in value]
         twice = sorted({name for name, event in names if names.count((name, event)) > 1})
         if twice:
-            raise ValueError(f"two hooks of one event are called {', '.join(twice)}")
+            raise ValueError(f"duplicate hook names for one event: {', '.join(twice)}")
         return value
 
     @field_validator("openai_api_key", "openai_base_url", mode="before")
@@ -454,14 +519,14 @@ class Settings(BaseSettings):
     def _model_of_the_provider(self) -> Self:
         if self.model_provider != "anthropic" and "model" not in self.model_fields_set:
             raise ValueError(
-                f"model_provider is {self.model_provider}: name one of its models with model"
+                f"model_provider is {self.model_provider}: set model to one of its models"
             )
         return self
 
     @model_validator(mode="after")
     def _one_way_to_think(self) -> Self:
         if self.adaptive_thinking and self.thinking_budget:
-            raise ValueError("thinking_budget and adaptive_thinking exclude each other")
+            raise ValueError("thinking_budget and adaptive_thinking cannot be combined")
         return self
 
     @field_validator("redact_patterns")

@@ -16,19 +16,21 @@ class SkillSettings(Section):
     """Folders of instructions that agents read, and programs that they run."""
 
     folder: Path | None = Field(
-        default=None, description="Skills of this installation; `<data_dir>/skills` when unset."
+        default=None,
+        description="Folder of this installation's skills; `<data_dir>/skills` when unset.",
     )
     project_folders: list[ProjectFolder] = Field(
         default=[".agents/skills", ".claude/skills"],
         max_length=10,
-        description="Where projects keep skills besides `.tollgate/skills`; the first one wins.",
+        description="Additional skill folders of projects besides `.tollgate/skills`, in order of "
+        "priority.",
     )
     prompt_chars: int = Field(
         default=6000,
         ge=0,
         le=100_000,
-        description="Characters of the list of skills in a system prompt.",
+        description="Maximum characters of the skill list in a system prompt.",
     )
     max_timeout_s: int = Field(
-        default=1800, ge=1, le=3600, description="Seconds that a skill's program may run."
+        default=1800, ge=1, le=3600, description="Maximum run time of a skill's program in seconds."
     )

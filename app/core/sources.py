@@ -16,24 +16,24 @@ class SourceSettings(Section):
 
     keys: SecretStr | None = Field(
         default=None,
-        description="Keys (32 bytes each, Base64, comma-separated) that seal the passwords: the "
-        "first one seals, all of them open; `<data_dir>/keys/sources.key` when unset.",
+        description="Encryption keys of the passwords (32 bytes each, Base64, comma-separated): "
+        "the first encrypts, all decrypt; `<data_dir>/keys/sources.key` when unset.",
     )
     sqlite_folders: Annotated[list[Path], NoDecode] = Field(
         default_factory=list,
-        description="Folders whose SQLite files may be data sources, comma-separated.",
+        description="Folders of SQLite files that can be data sources, comma-separated.",
     )
     connections: int = Field(
-        default=4, ge=1, le=64, description="Connections to one data source at the same time."
+        default=4, ge=1, le=64, description="Maximum concurrent connections per data source."
     )
     idle_s: float = Field(
-        default=300, gt=0, description="Seconds an unused connection to a data source is kept."
+        default=300, gt=0, description="Seconds an idle connection to a data source stays open."
     )
     query_retention_days: int = Field(
         default=365,
         ge=0,
         le=36_500,
-        description="Days a line of the audit of queries is kept; 0: for ever.",
+        description="Days to keep query audit entries; 0 keeps them forever.",
     )
 
     @field_validator("sqlite_folders", mode="before")
@@ -45,5 +45,5 @@ class SourceSettings(Section):
     @classmethod
     def _are_absolute(cls, value: list[Path]) -> list[Path]:
         if wrong := [path for path in value if not path.is_absolute()]:
-            raise ValueError(f"{str(wrong[0])!r} must be an absolute path")
+            raise ValueError(f"{str(wrong[0])!r} is not an absolute path")
         return value

@@ -47,11 +47,12 @@ _WORDS: tuple[tuple[TlsTrouble, re.Pattern[str]], ...] = (
 CLAUSES: Mapping[TlsTrouble, str] = MappingProxyType(
     {
         "expired": "its certificate has expired",
-        "not_yet_valid": "its certificate is not valid yet; compare the clocks",
-        "other_name": "its certificate is for another host name",
-        "unknown_issuer": "its certificate is from an issuer that this machine does not trust",
-        "version": "it speaks a TLS version or cipher that is not accepted any more",
-        "no_tls": "it speaks no TLS on this port",
+        "not_yet_valid": "its certificate is not valid yet; check the clocks of both machines",
+        "other_name": "its certificate belongs to another host name",
+        "unknown_issuer": "its certificate was issued by an authority that this machine does "
+        "not trust",
+        "version": "it uses a TLS version or cipher that is no longer accepted",
+        "no_tls": "it does not use TLS on this port",
         "certificate": "its certificate is not accepted",
     }
 )

@@ -19,19 +19,19 @@ class TriggerSettings(Section):
 
     allow: Annotated[list[str], NoDecode] = Field(
         default_factory=list,
-        description="Addresses that `remote_trigger` may be given, comma-separated: a host, or a "
-        "URL whose path begins so. Nothing else may be; named triggers need no entry.",
+        description="Addresses that `remote_trigger` may call, comma-separated: a host, or the "
+        "start of a URL. All others are refused; named triggers need no entry.",
     )
     keys: SecretStr | None = Field(
         default=None,
-        description="Keys that seal secrets of triggers and webhooks, comma-separated, the newest "
-        "first; each 32 bytes in Base64. Without them `<data_dir>/keys/triggers.key`.",
+        description="Encryption keys of trigger and webhook secrets, comma-separated, newest "
+        "first; each 32 bytes in Base64; `<data_dir>/keys/triggers.key` when unset.",
     )
     body_chars: int = Field(
         default=20_000,
         ge=1000,
         le=262_144,
-        description="Characters of a delivery to a webhook that its agent reads.",
+        description="Maximum characters of a webhook delivery that its agent reads.",
     )
 
     @field_validator("allow", mode="before")
@@ -45,7 +45,7 @@ class TriggerSettings(Section):
         for text in value:
             if not _ENTRY.fullmatch(text) or "/../" in f"{text}/" or "/./" in f"{text}/":
                 raise ValueError(
-                    f"{text[:100]!r} is neither a host such as ci.example.org nor the beginning of"
-                    " a URL such as https://ci.example.org/hooks/"
+                    f"{text[:100]!r} is neither a host such as ci.example.org nor the "
+                    "start of a URL such as https://ci.example.org/hooks/"
                 )
         return value

@@ -18,7 +18,7 @@ def text_problem(text: str) -> str | None:
     """
     for character in text:
         if unicodedata.category(character) in _CONTROLS and character not in _KEPT:
-            return f"it holds the control character U+{ord(character):04X}"
+            return f"it contains the control character U+{ord(character):04X}"
     return None
 
 
@@ -28,10 +28,10 @@ def name_problem(name: str) -> str | None:
     Nothing in it may be invisible: two names that look alike must not be two groups.
     """
     if name != name.strip() or not name:
-        return "it begins or ends with a space, or is empty"
+        return "it starts or ends with a space, or is empty"
     for character in name:
         category = unicodedata.category(character)
         hidden = category == "Cf" and character not in _SHAPING
         if category in _CONTROLS or hidden:
-            return f"it holds the invisible character U+{ord(character):04X}"
+            return f"it contains the invisible character U+{ord(character):04X}"
     return None

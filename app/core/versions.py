@@ -13,6 +13,7 @@ def check_version(expected: int | None, actual: int) -> None:
     """
     if expected is not None and expected != actual:
         raise VersionMismatch(
-            f"It was changed meanwhile: version {actual}, not {expected}; read it again",
+            f"Changed by someone else: expected version {expected}, but found "
+            f"{actual}. Reload and try again",
             version=actual,
         )

@@ -16,15 +16,17 @@ class WeatherSettings(Section):
 
     provider: Provider = Field(
         default="open-meteo",
-        description="Open-Meteo needs no key; `simulated` has a few fixed values for trials.",
+        description="Weather provider: `open-meteo` needs no key; `simulated` returns a few fixed "
+        "values for testing.",
     )
     geocoding_url: str = Field(
         default="https://geocoding-api.open-meteo.com/v1/search",
         pattern=r"^https?://[^\s?#]+$",
-        description="Finds a city's place; a server of your own speaks the same format.",
+        description="URL of the geocoding API that finds cities; a custom server must use the "
+        "same format.",
     )
     forecast_url: str = Field(
         default="https://api.open-meteo.com/v1/forecast",
         pattern=r"^https?://[^\s?#]+$",
-        description="Tells the weather of a place.",
+        description="URL of the forecast API; a custom server must use the same format.",
     )

@@ -19,56 +19,62 @@ class WebSettings(Section):
 
     allow_networks: Words = Field(
         default_factory=list,
-        description="Networks besides the public Internet that pages may come from, such as "
-        "`10.1.0.0/16`, comma-separated.",
+        description="Private networks that pages may be fetched from, such as `10.1.0.0/16`, "
+        "comma-separated.",
     )
     allow_hosts: Words = Field(
         default_factory=list,
-        description="If any, pages come from these hosts and their subdomains only, "
-        "comma-separated.",
+        description="Fetch pages only from these hosts and their subdomains, comma-separated; all "
+        "hosts when empty.",
     )
     deny_hosts: Words = Field(
         default_factory=list,
-        description="No page comes from these hosts and their subdomains, comma-separated.",
+        description="Never fetch pages from these hosts and their subdomains, comma-separated.",
     )
     respect_robots: Literal["crawl", "always", "never"] = Field(
         default="crawl",
-        description="When robots.txt is obeyed: for several pages at once, for each page, never.",
+        description="When to obey robots.txt: `crawl` for fetches of several pages, `always`, or "
+        "`never`.",
     )
     user_agent: str = Field(
         default="Tollgate/1.0",
         pattern=r"^[\x21-\x7e][\x20-\x7e]{0,199}$",
-        description="How requests name themselves; robots.txt is asked about its first word.",
+        description="User-Agent of requests; its first word is matched against robots.txt.",
     )
-    per_host: int = Field(default=2, ge=1, le=32, description="Requests to one host at once.")
+    per_host: int = Field(
+        default=2, ge=1, le=32, description="Maximum concurrent requests per host."
+    )
     host_interval_s: float = Field(
-        default=0.25, ge=0, le=60, description="Seconds between the starts of two of them."
+        default=0.25,
+        ge=0,
+        le=60,
+        description="Minimum seconds between the starts of two requests to one host.",
     )
     cache_mb: int = Field(
-        default=32, ge=0, le=1024, description="Memory for pages that may be shown again, in MiB."
+        default=32, ge=0, le=1024, description="Size of the page cache in memory, in MiB."
     )
     search_provider: SearchProvider | Literal["auto", "off"] = Field(
         default="auto",
-        description="Who answers `web_search`; auto is the first of searxng, brave and tavily "
+        description="Provider of `web_search`; `auto` uses the first of searxng, brave and tavily "
         "that has an address or a key, else duckduckgo.",
     )
     searxng_url: str | None = Field(
         default=None,
         pattern=r"^https?://[^/?#@\s]+(/[^?#\s]*)?$",
-        description="Where a SearXNG with JSON output is; also an address in a private network.",
+        description="URL of a SearXNG server with JSON output; may be in a private network.",
     )
-    brave_api_key: SecretStr | None = Field(default=None, description="Key of Brave's search API.")
-    tavily_api_key: SecretStr | None = Field(default=None, description="Key of Tavily.")
+    brave_api_key: SecretStr | None = Field(default=None, description="API key of Brave Search.")
+    tavily_api_key: SecretStr | None = Field(default=None, description="API key of Tavily.")
     duckduckgo_url: str = Field(
         default="https://html.duckduckgo.com",
         pattern=r"^https?://[^/?#@\s]+(/[^?#\s]*)?$",
-        description="Where DuckDuckGo's page without scripts is, which needs no key.",
+        description="URL of DuckDuckGo's HTML search page, which needs no key.",
     )
     search_region: str | None = Field(
         default=None,
         pattern=r"^[a-z]{2}-[a-z]{2}$",
-        description="Country and language of results, such as `cn-zh`; each provider's own when "
-        "unset.",
+        description="Region of results as country and language, such as `cn-zh`; the provider's "
+        "default when unset.",
     )
 
     @field_validator("allow_networks", "allow_hosts", "deny_hosts", mode="before")
@@ -83,7 +89,9 @@ class WebSettings(Section):
             try:
                 ipaddress.ip_network(text)
             except ValueError as error:
-                raise ValueError(f"{text!r} is no network such as 10.1.0.0/16: {error}") from None
+                raise ValueError(
+                    f"{text!r} is not a network such as 10.1.0.0/16: {error}"
+                ) from None
         return value
 
     @field_validator("allow_hosts", "deny_hosts")
@@ -92,7 +100,7 @@ class WebSettings(Section):
         hosts = [text.removeprefix("*.").strip(".").lower() for text in value]
         for text, host in zip(value, hosts, strict=True):
             if not host or any(mark in host for mark in "/@* "):
-                raise ValueError(f"{text!r} is no host such as example.org")
+                raise ValueError(f"{text!r} is not a host name such as example.org")
         return hosts
 
     @model_validator(mode="after")
@@ -103,7 +111,7 @@ class WebSettings(Section):
             "tavily": ("tavily_api_key", self.tavily_api_key),
         }.get(self.search_provider)
         if needed is not None and needed[1] is None:
-            raise ValueError(f"search_provider {self.search_provider} needs {needed[0]}")
+            raise ValueError(f"search_provider {self.search_provider} requires {needed[0]}")
         return self
 
     @property

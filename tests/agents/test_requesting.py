@@ -204,5 +204,5 @@ def test_one_way_to_think_takes_the_place_of_both_settings():
     assert thinking_of(service, None) == (3_000, False)
     assert thinking_of(service, both) == (None, True)
     assert thinking_of(service, none) == (None, False)
-    with pytest.raises(ValueError, match="exclude each other"):
+    with pytest.raises(ValueError, match="cannot be combined"):
         Settings(thinking_budget=3_000, adaptive_thinking=True)

@@ -267,7 +267,7 @@ def test_an_import_that_does_not_end_is_stopped_and_left_out(tmp_path, monkeypat
     """
     catalog, [problem] = load(tmp_path, dedent(stubborn))
     assert list(catalog.tools) == ["fine"]
-    assert "did not end within" in problem.error
+    assert "did not finish within" in problem.error
     assert "when the tool is called" in problem.fix
 
 

@@ -145,7 +145,7 @@ def test_the_doctor_shows_what_matters_and_the_rest_when_asked(installation):
     [
         (
             {"TOLLGATE_CONFIRM_DANGEROUSS": "false"},
-            "TOLLGATE_CONFIRM_DANGEROUSS in the environment is no setting; did you mean"
+            "unknown setting TOLLGATE_CONFIRM_DANGEROUSS in the environment; did you mean"
             " TOLLGATE_CONFIRM_DANGEROUS?",
         ),
         ({"TOLLGATE_RULES_FILE": "rules.yml"}, "rules file 'rules.yml': No such file"),
@@ -166,7 +166,7 @@ def test_the_service_does_not_start_with_an_unknown_name_in_its_file(fresh):
     served = tollgate(fresh, "serve", "--port", "0")
     found = json.loads(tollgate(fresh, "doctor", "--json").stdout)
     assert (served.returncode, served.stdout) == (2, "")
-    assert "confirm_dangerouss in config.yml is no setting" in served.stderr
+    assert "unknown setting confirm_dangerouss in config.yml" in served.stderr
     (check,) = [item for item in found["checks"] if item["code"] == "setting.misspelt"]
     assert (check["state"], check["fix"]) == ("broken", "write confirm_dangerous")
 

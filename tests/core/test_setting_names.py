@@ -94,11 +94,11 @@ def test_variables_of_other_programs_are_said_and_not_refused(monkeypatch: pytes
     [
         (
             {"sandbox": {"weakr": "ask"}},
-            "sandbox.weakr is no setting; did you mean sandbox.weaker?",
+            "unknown setting sandbox.weakr; did you mean sandbox.weaker?",
         ),
         (
             {"adaptive_thinking": True, "thinking_budget": 100},
-            "thinking_budget and adaptive_thinking exclude each other",
+            "thinking_budget and adaptive_thinking cannot be combined",
         ),
         ({"port": "x"}, "port: Input should be a valid integer"),
     ],

@@ -53,10 +53,10 @@ def test_a_config_file_that_is_no_yaml_is_named(tmp_path: Path):
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        (".env", b"\xff\xfe=1", "it is no text in UTF-8"),
-        ("config.yml", b"\xff: 1", "it is no text in UTF-8"),
-        ("config.yml", b"- port", "must hold settings as `name: value`"),
-        ("config.yml", b"port", "must hold settings as `name: value`"),
+        (".env", b"\xff\xfe=1", "not UTF-8 text"),
+        ("config.yml", b"\xff: 1", "not UTF-8 text"),
+        ("config.yml", b"- port", "must contain settings as `name: value`"),
+        ("config.yml", b"port", "must contain settings as `name: value`"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, name: str, content: bytes, said: str):

@@ -227,7 +227,7 @@ def test_a_server_without_a_key_is_enough(bare: pytest.MonkeyPatch) -> None:
 def test_another_provider_needs_a_model_of_its_own(bare: pytest.MonkeyPatch) -> None:
     bare.setenv("TOLLGATE_MODEL_PROVIDER", "openai")
 
-    with pytest.raises(ConfigurationError, match="name one of its models"):
+    with pytest.raises(ConfigurationError, match="set model to one of its models"):
         load_settings()
 
 

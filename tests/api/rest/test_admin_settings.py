@@ -43,7 +43,7 @@ async def test_a_value_is_told_with_its_default_and_origin(rows: dict[str, dict[
         "value": "7",
         "default": "15",
         "origin": "environment",
-        "help": "Model requests per run before it stops.",
+        "help": "Maximum model requests per run.",
         "is_secret": False,
         "needs_restart": False,
     }

@@ -76,6 +76,6 @@ async def test_what_is_wrong_with_a_certificate_is_said(
 async def test_a_server_without_tls_is_said_to_have_none():
     async with served(None) as port:
         address = Address("localhost", port, user="u", tls="verify")
-        with pytest.raises(ToolFailed, match="it speaks no TLS") as caught:
+        with pytest.raises(ToolFailed, match="it does not use TLS") as caught:
             await MysqlDriver().connect(Target("Shop", address, "password"))
     assert caught.value.details["cause"] == "source_no_tls"

@@ -180,7 +180,7 @@ def test_only_servers_whose_programs_are_there_are_offered():
 
 
 def test_two_servers_of_one_name_are_refused():
-    with pytest.raises(ValueError, match="two language servers are called small"):
+    with pytest.raises(ValueError, match="duplicate language server names: small"):
         LanguageServersSettings(servers=[SMALL, SMALL])
 
 

@@ -57,8 +57,8 @@ async def test_only_a_certificate_for_the_name_is_good_enough(tmp_path: Path):
     [
         (-9, -1, "public.test", True, "its certificate has expired"),
         (1, 9, "public.test", True, "its certificate is not valid yet"),
-        (-1, 9, "other.test", True, "its certificate is for another host name"),
-        (-1, 9, "public.test", False, "from an issuer that this machine does not trust"),
+        (-1, 9, "other.test", True, "its certificate belongs to another host name"),
+        (-1, 9, "public.test", False, "by an authority that this machine does not trust"),
     ],
 )
 async def test_what_is_wrong_with_a_certificate_is_said(
@@ -84,7 +84,7 @@ async def test_a_server_without_tls_is_said_to_have_none():
     async with listening:
         web = _web(Site(port=listening.sockets[0].getsockname()[1]), None)
         try:
-            with pytest.raises(ToolFailed, match="it speaks no TLS on this port"):
+            with pytest.raises(ToolFailed, match="it does not use TLS on this port"):
                 await web.page("https://public.test/")
         finally:
             await web.aclose()
