@@ -10,14 +10,14 @@ ask() { # METHOD PATH [JSON]
 # An agent that reads and searches, and asks before it runs a command.
 ask POST /admin/agents '{"id": "reader", "selection": ["toolset:search", "read_file"],
   "tools": {"bash": {"state": "ask"}}, "unattended": "park"}'
-# Nobody pushes from here. The examples are run before the rule is stored.
+# Deny git push. The examples are checked before the rule is stored.
 ask POST /admin/rules '{"tool": "bash", "match": {"argv": ["git", "push", "..."]},
   "decision": "deny", "justification": "Open a pull request instead.",
   "examples": {"match": ["cd app && git -C . push"], "not_match": ["git status"]}}'
-# What would happen? Nothing runs.
+# Test a call against the policies. Nothing is executed.
 ask POST /admin/rules/test '{"tool": "bash", "command": "git push", "agent_id": "reader"}'
-# What the agent may use, and why not the rest.
+# List the agent's tools, and why others are unavailable.
 ask GET '/admin/resolve?agent_id=reader'
-# Who did this, and is the record whole?
+# Show who made the changes, and verify the audit log.
 ask GET '/admin/audit?kind=governance.&limit=2'
 ask POST /admin/audit/verify

@@ -28,8 +28,8 @@ async def watch(url: str, token: str, session: dict[str, str]) -> None:
         await socket.send(command("tool_call", **session, **call))
         async for frame in socket:
             message = json.loads(frame)
-            told = message.get("error") or message.get("text", "")
-            print(message.get("seq", "-"), message["type"], repr(told))
+            text = message.get("error") or message.get("text", "")
+            print(message.get("seq", "-"), message["type"], repr(text))
             if message["type"] in ("run_finished", "error"):
                 return
 
