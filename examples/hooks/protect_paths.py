@@ -1,4 +1,4 @@
-"""A command hook: agents do not write pipelines, and a person looks at deployments first."""
+"""A command hook: deny changes to pipelines, and ask before changes to deployments."""
 # ruff: noqa: INP001 - a program, not a module of a package
 
 import json
@@ -12,7 +12,7 @@ PROSE = {"content", "old_text", "new_text"}
 
 
 def parts(value: object, name: str = "") -> Iterator[str]:
-    """The parts of every path that a call may name: in a field, a list, a patch, a command."""
+    """Yield the parts of every path in a field, a list, a patch or a command."""
     if isinstance(value, dict):
         for key, item in value.items():
             yield from parts(item, key)
@@ -26,7 +26,7 @@ def parts(value: object, name: str = "") -> Iterator[str]:
 
 named = set(parts(json.load(sys.stdin)["tool_input"]))
 if ".github" in named:
-    sys.stderr.write("Pipelines are changed by hand: say what should change")
+    sys.stderr.write("Pipelines are changed manually: describe the change instead")
     sys.exit(2)
 if "deploy" in named:
     json.dump({"decision": "ask", "reason": "This changes a deployment"}, sys.stdout)

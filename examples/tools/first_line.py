@@ -1,4 +1,4 @@
-"""`first_line`: a tool that brings a hook along, which keeps it out of hidden files."""
+"""`first_line`: a tool with a hook that denies access to hidden files."""
 # ruff: noqa: INP001 - a plugin folder is not a package
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from app.toolkit.tool import ToolArgs, tool
 
 
 class FirstLineArgs(ToolArgs):
-    path: str = Field(min_length=1, max_length=4096, description="Text file to look at.")
+    path: str = Field(min_length=1, max_length=4096, description="Text file to read.")
 
 
 @tool(category="file", toolset="files", kind="read", needs_project=True)
