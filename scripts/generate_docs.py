@@ -208,7 +208,7 @@ def configuration_page() -> str:
         "or `$XDG_DATA_HOME/tollgate`, and on macOS `~/Library/Application "
         "Support/tollgate`; a database of an earlier version in `./data` is used only "
         "if you select that folder, see "
-        "[Operations](operations.md#what-commands-work-on).",
+        "[Operations](operations.md#target-installation).",
     ]
     for group, rows in groups.items():
         lines += ["", f"## {group}", ""]
