@@ -400,7 +400,7 @@ def errors_page() -> str:
         "",
         "Only REST also returns `method_not_allowed` (405) and `unsupported_media_type` (415).",
         "The outcome of a single call is not an error of the request: see [the "
-        "protocol](protocol.md#how-a-call-ends).",
+        "protocol](protocol.md#call-statuses).",
     ]
     return "\n".join(lines) + "\n"
 
