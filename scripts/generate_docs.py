@@ -51,7 +51,7 @@ _KEYWORDS = {
 
 
 def pages() -> dict[Path, str]:
-    """Every generated file, relative to the project, with what it should hold."""
+    """Return every generated file, relative to the project, with its text."""
     return {
         Path("docs/tools.md"): tools_page(),
         Path("docs/configuration.md"): configuration_page(),
@@ -62,7 +62,7 @@ def pages() -> dict[Path, str]:
 
 
 def tools_page() -> str:
-    """Every tool that ships, in the order models see them."""
+    """Write the page of built-in tools, in the order models see them."""
     usual = Settings.model_construct()
     registry = register_all_tools(installed_plugins=False, settings=usual)
     tools = list(registry.snapshot().tools.values())
@@ -71,8 +71,8 @@ def tools_page() -> str:
         "",
         MARK,
         "",
-        "Built-in tools, as the model sees them.",
-        "Plugins can add more: see [adding a tool](adding-a-tool.md).",
+        "This page lists all built-in tools as models see them.",
+        "Plugins can add tools: see [Add a tool](adding-a-tool.md).",
         "",
         *_table(
             ("tool", "toolset", "permission", "side effect", "streams"),
@@ -95,7 +95,7 @@ def tools_page() -> str:
             lines += ["", *_limit_lines(limits)]
         for part, schema in tool.parameters.get("$defs", {}).items():
             lines += ["", f"### {part}", "", *_parameter_table(schema, head="field")]
-        lines += ["", "Such a call:", "", "```json", *_example(tool.name), "```"]
+        lines += ["", "Example:", "", "```json", *_example(tool.name), "```"]
     return "\n".join(lines) + "\n"
 
 
@@ -123,9 +123,9 @@ def _facts(tool: Tool) -> list[str]:
         "Streams": _yes(tool.is_streaming),
         "Cacheable": _yes(tool.cacheable),
         "Needs a project": _yes(tool.needs_project),
-        "Always requires approval": _yes(tool.requires_confirmation),
-        "Timeout": timeout,
-        "Result limit": output or "`tool_output_chars`",
+        "Requires confirmation": _yes(tool.requires_confirmation),
+        "Time limit": timeout,
+        "Length of the result text": output or "`tool_output_chars`",
         "Tags": ", ".join(tool.tags) or "none",
     }
     return [f"- {name}: {fact}" for name, fact in facts.items()]
@@ -134,7 +134,7 @@ def _facts(tool: Tool) -> list[str]:
 def _parameter_table(
     schema: Schema, known: Collection[str] = (), head: str = "parameter"
 ) -> list[str]:
-    """What a caller sends; `known` is documented elsewhere."""
+    """Write the fields that a caller sends, except `known` ones."""
     required = set(schema.get("required", ()))
     rows = [
         (
@@ -184,7 +184,8 @@ def configuration_page() -> str:
         "",
         MARK,
         "",
-        "Settings are read from these sources, in order of precedence:",
+        "This page lists all settings.",
+        "The value of a setting comes from the first of these sources that sets it:",
         "",
         "1. a command line option, such as `--port`;",
         "2. an environment variable;",
@@ -192,23 +193,21 @@ def configuration_page() -> str:
         "4. the file `config.yml` in the data folder;",
         "5. the default.",
         "",
-        "`.env.example` and `config.example.yml` are templates to copy.",
-        "A relative path in either file is relative to the file's folder.",
-        "Files with these names in the current folder are not read: `tollgate where` "
-        "lists the files that are read and ignored, and `tollgate serve` warns about "
-        "ignored ones.",
-        "An invalid value stops the service with a message that names the setting.",
-        "So does an unknown setting name in `config.yml`, `.env` or the environment; "
-        "the message suggests the correct one.",
-        "Other variables that start with `TOLLGATE_` only cause a warning, including "
-        "those that Kubernetes creates for a service called tollgate, such as "
-        "`TOLLGATE_PORT=tcp://10.0.0.1:80`.",
-        "`tollgate doctor` shows both.",
-        "Without `TOLLGATE_DATA_DIR`, the data folder is `~/.local/share/tollgate`, "
-        "or `$XDG_DATA_HOME/tollgate`, and on macOS `~/Library/Application "
-        "Support/tollgate`; a database of an earlier version in `./data` is used only "
-        "if you select that folder, see "
-        "[Operations](operations.md#target-installation).",
+        "Copy the templates `.env.example` and `config.example.yml` to start.",
+        "A relative path in `.env` or `config.yml` is relative to the folder of that file.",
+        "Files with these names in the current folder are not read: `tollgate where` lists the"
+        " files that are read and ignored, and `tollgate serve` names those that it ignores.",
+        "An invalid value stops the service with an error that names the setting.",
+        "An unknown name in `config.yml`, `.env` or the environment also stops it; the error"
+        " suggests the closest setting.",
+        "A variable that starts with `TOLLGATE_` but is not similar to any setting only causes a"
+        " warning, and so do the variables that Kubernetes sets for a service called tollgate,"
+        " such as `TOLLGATE_PORT=tcp://10.0.0.1:80`.",
+        "`tollgate doctor` shows errors and warnings.",
+        "Without `TOLLGATE_DATA_DIR`, the data folder is `~/.local/share/tollgate`, or"
+        " `$XDG_DATA_HOME/tollgate`; on macOS it is `~/Library/Application Support/tollgate`.",
+        "A database of an earlier version in `./data` is used only if you name it, see"
+        " [Operations](operations.md#target-installation).",
     ]
     for group, rows in groups.items():
         lines += ["", f"## {group}", ""]
@@ -219,9 +218,9 @@ def configuration_page() -> str:
 def env_example() -> str:
     """A template for `.env`: every setting, commented out, with its default."""
     lines = [
-        "# Generated by scripts/generate_docs.py. Copy it to .env in the data folder, or beside",
-        "# compose.yaml for the container, and uncomment what you change.",
-        "# The environment takes precedence over this file, and this file over config.yml.",
+        "# Generated by scripts/generate_docs.py. Copy it to .env in the data folder, or next to",
+        "# compose.yaml for the container, and uncomment the settings that you change.",
+        "# Order of precedence: environment, this file, config.yml; see docs/configuration.md.",
     ]
     seen = ""
     for group, path, field, _ in settings():
@@ -267,35 +266,35 @@ def _message_classes() -> list[tuple[str, str, Iterable[type[BaseModel]], Collec
     return [
         (
             "Commands",
-            "Sent by clients.\nEach receives exactly one `ack` or `error` with its "
-            "`id`; `subscribe` receives `subscribed` instead of an `ack`.\nUnknown "
-            "fields are refused.",
+            "Clients send commands.\nEach gets exactly one `ack` or `error` that names its `id`;"
+            " `subscribe` gets `subscribed` instead of an `ack`.\nUnknown fields are refused.",
             commands,
             {"v", "type", "id"},
         ),
         (
             "Control messages",
-            "Sent by the server about the connection.",
+            "The server sends control messages about the connection.",
             get_args(union.Control),
             {"v", "type"},
         ),
         (
             "Durable events",
-            "Facts with a gap-free `seq`, replayable for as long as the session exists.",
+            "Durable events have a `seq` without gaps, and can be replayed as long as the session"
+            " exists.",
             get_args(union.Durable),
             DurableEvent.model_fields,
         ),
         (
             "Ephemeral events",
-            "Live output, which may be dropped: the durable event that follows contains all of it.",
+            "Ephemeral events are live output and can be dropped; the durable event that follows"
+            " contains the complete content.",
             get_args(union.Ephemeral),
             EphemeralEvent.model_fields,
         ),
         (
             "Legacy events",
-            "Sent in addition to clients that subscribe with `older_events`. They are "
-            "derived from the event that `after_seq` names, and are not part of the "
-            "log.",
+            "Clients that subscribe with `older_events` also get these events; each is derived from"
+            " the event that `after_seq` names, and is not part of the log.",
             get_args(union.Older),
             OlderEvent.model_fields,
         ),
@@ -309,7 +308,8 @@ def messages_page() -> str:
         "",
         MARK,
         "",
-        "See [the protocol](protocol.md) for their use.",
+        "This page lists all messages with their fields;"
+        " [The protocol](protocol.md) describes how to use them.",
         "`tollgate asyncapi` prints them as an AsyncAPI 3 document.",
         "",
         "## Common fields",
@@ -318,7 +318,7 @@ def messages_page() -> str:
         *_shared("A command about a session", SessionCommand, Command.model_fields),
         *_shared("Every durable event", DurableEvent),
         *_shared("Every ephemeral event", EphemeralEvent),
-        "An identifier consists of 1 to 128 characters from `A-Z a-z 0-9 _ . : -`.",
+        "An identifier has 1 to 128 characters from `A-Z a-z 0-9 _ . : -`.",
         "Every message has its name in `type`; optional fields without a value are omitted.",
         "",
     ]
@@ -330,7 +330,11 @@ def messages_page() -> str:
     lines += ["## Parts", ""]
     for name in sorted(parts):
         lines += [f"### {name}", "", *_prose(parts[name]), *_field_table(parts[name]), ""]
-    lines += ["## Close codes", "", "4000 to 4499 mean reconnect and resume, 4500 to 4999 stop."]
+    lines += [
+        "## Close codes",
+        "",
+        "After 4000 to 4499, reconnect and resume; after 4500 to 4999, do not reconnect.",
+    ]
     rows = [(str(close.code), close.reason) for close in closing.ALL]
     return "\n".join([*lines, "", *_table(("code", "reason"), rows)]) + "\n"
 
@@ -359,7 +363,7 @@ def _prose(schema: Schema) -> list[str]:
 
 
 def _field_table(schema: Schema, known: Collection[str] = ()) -> list[str]:
-    """What a client receives; `known` is documented elsewhere."""
+    """Write the fields that a client receives, except `known` ones."""
     required = set(schema.get("required", ()))
     rows = [
         (
@@ -389,18 +393,19 @@ def errors_page() -> str:
         "",
         MARK,
         "",
-        "Match on `code`, whose meaning never changes; the message is for people and may change.",
-        "REST answers with the HTTP status and a problem document (RFC 9457)"
-        " that carries the code; WebSocket sends an `error` message.",
-        "`retryable` says whether the same request may succeed later; an individual "
-        "error can override it.",
-        "An indented code is a special case of the code above it.",
+        "This page lists all error codes.",
+        "Match on `code`, whose meaning never changes; the message is for people and can change.",
+        "REST responds with the HTTP status and a problem document (RFC 9457)"
+        " that contains the code; WebSocket sends an `error` message.",
+        "`retryable` states whether the same request can succeed later;"
+        " an individual error can differ from its code's default.",
+        "An indented code is a special case of the one above it.",
         "",
         *_table(("code", "HTTP", "retryable", "meaning"), rows),
         "",
-        "Only REST also returns `method_not_allowed` (405) and `unsupported_media_type` (415).",
-        "The outcome of a single call is not an error of the request: see [the "
-        "protocol](protocol.md#call-statuses).",
+        "REST also has `method_not_allowed` (405) and `unsupported_media_type` (415).",
+        "The outcome of a call is not an error of the request:"
+        " see [Call statuses](protocol.md#call-statuses).",
     ]
     return "\n".join(lines) + "\n"
 
@@ -433,13 +438,13 @@ def schema_type(schema: Schema) -> str:
 
 def _bounds(schema: Schema) -> str:
     words = {
-        "minimum": "from {:,}",
-        "exclusiveMinimum": "more than {:,}",
-        "maximum": "to {:,}",
-        "minLength": "at least {:,} long",
-        "maxLength": "at most {:,} long",
-        "minItems": "at least {:,}",
-        "maxItems": "at most {:,}",
+        "minimum": "minimum {:,}",
+        "exclusiveMinimum": "greater than {:,}",
+        "maximum": "maximum {:,}",
+        "minLength": "minimum length {:,}",
+        "maxLength": "maximum length {:,}",
+        "minItems": "minimum items {:,}",
+        "maxItems": "maximum items {:,}",
         "pattern": "matching `{}`",
     }
     found = [text.format(schema[key]) for key, text in words.items() if key in schema]

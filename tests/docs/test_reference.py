@@ -98,11 +98,11 @@ def test_every_hook_type_action_and_scope_is_explained():
 @pytest.mark.parametrize(
     ("schema", "words"),
     [
-        ({"type": "integer", "minimum": 1, "maximum": 5000}, "integer (from 1, to 5,000)"),
+        ({"type": "integer", "minimum": 1, "maximum": 5000}, "integer (minimum 1, maximum 5,000)"),
         ({"anyOf": [{"type": "string"}, {"type": "null"}]}, "string or null"),
         (
             {"type": "array", "items": {"type": "string"}, "maxItems": 2},
-            "list of string (at most 2)",
+            "list of string (maximum items 2)",
         ),
         ({"enum": ["a", "b"]}, '`"a"`, `"b"`'),
         ({"$ref": "#/$defs/Risk"}, "[Risk](#risk)"),
