@@ -42,12 +42,12 @@ from app.tools.system.ports import SESSION_SEARCH
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+    from app.agents.database_queries import DatabaseQueries
     from app.agents.delegation.delegator import Delegator
-    from app.agents.durability import Durability
     from app.agents.models.protocol import ModelClient
-    from app.agents.reading import Reading
     from app.agents.recovery import Recovered
-    from app.agents.runs import RunEngine
+    from app.agents.restart_policy import RestartPolicy
+    from app.agents.runs import RunService
     from app.agents.sessions import Sessions
     from app.api.service import Service
     from app.governance.identity.logins import Logins
@@ -185,16 +185,16 @@ async def open_service(
 
     What dead processes left behind is taken up, or closed, before anything else starts.
     """
-    from app.agents.reading import Reading
-    from app.agents.schedules.firing import open_schedules, scheduling
-    from app.agents.webhooks.receiving import open_webhooks
+    from app.agents.database_queries import DatabaseQueries
+    from app.agents.schedules.scheduler import open_schedules, scheduling
+    from app.agents.webhooks.receiver import open_webhooks
     from app.api.auth import Authenticator
     from app.api.service import Service
     from app.governance.identity.tokens import Tokens
 
     async with _installation(settings, clock=clock, wake=True) as (gate, sandbox, plugins):
         keeping, recovered = await _take_up(gate)
-        reading = Reading(settings.database_path)
+        reading = DatabaseQueries(settings.database_path)
         client = model or model_client(settings)
         try:
             sessions, runs = _agents(gate, reading, client, keeping)
@@ -205,7 +205,7 @@ async def open_service(
             schedules = open_schedules(gate)
             async with _delegation(
                 *(gate, sandbox, sessions, runs, client),
-                durability=keeping,
+                restart_policy=keeping,
                 tokens=tokens,
                 left=recovered.delegated,
             ) as delegator:
@@ -236,29 +236,29 @@ async def open_service(
             await reading.close()
 
 
-async def _take_up(gate: Gate) -> tuple[Durability, Recovered]:
+async def _take_up(gate: Gate) -> tuple[RestartPolicy, Recovered]:
     """What dead processes left behind, and how that of this one is kept."""
-    from app.agents.durability import durability
     from app.agents.recovery import recover
+    from app.agents.restart_policy import restart_policy
 
     await gate.workspaces.prepare()
-    keeping = durability(gate, gate.settings.durable_runs)
+    keeping = restart_policy(gate, gate.settings.durable_runs)
     return keeping, await recover(gate, keeping)
 
 
 def _agents(
-    gate: Gate, reading: Reading, client: ModelClient, keeping: Durability
-) -> tuple[Sessions, RunEngine]:
+    gate: Gate, reading: DatabaseQueries, client: ModelClient, keeping: RestartPolicy
+) -> tuple[Sessions, RunService]:
     """The sessions, and what runs in them."""
     from app.agents.loop import AgentLoop
-    from app.agents.runs import RunEngine
+    from app.agents.runs import RunService
     from app.agents.sessions import Sessions
     from app.agents.tool_model import ModelForTools
 
     gate.services.register(SESSION_SEARCH, reading)
     sessions = Sessions(gate.db, gate.events, gate.clock, reading.load, gate.redactor)
     loop = AgentLoop(gate, sessions, client, gate.settings)
-    runs = RunEngine(gate, sessions, loop, reading, keeping)
+    runs = RunService(gate, sessions, loop, reading, keeping)
     gate.services.register(LLM_CLIENT, ModelForTools(gate, sessions, runs, client))
     gate.resolver.forget()
     return sessions, runs
@@ -269,7 +269,7 @@ async def _delegation(
     gate: Gate,
     sandbox: Sandbox,
     sessions: Sessions,
-    runs: RunEngine,
+    runs: RunService,
     model: ModelClient,
     **options: Any,
 ) -> AsyncIterator[Delegator]:

@@ -19,7 +19,7 @@ from app.core.errors import BudgetExceeded, ConfigurationError
 from app.core.sections import ModelPrice
 from app.db.statements import SET_USAGE
 from app.execution.setup import Gate
-from app.governance.limits import Limits, Payer
+from app.governance.limits import Limits, QuotaSubject
 
 _PER = 1_000_000
 _COUNTED = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_creation_tokens")
@@ -64,14 +64,16 @@ class Budget:
         self._gate = gate
         self._prices = prices
 
-    def check(self, session: Session, *, model: str, agent_id: str | None, payer: Payer) -> None:
+    def check(
+        self, session: Session, *, model: str, agent_id: str | None, quota_subject: QuotaSubject
+    ) -> None:
         """Refuse the next model request when the session has used up what it may use.
 
         Raises:
             BudgetExceeded: it has.
             ConfigurationError: its cost is limited, and the model has no price.
         """
-        limits = self._limits(agent_id, payer)
+        limits = self._limits(agent_id, quota_subject)
         most, cost = limits.tokens_per_session, limits.cost_per_session
         used = tokens_of(session.usage)
         if most is not None and used >= most:
@@ -127,9 +129,9 @@ class Budget:
             total["cost"] = total.get("cost", 0.0) + cost_of(usage, price)
         self._gate.db.append(SET_USAGE, (orjson.dumps(total).decode(), session.id))
 
-    def _limits(self, agent_id: str | None, payer: Payer) -> Limits:
+    def _limits(self, agent_id: str | None, quota_subject: QuotaSubject) -> Limits:
         profile = self._gate.resolver.resolve(agent_id).agent
-        limits = Limits.tightest(self._gate.limits.defaults, payer.limits)
+        limits = Limits.tightest(self._gate.limits.defaults, quota_subject.limits)
         return Limits.tightest(limits, profile.limits if profile else None)
 
     def _hit(

@@ -18,9 +18,9 @@ from app.agents.delegation.delegator import Delegator
 from app.agents.delegation.terms import supervisor_of
 from app.agents.model_settings import model_settings
 from app.agents.run import Run
-from app.agents.runs import RunEngine
+from app.agents.runs import RunService
 from app.agents.sessions import Session, Sessions
-from app.core.contain import Contained
+from app.core.error_boundary import ErrorBoundary
 from app.core.errors import ConfigurationError, Conflict, NotFound, RateLimited, ToolFailed
 from app.core.settings import Settings
 from app.execution.interactions.tickets import AGENT
@@ -54,25 +54,25 @@ _ROLE = (
 
 @asynccontextmanager
 async def escalating(
-    gate: Gate, sessions: Sessions, runs: RunEngine, delegator: Delegator, settings: Settings
+    gate: Gate, sessions: Sessions, runs: RunService, delegator: Delegator, settings: Settings
 ) -> AsyncIterator[None]:
     """Let `escalate` find supervisors and stronger models while the service runs."""
-    superiors = ConfiguredSuperiors(gate, sessions, runs, delegator, settings)
-    gate.services.register(ESCALATIONS, superiors)
+    escalations = EscalationService(gate, sessions, runs, delegator, settings)
+    gate.services.register(ESCALATIONS, escalations)
     try:
         yield
     finally:
-        await superiors.close()
+        await escalations.close()
 
 
-class ConfiguredSuperiors:
+class EscalationService:
     """The service `SUPERIORS`: whom the settings and the agents' profiles name."""
 
     def __init__(
         self,
         gate: Gate,
         sessions: Sessions,
-        runs: RunEngine,
+        runs: RunService,
         delegator: Delegator,
         settings: Settings,
     ) -> None:
@@ -165,7 +165,7 @@ class ConfiguredSuperiors:
         self, batch: BatchReport, ticket: TicketState, run: Run, supervisor: str
     ) -> None:
         """Answer a ticket with what its supervisor says; else it stays open for an operator."""
-        with Contained() as held:
+        with ErrorBoundary() as held:
             while batch.status == "running":
                 batch = await self._delegator.wait(
                     batch.batch_id, session_id=run.session.id, timeout_s=_LOOK_S
@@ -194,7 +194,7 @@ class ConfiguredSuperiors:
                 user_content(resolved.message),
                 when_busy="queue",
                 agent_id=run.agent_id,
-                payer=run.payer,
+                quota_subject=run.quota_subject,
                 attended=run.attended,
             )
 
@@ -290,7 +290,9 @@ class ConfiguredSuperiors:
                 "model_tier", f"the provider of {model!r} has no key; an operator sets it"
             )
         try:
-            self._budget.check(run.session, model=model, agent_id=run.agent_id, payer=run.payer)
+            self._budget.check(
+                run.session, model=model, agent_id=run.agent_id, quota_subject=run.quota_subject
+            )
         except ConfigurationError as error:
             raise _unavailable("model_tier", error.message) from None
         return model

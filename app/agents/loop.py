@@ -8,17 +8,17 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from app.agents.asking import call_of
 from app.agents.budget import Budget, Spending
 from app.agents.context.images import result_block
 from app.agents.history import DELEGATED, NOT_RUN, missing_result
+from app.agents.message_stream import MessageStream
+from app.agents.model_override import ModelOverride
+from app.agents.model_request import call_of
 from app.agents.model_settings import ModelSettings, model_settings
+from app.agents.model_turn import ModelTurn, RunRequestState
 from app.agents.models.failures import cut_in_a_call
 from app.agents.models.protocol import Completed, ModelClient
-from app.agents.requesting import Asker, Requesting
 from app.agents.sessions import BUSINESS, Block, Session, Sessions
-from app.agents.tier import Tier
-from app.agents.writing import LiveMessage
 from app.core.errors import ModelFailed
 from app.core.ids import new_id
 from app.core.settings import Settings
@@ -29,7 +29,7 @@ from app.execution.outcome import CallOutcome
 from app.execution.pipeline import Batch
 from app.execution.setup import Gate
 from app.governance.agents import AgentProfile
-from app.governance.limits import NOBODY, Payer
+from app.governance.limits import NOBODY, QuotaSubject
 from app.toolkit.context import NOTHING
 from app.tools.delegation.ports import DELEGATION
 
@@ -39,7 +39,7 @@ STOPPED = "The run was cancelled before this call finished."
 
 
 @dataclass(slots=True)
-class Turns:
+class LoopState:
     """What a run of the loop has come to.
 
     Attributes:
@@ -64,14 +64,14 @@ class Turns:
     steering: list[tuple[str, list[Block]]] = field(default_factory=list)
     stop_reason: str | None = None
     taken: int = 0
-    payer: Payer = NOBODY
+    quota_subject: QuotaSubject = NOBODY
     attended: bool = True
     tools_enabled: bool = True
     tries: int = 0
     keep: Callable[[], None] = lambda: None
     is_left: bool = False
-    asker: Asker | None = None
-    tier: Tier = field(default_factory=Tier)
+    asker: RunRequestState | None = None
+    tier: ModelOverride = field(default_factory=ModelOverride)
 
     def progress(self) -> dict[str, Any]:
         """What of it must survive while a call waits for a person."""
@@ -94,9 +94,9 @@ class AgentLoop:
         self._model = model
         self._settings = settings
         self._budget = Budget(gate, settings.model_prices)
-        self._requesting = Requesting(gate, sessions, model, settings, self._budget)
+        self._requesting = ModelTurn(gate, sessions, model, settings, self._budget)
 
-    async def run(self, session: Session, run_id: str, turns: Turns) -> RunStatus:
+    async def run(self, session: Session, run_id: str, turns: LoopState) -> RunStatus:
         """Take turns until the model is done or the iteration cap is reached.
 
         Raises:
@@ -111,29 +111,31 @@ class AgentLoop:
             self._gate.deferred.forget(run_id)
 
     async def resume(
-        self, session: Session, run_id: str, turns: Turns, uses: list[Block], batch: Batch
+        self, session: Session, run_id: str, turns: LoopState, uses: list[Block], batch: Batch
     ) -> RunStatus:
         """Go on with a run whose calls waited for a person when its process ended."""
         execute = partial(self._gate.executor.resume, batch)
         await self._answered(session, run_id, turns, uses, execute)
         return await self.run(session, run_id, turns)
 
-    def turns_of(self, agent_id: str | None, progress: Mapping[str, Any]) -> Turns:
+    def turns_of(self, agent_id: str | None, progress: Mapping[str, Any]) -> LoopState:
         """The turns that `Turns.progress` was written of; their messages stand in the session."""
-        return Turns(
+        return LoopState(
             [],
             agent_id,
             Spending.of(progress.get("usage", {})),
             stop_reason=progress.get("stop_reason"),
             taken=progress.get("taken", 0),
-            tier=Tier.of(progress.get("tier", {})),
+            tier=ModelOverride.of(progress.get("tier", {})),
         )
 
-    async def _take_turns(self, session: Session, run_id: str, turns: Turns) -> RunStatus:
+    async def _take_turns(self, session: Session, run_id: str, turns: LoopState) -> RunStatus:
         while turns.taken < self._max_iterations(turns):
             turns.taken += 1
             model = turns.tier.current or self._chosen(session, turns).model
-            self._budget.check(session, model=model, agent_id=turns.agent_id, payer=turns.payer)
+            self._budget.check(
+                session, model=model, agent_id=turns.agent_id, quota_subject=turns.quota_subject
+            )
             completed, message_id = await self._ask(session, run_id, turns)
             self._budget.add(
                 session,
@@ -169,13 +171,13 @@ class AgentLoop:
                 return "success"
         return "max_turns"
 
-    async def _ask(self, session: Session, run_id: str, turns: Turns) -> tuple[Completed, str]:
+    async def _ask(self, session: Session, run_id: str, turns: LoopState) -> tuple[Completed, str]:
         """One model request, streamed to whoever watches."""
         message_id = new_id("msg")
         head: dict[str, Any] = {"run_id": run_id}
         if turns.agent_id:
             head["agent_id"] = turns.agent_id
-        live = LiveMessage(session.log, head, message_id)
+        live = MessageStream(session.log, head, message_id)
         try:
             asker = self._asker(session, run_id, turns)
             profile = self._profile(turns)
@@ -189,15 +191,15 @@ class AgentLoop:
             live.close()
         return completed, message_id
 
-    def _asker(self, session: Session, run_id: str, turns: Turns) -> Asker:
+    def _asker(self, session: Session, run_id: str, turns: LoopState) -> RunRequestState:
         """Who asks, as the agent's profile says it now."""
         chosen = self._chosen(session, turns)
         asker = turns.asker
         if asker is None:
-            asker = turns.asker = Asker(
+            asker = turns.asker = RunRequestState(
                 run_id=run_id,
                 agent_id=turns.agent_id,
-                user_id=turns.payer.user_id or session.user_id,
+                user_id=turns.quota_subject.user_id or session.user_id,
                 spending=turns.spending,
             )
         asker.tools_enabled = turns.tools_enabled
@@ -205,20 +207,20 @@ class AgentLoop:
         asker.max_tokens, asker.temperature = chosen.max_tokens, chosen.temperature
         return asker
 
-    def _profile(self, turns: Turns) -> AgentProfile | None:
+    def _profile(self, turns: LoopState) -> AgentProfile | None:
         """The agent as it is now; one that is gone must not go on as nobody in particular."""
         agents = self._gate.agents
         return agents.require(turns.agent_id).profile if turns.agent_id else agents.get(None)
 
-    def _max_iterations(self, turns: Turns) -> int:
+    def _max_iterations(self, turns: LoopState) -> int:
         profile = self._profile(turns)
         return (profile and profile.max_iterations) or self._settings.max_iterations
 
-    def _chosen(self, session: Session, turns: Turns) -> ModelSettings:
+    def _chosen(self, session: Session, turns: LoopState) -> ModelSettings:
         """What the session's requests are made with at the moment."""
         return model_settings(session, self._profile(turns), self._settings)
 
-    def _keep_partial(self, session: Session, run_id: str, turns: Turns, text: str) -> None:
+    def _keep_partial(self, session: Session, run_id: str, turns: LoopState, text: str) -> None:
         """What the model had written when it was cut off stays in the session."""
         if text.strip():
             content: list[Block] = [{"type": "text", "text": text}]
@@ -228,7 +230,7 @@ class AgentLoop:
             turns.messages.append({"role": "assistant", "content": content, "id": kept})
 
     async def _act(
-        self, session: Session, run_id: str, turns: Turns, uses: list[Block], message_id: str
+        self, session: Session, run_id: str, turns: LoopState, uses: list[Block], message_id: str
     ) -> None:
         """Run the calls of one turn together, and answer every one of them."""
         requests = [call_of(block) for block in uses]
@@ -237,14 +239,14 @@ class AgentLoop:
         execute = partial(self._gate.executor.run, requests, context)
         await self._answered(session, run_id, turns, uses, execute)
 
-    def _refuse(self, session: Session, run_id: str, turns: Turns, uses: list[Block]) -> None:
+    def _refuse(self, session: Session, run_id: str, turns: LoopState, uses: list[Block]) -> None:
         """Tell a model that calls tools, although it was shown none, that there are none."""
         results = [missing_result(use["id"], TOOLS_OFF) for use in uses]
         self._add_results(session, run_id, turns, results)
         self._steered(session, run_id, turns)
 
     async def _answered(
-        self, session: Session, run_id: str, turns: Turns, uses: list[Block], execute: Execute
+        self, session: Session, run_id: str, turns: LoopState, uses: list[Block], execute: Execute
     ) -> None:
         """Run calls, and answer each of them, unless they are left to the next process."""
         finished: dict[str, CallOutcome] = {}
@@ -260,7 +262,7 @@ class AgentLoop:
         self,
         session: Session,
         run_id: str,
-        turns: Turns,
+        turns: LoopState,
         uses: list[Block],
         finished: dict[str, CallOutcome],
     ) -> None:
@@ -274,7 +276,7 @@ class AgentLoop:
             self._add_results(session, run_id, turns, results)
 
     def _add_results(
-        self, session: Session, run_id: str, turns: Turns, results: list[Block]
+        self, session: Session, run_id: str, turns: LoopState, results: list[Block]
     ) -> None:
         kept = self._sessions.append(
             session, "tool", results, run_id=run_id, agent_id=turns.agent_id
@@ -290,14 +292,14 @@ class AgentLoop:
         batch_id = delegation and delegation.left_by(outcome.operation_id)
         return DELEGATED.format(batch_id=batch_id) if batch_id else ""
 
-    def _steered(self, session: Session, run_id: str, turns: Turns) -> bool:
+    def _steered(self, session: Session, run_id: str, turns: LoopState) -> bool:
         """Add what the user said meanwhile; whether there was anything."""
         steering, turns.steering = turns.steering, []
         for message_id, content in steering:
             turns.messages.append({"role": "user", "content": content, "id": message_id})
         return bool(steering)
 
-    def _remember_used(self, run_id: str, turns: Turns, requests: list[CallRequest]) -> None:
+    def _remember_used(self, run_id: str, turns: LoopState, requests: list[CallRequest]) -> None:
         """Show a tool that was called by name without having been shown."""
         deferred = self._gate.resolver.resolve(turns.agent_id).exposure.deferred
         if deferred:
@@ -305,20 +307,22 @@ class AgentLoop:
             names = [tool.name for tool in called if tool is not None and tool.name in deferred]
             self._gate.deferred.reveal(run_id, names)
 
-    def context(self, session: Session, run_id: str, turns: Turns, message_id: str) -> CallContext:
+    def context(
+        self, session: Session, run_id: str, turns: LoopState, message_id: str
+    ) -> CallContext:
         """The call context of this run's agent."""
         return CallContext(
             log=session.log,
             run_id=run_id,
             agent_id=turns.agent_id,
-            user_id=turns.payer.user_id or session.user_id,
+            user_id=turns.quota_subject.user_id or session.user_id,
             project=self._gate.projects.get(session.project_id) if session.project_id else None,
             caller="agent",
             attended=turns.attended,
             message_id=message_id,
             progress=turns.progress,
-            token_id=turns.payer.token_id,
-            limits=turns.payer.limits or None,
+            token_id=turns.quota_subject.token_id,
+            limits=turns.quota_subject.limits or None,
             business=session.meta.get(BUSINESS) or NOTHING,
             model=self._chosen(session, turns).to_dict(),
         )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.agents.prompt.building import build_prompt
-from app.agents.prompt.facts import FactFinder, Known, Subject
-from app.agents.requesting import left_out
+from app.agents.model_turn import left_out
+from app.agents.prompt.builder import build_prompt
+from app.agents.prompt.facts import FactFinder, FactSubject, RunFacts
 from app.catalog.formats import estimate_tokens
 from app.execution.setup import Gate
 from app.governance.agents import SubagentScope
@@ -23,7 +23,7 @@ async def preview(gate: Gate, agent_id: str | None, *, subagent: bool = False) -
     resolved = gate.resolver.resolve(agent_id, subagent=SubagentScope() if subagent else None)
     without = left_out(gate.settings, resolved.agent)
     facts = await FactFinder(gate).find(
-        Subject(agent_id=agent_id, tools=resolved.tool_names), Known(), without=without
+        FactSubject(agent_id=agent_id, tools=resolved.tool_names), RunFacts(), without=without
     )
     prompt = build_prompt(resolved, facts, without=without)
     schemas, spoken = resolved.exposure.visible_tokens, estimate_tokens({"": prompt.system})

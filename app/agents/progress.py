@@ -8,11 +8,11 @@ from typing import Any
 
 import orjson
 
-from app.governance.limits import NOBODY, Payer
+from app.governance.limits import NOBODY, QuotaSubject
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class RunProgress:
     """What another process needs to go on with a run.
 
     Attributes:
@@ -25,7 +25,7 @@ class Progress:
         tries: how often it was taken up after a crash since its calls last finished.
     """
 
-    payer: Payer = NOBODY
+    quota_subject: QuotaSubject = NOBODY
     attended: bool = True
     turns: Mapping[str, Any] = field(default_factory=dict)
     unheard: tuple[str, ...] = ()
@@ -44,14 +44,14 @@ class Progress:
         reason: str | None = self.turns.get("stop_reason")
         return reason
 
-    def tried_again(self) -> Progress:
+    def tried_again(self) -> RunProgress:
         """The same, taken up once more."""
         return replace(self, tries=self.tries + 1)
 
     def stored(self) -> str:
         """As JSON text."""
         kept = {
-            "payer": self.payer.to_json(),
+            "payer": self.quota_subject.to_json(),
             "attended": self.attended,
             "turns": self.turns,
             "unheard": self.unheard,
@@ -62,7 +62,7 @@ class Progress:
         return orjson.dumps(kept).decode()
 
     @classmethod
-    def read(cls, stored: str) -> Progress:
+    def read(cls, stored: str) -> RunProgress:
         """Read what `stored` wrote.
 
         Raises:
@@ -71,7 +71,7 @@ class Progress:
         """
         kept = orjson.loads(stored)
         return cls(
-            Payer.from_json(kept["payer"]),
+            QuotaSubject.from_json(kept["payer"]),
             kept["attended"],
             kept["turns"],
             tuple(kept["unheard"]),

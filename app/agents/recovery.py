@@ -12,10 +12,10 @@ from typing import Any, cast
 
 import orjson
 
-from app.agents.closing import close_delegated, close_run
-from app.agents.durability import CLOSING, MOST_TRIES, Durability
-from app.agents.lost_runs import LastTurn, LostRun, RunHead, Trail, read_lost
-from app.agents.progress import Progress
+from app.agents.cleanup import close_delegated, close_run
+from app.agents.orphaned_runs import LastTurn, OrphanedRun, RunHead, Trail, read_lost
+from app.agents.progress import RunProgress
+from app.agents.restart_policy import CLOSING, MOST_TRIES, RestartPolicy
 from app.core import process
 from app.core.clock import isoformat
 from app.core.errors import TollgateError
@@ -70,7 +70,7 @@ class SuspendedRun(FoundRun):
 class CutRun(FoundRun):
     """A run that was at work when its process ended."""
 
-    progress: Progress
+    progress: RunProgress
     turn: LastTurn
 
 
@@ -99,14 +99,14 @@ class Recovered:
     delegated: tuple[FoundRun, ...] = ()
 
 
-async def recover(gate: Gate, durability: Durability = CLOSING) -> Recovered:
+async def recover(gate: Gate, restart_policy: RestartPolicy = CLOSING) -> Recovered:
     """Take over the runs of processes that are gone, and close those that cannot go on."""
     owner = process.identity()
 
-    def take_over(transaction: Transaction) -> list[LostRun]:
+    def take_over(transaction: Transaction) -> list[OrphanedRun]:
         rows = [row for row in transaction.fetch(_RUNNING) if not process.is_alive(row[2] or "")]
         lost = [RunHead(*(*row, head_of(transaction.fetch, row[1], row[3]))) for row in rows]
-        return [_take_over(transaction, row, durability, owner) for row in lost]
+        return [_take_over(transaction, row, restart_policy, owner) for row in lost]
 
     lost = await gate.db.transact(take_over)
     own = [run for run in lost if run.row.trigger != DELEGATED]
@@ -121,7 +121,7 @@ async def recover(gate: Gate, durability: Durability = CLOSING) -> Recovered:
     closed = [run for run in lost if run.row.id not in going_on]
     for run in closed:
         _close(gate, run)
-    stay = None if durability.continues else {run.session_id for run in suspended}
+    stay = None if restart_policy.continues else {run.session_id for run in suspended}
     kept, waiting = await _keep_waiting(gate, stay, owner)
     await gate.db.flush()
     for session_id in {run.row.session_id for run in closed} | {row[1] for row in kept}:
@@ -139,15 +139,15 @@ def close_found(
 
 
 def _take_over(
-    transaction: Transaction, row: RunHead, durability: Durability, owner: str
-) -> LostRun:
+    transaction: Transaction, row: RunHead, restart_policy: RestartPolicy, owner: str
+) -> OrphanedRun:
     transaction.execute(_TAKE_OVER, (owner, row.id))
     if row.trigger == DELEGATED:
-        goes_on = durability.continues and bool(transaction.fetch(_GOES_ON, (row.id,)))
+        goes_on = restart_policy.continues and bool(transaction.fetch(_GOES_ON, (row.id,)))
         # Where somebody waited for a sub-agent, he is gone, and nothing it asked matters.
         lost = read_lost(transaction, row if goes_on else replace(row, batch=None), None)
         return replace(lost, is_delegated=goes_on)
-    lost = read_lost(transaction, row, durability.progress_of(row.progress))
+    lost = read_lost(transaction, row, restart_policy.progress_of(row.progress))
     if lost.batch is not None or lost.progress is None or row.owner is None:
         return lost
     # Its process did not leave it, it died: perhaps of this very step.
@@ -156,7 +156,7 @@ def _take_over(
     return replace(lost, progress=progress)
 
 
-def _close(gate: Gate, run: LostRun) -> None:
+def _close(gate: Gate, run: OrphanedRun) -> None:
     row, progress = run.row, run.progress
     error = None
     if progress is not None:
@@ -172,15 +172,15 @@ def _close(gate: Gate, run: LostRun) -> None:
     close_run(gate, log, row.id, run.trail, usage=usage, error=error)
 
 
-def _suspended(run: LostRun, batch: SuspendedBatch) -> SuspendedRun:
+def _suspended(run: OrphanedRun, batch: SuspendedBatch) -> SuspendedRun:
     return SuspendedRun(*_found(run.row), run.trail, batch)
 
 
-def _cut(run: LostRun, progress: Progress) -> CutRun:
+def _cut(run: OrphanedRun, progress: RunProgress) -> CutRun:
     return CutRun(*_found(run.row), run.trail, progress, run.turn)
 
 
-def _delegated(run: LostRun) -> FoundRun:
+def _delegated(run: OrphanedRun) -> FoundRun:
     if run.batch is not None:
         return _suspended(run, run.batch)
     return FoundRun(*_found(run.row), run.trail)

@@ -8,11 +8,11 @@ from typing import Any
 
 import orjson
 
-from app.agents.closing import close_open, unended
-from app.agents.durability import Durability
+from app.agents.cleanup import close_open, unended
 from app.agents.history import to_messages
 from app.agents.loop import AgentLoop
 from app.agents.recovery import CutRun
+from app.agents.restart_policy import RestartPolicy
 from app.agents.run import Run, direct_context
 from app.agents.sessions import Sessions
 from app.events.durable import RunResumed, RunStatus
@@ -20,7 +20,7 @@ from app.execution.batches import SuspendedBatch
 from app.execution.calls import CallRequest
 from app.execution.pipeline import Batch
 from app.execution.setup import Gate
-from app.governance.limits import NO_LIMITS, Payer
+from app.governance.limits import NO_LIMITS, QuotaSubject
 
 Work = Callable[[], Awaitable[RunStatus]]
 AnswerCalls = Callable[[Run, Sequence[CallRequest], Callable[..., Any]], Awaitable[RunStatus]]
@@ -35,13 +35,13 @@ class Resumption:
         sessions: Sessions,
         loop: AgentLoop | None,
         archive: Any,
-        durability: Durability,
+        restart_policy: RestartPolicy,
     ) -> None:
         self._gate = gate
         self._sessions = sessions
         self._loop = loop
         self._archive = archive
-        self._durability = durability
+        self._restart_policy = restart_policy
 
     def cut_off(self, run: Run, cut: CutRun) -> None:
         """End what a run was at when its process ended, and tell its model.
@@ -51,7 +51,7 @@ class Resumption:
         """
         progress, session = cut.progress, run.session
         run.before, run.unheard = progress, progress.unheard
-        run.payer, run.attended = progress.payer, progress.attended
+        run.quota_subject, run.attended = progress.quota_subject, progress.attended
         run.tools_enabled = progress.tools_enabled
         self._gate.deferred.reveal(run.id, progress.found)
         begun = [event["tool_call_id"] for event in unended(cut.trail)]
@@ -64,13 +64,15 @@ class Resumption:
     def work_of(self, run: Run, suspended: SuspendedBatch, answer_calls: AnswerCalls) -> Work:
         """The rest of a run; its calls wait for their answers again from here on."""
         executor = self._gate.executor
-        run.payer = Payer(suspended.token_id, suspended.limits or NO_LIMITS, suspended.user_id)
+        run.quota_subject = QuotaSubject(
+            suspended.token_id, suspended.limits or NO_LIMITS, suspended.user_id
+        )
         if suspended.caller == "agent":
             assert self._loop is not None
             assert suspended.message_id is not None
             run.turns = self._loop.turns_of(run.agent_id, suspended.progress)
-            run.turns.payer = run.payer
-            run.turns.keep = partial(self._durability.keep, run)
+            run.turns.quota_subject = run.quota_subject
+            run.turns.keep = partial(self._restart_policy.keep, run)
             run.attended = run.turns.attended = suspended.attended
             context = self._loop.context(run.session, run.id, run.turns, suspended.message_id)
             run.batch = executor.rebuild(suspended, context)

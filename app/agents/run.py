@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.agents.budget import Spending
-from app.agents.loop import Turns
+from app.agents.loop import LoopState
 from app.agents.model_settings import model_settings
-from app.agents.progress import Progress
+from app.agents.progress import RunProgress
 from app.agents.sessions import BUSINESS, Block, Session
 from app.core.errors import InvalidArguments, InvalidInput, TollgateError, Unauthenticated
 from app.core.ids import new_id
@@ -23,7 +23,7 @@ from app.execution.context import CallContext, Caller
 from app.execution.outcome import CallOutcome
 from app.execution.pipeline import Batch
 from app.execution.setup import Gate
-from app.governance.limits import NOBODY, Payer
+from app.governance.limits import NOBODY, QuotaSubject
 from app.toolkit.context import NOTHING
 
 log = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ class Run:
     trigger: Trigger
     done: asyncio.Future[RunStatus]
     task: asyncio.Task[None] | None = None
-    turns: Turns | None = None
+    turns: LoopState | None = None
     outcomes: list[CallOutcome] = field(default_factory=list)
     finished: dict[str, CallOutcome] = field(default_factory=dict)
     interrupted: bool = False
@@ -56,10 +56,10 @@ class Run:
     started_at: str = ""
     agent_id: str | None = None
     batch: Batch | None = None
-    payer: Payer = NOBODY
+    quota_subject: QuotaSubject = NOBODY
     attended: bool = True
     unheard: tuple[str, ...] = ()
-    before: Progress | None = None
+    before: RunProgress | None = None
     tools_enabled: bool = True
     is_left: bool = False
     asked: Spending = field(default_factory=Spending)
@@ -89,7 +89,7 @@ class Queued:
             "message_id": self.message_id,
             "content": self.content,
             "client_message_id": self.client_message_id,
-            "payer": self.run.payer.to_json(),
+            "payer": self.run.quota_subject.to_json(),
             "trigger": self.run.trigger,
             "attended": self.run.attended,
             "tools_enabled": self.run.tools_enabled,
@@ -145,7 +145,7 @@ def require_alike(active: Run, answering: str | None, *, tools_enabled: bool) ->
         )
 
 
-async def last_word(progress: Progress) -> RunStatus:
+async def last_word(progress: RunProgress) -> RunStatus:
     """How a run ends whose model had no more to say."""
     return "refused" if progress.stop_reason == "refusal" else "success"
 
@@ -176,13 +176,13 @@ def direct_context(
         log=session.log,
         run_id=run.id,
         agent_id=run.agent_id,
-        user_id=user_id or run.payer.user_id or session.user_id,
+        user_id=user_id or run.quota_subject.user_id or session.user_id,
         project=gate.projects.get(session.project_id) if session.project_id else None,
         caller=caller,
         attended=attended,
         cacheable=cacheable,
-        token_id=run.payer.token_id,
-        limits=run.payer.limits or None,
+        token_id=run.quota_subject.token_id,
+        limits=run.quota_subject.limits or None,
         business=session.meta.get(BUSINESS) or NOTHING,
         model=chosen.to_dict(),
     )

@@ -13,11 +13,10 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from app.agents.durability import CLOSING, Durability
 from app.agents.history import to_messages
 from app.agents.loop import AgentLoop
-from app.agents.progress import Progress
-from app.agents.queueing import Queues
+from app.agents.message_queue import Queues
+from app.agents.progress import RunProgress
 from app.agents.recovery import (
     CutRun,
     FoundRun,
@@ -26,6 +25,7 @@ from app.agents.recovery import (
     WaitingMessage,
     close_found,
 )
+from app.agents.restart_policy import CLOSING, RestartPolicy
 from app.agents.resumption import Resumption, Work
 from app.agents.run import (
     Queued,
@@ -38,9 +38,9 @@ from app.agents.run import (
     stopped,
     told_call,
 )
-from app.agents.run_records import RunRecords
+from app.agents.run_repository import RunRepository
 from app.agents.sessions import Block, Session, Sessions
-from app.core.contain import Contained, attempt
+from app.core.error_boundary import ErrorBoundary, try_call
 from app.core.errors import (
     Busy,
     StorageUnavailable,
@@ -52,7 +52,7 @@ from app.execution.calls import CallRequest
 from app.execution.context import CallContext, Caller
 from app.execution.outcome import CallOutcome
 from app.execution.setup import Gate
-from app.governance.limits import NOBODY, Payer
+from app.governance.limits import NOBODY, QuotaSubject
 
 if TYPE_CHECKING:
     from app.governance.identity.tokens import Tokens
@@ -64,7 +64,7 @@ Execute = Callable[..., Awaitable[list[CallOutcome]]]
 CLOSE_S = 10.0
 
 
-class RunEngine:
+class RunService:
     """Starts, queues, steers and stops runs."""
 
     def __init__(
@@ -73,7 +73,7 @@ class RunEngine:
         sessions: Sessions,
         loop: AgentLoop | None,
         archive: Any,
-        durability: Durability = CLOSING,
+        restart_policy: RestartPolicy = CLOSING,
     ) -> None:
         self._gate = gate
         self._sessions = sessions
@@ -83,9 +83,9 @@ class RunEngine:
         # Told when somebody stops a run that is under way.
         self.on_cancel: Callable[[str], None] = lambda _: None
         self._queues = Queues()
-        self._durability = durability
-        self._records = RunRecords(gate, durability)
-        self._resumption = Resumption(gate, sessions, loop, archive, durability)
+        self._restart_policy = restart_policy
+        self._records = RunRepository(gate, restart_policy)
+        self._resumption = Resumption(gate, sessions, loop, archive, restart_policy)
 
     def active(self, session_id: str) -> Run | None:
         """The session's run that is under way."""
@@ -99,7 +99,7 @@ class RunEngine:
         client_message_id: str | None = None,
         when_busy: WhenBusy = "reject",
         agent_id: str | None = None,
-        payer: Payer = NOBODY,
+        quota_subject: QuotaSubject = NOBODY,
         trigger: Trigger = "message",
         run_id: str | None = None,
         attended: bool = True,
@@ -136,7 +136,7 @@ class RunEngine:
                 "A run is active in this session; wait, cancel it, or queue", run_id=active.id
             )
         run = self._new_run(session, trigger, answering, run_id=run_id)
-        run.payer, run.attended, run.tools_enabled = payer, attended, tools_enabled
+        run.quota_subject, run.attended, run.tools_enabled = quota_subject, attended, tools_enabled
         if active is not None:
             return run.id, self._enqueue(run, content, client_message_id)
         # Claimed before the first await: two messages must not both find the session free.
@@ -166,7 +166,7 @@ class RunEngine:
         attended: bool = True,
         cacheable: bool = True,
         max_workers: int | None = None,
-        payer: Payer = NOBODY,
+        quota_subject: QuotaSubject = NOBODY,
     ) -> Run:
         """Start a run that makes exactly these calls.
 
@@ -179,7 +179,7 @@ class RunEngine:
         if active is not None:
             raise Busy("A run is active in this session; wait or cancel it", run_id=active.id)
         run = self._new_run(session, trigger)
-        run.payer, run.attended = payer, attended
+        run.quota_subject, run.attended = quota_subject, attended
         context = direct_context(
             run, self._gate, caller=caller, attended=attended, cacheable=cacheable
         )
@@ -193,7 +193,7 @@ class RunEngine:
         """Stop a run; False when it is over, or when the session has no such run."""
         active = self._active.get(session_id)
         if active is not None and active.id == run_id:
-            self._durability.forget(active)
+            self._restart_policy.forget(active)
             self._stop(active)
             self.on_cancel(run_id)
             return True
@@ -204,11 +204,11 @@ class RunEngine:
         self._finish(item.run, "cancelled", None)
         return True
 
-    async def cancel_paid_by(self, token_id: str) -> None:
+    async def cancel_by_token(self, token_id: str) -> None:
         """Stop every run that a token started, those that wait too."""
         queued = [item.run for item in self._queues.all()]
         for run in [*self._active.values(), *queued]:
-            if run.payer.token_id == token_id:
+            if run.quota_subject.token_id == token_id:
                 await self.cancel(run.session.id, run.id)
 
     async def close(self) -> None:
@@ -227,7 +227,7 @@ class RunEngine:
                 log.error("run %s does not stop; it is left as it is", run.id)
                 self._finish(run, "interrupted", None)
         for item in waiting:
-            if self._durability.continues or item.run.session.id in left:
+            if self._restart_policy.continues or item.run.session.id in left:
                 self._records.left_waiting(item)
                 continue
             # Accepted, and so kept: the message stands in the session, unanswered.
@@ -237,7 +237,7 @@ class RunEngine:
     def _leave(self, run: Run) -> bool:
         """Before it is stopped: whether the next process goes on with the run."""
         run.interrupted = True
-        run.is_left = self._durability.leaves(run)
+        run.is_left = self._restart_policy.leaves(run)
         if run.turns is not None:
             run.turns.is_left = run.is_left
         is_suspended = self._gate.suspension.suspend(run.id)
@@ -286,7 +286,7 @@ class RunEngine:
         """Run `work`; whatever happens, the run ends properly."""
         run.is_begun = True
         status: RunStatus = "error"
-        held = Contained()
+        held = ErrorBoundary()
         try:
             with held:
                 if run.is_cancelled:
@@ -296,7 +296,7 @@ class RunEngine:
         except asyncio.CancelledError:
             status = stopped(run)
         if run.batch is not None:
-            _, error = attempt(self._gate.executor.abandon, run.batch)
+            _, error = try_call(self._gate.executor.abandon, run.batch)
             if error is not None:
                 log.error("what run %s left is not recorded", run.id, exc_info=error)
         self._finish(run, status, error_of(run.id, held.error))
@@ -335,7 +335,8 @@ class RunEngine:
         """Answer what was said to a run that ended before it heard it."""
         session = ended.session
         run = self._new_run(session, "message", ended.agent_id)
-        run.payer, run.unheard, run.tools_enabled = ended.payer, unheard, ended.tools_enabled
+        run.quota_subject = ended.quota_subject
+        run.unheard, run.tools_enabled = unheard, ended.tools_enabled
         self._active[session.id] = run
         with self._starting(run):
             self._records.started(run)
@@ -366,12 +367,12 @@ class RunEngine:
         path = await self._archive.path(run.session.id, run.session.leaf)
         late = [entry for entry in path if entry.id in run.unheard]
         messages = to_messages([*(e for e in path if e.id not in run.unheard), *late])
-        before = run.before or Progress()
+        before = run.before or RunProgress()
         turns = run.turns = self._loop.turns_of(run.agent_id, before.turns)
         turns.messages, turns.tries = messages, before.tries
-        turns.payer, turns.attended = run.payer, run.attended
+        turns.quota_subject, turns.attended = run.quota_subject, run.attended
         turns.tools_enabled = run.tools_enabled
-        turns.keep = partial(self._durability.keep, run)
+        turns.keep = partial(self._restart_policy.keep, run)
         return await self._loop.run(run.session, run.id, turns)
 
     async def _call(
@@ -428,7 +429,7 @@ class RunEngine:
             self._close_found(session, suspended, revoked())
             return
         run = self._found(session, suspended)
-        work, error = attempt(self._resumption.work_of, run, suspended.batch, self._answered)
+        work, error = try_call(self._resumption.work_of, run, suspended.batch, self._answered)
         if work is None:
             log.error("run %s cannot go on", run.id, exc_info=error)
             self._gate.confirmations.forget(run.id)
@@ -441,11 +442,11 @@ class RunEngine:
         session = await self._sessions.get(cut.session_id)
         if session is None:
             return
-        if await is_revoked(cut.progress.payer.token_id, tokens):
+        if await is_revoked(cut.progress.quota_subject.token_id, tokens):
             self._close_found(session, cut, revoked())
             return
         run = self._found(session, cut)
-        _, error = attempt(self._resumption.cut_off, run, cut)
+        _, error = try_call(self._resumption.cut_off, run, cut)
         if error is not None:
             log.error("run %s cannot go on", run.id, exc_info=error)
             self._close_found(session, cut)
@@ -470,15 +471,15 @@ class RunEngine:
         run = self._new_run(session, trigger, item.agent_id, run_id=item.run_id)
         run.attended = message.pop("attended", True)
         run.tools_enabled = message.pop("tools_enabled", True)
-        run.payer = Payer.from_json(message.pop("payer", {}))
-        queued, error = attempt(partial(Queued, run, **message))
+        run.quota_subject = QuotaSubject.from_json(message.pop("payer", {}))
+        queued, error = try_call(partial(Queued, run, **message))
         if queued is None:
             log.error("the message of run %s cannot be read", run.id, exc_info=error)
             self._records.started(run, was_queued=True)
             self._finish(run, "interrupted", None)
             return
         self._queues.add(queued)
-        if await is_revoked(run.payer.token_id, tokens):
+        if await is_revoked(run.quota_subject.token_id, tokens):
             await self.cancel(session.id, run.id)
 
     def _found(self, session: Session, left: FoundRun) -> Run:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import orjson
 
-from app.agents.archive import Archive
+from app.agents.session_queries import SessionQueries
 from app.core.errors import NotFound
 from app.db.tables import ToolCallRow
 from app.execution.operation_logs import OperationLogs
@@ -143,7 +143,7 @@ class TimelinePage:
 class Timelines:
     """Reads the events and the complete logs of sessions."""
 
-    def __init__(self, archive: Archive, logs: OperationLogs) -> None:
+    def __init__(self, archive: SessionQueries, logs: OperationLogs) -> None:
         self._archive = archive
         self._logs = logs
 

@@ -10,11 +10,11 @@ from app.agents.budget import Budget, Spending
 from app.agents.delegation.delegator import Delegator
 from app.agents.model_settings import model_settings
 from app.agents.models.protocol import Completed, ModelClient, ModelRequest
-from app.agents.runs import RunEngine
+from app.agents.runs import RunService
 from app.agents.sessions import Session, Sessions
 from app.core.errors import ModelFailed, ToolFailed
 from app.execution.setup import Gate
-from app.governance.limits import Payer
+from app.governance.limits import QuotaSubject
 from app.toolkit.context import ToolContext, current_context
 from app.tools.delegation.ports import DELEGATION
 
@@ -22,7 +22,9 @@ from app.tools.delegation.ports import DELEGATION
 class ModelForTools:
     """See `LlmClient`. Prompts lose the service's secrets; tokens count for session and run."""
 
-    def __init__(self, gate: Gate, sessions: Sessions, runs: RunEngine, model: ModelClient) -> None:
+    def __init__(
+        self, gate: Gate, sessions: Sessions, runs: RunService, model: ModelClient
+    ) -> None:
         self._gate = gate
         self._sessions = sessions
         self._runs = runs
@@ -45,10 +47,10 @@ class ModelForTools:
         session = await self._session(ctx)
         assert ctx is not None
         profile, settings = self._gate.agents.get(ctx.agent_id), self._gate.settings
-        payer, spending = self._account(ctx)
+        quota_subject, spending = self._account(ctx)
         usual = {**model_settings(session, profile, settings).to_dict(), **ctx.model}
         name = str(model or usual["model"])
-        self._budget.check(session, model=name, agent_id=ctx.agent_id, payer=payer)
+        self._budget.check(session, model=name, agent_id=ctx.agent_id, quota_subject=quota_subject)
         mask = self._gate.redactor.text
         request = ModelRequest(
             model=name,
@@ -95,7 +97,7 @@ class ModelForTools:
             )
         return session
 
-    def _account(self, ctx: ToolContext) -> tuple[Payer, Spending]:
+    def _account(self, ctx: ToolContext) -> tuple[QuotaSubject, Spending]:
         """Whom the call is counted for, and where.
 
         Raises:
@@ -103,7 +105,7 @@ class ModelForTools:
         """
         run = self._runs.active(ctx.session_id or "")
         if run is not None and run.id == ctx.run_id:
-            return run.payer, run.turns.spending if run.turns else run.asked
+            return run.quota_subject, run.turns.spending if run.turns else run.asked
         delegation = self._gate.services.get(DELEGATION)
         account = delegation.account_of(ctx.run_id) if isinstance(delegation, Delegator) else None
         if account is None:

@@ -69,7 +69,7 @@ class UsageSums:
     is_cut: bool = False
 
 
-class UsageBook:
+class UsageReader:
     """Sums of what is stored. Nothing here writes."""
 
     def __init__(self, database: Database) -> None:

@@ -10,7 +10,7 @@ from app.api.principal import Principal
 from app.api.service import Service
 from app.core.errors import TollgateError
 from app.execution.interactions.replies import QuestionReply
-from app.governance.limits import Payer
+from app.governance.limits import QuotaSubject
 
 
 async def answer_question(
@@ -28,7 +28,7 @@ async def answer_question(
     `late` then, with the `run_id` and `message_id` that it has.
 
     Raises:
-        as `OpenQuestions.answer` and `RunEngine.send_message`.
+        as `OpenQuestions.answer` and `RunService.send_message`.
     """
     questions = service.gate.questions
     taken = await questions.answer(question_id, reply, by=principal.user_id, session_id=session.id)
@@ -42,7 +42,7 @@ async def answer_question(
             service,
             session,
             taken.message,
-            principal.payer,
+            principal.quota_subject,
             client_message_id=client_message_id,
             run_id=taken.run_id,
         )
@@ -56,7 +56,7 @@ async def bring(
     service: Service,
     session: Session,
     text: str,
-    payer: Payer,
+    quota_subject: QuotaSubject,
     *,
     client_message_id: str | None = None,
     run_id: str | None = None,
@@ -64,14 +64,14 @@ async def bring(
     """Say something to a session that may be busy; ids of the run and of the message.
 
     Raises:
-        as `RunEngine.send_message`.
+        as `RunService.send_message`.
     """
     begun, message_id = await service.runs.send_message(
         session,
         user_content(text),
         client_message_id=client_message_id,
         when_busy="queue",
-        payer=payer,
+        quota_subject=quota_subject,
         run_id=run_id,
     )
     return {"run_id": begun, "message_id": message_id}

@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 from app.core.errors import Forbidden
 from app.governance.identity.token_rules import DEFAULT_AGENT, SCOPES
 from app.governance.identity.tokens import Token
-from app.governance.limits import NO_LIMITS, Limits, Payer
+from app.governance.limits import NO_LIMITS, Limits, QuotaSubject
 
 # How somebody came in: with a token that was made, with the one of the settings, signed in with
 # either, or without any while the house is open.
@@ -47,9 +47,9 @@ class Principal:
     came_by: CameBy = "token"
 
     @property
-    def payer(self) -> Payer:
+    def quota_subject(self) -> QuotaSubject:
         """Whom their runs and calls are counted for."""
-        return Payer(self.token_id, self.limits, self.user_id)
+        return QuotaSubject(self.token_id, self.limits, self.user_id)
 
     @property
     def is_admin(self) -> bool:

@@ -21,7 +21,7 @@ from app.api.app import end_feeds
 from app.api.connection_limits import ConnectionLimits
 from app.api.http_protocol import HttpProtocol, ServingConfig
 from app.api.ws.raw import FastWebSocketProtocol
-from app.core.contain import Contained
+from app.core.error_boundary import ErrorBoundary
 from app.core.errors import ConfigurationError, TollgateError
 from app.core.settings import Settings
 
@@ -60,7 +60,7 @@ class Server(uvicorn.Server):
 
     async def _load(self) -> bool:
         """Whether every route is there; a service that cannot have them is none, and ends."""
-        with Contained() as held:
+        with ErrorBoundary() as held:
             await self._app.state.later.loaded()
         if held.error is not None:
             log.critical("the routes cannot be loaded; the service ends", exc_info=held.error)

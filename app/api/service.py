@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from app.agents.database_queries import DatabaseQueries
 from app.agents.delegation.delegator import Delegator
-from app.agents.reading import Reading
-from app.agents.runs import RunEngine
-from app.agents.schedules.book import Schedules
+from app.agents.runs import RunService
+from app.agents.schedules.service import ScheduleService
 from app.agents.sessions import Session, Sessions
-from app.agents.webhooks.receiving import Webhooks
+from app.agents.webhooks.receiver import WebhookReceiver
 from app.api.auth import Authenticator
 from app.api.principal import Principal
 from app.api.tickets import Tickets
@@ -24,7 +24,7 @@ from app.governance.identity.logins import Logins
 from app.governance.identity.tokens import Tokens
 
 if TYPE_CHECKING:
-    from app.agents.archive import Archive
+    from app.agents.session_queries import SessionQueries
     from app.db.engine import Database
 
 
@@ -35,15 +35,15 @@ class Service:
     settings: Settings
     gate: Gate
     plugins: Plugins
-    reading: Reading
+    reading: DatabaseQueries
     sessions: Sessions
-    runs: RunEngine
+    runs: RunService
     delegator: Delegator
     tokens: Tokens
     logins: Logins
     authenticator: Authenticator
-    schedules: Schedules
-    webhooks: Webhooks
+    schedules: ScheduleService
+    webhooks: WebhookReceiver
     has_model: bool
     started_at: str
     tickets: Tickets = field(default_factory=Tickets)
@@ -56,7 +56,7 @@ class Service:
         return self.reading.database
 
     @property
-    def archive(self) -> Archive:
+    def archive(self) -> SessionQueries:
         """Queries over stored sessions."""
         return self.reading.archive
 

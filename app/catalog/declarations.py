@@ -16,7 +16,7 @@ import orjson
 
 from app.catalog.catalog import wire_name
 from app.catalog.errors import InvalidTool
-from app.core.contain import attempt
+from app.core.error_boundary import try_call
 from app.operations.protocols.sandbox import Level
 from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
@@ -97,7 +97,7 @@ def invalid(faults: Iterable[Fault]) -> InvalidTool:
 
 def _shown(value: object) -> str:
     # A class that is not ours may raise anything.
-    text, _ = attempt(repr, value)
+    text, _ = try_call(repr, value)
     if not isinstance(text, str):
         text = f"a {type(value).__name__}"
     return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"

@@ -23,7 +23,7 @@ from app.catalog.plugin_sources import PluginSource, installed_plugins, plugins_
 from app.catalog.registry import ToolRegistry
 from app.catalog.seed_api import PluginApi, Registration, recording
 from app.catalog.seed_imports import offer_seed_imports
-from app.core.contain import attempt
+from app.core.error_boundary import try_call
 from app.core.errors import TollgateError
 from app.core.guarded_import import Interrupt, limited, watched_for_interrupt
 from app.toolkit.services import register_for_plugins, withdraw_for_plugins
@@ -272,7 +272,7 @@ class Plugins:
 
 
 def _attempted(source: PluginSource, check_hooks: CheckHooks | None) -> _Plugin:
-    brought, error = attempt(_read, source, check_hooks)
+    brought, error = try_call(_read, source, check_hooks)
     return _Plugin(source, brought or _Brought()) if error is None else _left_out(source, error)
 
 

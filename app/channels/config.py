@@ -16,8 +16,8 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 
 from app.core.errors import InvalidInput
-from app.core.field_problems import Misfit, field_problem
-from app.core.typeable import name_problem, text_problem
+from app.core.field_problems import FieldError, field_problem
+from app.core.text_checks import name_problem, text_problem
 from app.tools.channels.ports import Watermark
 
 ChannelKind = Literal["weixin"]
@@ -26,14 +26,14 @@ ChannelKind = Literal["weixin"]
 def _is_name(name: str) -> str:
     problem = name_problem(name)
     if problem is not None:
-        raise Misfit(problem, code="bad_group_name")
+        raise FieldError(problem, code="bad_group_name")
     return name
 
 
 def _is_text(text: str) -> str:
     problem = text_problem(text)
     if problem is not None:
-        raise Misfit(problem, code="control_character")
+        raise FieldError(problem, code="control_character")
     return text
 
 
@@ -81,7 +81,7 @@ class WeixinReply(Part):
     @model_validator(mode="after")
     def _has_targets(self) -> WeixinReply:
         if self.enabled and not self.targets:
-            raise Misfit(
+            raise FieldError(
                 "targets must name at least one group when replies are enabled",
                 code="needs",
                 given="enabled",

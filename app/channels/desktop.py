@@ -21,7 +21,7 @@ from app.channels.operator_messages import Progress
 from app.channels.task_rows import DesktopTask, TaskFilter
 from app.core.channels import ChannelSettings
 from app.core.clock import Clock, isoformat
-from app.core.contain import Contained
+from app.core.error_boundary import ErrorBoundary
 from app.core.errors import Conflict, NotFound, RateLimited, ToolFailed
 from app.core.ids import new_id
 from app.db.writer import DatabaseWriter, Transaction
@@ -197,7 +197,7 @@ class DesktopOpService:
         """Sweep now and then until cancelled."""
         while True:
             await asyncio.sleep(min(_LONGEST_PAUSE_S, self._settings.lease_s / 2))
-            with Contained() as held:
+            with ErrorBoundary() as held:
                 await self.sweep()
             if held.error is not None:
                 log.warning("desktop tasks were not looked at: %s", held.error)
@@ -301,7 +301,7 @@ class DesktopOpService:
         work.add_done_callback(self._withdrawals.discard)
 
     async def _withdrawn(self, task_id: str) -> None:
-        with Contained() as held:
+        with ErrorBoundary() as held:
             await self._end_unstarted(task_id, "cancelled", "The call was cancelled")
         # A call that was cancelled before its task was stored has none.
         if held.error is not None and not isinstance(held.error, NotFound):

@@ -29,8 +29,8 @@ from app.channels.task_rows import DesktopTask
 from app.core.channels import ChannelSettings
 from app.core.clock import Clock, isoformat
 from app.core.errors import Busy, Conflict, NotFound, RateLimited
+from app.core.escaping import visible
 from app.core.ids import new_id
-from app.core.visible import visible
 from app.db.writer import DatabaseWriter, Transaction
 from app.governance.audit.writing import Audit
 

@@ -15,7 +15,7 @@ from app.channels.task_rows import DesktopTask
 from app.channels.watermark import marked
 from app.core.channels import ChannelSettings
 from app.core.errors import ToolFailed
-from app.core.typeable import text_problem
+from app.core.text_checks import text_problem
 from app.toolkit.context import ToolContext
 from app.tools.channels.ports import TextOutcome, TextWish
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.core.errors import InvalidInput
-from app.core.visible import visible
+from app.core.escaping import visible
 
 YES = frozenset({"y", "yes"})
 NO = frozenset({"n", "no"})

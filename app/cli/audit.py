@@ -12,8 +12,8 @@ import orjson
 import typer
 
 from app.cli.place import Place, Service
+from app.core.escaping import visible
 from app.core.text import dump_json
-from app.core.visible import visible
 from app.governance.audit.wanted import Filters
 
 PAGE = 500

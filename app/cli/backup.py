@@ -25,9 +25,9 @@ from app.cli.place import Place, Service
 from app.cli.running import holder_of
 from app.core.clock import SystemClock, isoformat
 from app.core.errors import ConfigurationError, InvalidInput, StorageUnavailable
+from app.core.escaping import visible
 from app.core.homes import DATABASE
 from app.core.setting_files import files_in
-from app.core.visible import visible
 from app.db.schema import current_revision
 from app.governance.audit.anchor import FILE_NAME as ANCHOR
 

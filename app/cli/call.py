@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from app.agents.run import Run
-from app.agents.runs import RunEngine
+from app.agents.runs import RunService
 from app.agents.sessions import Sessions
 from app.cli.answers import NOBODY_THERE, Answers
 from app.cli.arguments import parse_pairs
@@ -80,7 +80,7 @@ class _LocalCall:
             project_id=DEFAULT_PROJECT,
         )
         session.log.subscribers.add(self)
-        runs = RunEngine(self._gate, sessions, None, None)
+        runs = RunService(self._gate, sessions, None, None)
         with self._stop.on_signals():
             run = await runs.call_tools(
                 *(session, [request]),
@@ -125,7 +125,7 @@ class _LocalCall:
         arguments = parse_pairs(options.pairs, tool.parameters, tool.argument_aliases)
         return CallRequest(call_id("call"), name, arguments)
 
-    async def _until_done(self, runs: RunEngine, run: Run) -> None:
+    async def _until_done(self, runs: RunService, run: Run) -> None:
         ends: set[asyncio.Future[Any]] = {run.done, self._stop.asked}
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         if not run.done.done():

@@ -12,8 +12,8 @@ from app.cli.arguments import parse_pairs
 from app.cli.call_served import arguments_for
 from app.cli.place import Place, Service
 from app.core.errors import InvalidInput
+from app.core.escaping import visible
 from app.core.settings import Settings
-from app.core.visible import visible
 from app.execution.can_i import can_i
 from app.execution.projects import DEFAULT_PROJECT
 from app.main import gate_as_served

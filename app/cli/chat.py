@@ -24,7 +24,7 @@ from app.cli.rest import request
 from app.cli.stream_view import StreamView
 from app.cli.terminal import is_terminal, without_keys
 from app.core.errors import InvalidInput, TollgateError
-from app.core.visible import visible
+from app.core.escaping import visible
 
 HELP = """\
 text              send a message to the model

@@ -11,7 +11,7 @@ import typer
 
 from app.cli.place import find_service
 from app.cli.rest import request
-from app.core.visible import visible
+from app.core.escaping import visible
 
 _STATES = {
     "restorable": "can be restored",

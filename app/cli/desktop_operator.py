@@ -19,7 +19,7 @@ from app.channels.operator_messages import TaskForOperator
 from app.cli.answered import CommandRefused
 from app.cli.desktop_link import Frame, Link, checked_address, connect
 from app.core.errors import InvalidInput
-from app.core.visible import visible
+from app.core.escaping import visible
 from app.operations.desktop.programs import X11Programs
 from app.operations.desktop.protocol import (
     Begin,

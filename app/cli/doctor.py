@@ -13,8 +13,8 @@ import typer
 from app.cli.answered import ConnectionFailed
 from app.cli.place import Service, find_running_or_settings
 from app.cli.terminal import is_terminal
+from app.core.escaping import visible
 from app.core.settings import load_settings
-from app.core.visible import visible
 
 _COLOURS = {"ok": "green", "info": "bright_black", "warning": "yellow", "broken": "red"}
 # What matters first comes first.

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TextIO
 
-from app.core.contain import attempt
+from app.core.error_boundary import try_call
 
 MOST_LINES = 10_000
 _LAST_LINES_S = 2.0
@@ -40,7 +40,7 @@ class LineWriter(logging.Handler):
         threading.Thread(target=self._run, name="log", daemon=True).start()
 
     def emit(self, record: logging.LogRecord) -> None:
-        line, error = attempt(self.format, record)
+        line, error = try_call(self.format, record)
         if line is None:
             line = f"cannot write a line of {record.name}: {error!r}"
         try:
@@ -69,7 +69,7 @@ class LineWriter(logging.Handler):
 
     def _write(self, line: str) -> None:
         # A disk that is full, or a reader that has gone, is no reason to end.
-        attempt(self._put, f"{line}\n".encode("utf-8", "backslashreplace"))
+        try_call(self._put, f"{line}\n".encode("utf-8", "backslashreplace"))
 
     def _put(self, data: bytes) -> None:
         while data:

@@ -17,8 +17,8 @@ from app.cli.answered import CommandRefused, checked_token, checked_url, is_here
 from app.cli.rest import request
 from app.cli.terminal import is_terminal
 from app.core.errors import ConfigurationError, InvalidInput
+from app.core.escaping import visible
 from app.core.homes import config_home
-from app.core.visible import visible
 
 FILE_NAME = "login.json"
 MAX_CHARS = 8192

@@ -15,8 +15,8 @@ import typer
 from app.cli.place import Place, Service
 from app.core.clock import SystemClock
 from app.core.errors import InvalidInput
+from app.core.escaping import visible
 from app.core.settings import Settings
-from app.core.visible import visible
 from app.db.schema import ensure_schema
 from app.db.writer import SqliteWriter
 from app.execution.setup import redactor_of

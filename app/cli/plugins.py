@@ -10,7 +10,7 @@ import typer
 
 from app.cli.answered import CommandRefused
 from app.cli.place import Service
-from app.core.visible import visible
+from app.core.escaping import visible
 
 
 async def reload_plugins(service: Service, *, as_json: bool) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from app.core.visible import visible
+from app.core.escaping import visible
 
 DECLINE = "/decline"
 HOW_TO_TELL = f"number, or your own words; {DECLINE} to skip: "

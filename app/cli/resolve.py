@@ -9,8 +9,8 @@ import typer
 
 from app.agents.preview import preview
 from app.cli.place import Place, Service
+from app.core.escaping import visible
 from app.core.text import json_default
-from app.core.visible import visible
 from app.main import gate_as_served
 
 

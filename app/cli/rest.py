@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from app.cli.answered import CommandRefused, ConnectionFailed, checked_token, is_here
-from app.core.visible import visible
+from app.core.escaping import visible
 
 TIMEOUT_S = 30
 MAX_ANSWER_BYTES = 64 << 20

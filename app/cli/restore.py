@@ -24,10 +24,10 @@ from app.cli.one_service import LOCK, only_service_of
 from app.cli.unpacking import Unpacking
 from app.core.clock import SystemClock
 from app.core.errors import InvalidInput, StorageUnavailable
+from app.core.escaping import visible
 from app.core.homes import DATABASE, holds_database
 from app.core.setting_files import CONFIG_FILE, ENV_FILE
 from app.core.settings import Settings
-from app.core.visible import visible
 from app.db.engine import Database
 from app.db.schema import current_revision, ensure_schema, make_data_dir, refuse_newer
 from app.db.writer import SqliteWriter, Transaction

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from app.core.visible import visible
+from app.core.escaping import visible
 from app.policy.risk.assess import assess_command
 from app.policy.risk.model import RiskReport, ShellName, Verdict
 from app.policy.risk.report import VERDICT_NAMES, report_json

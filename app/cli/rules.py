@@ -18,8 +18,8 @@ from app.cli.answered import CommandRefused
 from app.cli.place import Place, Service, tell_change
 from app.core.clock import SystemClock
 from app.core.errors import InvalidInput
+from app.core.escaping import visible
 from app.core.settings import Settings
-from app.core.visible import visible
 from app.db.schema import ensure_schema
 from app.db.writer import SqliteWriter
 from app.execution.setup import redactor_of

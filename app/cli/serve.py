@@ -28,10 +28,10 @@ from app.cli.log_lines import JsonLines, LinesForPeople, LineWriter
 from app.cli.one_service import only_service_of
 from app.cli.running import noted
 from app.core.errors import ConfigurationError, TollgateError
+from app.core.escaping import visible
 from app.core.setting_files import unread_here
 from app.core.setting_names import refuse_misspelt, wrong_names
 from app.core.settings import Settings
-from app.core.visible import visible
 from app.execution.doctor.gate_checks import missing_hooks
 from app.execution.doctor.sandbox_checks import sandbox_line
 from app.execution.setup import make_folder, redactor_of

@@ -9,8 +9,8 @@ from typing import Any
 import typer
 
 from app.cli.place import Place, Service, tell_change
+from app.core.escaping import visible
 from app.core.settings import Settings
-from app.core.visible import visible
 from app.execution.projects import DEFAULT_PROJECT
 from app.main import local_gate
 from app.tools.skills.ports import SkillRow, Viewer

@@ -23,8 +23,8 @@ from app.cli.place import Folder, Place, Service, tell_change
 from app.cli.terminal import is_terminal
 from app.core.clock import SystemClock
 from app.core.errors import InvalidInput, NotFound
+from app.core.escaping import visible
 from app.core.settings import Settings
-from app.core.visible import visible
 from app.db.schema import ensure_schema
 from app.db.writer import SqliteWriter
 from app.execution.setup import redactor_of

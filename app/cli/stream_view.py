@@ -18,7 +18,7 @@ from app.cli.asking import confirmation_lines
 from app.cli.drawn import Streamed, beside_output
 from app.cli.questions import Form
 from app.cli.terminal import harmless
-from app.core.visible import visible
+from app.core.escaping import visible
 
 Event = Mapping[str, Any]
 

@@ -16,7 +16,7 @@ from app.cli.place import Place, Service
 from app.cli.rest import request
 from app.core.clock import SystemClock, isoformat
 from app.core.errors import NotFound
-from app.core.visible import visible
+from app.core.escaping import visible
 from app.governance.identity.tokens import SCOPES, Token
 
 ACTOR = "cli"

@@ -11,8 +11,8 @@ from app.catalog.catalog import Catalog
 from app.cli.place import Place, Service, tell_change
 from app.cli.tools_served import Switch, listed, state_line, switch_served
 from app.core.errors import Conflict, InvalidInput, ToolNotFound
+from app.core.escaping import visible
 from app.core.text import json_default
-from app.core.visible import visible
 from app.execution.setup import Gate
 from app.governance.agents import TOOLSET
 from app.main import gate_as_served

@@ -8,7 +8,7 @@ from typing import Any
 from app.cli.answered import CommandRefused
 from app.cli.place import Service
 from app.core.errors import Conflict, ToolNotFound
-from app.core.visible import visible
+from app.core.escaping import visible
 from app.governance.agents import TOOLSET
 
 

@@ -63,7 +63,7 @@ _described = TypeAdapter(ProblemDetails)
 Details = Annotated[dict[str, Any], _Described]
 
 
-class Misfit(ValueError):
+class FieldError(ValueError):
     """A validator's own refusal, with a code of its own.
 
     Args:
@@ -83,7 +83,7 @@ def field_problem(path: str, found: ErrorDetails) -> Problem:
     context: Mapping[str, Any] = found.get("ctx", {})
     own = context.get("error")
     message = found["msg"].removeprefix("Value error, ")
-    if isinstance(own, Misfit):
+    if isinstance(own, FieldError):
         return problem(path, message, own.code, own.values)
     return problem(path, message, found["type"], context)
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 
-from app.core.beginnings import Beginnings
+from app.core.prefix_index import PrefixIndex
 from app.core.secret_formats import ANYTHING, SecretFormats, compile_bytes, encodings, is_plain
 from app.core.text import clean, json_default
 
@@ -74,7 +74,7 @@ class Redactor:
         encoded = {text for secret in self._secrets for text in encodings(secret)}
         # The longest first: a shorter one may be its beginning.
         self._encoded = tuple(sorted(encoded, key=len, reverse=True))
-        self._beginnings = Beginnings(chain(self._secrets, self._encoded))
+        self._beginnings = PrefixIndex(chain(self._secrets, self._encoded))
         self._values = (*self._in_json, *(value.encode() for value in self._encoded))
         # One search over the bytes: most of what is looked at holds nothing like this. For how
         # secrets begin and not for the whole of them, whose automaton outgrows every cache.

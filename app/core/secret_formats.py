@@ -15,7 +15,7 @@ from typing import Any
 
 import re2
 
-from app.core.randomness import MAX_CHARS, looks_random
+from app.core.entropy import MAX_CHARS, looks_random
 from app.core.text import clean
 
 MAX_HELD = 4096

@@ -40,7 +40,7 @@ class ScheduleRow(SQLModel, table=True):
     paused_code: str | None = None
 
 
-class SlotRow(SQLModel, table=True):
+class OccurrenceRow(SQLModel, table=True):
     """One time of a schedule and what became of it: no time is there twice.
 
     `claimed_by` is the process that starts it. Its run's id is decided before the run begins, so

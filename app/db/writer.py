@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from app.core.contain import Contained
+from app.core.error_boundary import ErrorBoundary
 from app.core.errors import StorageUnavailable
 from app.db.commits import (
     REFUSED,
@@ -397,7 +397,7 @@ class SqliteWriter:
     def _write(self, connection: Connection, batch: _Batch) -> None:
         is_committed = False
         while True:
-            with Contained() as held:
+            with ErrorBoundary() as held:
                 self._files.check()
                 if not is_committed:
                     self._commit(connection, batch)
@@ -445,7 +445,7 @@ class SqliteWriter:
             self._call(self._done, work)
             return
         result = None
-        with Contained() as held:
+        with ErrorBoundary() as held:
             self._files.check()
             with transaction(connection, full=True):
                 result = work.function(connection)

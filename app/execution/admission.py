@@ -10,7 +10,7 @@ from typing import Any
 
 from app.catalog.catalog import Catalog, CatalogEntry
 from app.core.clock import Clock, SystemClock
-from app.core.contain import attempt
+from app.core.error_boundary import try_call
 from app.core.errors import InvalidArguments, ProjectRequired
 from app.core.ids import call_id, new_id
 from app.core.text import clean, truncate
@@ -108,7 +108,7 @@ class Admission:
         # A name that is no tool's may be anything.
         name = tool.name if tool else self._shown(request.name)
         call = Call(request, index, operation_id, context, name, ids, entry, tool)
-        call.refusal, error = attempt(self._refusal, call)
+        call.refusal, error = try_call(self._refusal, call)
         decision = call.decision
         if is_real and decision is not None and decision.spoke and self._on_rules is not None:
             self._on_rules(decision.spoke)

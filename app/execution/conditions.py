@@ -20,7 +20,7 @@ from typing import Literal, Protocol
 
 from app.core import machine_limits
 from app.core.clock import Clock
-from app.core.contain import attempt
+from app.core.error_boundary import try_call
 from app.core.errors import Overloaded, StorageUnavailable, TollgateError
 from app.core.machine_limits import Use
 from app.core.metrics import Metrics
@@ -222,7 +222,7 @@ class Machine:
 
     def _run(self) -> None:
         while not self._stop.wait(LOOK_S):
-            _, error = attempt(self._look)
+            _, error = try_call(self._look)
             if error is not None:
                 log.error("the machine cannot be looked at", exc_info=error)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from app.core.contain import Contained
+from app.core.error_boundary import ErrorBoundary
 from app.core.errors import InvalidArguments, StorageUnavailable
 from app.core.redaction import Redactor
 from app.db.writer import DatabaseWriter
@@ -204,7 +204,7 @@ class Executor:
         cancelling = task.cancelling()
         self._running[call.operation_id] = call
         try:
-            with Contained(task) as held:
+            with ErrorBoundary(task) as held:
                 await self._govern(call, slots)
             outcome = call.outcome or self._finisher.broken(call, held.error)
             _resolve(call, outcome, finished)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 
-from app.core.contain import attempt
+from app.core.error_boundary import try_call
 from app.core.errors import StorageUnavailable
 from app.core.ids import new_id
 from app.core.machine_limits import overload_of
@@ -314,7 +314,7 @@ def _reshaped(call: Call, result: ToolResult, *, replaced: bool) -> ToolResult:
         return result
     if not replaced:
         return alias.reshape(result)
-    shaped, _ = attempt(alias.reshape, result)
+    shaped, _ = try_call(alias.reshape, result)
     return result if shaped is None else shaped
 
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from app.core.escaping import exact_json
 from app.core.field_problems import problems_in
 from app.core.metrics import Metrics
 from app.core.redaction import Redactor
 from app.core.text import dump_json, truncate
-from app.core.visible import exact_json
 from app.db.statements import ADD_CALL, FINISH_CALL, START_CALL
 from app.db.writer import DatabaseWriter
 from app.events.encode import call_completed, call_started, quoted

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from app.core.clock import Clock
-from app.core.contain import Contained
+from app.core.error_boundary import ErrorBoundary
 from app.core.errors import InvalidArguments, TollgateError
 from app.core.ids import new_id
 from app.core.loop_watch import BlockedTheLoop, foreign
@@ -167,7 +167,7 @@ class Runner:
         assert call.prepared is not None
         result = _UNFINISHED
         around = nullcontext() if tool.source == "builtin" else foreign(f"tool {tool.name}")
-        with Contained(call.task) as held, around, context.as_current():
+        with ErrorBoundary(call.task) as held, around, context.as_current():
             if call.context.subagent is not None and call.route == "worker-local":
                 result = await _in_own_process(call, context, live)
                 if result.code != NOT_HERE:

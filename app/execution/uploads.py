@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from app.core.errors import AlreadyExists, Forbidden, InvalidInput, ProjectRequired, TooLarge
+from app.core.escaping import visible
 from app.core.ids import new_id
-from app.core.visible import visible
 from app.execution.cache import ResultCache
 from app.execution.checkpoints.undo import Undo
 from app.governance.audit.writing import Audit

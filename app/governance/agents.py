@@ -18,7 +18,7 @@ from pydantic import (
 )
 
 from app.core.errors import InvalidInput
-from app.core.field_problems import Misfit
+from app.core.field_problems import FieldError
 from app.core.requests import LEAST_CONTEXT, Effort, PromptPart
 from app.governance.limits import NO_LIMITS, SCHEMA, Limits
 
@@ -139,7 +139,7 @@ class AgentProfile(Part):
         try:
             return Limits.from_json(value)
         except InvalidInput as error:
-            raise Misfit(error.message, code="invalid_limit") from None
+            raise FieldError(error.message, code="invalid_limit") from None
 
     @field_serializer("limits")
     def _write_limits(self, value: Limits) -> dict[str, float]:

@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-from app.core.contain import Contained
+from app.core.error_boundary import ErrorBoundary
 from app.db.writer import DatabaseWriter, Transaction
 
 log = logging.getLogger(__name__)
@@ -73,7 +73,7 @@ class Changes:
         """Look once a second until cancelled; whatever one look ends in, the next one comes."""
         while True:
             await asyncio.sleep(POLL_S)
-            with Contained() as held:
+            with ErrorBoundary() as held:
                 await self.poll()
             if held.error is not None:
                 log.warning("changes of other processes are not seen: %s", held.error)

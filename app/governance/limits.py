@@ -112,7 +112,7 @@ CALLS_SCHEMA = _schema(CALL_NAMES)
 
 
 @dataclass(frozen=True, slots=True)
-class Payer:
+class QuotaSubject:
     """Whom something is counted for: the token that asked, and what it is limited to.
 
     Attributes:
@@ -132,13 +132,13 @@ class Payer:
         }
 
     @classmethod
-    def from_json(cls, kept: Mapping[str, Any]) -> Payer:
+    def from_json(cls, kept: Mapping[str, Any]) -> QuotaSubject:
         """Read what `to_json` wrote."""
         limits = Limits.from_json(kept.get("limits"))
         return cls(kept.get("token_id"), limits, kept.get("user_id"))
 
 
-NOBODY = Payer()
+NOBODY = QuotaSubject()
 
 
 def _smaller(left: Any, right: Any) -> Any:

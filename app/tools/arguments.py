@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from app.core.field_problems import Misfit
+from app.core.field_problems import FieldError
 
 # Codecs that turn text into other text, run in quadratic time or depend on the platform.
 _NOT_FOR_FILES = frozenset(
@@ -22,7 +22,7 @@ def _text_encoding(name: str) -> str:
     except (LookupError, UnicodeError, ValueError):
         known = False
     if not known:
-        raise Misfit(
+        raise FieldError(
             f"unknown text encoding {name!r}; use one such as 'utf-8', 'gbk', 'utf-16', 'latin-1'",
             code="unknown_encoding",
         )

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import AfterValidator, Field
 
 from app.core.clock import isoformat
-from app.core.field_problems import Misfit
+from app.core.field_problems import FieldError
 
 _BEYOND = "the time lies beyond the calendar"
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -20,7 +20,7 @@ def _zone(name: str) -> str:
     try:
         ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise Misfit(
+        raise FieldError(
             f"unknown time zone {name[:60]!r}; use a name such as 'Europe/Berlin' or 'UTC'",
             code="unknown_zone",
         ) from None
@@ -36,7 +36,7 @@ def check_moment(text: str) -> str:
     try:
         date.fromisoformat(text) if is_date(text) else datetime.fromisoformat(text)
     except ValueError:
-        raise Misfit(
+        raise FieldError(
             f"{text[:60]!r} is no date or time; write 2026-11-30 or 2026-11-30T14:00",
             code="no_time",
         ) from None
@@ -69,7 +69,7 @@ def to_utc(text: str, zone: str) -> datetime:
         return _in_utc(given)
     local = given.replace(tzinfo=tz)
     if _in_utc(local).astimezone(tz).replace(tzinfo=None) != given:
-        raise Misfit(
+        raise FieldError(
             f"in {zone} clocks skip {text}; write a time with its offset", code="skipped_time"
         )
     return _in_utc(local)
@@ -85,7 +85,7 @@ def next_day(moment: datetime, zone: str) -> datetime:
     try:
         day = moment.astimezone(tz).date() + timedelta(days=1)
     except OverflowError:
-        raise Misfit(_BEYOND, code="beyond_calendar") from None
+        raise FieldError(_BEYOND, code="beyond_calendar") from None
     return _in_utc(datetime.combine(day, time.min, tz))
 
 
@@ -107,4 +107,4 @@ def _in_utc(moment: datetime) -> datetime:
     try:
         return moment.astimezone(UTC)
     except OverflowError:
-        raise Misfit(_BEYOND, code="beyond_calendar") from None
+        raise FieldError(_BEYOND, code="beyond_calendar") from None

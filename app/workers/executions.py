@@ -20,7 +20,7 @@ from app.agents.delegation.frames import (
     WorkerProtocolError,
     encode,
 )
-from app.core.contain import Contained
+from app.core.error_boundary import ErrorBoundary
 from app.core.errors import InvalidArguments, TollgateError
 from app.core.text import clean, dump_json
 from app.operations.protocols.operations import Operations
@@ -67,7 +67,7 @@ class Executions:
             running.cancel()
 
     async def _run(self, frame: Execute, operations: Operations | None) -> None:
-        with Contained() as held:
+        with ErrorBoundary() as held:
             result = await self._result(frame, operations)
         executed = (
             _executed(frame.execution_id, result)

@@ -21,7 +21,7 @@ from app.agents.delegation.frames import (
     encode,
     to_worker,
 )
-from app.core.contain import Contained
+from app.core.error_boundary import ErrorBoundary
 from app.operations.protocols.operations import Operations
 from app.workers.equipment import Equipment
 from app.workers.executions import Executions
@@ -49,7 +49,7 @@ def _end(status: int) -> NoReturn:
 
 
 async def _work(equipment: Equipment, frames: int) -> NoReturn:
-    with Contained() as held:
+    with ErrorBoundary() as held:
         worker = _Worker(equipment, await _writer(frames))
         await worker.introduce()
         reader = await _reader()

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from app.agents.archive import Archive
+from app.agents.session_queries import SessionQueries
 from app.api.service import Service
 from app.core.settings import Settings
 from app.execution.confirmation.answers import Approver, ConfirmationReply
@@ -90,7 +90,7 @@ async def answer(service: Service, session_id: str, option_id: str = "approve_on
     )
 
 
-async def events_of(archive: Archive, session_id: str) -> list[dict[str, Any]]:
+async def events_of(archive: SessionQueries, session_id: str) -> list[dict[str, Any]]:
     """Every event of a session, without a gap."""
     row = await archive.session_row(session_id)
     assert row is not None

@@ -12,7 +12,7 @@ from app.agents.models.protocol import Usage
 from app.core.sections import LimitSettings, ModelPrice
 from app.core.settings import Settings
 from app.governance.agents import AgentProfile
-from app.governance.limits import Limits, Payer
+from app.governance.limits import Limits, QuotaSubject
 from tests.agents.office import Office, open_office
 from tests.execution.lab import AnyArgs, made
 from tests.support.scripted_anthropic.turns import Turn, TurnUsage, text, tool_use
@@ -102,19 +102,19 @@ async def test_the_sum_survives_a_restart(settings: Settings):
 @pytest.mark.parametrize(
     ("limits", "payer"),
     [
-        (Limits(tokens_per_session=10), Payer()),
-        (Limits(), Payer("tok_1", Limits(tokens_per_session=10))),
-        (Limits(tokens_per_session=5000), Payer("tok_1", Limits(tokens_per_session=10))),
+        (Limits(tokens_per_session=10), QuotaSubject()),
+        (Limits(), QuotaSubject("tok_1", Limits(tokens_per_session=10))),
+        (Limits(tokens_per_session=5000), QuotaSubject("tok_1", Limits(tokens_per_session=10))),
     ],
     ids=["the agent's", "the token's", "the tighter one"],
 )
 async def test_agent_and_token_limit_a_session_too(
-    settings: Settings, limits: Limits, payer: Payer
+    settings: Settings, limits: Limits, quota_subject: QuotaSubject
 ):
     async with open_office(settings, *answer(2)) as office:
         await office.gate.agents.create(AgentProfile(id="coder", limits=limits), actor="admin")
-        first = await office.ask(agent_id="coder", payer=payer)
-        second = await office.ask(agent_id="coder", payer=payer)
+        first = await office.ask(agent_id="coder", quota_subject=quota_subject)
+        second = await office.ask(agent_id="coder", quota_subject=quota_subject)
     assert first["status"] == "success"
     assert second["error"]["code"] == "budget_exceeded"
 
@@ -130,10 +130,10 @@ async def test_a_cost_limit_without_a_price_asks_nobody(settings: Settings):
 
 async def test_calls_of_a_run_are_counted_for_whoever_asked(settings: Settings):
     calls = [tool_use("echo", {"text": str(n)}, id=f"t{n}") for n in range(3)]
-    payer = Payer("tok_1", Limits(calls_per_run=2))
+    quota_subject = QuotaSubject("tok_1", Limits(calls_per_run=2))
     async with open_office(settings, Turn(*calls), *answer()) as office:
         office.add(made(echo))
-        ended = await office.ask(payer=payer)
+        ended = await office.ask(quota_subject=quota_subject)
         codes = sorted(
             event["error"]["code"] if "error" in event else "none"
             for event in office.watcher.of("tool_call_completed")

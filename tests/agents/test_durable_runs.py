@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from app.agents.durability import MOST_TRIES, Continuing
 from app.agents.history import INTERRUPTED, NOT_RUN
-from app.agents.progress import Progress
+from app.agents.progress import RunProgress
+from app.agents.restart_policy import MOST_TRIES, ResumeOnRestart
 from app.core.settings import Settings
-from app.governance.limits import Limits, Payer
+from app.governance.limits import Limits, QuotaSubject
 from app.main import local_gate, open_service
 from tests.agents.models.asking import KEY
 from tests.agents.office import open_office
@@ -160,7 +160,7 @@ async def test_a_crash_of_a_step_counts_and_an_orderly_stop_does_not(settings: S
                 row = await service.archive.run(left.run_id)
                 assert row is not None
                 assert row.progress is not None
-                assert Progress.read(row.progress).tries == 1
+                assert RunProgress.read(row.progress).tries == 1
 
 
 async def test_a_call_that_takes_its_service_down_each_time_is_not_forgiven(settings: Settings):
@@ -175,7 +175,7 @@ async def test_a_call_that_takes_its_service_down_each_time_is_not_forgiven(sett
             assert row is not None
             assert row.progress is not None
             # The model has answered, and perhaps with the very call that did it.
-            assert Progress.read(row.progress).tries == 1
+            assert RunProgress.read(row.progress).tries == 1
 
 
 async def test_the_run_of_a_revoked_token_does_not_go_on(settings: Settings):
@@ -301,7 +301,7 @@ async def _said_its_last(settings: Settings, **progress: Any) -> str:
     async with open_office(settings, Turn(text("That is all."))) as office:
         await office.ask("one")
         session_id = office.session.id
-    kept = Progress(turns={"stop_reason": "end_turn", "taken": 1}, **progress).stored()
+    kept = RunProgress(turns={"stop_reason": "end_turn", "taken": 1}, **progress).stored()
     change(settings, "UPDATE runs SET status = 'running', owner = NULL, progress = ?", kept)
     with closing(sqlite3.connect(settings.database_path)) as database, database:
         forget(database, lambda event: event.type == "run_finished")
@@ -363,10 +363,12 @@ async def test_direct_calls_keep_nothing(settings: Settings):
 
 
 def test_progress_reads_what_it_wrote():
-    payer = Payer("tok_1", Limits(calls_per_run=3), "ann")
-    progress = Progress(payer, False, {"taken": 2, "usage": {"input_tokens": 1}}, ("m",), ("t",), 2)
-    assert Progress.read(progress.stored()) == Progress(
-        payer, False, {"taken": 2, "usage": {"input_tokens": 1}}, ("m",), ("t",), 2
+    quota_subject = QuotaSubject("tok_1", Limits(calls_per_run=3), "ann")
+    progress = RunProgress(
+        quota_subject, False, {"taken": 2, "usage": {"input_tokens": 1}}, ("m",), ("t",), 2
+    )
+    assert RunProgress.read(progress.stored()) == RunProgress(
+        quota_subject, False, {"taken": 2, "usage": {"input_tokens": 1}}, ("m",), ("t",), 2
     )
     assert progress.tried_again().tries == 3
 
@@ -382,4 +384,4 @@ async def test_progress_that_cannot_be_read_closes_its_run(settings: Settings):
 @pytest.mark.parametrize("stored", ["7", "{}", "not json", '{"payer": {"limits": {"x": 1}}}'])
 async def test_what_is_no_progress_is_none(settings: Settings, stored: str):
     async with local_gate(settings) as gate:
-        assert Continuing(gate).progress_of(stored) is None
+        assert ResumeOnRestart(gate).progress_of(stored) is None

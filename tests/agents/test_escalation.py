@@ -10,8 +10,8 @@ import orjson
 import pytest
 from pydantic import SecretStr
 
-from app.agents.escalation import ConfiguredSuperiors
-from app.agents.tier import Tier
+from app.agents.escalation import EscalationService
+from app.agents.model_override import ModelOverride
 from app.core.sections import ModelPrice
 from app.core.settings import Settings
 from app.execution.calls import CallRequest
@@ -40,13 +40,13 @@ async def supervised(settings: Settings, **escalation: Any) -> AsyncIterator[Dep
     """A department whose agents find its delegator when they escalate."""
     async with open_department(set_up(settings, **escalation)) as department:
         service = department.office.service
-        superiors = ConfiguredSuperiors(
+        escalations = EscalationService(
             *(service.gate, service.sessions, service.runs, department.delegator),
             service.settings,
         )
-        service.gate.services.register(ESCALATIONS, superiors)
+        service.gate.services.register(ESCALATIONS, escalations)
         yield department
-        await superiors.close()
+        await escalations.close()
         await department.delegator.close()
 
 
@@ -262,15 +262,15 @@ async def test_a_direct_call_has_no_model_that_could_be_another(settings: Settin
 
 
 def test_how_a_run_was_handed_over_survives_its_process():
-    tier = Tier()
+    tier = ModelOverride()
     tier.raise_to(STRONGER, 2)
     tier.spend("another")
     tier.spend(STRONGER)
-    kept = Tier.of(orjson.loads(orjson.dumps(tier.fields())))
+    kept = ModelOverride.of(orjson.loads(orjson.dumps(tier.fields())))
     assert (kept.current, kept.left, kept.times) == (STRONGER, 1, 1)
     kept.spend(STRONGER)
     assert kept.current is None
-    assert Tier.of({}) == Tier()
+    assert ModelOverride.of({}) == ModelOverride()
 
 
 @pytest.mark.parametrize("arguments", [{"blocking": True}, {"to": "model_tier", "as_ticket": True}])

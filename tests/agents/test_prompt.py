@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.agents.prompt.building import build_prompt
+from app.agents.prompt.builder import build_prompt
 from app.agents.prompt.facts import Facts
 from app.catalog.builtin import register_all_tools
 from app.governance.agents import AgentTool

@@ -8,9 +8,9 @@ import os
 import orjson
 import pytest
 
-from app.agents.durability import Continuing
-from app.agents.progress import Progress
+from app.agents.progress import RunProgress
 from app.agents.recovery import recover
+from app.agents.restart_policy import ResumeOnRestart
 from app.core import process
 from app.core.settings import Settings
 from app.db.statements import ADD_RUN, KEEP_BATCH, KEEP_PROGRESS
@@ -121,9 +121,9 @@ async def test_a_sub_agents_run_is_closed_and_never_goes_on_alone(settings: Sett
             "progress": None,
         }
         lab.gate.db.append(KEEP_BATCH, (orjson.dumps(kept).decode(), "run_c"))
-        lab.gate.db.append(KEEP_PROGRESS, (Progress().stored(), "run_c"))
+        lab.gate.db.append(KEEP_PROGRESS, (RunProgress().stored(), "run_c"))
         await lab.gate.db.flush()
-        found = await recover(lab.gate, Continuing(lab.gate))
+        found = await recover(lab.gate, ResumeOnRestart(lab.gate))
         assert (found.closed, found.suspended, found.cut) == (1, (), ())
         ended = await lab.watcher.until("tool_call_completed")
         assert (ended["status"], ended["parent_tool_call_id"]) == ("interrupted", "c0")

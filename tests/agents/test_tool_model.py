@@ -12,7 +12,7 @@ from app.core.errors import ToolFailed
 from app.core.sections import LimitSettings, ModelPrice
 from app.core.settings import Settings
 from app.execution.calls import CallRequest
-from app.governance.limits import Limits, Payer
+from app.governance.limits import Limits, QuotaSubject
 from app.toolkit.context import ToolContext
 from app.toolkit.ports import LLM_CLIENT, LlmClient
 from tests.agents.delegation.conftest import no_processes
@@ -149,10 +149,10 @@ async def test_what_a_sub_agents_tool_asks_is_counted_for_the_sub_agent(settings
 
 @pytest.mark.usefixtures("no_processes")
 async def test_the_tools_of_a_sub_agent_are_held_to_the_limits_of_its_token(settings: Settings):
-    payer = Payer(token_id="tok_1", limits=Limits(tokens_per_session=2000))
+    quota_subject = QuotaSubject(token_id="tok_1", limits=Limits(tokens_per_session=2000))
     asks = called("summarise", prompt="x")
     async with open_office(settings, delegated(), asks, said("in short")) as office:
-        await office.ask(payer=payer)
+        await office.ask(quota_subject=quota_subject)
         done = office.watcher.of("tool_call_completed")
         asked = len(office.provider.requests)
     (refused,) = [event for event in done if event["tool_name"] == "summarise"]

@@ -7,7 +7,7 @@ import pytest
 
 from app.agents.budget import Budget, Spending
 from app.agents.models.protocol import Usage
-from app.agents.usage import UsageBook
+from app.agents.usage import UsageReader
 from app.core.sections import ModelPrice
 from app.core.settings import Settings
 from app.governance.agents import AgentProfile
@@ -49,7 +49,7 @@ async def test_sums_by_agent_model_session_and_day(settings: Settings):
         first, _ = await office.ask(), await office.ask()
         await office.ask(agent_id="writer")
         await office.gate.db.flush()
-        book = UsageBook(office.service.database)
+        book = UsageReader(office.service.database)
         agents = dict((await book.sums("agent")).groups)
         assert set(agents) == {"default", "writer"}
         assert (agents["default"].runs, agents["default"].input_tokens) == (2, 3_000)

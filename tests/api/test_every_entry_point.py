@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from app.agents.archive import Archive
 from app.agents.recovery import recover
-from app.agents.runs import RunEngine
+from app.agents.runs import RunService
+from app.agents.session_queries import SessionQueries
 from app.agents.sessions import Sessions
 from app.catalog.builtin import register_all_tools
 from app.core.settings import Settings
@@ -223,16 +223,16 @@ async def test_a_kept_answer_is_a_decision_too_and_nothing_runs(site: Site):
 
 
 @asynccontextmanager
-async def resumed(settings: Settings) -> AsyncIterator[tuple[Gate, Witness, RunEngine]]:
+async def resumed(settings: Settings) -> AsyncIterator[tuple[Gate, Witness, RunService]]:
     """A service on what another one left, with the witness in place before anything goes on."""
     async with local_gate(settings) as gate:
         witness = Witness(settings.database_path)
         witness.watch(gate.registry)
         database = Database(settings.database_path)
         try:
-            archive = Archive(database)
+            archive = SessionQueries(database)
             sessions = Sessions(gate.db, gate.events, gate.clock, archive.load, gate.redactor)
-            runs = RunEngine(gate, sessions, None, archive)
+            runs = RunService(gate, sessions, None, archive)
             tokens = Tokens(gate.db, gate.clock, gate.audit)
             await runs.resume(await recover(gate), tokens)
             yield gate, witness, runs
@@ -240,7 +240,7 @@ async def resumed(settings: Settings) -> AsyncIterator[tuple[Gate, Witness, RunE
             await database.close()
 
 
-async def answer_everything(gate: Gate, runs: RunEngine, session_id: str, option_id: str) -> None:
+async def answer_everything(gate: Gate, runs: RunService, session_id: str, option_id: str) -> None:
     for asked in gate.confirmations.pending(session_id):
         reply = ConfirmationReply(option_id, asked["digest"])
         await gate.confirmations.answer(asked["confirmation_id"], reply, Approver("boss"))

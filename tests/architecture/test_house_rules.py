@@ -18,7 +18,7 @@ from tests.support.source import ROOT, modules, sources, texts
 # A plugin's import is such a border too: it may raise anything, and must not stop the server.
 BROAD_EXCEPT_ROOMS = (
     *("app/execution/", "app/api/ws/", "app/workers/", "app/catalog/plugins.py"),
-    "app/core/contain.py",
+    "app/core/error_boundary.py",
     # Children of their own: whatever goes wrong inside must end as a report on a pipe.
     *(
         f"app/operations/sandbox/jail/{name}.py"

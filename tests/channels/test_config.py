@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from app.channels.config import read_config
 from app.channels.watermark import hidden_mark, marked
 from app.core.errors import InvalidInput
-from app.core.typeable import name_problem, text_problem
+from app.core.text_checks import name_problem, text_problem
 
 TASK = "dtk_00f1e2d3c4b5a697887969ff"
 

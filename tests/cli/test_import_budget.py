@@ -85,7 +85,7 @@ FIRST_USE = {
 # What it reads once it answers: the routes, and what only they need.
 LATER = {
     *("aiosqlite", "prometheus_client", "sqlalchemy", "sqlmodel"),
-    *("app.agents.archive", "app.api.routes", "app.db.tables", "app.db.engine"),
+    *("app.agents.session_queries", "app.api.routes", "app.db.tables", "app.db.engine"),
 }
 OF_REST = {
     *("body", "compressed", "examples", "health", "idempotent", "middleware", "once", "routing"),

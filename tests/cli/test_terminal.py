@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from app.cli.terminal import forget_typed, harmless, read_line, without_keys
 from app.cli.writer import Writer
-from app.core.visible import visible
+from app.core.escaping import visible
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from app.core.field_problems import (
     MAX_MESSAGE,
     MAX_TOLD,
     MAX_VALUE,
-    Misfit,
+    FieldError,
     field_problem,
     problem,
     problems_in,
@@ -25,7 +25,7 @@ def _own(text: str) -> str:
     if text == "custom":
         raise PydanticCustomError("of_a_plugin", "no {sent}", {"sent": text})
     if text == "own":
-        raise Misfit("a needs b", code="needs", given="a", needed="b", sent=SENT)
+        raise FieldError("a needs b", code="needs", given="a", needed="b", sent=SENT)
     if text == "plain":
         raise ValueError("is not liked")
     return text

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from app.agents.archive import Archive
+from app.agents.session_queries import SessionQueries
 from app.db import event_blocks
 from app.db.engine import Database
 from app.db.event_blocks import events_of, head_of
@@ -34,9 +34,9 @@ async def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-async def archive(path: Path) -> AsyncIterator[Archive]:
+async def archive(path: Path) -> AsyncIterator[SessionQueries]:
     database = Database(path)
-    yield Archive(database)
+    yield SessionQueries(database)
     await database.close()
 
 
@@ -71,7 +71,7 @@ async def write(path: Path, lengths: dict[str, int], *, seed: int, each: float =
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("each", [0.01, 0.2, 1])
 async def test_every_page_of_every_session_is_whole_and_in_order(
-    path: Path, archive: Archive, seed: int, each: float
+    path: Path, archive: SessionQueries, seed: int, each: float
 ):
     dice = random.Random(seed)
     lengths = {f"ses_{n}": dice.choice((0, 1, 7, 100, 400)) for n in range(6)}
@@ -125,7 +125,7 @@ async def test_what_no_block_covers_yet_is_found_too(path: Path):
 
 @pytest.mark.parametrize("left", ["in blocks", "in no block"])
 async def test_a_page_begins_with_the_first_event_that_is_left(
-    path: Path, archive: Archive, left: str
+    path: Path, archive: SessionQueries, left: str
 ):
     await write(path, {"ses_a": 4 * BLOCK}, seed=3, each=1)
     with closing(sqlite3.connect(path, isolation_level=None)) as raw:

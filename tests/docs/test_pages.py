@@ -26,7 +26,7 @@ SUBJECTS = {
     "subagent-session": "delegate_task subagent_started subagent_finished child_run_id"
     " parent_tool_call_id requested_by",
     "frontend-architecture": "reduce seq renderers.register src/chat src/admin raw_result",
-    "prompt-builder": "search_tools app/agents/prompt/building.py app/agents/prompt/facts.py",
+    "prompt-builder": "search_tools app/agents/prompt/builder.py app/agents/prompt/facts.py",
 }
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from app.agents.schedules.book import Schedules
+from app.agents.schedules.service import ScheduleService
 from app.events.log import Frame
 from app.execution.developer_services import developer_services
 from app.execution.interactions.replies import QuestionReply
@@ -264,9 +264,9 @@ async def _sub_agents(house: Lab) -> ScriptedDelegation:
     return delegation
 
 
-def schedules_of(gate: Gate) -> Schedules:
+def schedules_of(gate: Gate) -> ScheduleService:
     """The book of schedules, of which nothing begins."""
-    return Schedules(gate.db, gate.clock, gate.audit, gate.changes, gate.settings.schedules)
+    return ScheduleService(gate.db, gate.clock, gate.audit, gate.changes, gate.settings.schedules)
 
 
 def test_the_examples_of_the_documentation_are_these_calls():

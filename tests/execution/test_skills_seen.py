@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.agents.prompt.building import build_prompt
+from app.agents.prompt.builder import build_prompt
 from app.agents.prompt.facts import Facts
 from app.core.errors import Conflict, DigestMismatch, NotFound, VersionMismatch
 from app.core.settings import Settings

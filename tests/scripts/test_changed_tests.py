@@ -18,7 +18,7 @@ IMPORTS = {
     [
         (["tests/core/test_ids.py"], ["tests/core/test_ids.py"]),
         (["tests/agents/office.py"], ["tests/agents/test_runs.py"]),
-        (["app/agents/archive.py"], ["tests/agents/test_runs.py"]),
+        (["app/agents/session_queries.py"], ["tests/agents/test_runs.py"]),
         (
             ["app/core/ids.py"],
             ["tests/agents/test_runs.py", "tests/core/test_clock.py", "tests/core/test_ids.py"],

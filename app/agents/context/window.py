@@ -16,7 +16,7 @@ from app.agents.context.compaction import (
     words_of_user,
 )
 from app.agents.context.estimate import Calibration, messages_tokens
-from app.agents.context.trimming import HARD, cut_message, trimmed
+from app.agents.context.trim import HARD, cut_message, trimmed
 from app.agents.history import repair
 from app.agents.models.protocol import Usage
 from app.core.errors import ContextFull, ModelFailed

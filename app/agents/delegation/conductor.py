@@ -12,7 +12,6 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
-from app.agents.asking import call_of
 from app.agents.delegation.calling import context_of
 from app.agents.delegation.conversation import Conversation
 from app.agents.delegation.frames import (
@@ -30,6 +29,7 @@ from app.agents.delegation.frames import (
 )
 from app.agents.delegation.model import Parent, Task
 from app.agents.delegation.ports import WorkerProcess
+from app.agents.model_request import call_of
 from app.agents.sessions import Block
 from app.core.errors import ToolFailed
 from app.execution.context import Project

@@ -7,23 +7,23 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from app.agents.asking import ask
 from app.agents.budget import Budget
 from app.agents.context.estimate import text_tokens
 from app.agents.context.images import result_block, with_images
 from app.agents.context.overflow import refuses_images
-from app.agents.context.summarising import Summariser
-from app.agents.context.trimming import READ_RESULT
+from app.agents.context.summariser import Summariser
+from app.agents.context.trim import READ_RESULT
 from app.agents.context.window import ContextWindow, Fitted
 from app.agents.delegation.model import Parent, Task
 from app.agents.history import NOT_RUN, missing_result
+from app.agents.message_stream import MessageStream
+from app.agents.model_request import ask
 from app.agents.models.failures import cut_in_a_call
 from app.agents.models.protocol import Completed, ModelClient, ModelRequest, Usage
-from app.agents.prompt.building import build_prompt
+from app.agents.prompt.builder import build_prompt
 from app.agents.prompt.facts import Facts
 from app.agents.refused_images import IMAGE_ROUNDS, refuse_images, refused_images
 from app.agents.sessions import Block
-from app.agents.writing import LiveMessage
 from app.core.errors import ModelFailed
 from app.core.ids import new_id
 from app.core.settings import Settings
@@ -86,14 +86,17 @@ class Conversation:
         task, parent = self._task, self._parent
         terms = task.terms
         self._budget.check(
-            parent.session, model=terms.model, agent_id=terms.agent_id, payer=parent.payer
+            parent.session,
+            model=terms.model,
+            agent_id=terms.agent_id,
+            quota_subject=parent.quota_subject,
         )
         for text in task.unheard:
             task.messages.append(_said(text))
         task.unheard.clear()
         request, fitted = await self._request(with_tools=with_tools)
         message_id = new_id("msg")
-        live = LiveMessage(parent.session.log, self._head(), message_id)
+        live = MessageStream(parent.session.log, self._head(), message_id)
         limit_s = self._settings.sub_agent.timeout
         try:
             async with asyncio.timeout(limit_s):
@@ -110,7 +113,9 @@ class Conversation:
         self._count(completed)
         return completed, message_id
 
-    async def _answer(self, request: ModelRequest, fitted: Fitted, live: LiveMessage) -> Completed:
+    async def _answer(
+        self, request: ModelRequest, fitted: Fitted, live: MessageStream
+    ) -> Completed:
         """The answer; images that the provider refuses are left out from then on."""
         for _ in range(IMAGE_ROUNDS):
             try:

@@ -15,17 +15,17 @@ from app.agents.delegation.ports import Workers
 from app.agents.delegation.reviving import IsRevoked, Reviving
 from app.agents.delegation.terms import TermsKeeper, check_batch, fingerprint_of
 from app.agents.delegation.working import Working
-from app.agents.durability import CLOSING, Durability
 from app.agents.models.protocol import ModelClient
 from app.agents.recovery import FoundRun
+from app.agents.restart_policy import CLOSING, RestartPolicy
 from app.agents.sessions import Sessions
 from app.core.clock import isoformat
-from app.core.contain import Contained, attempt
+from app.core.error_boundary import ErrorBoundary, try_call
 from app.core.errors import InvalidInput, NotFound, ToolFailed
 from app.core.ids import new_id
 from app.core.settings import Settings
 from app.execution.setup import Gate
-from app.governance.limits import Payer
+from app.governance.limits import QuotaSubject
 from app.toolkit.context import ToolContext
 from app.tools.delegation.ports import BatchKind, BatchReport, TaskSpec, TaskStatus
 
@@ -50,13 +50,13 @@ class Delegator:
         *,
         workers: Workers,
         standing_of: StandingOf,
-        durability: Durability = CLOSING,
+        restart_policy: RestartPolicy = CLOSING,
     ) -> None:
         self._gate = gate
         self._sessions = sessions
         self._settings = settings
         self._standing_of = standing_of
-        self._continues = durability.continues
+        self._continues = restart_policy.continues
         self._book = Book(gate)
         self._terms = TermsKeeper(gate, settings)
         self._live: dict[str, Batch] = {}
@@ -199,13 +199,13 @@ class Delegator:
                 return batch.id if any(task.is_left for task in batch.tasks) else None
         return None
 
-    def account_of(self, run_id: str | None) -> tuple[Payer, Spending] | None:
+    def account_of(self, run_id: str | None) -> tuple[QuotaSubject, Spending] | None:
         """Whom the run of a sub-agent is counted for, and where; None for any other run."""
         found = self._task_of_run(run_id)
         if found is None or found[1].is_over:
             return None
         batch, task = found
-        return batch.parent.payer, task.spending
+        return batch.parent.quota_subject, task.spending
 
     def run_cancelled(self, run_id: str) -> None:
         """Somebody has stopped a run: what it has left in the background is stopped with it."""
@@ -221,10 +221,10 @@ class Delegator:
                 for task in batch.tasks:
                     self._stop_task(task, status)
 
-    async def cancel_paid_by(self, token_id: str) -> None:
+    async def cancel_by_token(self, token_id: str) -> None:
         """Stop everything that a token has started."""
         for batch in list(self._live.values()):
-            if batch.parent.payer.token_id == token_id:
+            if batch.parent.quota_subject.token_id == token_id:
                 await self._stop(batch.tasks, "cancelled")
 
     def closing(self) -> None:
@@ -257,7 +257,7 @@ class Delegator:
             operation_id=ctx.operation_id,
             project_id=ctx.project_id,
             counted_run=ctx.run_id,
-            payer=Payer(ctx.token_id, user_id=ctx.user_id),
+            quota_subject=QuotaSubject(ctx.token_id, user_id=ctx.user_id),
             attended=True,
             model=ctx.model,
             business=ctx.business,
@@ -268,7 +268,7 @@ class Delegator:
             return replace(
                 parent,
                 counted_run=batch.parent.counted_run,
-                payer=batch.parent.payer,
+                quota_subject=batch.parent.quota_subject,
                 attended=batch.parent.attended,
                 depth=batch.parent.depth + 1,
                 scope=task.terms.scope,
@@ -278,7 +278,7 @@ class Delegator:
         standing = self._standing_of(session.id, ctx.run_id)
         return replace(
             parent,
-            payer=standing.payer,
+            quota_subject=standing.quota_subject,
             attended=standing.attended,
             outlives=standing.outlives,
         )
@@ -348,7 +348,7 @@ class Delegator:
 
     async def _work(self, batch: Batch, depth: int) -> None:
         """Bring every task to its end, and the batch with them."""
-        with Contained() as held:
+        with ErrorBoundary() as held:
             await self._book.add(batch)
         if held.error is not None:
             self._give_up(batch, held.error)
@@ -389,7 +389,7 @@ class Delegator:
         if task.is_left:
             self._gate.suspension.suspend(task.run_id)
         if task.goes_on and not task.is_over:
-            _, error = attempt(self._book.save, task)
+            _, error = try_call(self._book.save, task)
             if error is not None:
                 log.error("that %s was stopped is not recorded", task.id, exc_info=error)
 

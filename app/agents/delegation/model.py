@@ -12,7 +12,7 @@ from app.agents.delegation.own_process import OwnTools
 from app.agents.sessions import Session
 from app.execution.pipeline import Batch as CallBatch
 from app.governance.agents import SubagentScope
-from app.governance.limits import Payer
+from app.governance.limits import QuotaSubject
 from app.toolkit.context import NOTHING, ReportProgress
 from app.tools.delegation.ports import (
     ENDED,
@@ -33,7 +33,7 @@ class Standing:
         outlives: it goes on in the next process, and so does the work that it waits for.
     """
 
-    payer: Payer
+    quota_subject: QuotaSubject
     attended: bool
     outlives: bool
 
@@ -59,7 +59,7 @@ class Parent:
     tool_call_id: str
     operation_id: str
     project_id: str | None
-    payer: Payer
+    quota_subject: QuotaSubject
     attended: bool
     model: Mapping[str, Any]
     business: Mapping[str, Any]

@@ -9,10 +9,10 @@ from functools import partial
 from app.agents.delegation.delegator import Delegator
 from app.agents.delegation.model import Standing
 from app.agents.delegation.ports import Workers
-from app.agents.durability import Durability
 from app.agents.models.protocol import ModelClient
 from app.agents.recovery import FoundRun
-from app.agents.runs import RunEngine, is_revoked
+from app.agents.restart_policy import RestartPolicy
+from app.agents.runs import RunService, is_revoked
 from app.agents.sessions import Sessions
 from app.core.settings import Settings
 from app.execution.setup import Gate
@@ -25,12 +25,12 @@ from app.tools.delegation.ports import DELEGATION
 async def delegating(
     gate: Gate,
     sessions: Sessions,
-    runs: RunEngine,
+    runs: RunService,
     model: ModelClient,
     settings: Settings,
     workers: Workers,
     *,
-    durability: Durability,
+    restart_policy: RestartPolicy,
     tokens: Tokens,
     left: Iterable[FoundRun],
 ) -> AsyncIterator[Delegator]:
@@ -44,13 +44,13 @@ async def delegating(
         run = runs.active(session_id)
         if run is None or run.id != run_id:
             return Standing(NOBODY, attended=False, outlives=False)
-        return Standing(run.payer, run.attended, outlives=durability.leaves(run))
+        return Standing(run.quota_subject, run.attended, outlives=restart_policy.leaves(run))
 
     delegator = Delegator(
         *(gate, sessions, model, settings),
         workers=workers,
         standing_of=standing_of,
-        durability=durability,
+        restart_policy=restart_policy,
     )
     runs.on_cancel = delegator.run_cancelled
     gate.services.register(DELEGATION, delegator)

@@ -15,7 +15,7 @@ import orjson
 from app.agents.delegation.model import Batch, Parent, Task
 from app.agents.sessions import Session
 from app.core.text import dump_json
-from app.governance.limits import Payer
+from app.governance.limits import QuotaSubject
 from app.tools.delegation.ports import TaskSpec
 
 _LISTS = ("tools", "workspace_roots", "after")
@@ -29,7 +29,7 @@ class KeptParent:
     tool_call_id: str
     operation_id: str
     project_id: str | None
-    payer: Payer
+    quota_subject: QuotaSubject
     attended: bool
     model: Mapping[str, Any]
     business: Mapping[str, Any]
@@ -45,7 +45,7 @@ class KeptParent:
             operation_id=self.operation_id,
             project_id=self.project_id,
             counted_run=run_id,
-            payer=self.payer,
+            quota_subject=self.quota_subject,
             attended=self.attended,
             model=self.model,
             business=self.business,
@@ -72,7 +72,7 @@ def parent_stored(batch: Batch) -> str:
         "tool_call_id": parent.tool_call_id,
         "operation_id": parent.operation_id,
         "project_id": parent.project_id,
-        "payer": parent.payer.to_json(),
+        "payer": parent.quota_subject.to_json(),
         "attended": parent.attended,
         "model": dict(parent.model),
         "business": dict(parent.business),
@@ -89,7 +89,8 @@ def parent_read(stored: str) -> KeptParent:
         InvalidInput: its limits cannot be read.
     """
     kept = orjson.loads(stored)
-    return KeptParent(**(kept | {"payer": Payer.from_json(kept["payer"])}))
+    quota_subject = QuotaSubject.from_json(kept.pop("payer"))
+    return KeptParent(**kept, quota_subject=quota_subject)
 
 
 def task_stored(task: Task, *, now: float, found: tuple[str, ...]) -> str:

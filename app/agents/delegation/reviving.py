@@ -14,18 +14,18 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from app.agents.budget import Spending
-from app.agents.closing import close_delegated
+from app.agents.cleanup import close_delegated
 from app.agents.delegation.book import Book, LostBatch
 from app.agents.delegation.calling import context_of
 from app.agents.delegation.model import Batch, Parent, Task
 from app.agents.delegation.progress import KeptParent, parent_read, task_read
 from app.agents.delegation.telling import take_up, tell_lost, tell_resumed
 from app.agents.delegation.terms import TermsKeeper
-from app.agents.durability import MOST_TRIES
-from app.agents.lost_runs import results_of
+from app.agents.orphaned_runs import results_of
 from app.agents.recovery import FoundRun, SuspendedRun
+from app.agents.restart_policy import MOST_TRIES
 from app.agents.sessions import Block, Session, Sessions
-from app.core.contain import attempt
+from app.core.error_boundary import try_call
 from app.db.writer import Transaction
 from app.execution.setup import Gate
 
@@ -89,17 +89,17 @@ class Reviving:
             return None
         if not lost.report.background and lost.parent_status != "running":
             return None  # who waited for it does not go on
-        kept, error = attempt(parent_read, parent)
+        kept, error = try_call(parent_read, parent)
         if kept is not None:
-            if await is_revoked(kept.payer.token_id):
+            if await is_revoked(kept.quota_subject.token_id):
                 return None
-            batch, error = attempt(self._batch, lost, kept, session, runs)
+            batch, error = try_call(self._batch, lost, kept, session, runs)
             if batch is not None:
                 if any(task.tries > MOST_TRIES for task in batch.tasks):
                     log.error("batch %s is not continued again", batch.id)
                     return None
                 results = await self._results(batch, runs)
-                _, error = attempt(self._resume, batch, runs, results)
+                _, error = try_call(self._resume, batch, runs, results)
                 if error is None:
                     return batch
                 self._forget(batch)

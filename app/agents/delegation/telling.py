@@ -7,9 +7,9 @@ from typing import Any
 
 import orjson
 
-from app.agents.closing import close_open, unended
+from app.agents.cleanup import close_open, unended
 from app.agents.delegation.model import Parent, Task
-from app.agents.lost_runs import Trail
+from app.agents.orphaned_runs import Trail
 from app.core.text import truncate
 from app.db.statements import ADD_RUN, FINISH_RUN, PARK_RUN
 from app.events.durable import RunResumed, RunStatus, SubagentFinished, SubagentStarted

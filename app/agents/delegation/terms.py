@@ -65,7 +65,13 @@ def fingerprint_of(kind: BatchKind, name: str, specs: Sequence[TaskSpec], parent
     """Tells whether the same was asked of the same agent."""
     # What a sub-agent was given is not for its siblings, which may see less.
     run_id = parent.run_id if parent.depth else None
-    asker = [parent.agent_id, parent.depth, run_id, parent.project_id, parent.payer.token_id]
+    asker = [
+        parent.agent_id,
+        parent.depth,
+        run_id,
+        parent.project_id,
+        parent.quota_subject.token_id,
+    ]
     asked = [kind, name, asker, dict(parent.model), [_fields(spec) for spec in specs]]
     return sha256(dump_json(asked)).hexdigest()
 

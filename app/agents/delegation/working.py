@@ -20,7 +20,7 @@ from app.agents.delegation.terms import TermsKeeper
 from app.agents.models.protocol import ModelClient
 from app.core import process
 from app.core.clock import isoformat
-from app.core.contain import Contained, attempt
+from app.core.error_boundary import ErrorBoundary, try_call
 from app.core.errors import StorageUnavailable, TollgateError
 from app.core.ids import new_id
 from app.core.settings import Settings
@@ -93,7 +93,7 @@ class Working:
         status: TaskStatus = "error"
         # Known from here on: who cancels what has not begun would cancel its end as well.
         task.work = asyncio.current_task()
-        with Contained() as held:
+        with ErrorBoundary() as held:
             try:
                 if task.stopped_as is None:
                     status = await self._attempt(batch, task, slots, depth)
@@ -209,7 +209,7 @@ class Working:
     async def _record(self, name: str, write: Callable[[], None]) -> bool:
         """Write what has come about, once the database takes it; not any more while closing."""
         while True:
-            _, error = attempt(write)
+            _, error = try_call(write)
             if not isinstance(error, StorageUnavailable) or self.is_closing:
                 break
             await asyncio.sleep(RETRY_S)

@@ -51,7 +51,7 @@ NO_FACTS = Facts()
 
 
 @dataclass(slots=True)
-class Known:
+class RunFacts:
     """What was found out for one run and holds until it ends, or until another question."""
 
     instructions: str | None = None
@@ -59,7 +59,7 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class FactSubject:
     """About whom facts are wanted.
 
     Attributes:
@@ -81,7 +81,9 @@ class FactFinder:
     def __init__(self, gate: Gate) -> None:
         self._gate = gate
 
-    async def find(self, subject: Subject, known: Known, *, without: Collection[str] = ()) -> Facts:
+    async def find(
+        self, subject: FactSubject, known: RunFacts, *, without: Collection[str] = ()
+    ) -> Facts:
         """What a model is told of `subject`, but for the parts in `without`."""
         project = subject.project
         viewer = Viewer(subject.agent_id, project.id if project else None)
@@ -104,14 +106,14 @@ class FactFinder:
             date=f"Today is {self._gate.clock.now():%A, %Y-%m-%d} (UTC).",
         )
 
-    async def _instructions(self, project: Project, known: Known) -> str:
+    async def _instructions(self, project: Project, known: RunFacts) -> str:
         """Once for a run: what stands in the cached part must not change under it."""
         if known.instructions is None:
             text = await instructions_of(project.operations.files)
             known.instructions = self._gate.redactor.text(text)
         return known.instructions
 
-    async def _memory(self, subject: Subject, known: Known) -> str:
+    async def _memory(self, subject: FactSubject, known: RunFacts) -> str:
         question = subject.question[:_QUESTION_CHARS]
         if question not in known.memory:
             try:
@@ -121,7 +123,7 @@ class FactFinder:
                 return _NO_MEMORY
         return known.memory[question]
 
-    async def _recalled(self, subject: Subject, question: str) -> str:
+    async def _recalled(self, subject: FactSubject, question: str) -> str:
         places = _places(subject)
         if not places:
             return ""
@@ -154,7 +156,7 @@ class FactFinder:
         return self._gate.redactor.text(f"The todo list ({done} items are done):\n{text}")
 
 
-def _places(subject: Subject) -> list[Place]:
+def _places(subject: FactSubject) -> list[Place]:
     """Where its own memory tools would look."""
     places = []
     if subject.user_id:

@@ -7,10 +7,10 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from app.agents.schedules.reasons import Reason
+from app.agents.schedules.reasons import ScheduleReason
 from app.core.clock import isoformat
 from app.db.writer import Transaction
-from app.tools.automation.ports import Schedule, Slot
+from app.tools.automation.ports import Occurrence, Schedule
 from app.tools.automation.timing import Timing
 
 COLUMNS = (
@@ -88,12 +88,12 @@ def changed(transaction: Transaction, schedule: Schedule, moment: str, **fields:
     return after
 
 
-def stands_still(reason: Reason | None) -> dict[str, Any]:
+def stands_still(reason: ScheduleReason | None) -> dict[str, Any]:
     """The fields of a schedule that say why it stands still; None while it runs."""
     if reason is None:
         return {"paused": "", "paused_code": None}
     return {"paused": reason.sentence, "paused_code": reason.code}
 
 
-def slots_of(rows: Sequence[Sequence[Any]]) -> list[Slot]:
-    return [Slot(*row) for row in rows]
+def slots_of(rows: Sequence[Sequence[Any]]) -> list[Occurrence]:
+    return [Occurrence(*row) for row in rows]

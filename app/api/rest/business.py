@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from app.core.field_problems import Misfit
+from app.core.field_problems import FieldError
 from app.core.text import dump_json
 
 MAX_BYTES = 8192
@@ -40,7 +40,7 @@ class BusinessContext(BaseModel):
     @model_validator(mode="after")
     def _is_small(self) -> BusinessContext:
         if len(dump_json(self.facts())) > MAX_BYTES:
-            raise Misfit(
+            raise FieldError(
                 f"must have at most {MAX_BYTES} bytes as JSON",
                 code="too_large",
                 max_length=MAX_BYTES,

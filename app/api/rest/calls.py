@@ -26,7 +26,7 @@ from app.api.rest.routing import routes_of
 from app.api.rest.shapes import BatchForm, BatchResult, CallForm, CallRecord, CallResult
 from app.api.service import Service
 from app.core.errors import Busy, Conflict, NotFound
-from app.core.field_problems import Misfit
+from app.core.field_problems import FieldError
 from app.core.text import scrub
 from app.execution.calls import MAX_BATCH, CallRequest, parse_call, parse_calls
 from app.execution.outcome import CallOutcome
@@ -37,7 +37,7 @@ router = routes_of("calls")
 
 def _object_or_text(value: Any) -> Any:
     if not isinstance(value, dict | str):
-        raise Misfit("must be an object, or JSON text of one", code="object_or_text")
+        raise FieldError("must be an object, or JSON text of one", code="object_or_text")
     return value
 
 
@@ -221,7 +221,7 @@ async def _run(
         attended=bool(session.log.subscribers),
         cacheable=cacheable,
         max_workers=max_workers,
-        payer=principal.payer,
+        quota_subject=principal.quota_subject,
     )
     # The run belongs to the session, not to this request.
     await asyncio.shield(run.done)

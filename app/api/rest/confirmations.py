@@ -8,7 +8,7 @@ import orjson
 from fastapi import Query
 from pydantic import BaseModel, Field
 
-from app.agents.confirmation_archive import ConfirmationArchive, ConfirmationFilter
+from app.agents.confirmation_queries import ConfirmationArchive, ConfirmationFilter
 from app.api.approving import approver_of
 from app.api.deps import Approver, ServiceDep
 from app.api.errors import problems

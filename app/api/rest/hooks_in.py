@@ -8,7 +8,7 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from starlette.requests import Request
 
-from app.agents.webhooks.receiving import MAX_BODY_BYTES, Begun
+from app.agents.webhooks.receiver import MAX_BODY_BYTES, DeliveryRun
 from app.agents.webhooks.signatures import HEADER
 from app.api.deps import ServiceDep, source_of
 from app.api.errors import problems
@@ -33,7 +33,7 @@ class Delivered(BaseModel):
     session_id: str
 
     @classmethod
-    def of(cls, begun: Begun) -> Self:
+    def of(cls, begun: DeliveryRun) -> Self:
         return cls(run_id=begun.run_id, session_id=begun.session_id)
 
 

@@ -16,8 +16,8 @@ from app.api.rest.routing import ALWAYS_ANSWERED, PREFIX
 from app.api.service import Service
 from app.api.ws import closing
 from app.core.errors import Overloaded, TollgateError, TooLarge
+from app.core.loop_pacer import LoopPacer
 from app.core.machine_limits import memory_room
-from app.core.turns import Turns
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ class SameSite:
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._turns = Turns()
+        self._turns = LoopPacer()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":

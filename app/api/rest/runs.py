@@ -74,7 +74,7 @@ async def send_message(
         client_message_id=body.client_message_id,
         when_busy=body.when_busy,
         agent_id=body.agent_id,
-        payer=principal.payer,
+        quota_subject=principal.quota_subject,
         tools_enabled=body.tools_enabled,
     )
     await service.gate.db.flush_with_retry()

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from starlette.requests import Request
 from starlette.responses import Response
 
-from app.agents.session_finding import Found, SessionFinder
+from app.agents.session_finder import SessionFinder, SessionMatches
 from app.agents.sessions import BUSINESS, UNTITLED
 from app.api.deps import Chatter, ServiceDep
 from app.api.errors import problems
@@ -33,7 +33,7 @@ from app.api.rest.shapes import (
 )
 from app.api.session_deps import ReadableSession, visible_session
 from app.core.errors import Busy, NotFound
-from app.core.field_problems import Misfit
+from app.core.field_problems import FieldError
 from app.db.process_samples import PROCESSES
 from app.db.tables import SessionRow
 from app.execution.projects import DEFAULT_PROJECT
@@ -95,7 +95,7 @@ class SessionChange(Body):
     def _something(self) -> Self:
         if not self.model_fields_set:
             fields = ", ".join(type(self).model_fields)
-            raise Misfit(f"send at least one of {fields}", code="some_of", needed=fields)
+            raise FieldError(f"send at least one of {fields}", code="some_of", needed=fields)
         return self
 
 
@@ -181,7 +181,7 @@ async def list_sessions(
 
     if q is None:
         rows = await page(limit, before)
-        found = Found(rows, next_before=rows[-1].id if len(rows) == limit else None)
+        found = SessionMatches(rows, next_before=rows[-1].id if len(rows) == limit else None)
     else:
         finder = SessionFinder(service.archive, service.gate.redactor)
         found = await finder.find(q.split(), page, limit=limit, before=before)

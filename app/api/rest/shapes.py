@@ -8,7 +8,7 @@ import orjson
 from fastapi import Query
 from pydantic import BaseModel, Field
 
-from app.agents.session_finding import Hit
+from app.agents.session_finder import MessageMatch
 from app.agents.sessions import BUSINESS, fit_to_be_seen
 from app.api.rest.examples import MOMENT, example
 from app.core.redaction import Redactor
@@ -102,7 +102,7 @@ class SessionHit(BaseModel):
     )
 
     @classmethod
-    def of(cls, hit: Hit) -> Self:
+    def of(cls, hit: MessageMatch) -> Self:
         return cls(**{name: getattr(hit, name) for name in cls.model_fields})
 
 

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import suppress
 
-from app.agents.archive import Archive
+from app.agents.session_queries import SessionQueries
 from app.core.errors import UnrecoverablePosition
 from app.events.log import Frame, SessionLog
 
@@ -73,7 +73,7 @@ class Feed:
         self._closed = True
         self._ready.set()
 
-    async def prepare(self, archive: Archive) -> None:
+    async def prepare(self, archive: SessionQueries) -> None:
         """Read the beginning of what the client missed.
 
         Raises:
@@ -88,7 +88,7 @@ class Feed:
                 head=self._head,
             )
 
-    async def frames(self, archive: Archive) -> AsyncGenerator[Frame, None]:
+    async def frames(self, archive: SessionQueries) -> AsyncGenerator[Frame, None]:
         """Every durable event with `seq > after` in order, and live output between them.
 
         `SILENCE` comes when there has been nothing for a while.
@@ -118,7 +118,7 @@ class Feed:
             if not self._ready.is_set():
                 yield SILENCE
 
-    async def _missed(self, archive: Archive) -> AsyncIterator[Frame]:
+    async def _missed(self, archive: SessionQueries) -> AsyncIterator[Frame]:
         page, self._recent = self._recent or [], None
         while page:
             for frame in page:
@@ -126,7 +126,7 @@ class Feed:
             last = page[-1].seq
             page = await self._page(archive, last) if last < self._head else []
 
-    async def _page(self, archive: Archive, after: int) -> list[Frame]:
+    async def _page(self, archive: SessionQueries, after: int) -> list[Frame]:
         log = self._log
         rows = await archive.events(
             log.session_id, log.epoch, after=after, upto=self._head, limit=PAGE

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
-from app.core.field_problems import Misfit
+from app.core.field_problems import FieldError
 from app.events.older import OlderStyle
 
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:\-]{1,128}$")]
@@ -109,7 +109,7 @@ class ToolCall(SessionCommand):
     @model_validator(mode="after")
     def _one_or_many(self) -> ToolCall:
         if (self.name is None) == (self.calls is None):
-            raise Misfit(
+            raise FieldError(
                 "send either `name` (one call) or `calls` (a batch)",
                 code="one_of",
                 needed="name, calls",

@@ -20,8 +20,8 @@ from app.api.principal import Principal
 from app.api.service import Service
 from app.api.ws import closing
 from app.api.ws.commands import ClientCommand, Hello
-from app.api.ws.contain import contain
 from app.api.ws.dispatch import Dispatcher
+from app.api.ws.error_boundary import contain
 from app.api.ws.frames import Refused, error_body, id_of, parse_command
 from app.api.ws.limits import CommandRate, Remembered
 from app.api.ws.outbox import Outbox

@@ -22,7 +22,6 @@ from app.api.desktop_operators import DESKTOP_SCOPE, key_of
 from app.api.principal import Principal
 from app.api.service import Service
 from app.api.ws import closing
-from app.api.ws.contain import contain
 from app.api.ws.desktop_commands import (
     Beat,
     ClaimTask,
@@ -35,6 +34,7 @@ from app.api.ws.desktop_commands import (
     StartTask,
     parse_operator_command,
 )
+from app.api.ws.error_boundary import contain
 from app.api.ws.frames import Refused, error_body, id_of
 from app.api.ws.limits import CommandRate
 from app.channels import operator_messages as messages

@@ -141,7 +141,7 @@ class Dispatcher:
             client_message_id=command.id,
             when_busy=command.when_busy,
             agent_id=command.agent_id,
-            payer=principal.payer,
+            quota_subject=principal.quota_subject,
             tools_enabled=command.tools_enabled,
         )
         return {"run_id": run_id, "message_id": message_id}
@@ -157,7 +157,7 @@ class Dispatcher:
             caller="websocket",
             attended=command.attended,
             cacheable=command.cacheable,
-            payer=self._connection.principal.payer,
+            quota_subject=self._connection.principal.quota_subject,
         )
         return {"run_id": run.id, "tool_call_ids": [request.id for request in requests]}
 

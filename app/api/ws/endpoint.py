@@ -16,7 +16,7 @@ from app.api.service import Service
 from app.api.ws import closing
 from app.api.ws.connection import Connection
 from app.api.ws.connections import Connections
-from app.api.ws.contain import contain
+from app.api.ws.error_boundary import contain
 from app.api.ws.limits import Remembered
 from app.core.errors import RateLimited, StorageUnavailable, Unauthenticated, UpgradeRequired
 from app.events.envelope import PROTOCOL

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.agents.archive import Archive
+from app.agents.session_queries import SessionQueries
 from app.api.ws.outbox import Backlog, Outbox
 from app.events.control import Subscribed
 from app.events.log import Frame, SessionLog
@@ -48,7 +48,7 @@ class Subscription:
         *,
         epoch: str | None,
         after: int,
-        archive: Archive,
+        archive: SessionQueries,
         limit: int,
     ) -> None:
         """Send the answer, what the client missed, and from then on everything live.

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable
 
 from app.core.clock import Clock
-from app.core.contain import Contained
+from app.core.error_boundary import ErrorBoundary
 from app.core.errors import ToolFailed
 from app.core.ids import new_id
 from app.core.redaction import Redactor
@@ -152,7 +152,7 @@ class OwnedProcess:
     async def _own(self, processes: ProcessOperations, started: asyncio.Future[None]) -> None:
         ended = _LOST
         try:
-            with Contained() as held:
+            with ErrorBoundary() as held:
                 ended = await self._run(processes, started)
             if held.error is not None and not started.done():
                 started.set_exception(held.error)

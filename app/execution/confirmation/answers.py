@@ -14,7 +14,7 @@ from app.core.errors import (
     InvalidInput,
 )
 from app.events.durable import ConfirmationOutcome
-from app.execution.confirmation.options import APPROVE_ONCE, ConfirmationOption
+from app.execution.confirmation.options import APPROVE_ONCE, AnswerOption
 from app.governance.identity.token_rules import DEFAULT_AGENT
 
 PrincipalKind = Literal["person", "agent", "subagent", "schedule", "webhook"]
@@ -72,12 +72,12 @@ class ConfirmationResolution:
 
 
 def chosen_option(
-    options: Mapping[str, ConfirmationOption],
+    options: Mapping[str, AnswerOption],
     reply: ConfirmationReply,
     approver: Approver,
     *,
     agent_id: str | None = None,
-) -> ConfirmationOption:
+) -> AnswerOption:
     """The option that the reply names.
 
     Args:

@@ -32,7 +32,7 @@ class GrantTtls:
     always_s: float
     permanent: bool = True
 
-    def may_last(self, option: ConfirmationOption) -> bool:
+    def may_last(self, option: AnswerOption) -> bool:
         """Whether the answer may be given, as things stand now."""
         return self.permanent or option.scope not in PERMANENT_SCOPES
 
@@ -45,7 +45,7 @@ class GrantCoverage(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class ConfirmationOption:
+class AnswerOption:
     """One answer that may be given.
 
     Attributes:
@@ -80,8 +80,8 @@ class ConfirmationOption:
 
 
 ONCE_OR_NOT = (
-    ConfirmationOption(DECLINE, "Decline", "deny"),
-    ConfirmationOption(APPROVE_ONCE, "Approve once", "allow"),
+    AnswerOption(DECLINE, "Decline", "deny"),
+    AnswerOption(APPROVE_ONCE, "Approve once", "allow"),
 )
 _SCOPES: Mapping[str, GrantScope] = {
     APPROVE_RUN: "run",
@@ -98,13 +98,13 @@ def options_for(
     session_id: str,
     agent_id: str | None,
     times: GrantTtls,
-) -> tuple[ConfirmationOption, ...]:
+) -> tuple[AnswerOption, ...]:
     """What is offered for a call; `coverage` None means that no approval of it may last."""
     if coverage is None:
         return ONCE_OR_NOT
     covers, kind = coverage
-    allow = partial(ConfirmationOption, kind="allow", covers=covers, covers_kind=kind)
-    lasting: list[ConfirmationOption] = []
+    allow = partial(AnswerOption, kind="allow", covers=covers, covers_kind=kind)
+    lasting: list[AnswerOption] = []
     if run_id is not None:
         lasting.append(allow(APPROVE_RUN, "Approve in this run", scope="run", scope_id=run_id))
     lasting.append(
@@ -141,12 +141,12 @@ def options_for(
 
 def option_from_dict(
     told: Mapping[str, Any], *, run_id: str | None, session_id: str, agent_id: str | None
-) -> ConfirmationOption:
+) -> AnswerOption:
     """An option as it was told, as a value again."""
     option_id = str(told["option_id"])
     scope = _SCOPES.get(option_id)
     ids = {"run": run_id, "session": session_id, "agent": agent_id}
-    return ConfirmationOption(
+    return AnswerOption(
         option_id,
         str(told["label"]),
         told["kind"],

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from app.events.log import SessionLog
 from app.execution.confirmation.answers import ConfirmationResolution
-from app.execution.confirmation.options import ConfirmationOption
+from app.execution.confirmation.options import AnswerOption
 
 
 class Requester(Protocol):
@@ -47,7 +47,7 @@ class ConfirmationRequest:
     tool_name: str
     digest: str
     fields: Mapping[str, Any]
-    options: Mapping[str, ConfirmationOption]
+    options: Mapping[str, AnswerOption]
     pattern: Mapping[str, Any] | None
     call: Mapping[str, Any]
 

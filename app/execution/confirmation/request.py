@@ -8,9 +8,9 @@ from typing import Any
 
 import orjson
 
+from app.core.escaping import unpadded, visible_json
 from app.core.redaction import Redactor
 from app.core.text import truncate
-from app.core.visible import unpadded, visible_json
 from app.execution.confirmation.options import GrantCoverage, GrantTtls, options_for
 from app.execution.confirmation.pending import ConfirmationRequest
 from app.execution.confirmation.targets import Targets

@@ -32,7 +32,7 @@ from app.execution.confirmation.answers import (
     chosen_option,
     refusal,
 )
-from app.execution.confirmation.options import ConfirmationOption
+from app.execution.confirmation.options import AnswerOption
 from app.execution.confirmation.pending import (
     ConfirmationRequest,
     PendingConfirmation,
@@ -264,7 +264,7 @@ class ConfirmationService:
         self,
         confirmation_id: str,
         question: ConfirmationRequest,
-        option: ConfirmationOption,
+        option: AnswerOption,
         approver: Approver,
     ) -> StoredGrant | None:
         if option.scope is None or question.pattern is None:

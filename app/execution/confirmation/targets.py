@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from app.core.errors import ToolFailed
-from app.core.visible import unpadded
+from app.core.escaping import unpadded
 from app.execution.context import Project
 from app.operations.protocols.files import FileStat
 from app.operations.protocols.search import FindQuery, FindResult

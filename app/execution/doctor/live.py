@@ -6,7 +6,7 @@ import asyncio
 from contextlib import suppress
 from threading import Thread
 
-from app.core.contain import attempt
+from app.core.error_boundary import try_call
 from app.execution.doctor.check import Check
 from app.execution.doctor.examination import Installation, findings
 
@@ -45,7 +45,7 @@ def _collect(installation: Installation, found: list[Check], done: asyncio.Futur
         for check in findings(installation):
             found.append(check)  # noqa: PERF402 - the list is read while it grows
 
-    _, error = attempt(look)
+    _, error = try_call(look)
     with suppress(RuntimeError):  # the service has stopped meanwhile
         done.get_loop().call_soon_threadsafe(_end, done, error)
 

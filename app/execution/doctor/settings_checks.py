@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from app.core.errors import ConfigurationError
+from app.core.escaping import visible
 from app.core.setting_names import WORDS, WrongName, wrong_names
 from app.core.settings import Settings
-from app.core.visible import visible
 from app.execution.doctor.check import Check, State
 
 

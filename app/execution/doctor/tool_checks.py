@@ -8,8 +8,8 @@ from contextlib import closing
 from importlib.util import find_spec
 
 from app.core.errors import ConfigurationError, StorageUnavailable, TollgateError
+from app.core.escaping import visible
 from app.core.settings import Settings
-from app.core.visible import visible
 from app.execution.doctor.check import Check
 from app.resolver.reasons import DisabledReason
 

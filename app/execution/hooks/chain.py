@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any
 
 from app.core.clock import Clock, SystemClock, isoformat
-from app.core.contain import Contained, attempt
+from app.core.error_boundary import ErrorBoundary, try_call
 from app.core.loop_watch import BlockedTheLoop, foreign
 from app.core.text import clean, truncate
 from app.execution.hooks.model import (
@@ -207,7 +207,7 @@ class Hooks:
         started = self._clock.monotonic()
         answer: object = None
         around = nullcontext() if hook.builtin else foreign(f"hook {hook.name}")
-        with Contained() as held, around:
+        with ErrorBoundary() as held, around:
             if hook.slots is None:
                 async with asyncio.timeout(hook.timeout_s):
                     answer = await hook.handler(seen)
@@ -267,7 +267,7 @@ class Hooks:
 def _applies(hook: HookConfig, tool_name: str) -> bool:
     """Whether it wants to be called; one whose filter raises is called for everything."""
     for question in (partial(hook.concerns, tool_name), hook.active):
-        answer, error = attempt(question)
+        answer, error = try_call(question)
         if error is not None:
             log.error("the filter of hook %s raised, so it is called", hook.name, exc_info=error)
         elif not answer:

@@ -18,7 +18,7 @@ from typing import Any
 from app.catalog.catalog import Catalog
 from app.catalog.failures import code_of
 from app.catalog.plugin_problems import one_line
-from app.core.contain import attempt
+from app.core.error_boundary import try_call
 from app.core.errors import ConfigurationError
 from app.core.text import clean
 from app.execution.hooks.chain import Hooks
@@ -64,7 +64,7 @@ def load_hook_plugins(
         return
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         where = f"entry point {point.value}"
-        exposed, error = attempt(_load, point)
+        exposed, error = try_call(_load, point)
         if error is not None:
             _missing(hooks, _problem(point.name, where, error, shut=shut))
         else:
@@ -94,7 +94,7 @@ def hooks_in(exposed: Any) -> tuple[Any, ...]:
 
 def _adopt(hooks: Hooks, name: str, where: str, brought: Iterable[Any], *, shut: bool) -> None:
     """All of a plugin's hooks, or none of them."""
-    listed, error = attempt(_checked, brought, name)
+    listed, error = try_call(_checked, brought, name)
     if error is not None:
         _missing(hooks, _problem(name, where, error, shut=shut))
         return

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Sequence
 from contextlib import suppress
 
-from app.core.contain import Contained
+from app.core.error_boundary import ErrorBoundary
 from app.core.errors import StorageUnavailable
 from app.core.redaction import Redactor
 from app.core.text import clean
@@ -121,7 +121,7 @@ class Meanings:
         while True:
             await self._wanted.wait()
             self._wanted.clear()
-            with Contained(asyncio.current_task()) as held:
+            with ErrorBoundary(asyncio.current_task()) as held:
                 while texts := await self._storage.read(self._missing):
                     await self._keep(texts)
             if held.error is not None:

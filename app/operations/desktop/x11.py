@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from app.core.typeable import text_problem
+from app.core.text_checks import text_problem
 from app.operations.desktop.programs import X11Programs
 from app.operations.desktop.protocol import (
     Begin,

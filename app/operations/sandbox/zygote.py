@@ -18,7 +18,7 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from app.core.turns import Turns
+from app.core.loop_pacer import LoopPacer
 from app.operations.local.failures import failure
 from app.operations.local.threads import PROCESSES, run_in, to_end
 from app.operations.process_errors import sandbox_unavailable
@@ -75,7 +75,7 @@ class Zygote:
 
     def __init__(self) -> None:
         self.starts = asyncio.Semaphore(_STARTS_AT_ONCE)
-        self.turns = Turns()
+        self.turns = LoopPacer()
         self._alive: _Alive | None = None
         self._sending = asyncio.Lock()
         self._burials: set[asyncio.Task[None]] = set()

@@ -21,7 +21,7 @@ from pydantic import (
     model_validator,
 )
 
-from app.core.field_problems import Misfit
+from app.core.field_problems import FieldError
 from app.policy.rules.fields import regex, steps
 from app.policy.rules.words import REST
 
@@ -74,9 +74,11 @@ class Range(Part):
     @model_validator(mode="after")
     def _has_an_end(self) -> Range:
         if self.min is None and self.max is None:
-            raise Misfit("give min, max or both", code="some_of", needed="min, max")
+            raise FieldError("give min, max or both", code="some_of", needed="min, max")
         if self.min is not None and self.max is not None and self.min > self.max:
-            raise Misfit("min is greater than max", code="wrong_order", given="max", needed="min")
+            raise FieldError(
+                "min is greater than max", code="wrong_order", given="max", needed="min"
+            )
         return self
 
 
@@ -94,7 +96,7 @@ class Condition(Part):
     @classmethod
     def _is_shallow(cls, value: Any) -> Any:
         if _depth(value) > MAX_DEPTH:
-            raise Misfit(
+            raise FieldError(
                 f"is nested more than {MAX_DEPTH} levels deep", code="too_deep", le=MAX_DEPTH
             )
         return value
@@ -106,14 +108,14 @@ class Condition(Part):
             try:
                 regex(pattern)
             except re2.error as error:
-                raise Misfit(f"is no RE2 pattern: {error}", code="no_pattern") from None
+                raise FieldError(f"is no RE2 pattern: {error}", code="no_pattern") from None
         return pattern
 
     @model_validator(mode="after")
     def _one(self) -> Condition:
         given = self.model_fields_set
         if len(given) != 1 or (given != {"equals"} and self.operand is None):
-            raise Misfit(
+            raise FieldError(
                 "needs exactly one of equals, glob, regex, in, range, exists",
                 code="one_of",
                 needed="equals, glob, regex, in, range, exists",
@@ -141,7 +143,7 @@ class Url(Part):
     @model_validator(mode="after")
     def _says_something(self) -> Url:
         if not self.model_fields_set:
-            raise Misfit(
+            raise FieldError(
                 "needs scheme, host, port or path",
                 code="some_of",
                 needed="scheme, host, port, path",
@@ -177,7 +179,7 @@ class Conditions(Part):
             try:
                 steps(path)
             except ValueError as error:
-                raise Misfit(f"{path!r} {error}", code="no_field_path") from None
+                raise FieldError(f"{path!r} {error}", code="no_field_path") from None
         return given
 
     @field_validator("paths")
@@ -186,7 +188,7 @@ class Conditions(Part):
         for pattern in given or ():
             pieces = pattern.split("/")
             if ".." in pieces or (pattern.startswith("~") and not pattern.startswith("~/")):
-                raise Misfit(
+                raise FieldError(
                     f"{pattern!r}: use /…, ~/… or a path below the workspace, no ..",
                     code="path_pattern",
                 )
@@ -197,7 +199,7 @@ class Conditions(Part):
     def _names(cls, given: list[str] | None) -> list[str] | None:
         for name in given or ():
             if name == REST or any(char.isspace() for char in name):
-                raise Misfit(
+                raise FieldError(
                     f"{name!r} is no program's name; use argv for its arguments",
                     code="program_name",
                 )
@@ -222,7 +224,7 @@ class Examples(Part):
 def _no_number(value: Any) -> Any:
     """A number would be read as seconds since 1970, which nobody means."""
     if isinstance(value, int | float) or (isinstance(value, str) and "-" not in value[1:]):
-        raise Misfit(
+        raise FieldError(
             "must be a time of RFC 3339 with a zone, such as 2026-12-01T00:00:00Z",
             code="zone_required",
         )
@@ -254,7 +256,7 @@ class RuleDefinition(Part):
     @classmethod
     def _names_tools(cls, tool: str) -> str:
         if not _TOOL.fullmatch(tool) or tool == "toolset:":
-            raise Misfit(
+            raise FieldError(
                 'must be a tool\'s name, a glob, "toolset:<name>" or "*"', code="tool_pattern"
             )
         return tool
@@ -263,7 +265,7 @@ class RuleDefinition(Part):
     @classmethod
     def _justifies(cls, text: str, info: ValidationInfo) -> str:
         if info.data.get("decision") in ("ask", "deny") and not text.strip():
-            raise Misfit(
+            raise FieldError(
                 "is required for ask and deny: say why, and what to do instead",
                 code="reason_required",
             )
@@ -273,7 +275,7 @@ class RuleDefinition(Part):
     @classmethod
     def _is_scope(cls, scope: str) -> str:
         if not _SCOPE.fullmatch(scope):
-            raise Misfit("must be global, agent:<id> or session:<id>", code="bad_scope")
+            raise FieldError("must be global, agent:<id> or session:<id>", code="bad_scope")
         return scope
 
     @property

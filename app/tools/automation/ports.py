@@ -18,7 +18,7 @@ SlotStatus = Literal["claimed", "started", "skipped", "missed", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
-class Keeper:
+class ScheduleOwner:
     """Whose schedules a call may see and change: those that run exactly as it does.
 
     Those of the same user that run as another agent, or in another project, are not among
@@ -42,7 +42,7 @@ class Keeper:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class ScheduleInput:
     """What shall be kept of a schedule; one of `cron`, `every_seconds` and `at` is set.
 
     Attributes:
@@ -99,7 +99,7 @@ class Schedule:
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class Occurrence:
     """One time of a schedule. `run_status` is that of its run, where one has begun.
 
     `reason_code` says what `reason` does, for programs; None where there is nothing to say, and
@@ -118,7 +118,7 @@ class Slot:
 
 
 @runtime_checkable
-class ScheduleBook(Protocol):
+class Schedules(Protocol):
     """The service `SCHEDULES`: the schedules that a call may see.
 
     All methods raise `ToolFailed`: `not_found` for what is not the keeper's,
@@ -126,26 +126,28 @@ class ScheduleBook(Protocol):
     administrator lets the schedule stand still, `already_begun` while a run of it is under way.
     """
 
-    async def create(self, draft: Draft, keeper: Keeper) -> Schedule: ...
+    async def create(self, draft: ScheduleInput, owner: ScheduleOwner) -> Schedule: ...
 
-    async def find(self, keeper: Keeper) -> Sequence[Schedule]:
+    async def find(self, owner: ScheduleOwner) -> Sequence[Schedule]:
         """Those of the keeper, by their names."""
 
-    async def get(self, keeper: Keeper, schedule_id: str) -> Schedule: ...
+    async def get(self, owner: ScheduleOwner, schedule_id: str) -> Schedule: ...
 
     async def update(
-        self, keeper: Keeper, schedule_id: str, changes: Mapping[str, Any]
+        self, owner: ScheduleOwner, schedule_id: str, changes: Mapping[str, Any]
     ) -> Schedule:
         """Change fields of its draft; new times count from now."""
 
-    async def pause(self, keeper: Keeper, schedule_id: str, *, paused: bool) -> Schedule:
+    async def pause(self, owner: ScheduleOwner, schedule_id: str, *, paused: bool) -> Schedule:
         """Let it stand still, or run again: from its next time on."""
 
-    async def delete(self, keeper: Keeper, schedule_id: str) -> Schedule:
+    async def delete(self, owner: ScheduleOwner, schedule_id: str) -> Schedule:
         """Delete it with its history; what it was. A run that has begun goes on."""
 
-    async def run_now(self, keeper: Keeper, schedule_id: str) -> Slot:
+    async def run_now(self, owner: ScheduleOwner, schedule_id: str) -> Occurrence:
         """Begin a run at once; its other times stay as they are."""
 
-    async def history(self, keeper: Keeper, schedule_id: str, limit: int) -> Sequence[Slot]:
+    async def history(
+        self, owner: ScheduleOwner, schedule_id: str, limit: int
+    ) -> Sequence[Occurrence]:
         """What became of its times, the newest first."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field, model_validator
 
-from app.core.field_problems import Misfit
+from app.core.field_problems import FieldError
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.services import Services
@@ -34,16 +34,16 @@ class RemoteTriggerArgs(ToolArgs):
     @model_validator(mode="after")
     def _is_one_request(self) -> RemoteTriggerArgs:
         if (self.url is None) == (self.name is None):
-            raise Misfit("give url or name, and not both", code="one_of", needed="url, name")
+            raise FieldError("give url or name, and not both", code="one_of", needed="url, name")
         if self.name is not None and self.model_fields_set & {"method", "headers"}:
-            raise Misfit(
+            raise FieldError(
                 "a request by its name has its own method and headers",
                 code="not_with",
                 given="method, headers",
                 needed="name",
             )
         if self.url is not None and self.body is not None and self.method in BODILESS:
-            raise Misfit(f"{self.method} sends no body; POST does", code="no_body")
+            raise FieldError(f"{self.method} sends no body; POST does", code="no_body")
         return self
 
 

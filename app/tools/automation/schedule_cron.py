@@ -11,11 +11,18 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from app.core.clock import isoformat
-from app.core.field_problems import Misfit
+from app.core.field_problems import FieldError
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
-from app.tools.automation.ports import SCHEDULES, Draft, Keeper, Schedule, ScheduleBook, Slot
+from app.tools.automation.ports import (
+    SCHEDULES,
+    Occurrence,
+    Schedule,
+    ScheduleInput,
+    ScheduleOwner,
+    Schedules,
+)
 from app.tools.automation.returns import SCHEDULE_CRON_RESULT
 from app.tools.moments import ZoneName, shown
 
@@ -75,26 +82,28 @@ class ScheduleCronArgs(ToolArgs):
             name for name in ("cron", "every_seconds", "at") if getattr(self, name) is not None
         ]
         if len(given) > 1:
-            raise Misfit(
+            raise FieldError(
                 f"give one of cron, every_seconds and at, not {' and '.join(given)}",
                 code="one_of",
                 needed="cron, every_seconds, at",
             )
         if self.action == "create" and (not given or self.prompt is None):
-            raise Misfit(
+            raise FieldError(
                 "create needs prompt, and one of cron, every_seconds and at", code="create_needs"
             )
         if self.action not in ("create", "list") and self.id is None:
-            raise Misfit(f"{self.action} needs id", code="needs", given=self.action, needed="id")
+            raise FieldError(
+                f"{self.action} needs id", code="needs", given=self.action, needed="id"
+            )
         if self.recurring is False and (self.every_seconds is not None or self.at is not None):
-            raise Misfit(
+            raise FieldError(
                 "recurring=false is for cron; leave it out, `at` comes once",
                 code="only_with",
                 given="recurring=false",
                 needed="cron",
             )
         if self.action == "update" and not self.changes:
-            raise Misfit("update needs what shall change", code="nothing_changes")
+            raise FieldError("update needs what shall change", code="nothing_changes")
         return self
 
     @property
@@ -191,31 +200,31 @@ async def schedule_cron(args: ScheduleCronArgs, ctx: ToolContext) -> ToolResult:
     confirmation is denied there unless the agent is set to wait. Returns the schedule with its
     next times, or what became of the past ones. Those of another agent or project are not seen.
     """
-    book = ctx.services.require(SCHEDULES, ScheduleBook)  # type: ignore[type-abstract]
-    keeper = Keeper.of(ctx)
+    book = ctx.services.require(SCHEDULES, Schedules)  # type: ignore[type-abstract]
+    owner = ScheduleOwner.of(ctx)
     if args.action == "create":
-        return _one("Created", await book.create(_draft(args), keeper))
+        return _one("Created", await book.create(_draft(args), owner))
     if args.action == "list":
-        return _listed([_fields(item) for item in await book.find(keeper)])
+        return _listed([_fields(item) for item in await book.find(owner)])
     assert args.id is not None
     if args.action == "history":
-        return _told(await book.history(keeper, args.id, args.limit))
+        return _told(await book.history(owner, args.id, args.limit))
     if args.action == "run_now":
-        return _told([await book.run_now(keeper, args.id)])
+        return _told([await book.run_now(owner, args.id)])
     if args.action == "get":
-        return _one("Schedule", await book.get(keeper, args.id))
+        return _one("Schedule", await book.get(owner, args.id))
     if args.action == "delete":
-        return _one("Deleted", await book.delete(keeper, args.id))
+        return _one("Deleted", await book.delete(owner, args.id))
     if args.action == "update":
-        return _one("Changed", await book.update(keeper, args.id, args.changes))
+        return _one("Changed", await book.update(owner, args.id, args.changes))
     paused = args.action == "pause"
-    return _one("Paused" if paused else "Resumed", await book.pause(keeper, args.id, paused=paused))
+    return _one("Paused" if paused else "Resumed", await book.pause(owner, args.id, paused=paused))
 
 
-def _draft(args: ScheduleCronArgs) -> Draft:
+def _draft(args: ScheduleCronArgs) -> ScheduleInput:
     assert args.prompt is not None
     name = args.name or " ".join(args.prompt.split())[:60]
-    return Draft(**{**args.changes, "name": name})
+    return ScheduleInput(**{**args.changes, "name": name})
 
 
 def _fields(schedule: Schedule) -> dict[str, Any]:
@@ -272,7 +281,7 @@ def _line(fields: dict[str, Any]) -> str:
     return f"{fields['id']} {fields['name']!r} ({when}, {fields['timezone']}): {state}"
 
 
-def _told(slots: Sequence[Slot]) -> ToolResult:
+def _told(slots: Sequence[Occurrence]) -> ToolResult:
     data = {"history": [asdict(slot) for slot in slots]}
     lines = []
     for slot in slots:

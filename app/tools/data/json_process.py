@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from app.core.errors import ToolFailed
-from app.core.field_problems import Misfit
+from app.core.field_problems import FieldError
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import ToolArgs, tool
@@ -77,14 +77,14 @@ class JsonProcessArgs(ToolArgs):
     def _complete(self) -> JsonProcessArgs:
         needed = _NEEDS.get(self.operation)
         if needed is not None and getattr(self, needed) is None:
-            raise Misfit(
+            raise FieldError(
                 f"operation {self.operation} needs {needed}",
                 code="needs",
                 given=self.operation,
                 needed=needed,
             )
         if self.operation == "set" and self.other is None:
-            raise Misfit(
+            raise FieldError(
                 "operation set needs other, the value as JSON text",
                 code="needs",
                 given="set",

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from app.core.clock import Clock
-from app.core.field_problems import Misfit
+from app.core.field_problems import FieldError
 from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import ToolArgs, tool
@@ -84,7 +84,7 @@ class TextProcessArgs(ToolArgs):
     def _complete(self) -> TextProcessArgs:
         needed = _NEEDS.get(self.operation)
         if needed is not None and getattr(self, needed) is None:
-            raise Misfit(
+            raise FieldError(
                 f"operation {self.operation} needs {needed}",
                 code="needs",
                 given=self.operation,

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from app.core.errors import ToolFailed
-from app.core.field_problems import Misfit
+from app.core.field_problems import FieldError
 from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import ToolArgs, tool
@@ -79,18 +79,20 @@ class TimeReasoningArgs(ToolArgs):
     @model_validator(mode="after")
     def _complete(self) -> TimeReasoningArgs:
         if self.value is None and self.operation not in ("now", "add"):
-            raise Misfit(
+            raise FieldError(
                 f"operation {self.operation} needs value",
                 code="needs",
                 given=self.operation,
                 needed="value",
             )
         if self.operation == "diff" and self.value2 is None:
-            raise Misfit("operation diff needs value2", code="needs", given="diff", needed="value2")
+            raise FieldError(
+                "operation diff needs value2", code="needs", given="diff", needed="value2"
+            )
         if self.operation == "add":
             counted = self.amount is not None and self.unit is not None
             if counted == (self.value2 is not None):
-                raise Misfit(
+                raise FieldError(
                     "operation add needs amount and unit, or value2, a duration",
                     code="duration_needed",
                 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field, model_validator
 
 from app.core.errors import NotFound
-from app.core.field_problems import Misfit
+from app.core.field_problems import FieldError
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
@@ -33,7 +33,7 @@ class DelegateStatusArgs(ToolArgs):
     @model_validator(mode="after")
     def _waits_for_something(self) -> DelegateStatusArgs:
         if self.wait_s and self.id is None:
-            raise Misfit(
+            raise FieldError(
                 "wait_s: needs the id of what to wait for",
                 code="needs",
                 given="wait_s",

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
-from app.core.field_problems import Misfit
+from app.core.field_problems import FieldError
 from app.toolkit.tool import ToolArgs
 from app.tools.arguments import PathText
 from app.tools.delegation.ports import TaskSpec
@@ -21,7 +21,7 @@ _CONTEXT = "What is known already:"
 
 def _one_line(label: str) -> str:
     if not label.strip() or not label.isprintable():
-        raise Misfit("a label is one line of visible characters", code="one_line")
+        raise FieldError("a label is one line of visible characters", code="one_line")
     return label
 
 

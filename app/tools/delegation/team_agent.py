@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from app.core.field_problems import Misfit
+from app.core.field_problems import FieldError
 from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
@@ -69,24 +69,24 @@ class TeamAgentArgs(ToolArgs):
         _differ("members", members)
         _differ("tasks", tasks)
         if self.review is not None and self.review not in members:
-            raise Misfit(
+            raise FieldError(
                 f"review: no member {self.review!r}; there are {_listed(members)}",
                 code="unknown_member",
             )
         if self.review is not None and REVIEW in tasks:
-            raise Misfit(
+            raise FieldError(
                 f"tasks: the name {REVIEW!r} is that of the review; take another",
                 code="reserved_name",
             )
         for at, task in enumerate(self.tasks):
             if task.member not in members:
                 there = _listed(members)
-                raise Misfit(
+                raise FieldError(
                     f"tasks[{at}].member: no member {task.member!r}; there are {there}",
                     code="unknown_member",
                 )
             if task.after and self.mode != "graph":
-                raise Misfit(
+                raise FieldError(
                     f"tasks[{at}].after: only with the mode graph, not {self.mode}",
                     code="only_with",
                     given=f"tasks[{at}].after",
@@ -94,7 +94,7 @@ class TeamAgentArgs(ToolArgs):
                 )
             missing = [name for name in task.after if name not in tasks or name == task.name]
             if missing:
-                raise Misfit(
+                raise FieldError(
                     f"tasks[{at}].after: no other task {missing[0]!r}", code="unknown_task"
                 )
         return self
@@ -184,7 +184,7 @@ def _spec(team: str, member: Member, label: str, goal: str, after: tuple[str, ..
 def _differ(field: str, names: list[str]) -> None:
     twice = [name for name in names if names.count(name) > 1]
     if twice:
-        raise Misfit(
+        raise FieldError(
             f"{field}: the name {twice[0]!r} is there twice", code="repeated", given=f"{field}.name"
         )
 

@@ -7,7 +7,7 @@ import asyncio
 from pydantic import Field, model_validator
 
 from app.core.errors import ToolFailed
-from app.core.field_problems import Misfit
+from app.core.field_problems import FieldError
 from app.core.text import truncate
 from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
@@ -53,12 +53,12 @@ class EditFileArgs(ToolArgs):
     @model_validator(mode="after")
     def _one_mode(self) -> EditFileArgs:
         if (self.old_text is None) == (self.start_line is None):
-            raise Misfit(
+            raise FieldError(
                 "give either old_text or start_line", code="one_of", needed="old_text, start_line"
             )
         if self.start_line is None:
             if self.end_line is not None or self.insert:
-                raise Misfit(
+                raise FieldError(
                     "end_line and insert need start_line",
                     code="only_with",
                     given="end_line, insert",
@@ -66,18 +66,18 @@ class EditFileArgs(ToolArgs):
                 )
             return self
         if self.replace_all or self.expected_replacements is not None:
-            raise Misfit(
+            raise FieldError(
                 "replace_all and expected_replacements need old_text",
                 code="only_with",
                 given="replace_all, expected_replacements",
                 needed="old_text",
             )
         if self.insert and (self.end_line is not None or not self.new_text):
-            raise Misfit(
+            raise FieldError(
                 "insert takes start_line and a new_text that is not empty", code="bad_insert"
             )
         if self.end_line is not None and self.end_line < self.start_line:
-            raise Misfit(
+            raise FieldError(
                 "end_line must not be before start_line",
                 code="wrong_order",
                 given="end_line",

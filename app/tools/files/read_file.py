@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 
 from app.core.errors import ToolFailed
-from app.core.field_problems import Misfit
+from app.core.field_problems import FieldError
 from app.core.file_signatures import image_type
 from app.operations.protocols.code import ProducedFile
 from app.toolkit.context import ToolContext
@@ -53,16 +53,16 @@ class ReadFileArgs(ToolArgs):
     @model_validator(mode="after")
     def _one_way(self) -> ReadFileArgs:
         if (self.path is None) == (self.paths is None):
-            raise Misfit("give either path or paths", code="one_of", needed="path, paths")
+            raise FieldError("give either path or paths", code="one_of", needed="path, paths")
         if self.paths is not None and (self.start_line or self.end_line):
-            raise Misfit(
+            raise FieldError(
                 "start_line and end_line go with path, not with paths",
                 code="not_with",
                 given="start_line, end_line",
                 needed="paths",
             )
         if self.start_line and self.end_line and self.end_line < self.start_line:
-            raise Misfit(
+            raise FieldError(
                 "end_line must not be before start_line",
                 code="wrong_order",
                 given="end_line",
@@ -71,7 +71,7 @@ class ReadFileArgs(ToolArgs):
         if self.page_range:
             first, last = self.page_range
             if last < first or last - first >= MAX_PAGES:
-                raise Misfit(
+                raise FieldError(
                     f"pages must name 1 to {MAX_PAGES} pages in order, such as 1-5",
                     code="bad_pages",
                     le=MAX_PAGES,

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
-from app.core.field_problems import Misfit
+from app.core.field_problems import FieldError
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
@@ -70,11 +70,11 @@ class AskUserArgs(ToolArgs):
     @model_validator(mode="after")
     def _one_or_several(self) -> AskUserArgs:
         if (self.question is None) == (not self.questions):
-            raise Misfit(
+            raise FieldError(
                 "give either `question` or `questions`", code="one_of", needed="question, questions"
             )
         if self.questions and (self.choices or self.multi_select):
-            raise Misfit(
+            raise FieldError(
                 "with `questions`, choices and multi_select belong to each of them",
                 code="not_with",
                 given="choices, multi_select",
@@ -83,7 +83,7 @@ class AskUserArgs(ToolArgs):
         check_choices(self.choices, multi_select=self.multi_select)
         ids = [item.id for item in asked(self)]
         if len(set(ids)) != len(ids):
-            raise Misfit("the ids of the questions must differ", code="repeated", given="id")
+            raise FieldError("the ids of the questions must differ", code="repeated", given="id")
         return self
 
 
@@ -95,9 +95,9 @@ def check_choices(choices: list[Any], *, multi_select: bool) -> None:
     """
     labels = [_choice(choice).label for choice in choices]
     if len(set(labels)) != len(labels):
-        raise Misfit("the choices must differ", code="repeated", given="choices")
+        raise FieldError("the choices must differ", code="repeated", given="choices")
     if multi_select and not choices:
-        raise Misfit(
+        raise FieldError(
             "multi_select needs choices", code="needs", given="multi_select", needed="choices"
         )
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 from pydantic import Field, model_validator
 
 from app.core.errors import ToolFailed
-from app.core.field_problems import Misfit
+from app.core.field_problems import FieldError
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
@@ -50,14 +50,14 @@ class EscalateArgs(ToolArgs):
     @model_validator(mode="after")
     def _fits_the_addressee(self) -> Self:
         if self.blocking and self.to != "human":
-            raise Misfit(
+            raise FieldError(
                 "blocking is for to='human' alone; leave it out",
                 code="only_with",
                 given="blocking",
                 needed="to='human'",
             )
         if self.as_ticket and self.to != "supervisor_agent":
-            raise Misfit(
+            raise FieldError(
                 "as_ticket is for to='supervisor_agent' alone; leave it out",
                 code="only_with",
                 given="as_ticket",
@@ -91,10 +91,10 @@ async def escalate(args: EscalateArgs, ctx: ToolContext) -> ToolResult:
             wanted, operation_id=ctx.operation_id, timeout_s=ctx.timeout_s
         )
         return _shown({"to": args.to, **_fields(state)}, _told(state, args))
-    superiors = _superiors(ctx, args.to)
+    escalations = _superiors(ctx, args.to)
     if args.to == "model_tier":
-        return _handed_over(await superiors.hand_over(wanted, ctx))
-    return _decided(await superiors.decide(wanted, ctx, as_ticket=args.as_ticket), args)
+        return _handed_over(await escalations.hand_over(wanted, ctx))
+    return _decided(await escalations.decide(wanted, ctx, as_ticket=args.as_ticket), args)
 
 
 def _superiors(ctx: ToolContext, to: Addressee) -> Escalations:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, model_validator
 
 from app.core.errors import ToolFailed
-from app.core.field_problems import Misfit
+from app.core.field_problems import FieldError
 from app.core.file_signatures import image_type
 from app.operations.screens.pictures import PageRequest, Picture, ScreenCapture
 from app.toolkit.context import ToolContext
@@ -49,13 +49,13 @@ class ScreenshotArgs(ToolArgs):
     @model_validator(mode="after")
     def _complete(self) -> ScreenshotArgs:
         if self.mode == "webpage" and self.url is None:
-            raise Misfit("mode webpage needs url", code="needs", given="webpage", needed="url")
+            raise FieldError("mode webpage needs url", code="needs", given="webpage", needed="url")
         if self.mode == "desktop" and self.url is not None:
-            raise Misfit(
+            raise FieldError(
                 "url goes with mode webpage", code="only_with", given="url", needed="webpage"
             )
         if self.output_path is not None and not self.output_path.lower().endswith(".png"):
-            raise Misfit("output_path must end in .png", code="png_only")
+            raise FieldError("output_path must end in .png", code="png_only")
         return self
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from app.core.field_problems import Misfit
+from app.core.field_problems import FieldError
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import PermissionClass, ToolArgs, tool
@@ -32,14 +32,14 @@ class MemoryReadArgs(ToolArgs):
     def _in_order(self) -> MemoryReadArgs:
         start, end = self.start_line or 1, self.end_line
         if end is not None and end < start:
-            raise Misfit(
+            raise FieldError(
                 "end_line comes before start_line",
                 code="wrong_order",
                 given="end_line",
                 needed="start_line",
             )
         if end is not None and end - start >= MAX_LINES:
-            raise Misfit(
+            raise FieldError(
                 f"at most {MAX_LINES} lines at once; read the rest after them",
                 code="too_many_lines",
                 le=MAX_LINES,

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from app.core.field_problems import Misfit
+from app.core.field_problems import FieldError
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, PermissionClass, ToolArgs, tool
@@ -34,7 +34,7 @@ class MemoryRecallArgs(ToolArgs):
     @model_validator(mode="after")
     def _asks_for_something(self) -> MemoryRecallArgs:
         if self.query is None and not self.tags:
-            raise Misfit(
+            raise FieldError(
                 "give query, tags or both; memory_read shows the newest lines",
                 code="some_of",
                 needed="query, tags",

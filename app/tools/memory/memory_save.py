@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from app.core.field_problems import Misfit
+from app.core.field_problems import FieldError
 from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.services import Services
@@ -42,7 +42,7 @@ class MemorySaveArgs(ToolArgs):
     @model_validator(mode="after")
     def _names_what_it_replaces(self) -> MemorySaveArgs:
         if self.version is not None and self.key is None:
-            raise Misfit(
+            raise FieldError(
                 "version needs the key of the memory that it replaces",
                 code="needs",
                 given="version",

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from app.core.field_problems import Misfit
-from app.core.visible import MOST_EXACT
+from app.core.escaping import MOST_EXACT
+from app.core.field_problems import FieldError
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
@@ -52,15 +52,15 @@ class ForumArgs(ToolArgs):
     @model_validator(mode="after")
     def _complete(self) -> ForumArgs:
         if self.action == "post" and (self.title is None or self.body is None):
-            raise Misfit(
+            raise FieldError(
                 "post needs title and body", code="needs", given="post", needed="title, body"
             )
         if self.action == "reply" and (self.post is None or self.body is None):
-            raise Misfit(
+            raise FieldError(
                 "reply needs post and body", code="needs", given="reply", needed="post, body"
             )
         if self.action == "read" and self.post is None:
-            raise Misfit("read needs post", code="needs", given="read", needed="post")
+            raise FieldError("read needs post", code="needs", given="read", needed="post")
         return self
 
 

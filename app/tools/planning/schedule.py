@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from app.core.clock import isoformat
-from app.core.field_problems import Misfit
+from app.core.field_problems import FieldError
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
@@ -41,14 +41,14 @@ class ScheduleArgs(ToolArgs):
     @model_validator(mode="after")
     def _complete(self) -> ScheduleArgs:
         if self.action == "remove" and self.id is None:
-            raise Misfit("remove needs id", code="needs", given="remove", needed="id")
+            raise FieldError("remove needs id", code="needs", given="remove", needed="id")
         if self.action == "add" and (self.title is None or self.start is None):
-            raise Misfit(
+            raise FieldError(
                 "add needs title and start", code="needs", given="add", needed="title, start"
             )
         start, end = self.span()
         if start is not None and end is not None and end <= start:
-            raise Misfit(
+            raise FieldError(
                 "end must be later than start", code="must_follow", given="end", needed="start"
             )
         return self

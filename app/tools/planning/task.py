@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from app.core.errors import ToolFailed
-from app.core.field_problems import Misfit
+from app.core.field_problems import FieldError
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
@@ -47,11 +47,13 @@ class TaskArgs(ToolArgs):
     @model_validator(mode="after")
     def _complete(self) -> TaskArgs:
         if self.action == "create" and self.title is None:
-            raise Misfit("create needs title", code="needs", given="create", needed="title")
+            raise FieldError("create needs title", code="needs", given="create", needed="title")
         if self.action in ("get", "update", "delete") and self.id is None:
-            raise Misfit(f"{self.action} needs id", code="needs", given=self.action, needed="id")
+            raise FieldError(
+                f"{self.action} needs id", code="needs", given=self.action, needed="id"
+            )
         if self.action == "update" and not self.changes:
-            raise Misfit(
+            raise FieldError(
                 "update needs title, notes, status or due",
                 code="some_of",
                 needed="title, notes, status, due",

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import Field, field_validator
 
 from app.core.errors import ToolFailed
-from app.core.field_problems import Misfit
+from app.core.field_problems import FieldError
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
@@ -46,7 +46,7 @@ class TodoArgs(ToolArgs):
             key for key, count in Counter(item.id for item in value or ()).items() if count > 1
         ]
         if twice:
-            raise Misfit(f"id {twice[0]!r} is there twice", code="repeated", given="id")
+            raise FieldError(f"id {twice[0]!r} is there twice", code="repeated", given="id")
         return value
 
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from app.core.field_problems import Misfit
+from app.core.field_problems import FieldError
 from app.operations.protocols.files import FileStat
 from app.operations.protocols.search import FindQuery, GrepQuery
 from app.toolkit.context import ToolContext
@@ -43,7 +43,7 @@ class FileSearchArgs(ToolArgs):
     @model_validator(mode="after")
     def _content_is_in_files(self) -> FileSearchArgs:
         if self.query is not None and self.type == "dir":
-            raise Misfit(
+            raise FieldError(
                 "query looks into files: leave type out, or leave query out",
                 code="not_with",
                 given="type",

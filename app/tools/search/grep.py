@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from app.core.field_problems import Misfit
+from app.core.field_problems import FieldError
 from app.operations.protocols.search import GrepLine, GrepQuery, GrepResult
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
@@ -59,7 +59,7 @@ class GrepArgs(ToolArgs):
     @model_validator(mode="after")
     def _one_filter(self) -> GrepArgs:
         if self.glob is not None and self.type is not None:
-            raise Misfit(
+            raise FieldError(
                 "give glob or type, not both", code="not_with", given="glob", needed="type"
             )
         return self

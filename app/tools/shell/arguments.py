@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from app.core.field_problems import Misfit
+from app.core.field_problems import FieldError
 from app.toolkit.tool import ToolArgs
 from app.tools.arguments import PathText
 
@@ -45,7 +45,7 @@ class ShellArgs(ToolArgs):
     @classmethod
     def _no_nul(cls, command: str) -> str:
         if "\x00" in command:
-            raise Misfit("must not contain NUL characters", code="nul_character")
+            raise FieldError("must not contain NUL characters", code="nul_character")
         return command
 
 

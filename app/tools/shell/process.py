@@ -9,7 +9,7 @@ from typing import Any, Literal, NoReturn
 from pydantic import Field, model_validator
 
 from app.core.errors import ToolFailed
-from app.core.field_problems import Misfit
+from app.core.field_problems import FieldError
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.services import Services
@@ -68,7 +68,7 @@ class ProcessArgs(ToolArgs):
     @model_validator(mode="after")
     def _fits_the_action(self) -> ProcessArgs:
         if self.action != "list" and self.process_id is None:
-            raise Misfit(
+            raise FieldError(
                 f"{self.action} needs process_id; list names them",
                 code="needs",
                 given=self.action,
@@ -76,18 +76,20 @@ class ProcessArgs(ToolArgs):
             )
         # What is judged as a command is `data`, so it must not stand beside another action.
         if self.action != "write" and (self.data is not None or self.close_input):
-            raise Misfit(
+            raise FieldError(
                 "data and close_input are for write",
                 code="only_with",
                 given="data, close_input",
                 needed="write",
             )
         if self.action == "write" and not self.data and not self.close_input:
-            raise Misfit(
+            raise FieldError(
                 "write needs data or close_input", code="some_of", needed="data, close_input"
             )
         if self.action != "wait" and self.pattern is not None:
-            raise Misfit("pattern is for wait", code="only_with", given="pattern", needed="wait")
+            raise FieldError(
+                "pattern is for wait", code="only_with", given="pattern", needed="wait"
+            )
         return self
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from app.core.field_problems import Misfit
+from app.core.field_problems import FieldError
 from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.services import Services
@@ -80,14 +80,14 @@ class SkillManageArgs(ToolArgs):
     def _complete(self) -> SkillManageArgs:
         missing = [name for name in _NEEDS.get(self.action, ()) if getattr(self, name) is None]
         if missing:
-            raise Misfit(
+            raise FieldError(
                 f"action {self.action} needs {', '.join(missing)}",
                 code="needs",
                 given=self.action,
                 needed=", ".join(missing),
             )
         if self.scope == "builtin" and self.action not in ("list", *_SWITCHES):
-            raise Misfit(
+            raise FieldError(
                 "skills of the service cannot be changed, only switched", code="only_switched"
             )
         return self

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
-from app.core.field_problems import Misfit
+from app.core.field_problems import FieldError
 from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
@@ -36,7 +36,7 @@ class WebFetchArgs(ToolArgs):
     @model_validator(mode="after")
     def _one_of_both(self) -> WebFetchArgs:
         if (self.url is None) == (self.urls is None):
-            raise Misfit("give either url or urls", code="one_of", needed="url, urls")
+            raise FieldError("give either url or urls", code="one_of", needed="url, urls")
         return self
 
 

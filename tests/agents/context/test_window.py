@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from app.agents.context.compaction import SUMMARY, find_cut, words_of_user
 from app.agents.context.estimate import Calibration, message_tokens, messages_tokens, text_tokens
 from app.agents.context.overflow import is_overflow
-from app.agents.context.trimming import READ_RESULT, RECENT, trimmed
+from app.agents.context.trim import READ_RESULT, RECENT, trimmed
 from app.agents.context.window import ContextWindow
 from app.agents.history import repair
 from app.agents.models.conversion import wire_messages

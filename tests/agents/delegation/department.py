@@ -12,12 +12,12 @@ from typing import Any
 from app.agents.delegation.delegator import Delegator
 from app.agents.delegation.model import Standing
 from app.agents.delegation.ports import Workers
-from app.agents.durability import durability
 from app.agents.models.anthropic import AnthropicModel, AnthropicSettings
+from app.agents.restart_policy import restart_policy
 from app.agents.sessions import Session
 from app.api.service import Service
 from app.core.settings import Settings
-from app.governance.limits import NOBODY, Payer
+from app.governance.limits import NOBODY, QuotaSubject
 from app.main import open_service
 from app.toolkit.context import Progress, ToolContext
 from app.tools.delegation.ports import BatchReport, TaskSpec
@@ -60,7 +60,7 @@ class Department:
     doubles: Workers
     delegator: Delegator
     progress: list[Progress] = field(default_factory=list)
-    payers: dict[str, tuple[Payer, bool]] = field(default_factory=dict)
+    payers: dict[str, tuple[QuotaSubject, bool]] = field(default_factory=dict)
 
     @property
     def session(self) -> Session:
@@ -115,13 +115,13 @@ async def open_department(
 async def _furnished(
     service: Service, office: Office, goals: Goals, doubles: Workers, model: AnthropicModel
 ) -> Department:
-    payers: dict[str, tuple[Payer, bool]] = {}
+    payers: dict[str, tuple[QuotaSubject, bool]] = {}
     delegator = Delegator(
         *(service.gate, service.sessions, model, service.settings),
         workers=doubles,
         standing_of=lambda session_id, _: Standing(
             *payers.get(session_id, (NOBODY, True)), outlives=False
         ),
-        durability=durability(service.gate, service.settings.durable_runs),
+        restart_policy=restart_policy(service.gate, service.settings.durable_runs),
     )
     return Department(office, goals, doubles, delegator, payers=payers)

@@ -14,7 +14,7 @@ from app.agents.delegation.frames import WorkerProtocolError, from_worker
 from app.core.settings import Settings
 from app.db.writer import Transaction
 from app.governance.agents import AgentProfile, SubagentLimits
-from app.governance.limits import Limits, Payer
+from app.governance.limits import Limits, QuotaSubject
 from tests.agents.delegation.department import Department, open_department, spec
 from tests.support.scripted_anthropic.turns import Gate, Turn, text, tool_use
 from tests.support.stored_events import stored_events
@@ -135,8 +135,8 @@ async def test_what_never_began_is_not_told_to_have_ended(settings: Settings):
 
 
 async def test_what_a_run_may_call_is_not_more_for_its_sub_agents(department: Department):
-    payer = Payer("tok_1", Limits(calls_per_run=2))
-    department.payers[department.session.id] = (payer, True)
+    quota_subject = QuotaSubject("tok_1", Limits(calls_per_run=2))
+    department.payers[department.session.id] = (quota_subject, True)
     use = tool_use("read_file", {"path": "a.txt"}, id="t1")
     for goal in ("a", "b", "c"):
         department.goals.script(goal, Turn(use), Turn(text("done")))
@@ -151,8 +151,8 @@ async def test_what_a_run_may_call_is_not_more_for_its_sub_agents(department: De
 
 
 async def test_a_background_batch_lets_go_of_what_it_has_counted(department: Department):
-    payer = Payer("tok_1", Limits(calls_per_run=1))
-    department.payers[department.session.id] = (payer, True)
+    quota_subject = QuotaSubject("tok_1", Limits(calls_per_run=1))
+    department.payers[department.session.id] = (quota_subject, True)
     use = tool_use("read_file", {"path": "a.txt"}, id="t1")
     for goal in ("a", "b"):
         department.goals.script(goal, Turn(use), Turn(text("done")))

@@ -11,7 +11,7 @@ from app.core.errors import BudgetExceeded, InvalidInput, NotFound, ToolFailed
 from app.core.settings import Settings
 from app.db.writer import Transaction
 from app.governance.agents import AgentProfile, SubagentLimits
-from app.governance.limits import Limits, Payer
+from app.governance.limits import Limits, QuotaSubject
 from app.tools.delegation.ports import TaskSpec
 from tests.agents.delegation.department import Department, open_department, spec
 from tests.agents.delegation.doubles import Double, Doubles
@@ -362,8 +362,8 @@ async def test_another_agents_profile_only_where_the_operator_names_it(departmen
 
 
 async def test_tokens_are_counted_for_the_session_and_its_budget_holds(department: Department):
-    payer = Payer("tok_1", Limits(tokens_per_session=1))
-    department.payers[department.session.id] = (payer, True)
+    quota_subject = QuotaSubject("tok_1", Limits(tokens_per_session=1))
+    department.payers[department.session.id] = (quota_subject, True)
     first = await department.delegate(spec("one"))
     assert first.status == "success"
     assert department.session.usage["output_tokens"] > 0

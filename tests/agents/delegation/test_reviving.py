@@ -9,12 +9,12 @@ from typing import Any
 import orjson
 import pytest
 
-from app.agents.durability import MOST_TRIES
 from app.agents.history import INTERRUPTED, NOT_RUN
+from app.agents.restart_policy import MOST_TRIES
 from app.core.settings import Settings
 from app.db.statements import Statement
 from app.governance.agents import AgentProfile
-from app.governance.limits import Payer
+from app.governance.limits import QuotaSubject
 from app.tools.delegation.ports import BatchReport
 from tests.agents.delegation.department import Department, Goals, open_department, spec
 from tests.agents.delegation.states import (
@@ -273,7 +273,7 @@ async def test_what_kills_the_service_before_it_begins_is_not_tried_for_ever(
 
 async def test_what_a_token_began_ends_when_that_is_revoked(settings: Settings):
     async with open_department(settings) as department:
-        department.payers[department.session.id] = (Payer("tok_gone"), True)
+        department.payers[department.session.id] = (QuotaSubject("tok_gone"), True)
         await at_work(department, "a")
         await department.delegator.close()
     goals = Goals()

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from app.agents.durability import MOST_TRIES
+from app.agents.restart_policy import MOST_TRIES
 from app.core.settings import Settings
 from app.execution.finishing import INTERRUPTED
-from app.governance.limits import Payer
+from app.governance.limits import QuotaSubject
 from app.tools.delegation.ports import TaskSpec
 from tests.agents.delegation.department import Department, Goals, open_department, spec
 from tests.agents.delegation.states import as_left, changed, events_of, rows_of, states_kept, wrong
@@ -264,7 +264,7 @@ async def test_it_is_taken_back_when_the_work_cannot_go_on(
 
 async def test_it_is_taken_back_with_the_token_that_began_it(settings: Settings):
     async with open_department(settings) as department:
-        department.payers[department.session.id] = (Payer("tok_gone"), True)
+        department.payers[department.session.id] = (QuotaSubject("tok_gone"), True)
         session_id = await asking(department)
         await department.delegator.close()
     async with next_service(settings, Goals()) as service:

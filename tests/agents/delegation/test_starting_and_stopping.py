@@ -115,9 +115,9 @@ async def test_cancelled_before_it_is_kept_nothing_begins_and_all_of_it_ends(
 async def test_stopped_before_it_is_kept_nothing_begins(
     department: Department, monkeypatch: pytest.MonkeyPatch, how: str
 ):
-    from app.governance.limits import Payer
+    from app.governance.limits import QuotaSubject
 
-    department.payers[department.session.id] = (Payer("tok_1"), True)
+    department.payers[department.session.id] = (QuotaSubject("tok_1"), True)
     delegator = department.delegator
     with held_up(department, monkeypatch) as gate:
         starting = asyncio.create_task(department.delegate(spec("a"), background=True))
@@ -126,7 +126,7 @@ async def test_stopped_before_it_is_kept_nothing_begins(
             if how == "run":
                 delegator.run_cancelled("run_parent")
             stopping = asyncio.create_task(
-                delegator.cancel_paid_by("tok_1") if how == "token" else delegator.close()
+                delegator.cancel_by_token("tok_1") if how == "token" else delegator.close()
             )
             gate.open()
             await asyncio.wait({starting, stopping})

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from app.core.settings import Settings
-from tests.agents.schedules.desk import Desk, open_desk
+from tests.agents.schedules.schedule_lab import Desk, open_desk
 
 
 @pytest.fixture

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from app.agents.webhooks.model import Webhook
-from app.agents.webhooks.receiving import Begun
+from app.agents.webhooks.receiver import DeliveryRun
 from app.core.errors import Conflict, InvalidInput, RateLimited, TollgateError, Unauthenticated
 from app.core.settings import Settings
 from app.core.triggers import TriggerSettings
 from app.governance.agents import AgentProfile
-from tests.agents.schedules.desk import Desk, open_desk
+from tests.agents.schedules.schedule_lab import Desk, open_desk
 from tests.agents.webhooks.sender import signed
 from tests.execution.lab import PATIENCE_S
 from tests.support.scripted_anthropic.turns import Turn, text, tool_use
@@ -34,13 +34,13 @@ class Sender:
 
     async def send(
         self, body: bytes = b'{"a": 1}', *, header: str | None = None, name: str = "ci"
-    ) -> Begun:
+    ) -> DeliveryRun:
         door = self.desk.service.webhooks
         shown = header or signed(self.secret, self.desk.clock.time(), body)
         signature = door.signature([shown], name, source="10.0.0.1")
         return await door.receive(name, signature, body, source="10.0.0.1")
 
-    async def ended(self, begun: Begun) -> None:
+    async def ended(self, begun: DeliveryRun) -> None:
         """Wait until its run is over and on disk."""
         run = self.desk.service.runs.active(begun.session_id)
         if run is not None:
@@ -186,7 +186,7 @@ async def test_the_same_delivery_twice_at_once_begins_one_run(desk: Desk, sender
     results = await asyncio.gather(
         *(sender.send(b"body", header=header) for _ in range(8)), return_exceptions=True
     )
-    begun = [item for item in results if isinstance(item, Begun)]
+    begun = [item for item in results if isinstance(item, DeliveryRun)]
     assert (len(begun), sum(isinstance(item, Conflict) for item in results)) == (1, 7)
     await sender.ended(begun[0])
     assert await sender.runs() == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx2
 import pytest
 
-from app.agents import call_figures
+from app.agents import call_statistics
 from tests.support.service import Running
 
 _CALL = (
@@ -92,7 +92,7 @@ async def test_groups_and_filters(
 async def test_more_calls_than_one_answer_counts_are_told(
     client: httpx2.AsyncClient, called: Running, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(call_figures, "MAX_CALLS", 5)
+    monkeypatch.setattr(call_statistics, "MAX_CALLS", 5)
     report = (await client.get("/admin/usage/calls")).json()
     assert (report["total"]["calls"], report["is_cut"]) == (5, True)
     assert report["groups"][-1]["key"] == "2026-11-21", "the newest are counted"

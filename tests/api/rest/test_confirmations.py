@@ -11,7 +11,7 @@ import pytest
 from app.execution.calls import CallRequest
 from app.execution.context import CallContext
 from app.governance.agents import read_profile
-from app.governance.limits import NOBODY, Payer
+from app.governance.limits import NOBODY, QuotaSubject
 from tests.api.people import WORK, holding, user
 from tests.api.rest.client import new_session
 from tests.execution.lab import Watcher
@@ -25,7 +25,7 @@ async def ask(
     client: httpx2.AsyncClient,
     call_id: str = "c1",
     *,
-    payer: Payer = NOBODY,
+    quota_subject: QuotaSubject = NOBODY,
 ) -> dict[str, Any]:
     """Start a call that asks, in a new session of the client's; its question."""
     session = await serving.service.sessions.get(await new_session(client))
@@ -37,7 +37,7 @@ async def ask(
         [CallRequest(call_id, "bash", RM)],
         caller="websocket",
         cacheable=False,
-        payer=payer,
+        quota_subject=quota_subject,
     )
     return await watcher.until("tool_confirmation_request")
 
@@ -140,7 +140,7 @@ async def test_who_may_only_approve_cannot_bring_arguments_of_their_own(serving:
 async def test_revoking_a_token_ends_the_runs_it_started(serving: Running):
     secret, token = await serving.service.tokens.create("ann", WORK)
     async with holding(serving, secret) as ann, user(serving, "root", "admin") as root:
-        asked = await ask(serving, ann, payer=Payer(token_id=token.id))
+        asked = await ask(serving, ann, quota_subject=QuotaSubject(token_id=token.id))
         session_id = asked["session_id"]
         run = serving.service.runs.active(session_id)
         assert run is not None

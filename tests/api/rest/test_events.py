@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from app.agents.archive import Archive
+from app.agents.session_queries import SessionQueries
 from app.api.rest.stream import Feed
 from app.core.errors import UnrecoverablePosition
 from app.core.settings import Settings
@@ -175,7 +175,7 @@ def feed_of(log: SessionLog, *, after: int = 0, frames: int = 4) -> Feed:
     return Feed(log, after=after, ephemerals=True, max_frames=frames, max_bytes=1 << 20)
 
 
-async def drained(feed: Feed, archive: Archive) -> list[int]:
+async def drained(feed: Feed, archive: SessionQueries) -> list[int]:
     feed.close()
     return [frame.seq async for frame in feed.frames(archive)]
 

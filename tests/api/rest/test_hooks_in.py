@@ -13,7 +13,7 @@ import httpx2
 import pytest
 
 from app.agents.models.anthropic import AnthropicModel, AnthropicSettings
-from app.agents.webhooks.receiving import MAX_BODY_BYTES
+from app.agents.webhooks.receiver import MAX_BODY_BYTES
 from app.agents.webhooks.signatures import HEADER
 from app.api.rest.hooks_in import MAX_READING
 from tests.agents.models.asking import KEY, Waits

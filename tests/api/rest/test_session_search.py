@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from app.agents import session_finding
+from app.agents import session_finder
 from app.core.clock import isoformat
 from tests.api.rest.client import call, new_session, problem
 from tests.support.service import Running
@@ -134,8 +134,8 @@ async def test_a_hit_tells_whether_it_is_on_the_active_branch(
 async def test_a_search_comes_in_pages_and_goes_on_where_it_stopped(
     client: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(session_finding, "_CHUNK", 2)
-    monkeypatch.setattr(session_finding, "_LOOKED_AT", 4)
+    monkeypatch.setattr(session_finder, "_CHUNK", 2)
+    monkeypatch.setattr(session_finder, "_LOOKED_AT", 4)
     ids = [await new_session(client, title=f"wanted {number}") for number in range(3)]
     for number in range(5):
         await new_session(client, title=f"other {number}")

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import Query
 from pydantic import BaseModel, Field
 
-from app.agents.confirmation_archive import Asked, ConfirmationArchive
+from app.agents.confirmation_queries import Asked, ConfirmationArchive
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.rest.examples import example

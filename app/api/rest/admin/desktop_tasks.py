@@ -17,8 +17,8 @@ from app.channels.operator_messages import Ability
 from app.channels.operators import Connected
 from app.channels.task_rows import DesktopTask, TaskFilter
 from app.core.errors import Conflict, NotFound
+from app.core.escaping import visible
 from app.core.redaction import Redactor
-from app.core.visible import visible
 from app.tools.channels.ports import TaskStatus, Watermark
 
 router = routes_of("admin", below="/admin")

@@ -13,7 +13,7 @@ from app.api.rest.examples import example
 from app.api.rest.routing import routes_of
 from app.api.service import Service
 from app.core.errors import StorageUnavailable
-from app.core.visible import visible
+from app.core.escaping import visible
 from app.execution.doctor.check import Check, State
 from app.execution.doctor.examination import Installation
 from app.execution.doctor.gate_checks import Gates

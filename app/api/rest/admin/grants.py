@@ -8,7 +8,7 @@ import orjson
 from fastapi import Query
 from pydantic import BaseModel, Field
 
-from app.agents.confirmation_archive import ConfirmationArchive
+from app.agents.confirmation_queries import ConfirmationArchive
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.rest.body import PathId
@@ -16,7 +16,7 @@ from app.api.rest.examples import MOMENT, example
 from app.api.rest.routing import routes_of
 from app.core.clock import stamp
 from app.core.errors import NotFound
-from app.core.visible import unpadded
+from app.core.escaping import unpadded
 from app.db.tables import GrantRow
 from app.policy.grants import describe_pattern
 

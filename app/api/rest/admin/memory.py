@@ -17,7 +17,7 @@ from app.api.rest.examples import MOMENT, example
 from app.api.rest.headers import VERSIONED
 from app.api.rest.routing import routes_of
 from app.core.errors import AlreadyExists, Conflict, NotFound, VersionMismatch
-from app.core.field_problems import Misfit
+from app.core.field_problems import FieldError
 from app.governance.audit.wanted import moment_of
 from app.knowledge.memory.administration import Imported, MemoryAdministration
 from app.knowledge.memory.selecting import Filters
@@ -105,7 +105,7 @@ class MemoryChange(Body):
     @model_validator(mode="after")
     def _changes_something(self) -> Self:
         if self.content is None and self.tags is None:
-            raise Misfit("give content, tags or both", code="some_of", needed="content, tags")
+            raise FieldError("give content, tags or both", code="some_of", needed="content, tags")
         return self
 
 
@@ -143,7 +143,7 @@ class MemoriesToForget(MemoryFilters):
     def _is_meant(self) -> Self:
         narrows = (self.scope, self.owner, self.tag, self.query, self.until)
         if not self.every and all(part is None for part in narrows):
-            raise Misfit(
+            raise FieldError(
                 "give scope, owner, tag, query or until; or every=true for all",
                 code="some_of",
                 needed="scope, owner, tag, query, until, every",

@@ -17,7 +17,7 @@ from app.api.rest.examples import MOMENT, example
 from app.api.rest.headers import MADE_VERSIONED, VERSIONED, show_place
 from app.api.rest.routing import routes_of
 from app.core.errors import AlreadyExists, Conflict, NotFound, VersionMismatch
-from app.core.field_problems import Misfit
+from app.core.field_problems import FieldError
 from app.core.protected_paths import check_pattern
 from app.execution.projects import StoredProject
 from app.governance.agents import AgentId
@@ -55,7 +55,7 @@ def _pattern(text: str) -> str:
     try:
         check_pattern(text)
     except ValueError as error:
-        raise Misfit(f"is no pattern of paths: {error}", code="no_path_pattern") from None
+        raise FieldError(f"is no pattern of paths: {error}", code="no_path_pattern") from None
     return text
 
 

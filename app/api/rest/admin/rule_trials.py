@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from fastapi import Query
 from pydantic import BaseModel, Field, model_validator
 
-from app.agents.hindsight import fatigue, past_calls, workspace_of
+from app.agents.decision_replay import fatigue, past_calls, workspace_of
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.rest.admin.rules import DEFINITION
@@ -20,7 +20,7 @@ from app.api.rest.routing import routes_of
 from app.api.service import Service
 from app.core.clock import isoformat
 from app.core.errors import InvalidInput, NotFound, ToolNotFound
-from app.core.field_problems import Misfit
+from app.core.field_problems import FieldError
 from app.core.text import dump_json
 from app.policy.deciding import decide
 from app.policy.decision import Decision
@@ -64,7 +64,9 @@ class RuleTest(Body):
     @model_validator(mode="after")
     def _has_a_call(self) -> RuleTest:
         if (self.arguments is None) == (self.command is None):
-            raise Misfit("give arguments or command", code="one_of", needed="arguments, command")
+            raise FieldError(
+                "give arguments or command", code="one_of", needed="arguments, command"
+            )
         return self
 
 

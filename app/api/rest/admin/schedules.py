@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, model_validator
 from starlette.requests import Request
 from starlette.responses import Response
 
-from app.agents.schedules.book import shown
+from app.agents.schedules.service import shown
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.rest.admin.versions import ExpectedVersion, show_version
@@ -18,9 +18,9 @@ from app.api.rest.examples import MOMENT, example
 from app.api.rest.headers import MADE_VERSIONED, VERSIONED, show_place
 from app.api.rest.routing import routes_of
 from app.core.errors import InvalidInput, NotFound, VersionMismatch
-from app.core.field_problems import Misfit
+from app.core.field_problems import FieldError
 from app.core.redaction import Redactor
-from app.tools.automation.ports import Draft, Keeper, Schedule, Slot
+from app.tools.automation.ports import Occurrence, Schedule, ScheduleInput, ScheduleOwner
 from app.tools.moments import ZoneName
 
 router = routes_of("admin", below="/admin")
@@ -98,7 +98,7 @@ class NewSchedule(Body):
     @model_validator(mode="after")
     def _has_one_time(self) -> Self:
         if sum(value is not None for value in (self.cron, self.every_seconds, self.at)) != 1:
-            raise Misfit(
+            raise FieldError(
                 "give one of cron, every_seconds and at",
                 code="one_of",
                 needed="cron, every_seconds, at",
@@ -124,7 +124,7 @@ class ScheduleChange(Body):
     @model_validator(mode="after")
     def _has_one_time_at_most(self) -> Self:
         if sum(value is not None for value in (self.cron, self.every_seconds, self.at)) > 1:
-            raise Misfit(
+            raise FieldError(
                 "give one of cron, every_seconds and at",
                 code="one_of",
                 needed="cron, every_seconds, at",
@@ -193,7 +193,7 @@ class SlotView(BaseModel):
     run_status: str | None = Field(description="How its run stands, where one has begun.")
 
     @classmethod
-    def of(cls, slot: Slot) -> Self:
+    def of(cls, slot: Occurrence) -> Self:
         return cls(**{name: getattr(slot, name) for name in cls.model_fields})
 
 
@@ -256,8 +256,8 @@ async def create_schedule(
         service.gate.projects.about(body.project_id)
     owner = body.owner or principal.user_id
     made = await service.schedules.create(
-        Draft(**{name: getattr(body, name) for name in _OF_DRAFT}),
-        Keeper(owner, body.agent_id, body.project_id, principal.token_id),
+        ScheduleInput(**{name: getattr(body, name) for name in _OF_DRAFT}),
+        ScheduleOwner(owner, body.agent_id, body.project_id, principal.token_id),
         by=principal.user_id,
     )
     show_place(request, response, made.id)
@@ -295,7 +295,7 @@ async def change_schedule(
     """Scope `admin`. Its runs count for whoever changes it from then on."""
     before = await service.schedules.get(None, schedule_id)
     changed = await service.schedules.update(
-        Keeper(before.owner, before.agent_id, before.project_id, principal.token_id),
+        ScheduleOwner(before.owner, before.agent_id, before.project_id, principal.token_id),
         schedule_id,
         {name: getattr(body, name) for name in _OF_DRAFT if name in body.model_fields_set},
         by=principal.user_id,

@@ -23,7 +23,7 @@ from app.core.clock import stamp
 from app.core.errors import Conflict, NotFound, TollgateError, Unauthenticated, VersionMismatch
 from app.execution.interactions.ticket_rows import StoredTicket, TicketFilter
 from app.execution.interactions.tickets import ResolvedTicket
-from app.governance.limits import Payer
+from app.governance.limits import QuotaSubject
 
 router = routes_of("admin", below="/admin")
 
@@ -211,14 +211,14 @@ async def _tell(service: Service, session: Session, resolved: ResolvedTicket) ->
     if resolved.message is None:
         return {}
     try:
-        payer = await _payer(service, session, resolved.ticket)
-        told = await bring(service, session, resolved.message, payer)
+        quota_subject = await _payer(service, session, resolved.ticket)
+        told = await bring(service, session, resolved.message, quota_subject)
     except TollgateError as error:
         return {"not_told": error.message}
     return {"told_in_run": told["run_id"]}
 
 
-async def _payer(service: Service, session: Session, ticket: StoredTicket) -> Payer:
+async def _payer(service: Service, session: Session, ticket: StoredTicket) -> QuotaSubject:
     """Whom the run is counted for: who opened the ticket, within what they may still use.
 
     Raises:
@@ -226,12 +226,12 @@ async def _payer(service: Service, session: Session, ticket: StoredTicket) -> Pa
     """
     user_id = ticket.user_id or session.user_id
     if ticket.token_id is None:
-        return Payer(user_id=user_id)
+        return QuotaSubject(user_id=user_id)
     try:
         token = await service.tokens.holder(ticket.token_id)
     except Unauthenticated:
         raise Unauthenticated("The token that opened the ticket no longer holds") from None
-    return Payer(token.id, token.limits, user_id)
+    return QuotaSubject(token.id, token.limits, user_id)
 
 
 def _fields(ticket: StoredTicket) -> dict[str, Any]:

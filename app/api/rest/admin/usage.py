@@ -8,8 +8,8 @@ from typing import Annotated, Any, Self
 from fastapi import Query
 from pydantic import BaseModel, Field
 
-from app.agents.call_figures import CallCount, CallFigures, CallGroup
-from app.agents.usage import Group, Total, UsageBook
+from app.agents.call_statistics import CallCount, CallFigures, CallGroup
+from app.agents.usage import Group, Total, UsageReader
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.rest.admin.audit import Moment
@@ -99,7 +99,7 @@ async def get_usage(
     Raises:
         InvalidInput: `since` or `until` is no moment.
     """
-    sums = await UsageBook(service.database).sums(
+    sums = await UsageReader(service.database).sums(
         by,
         since=moment_of(since, "since") if since else None,
         until=moment_of(until, "until") if until else None,

@@ -8,7 +8,7 @@ from urllib.parse import urlencode, urlsplit
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from app.core.errors import ToolFailed
-from app.core.visible import visible
+from app.core.escaping import visible
 from app.core.weather import WeatherSettings
 from app.operations.web.protocol import WebAccess, WebResponse
 from app.toolkit.services import Services

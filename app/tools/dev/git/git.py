@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from app.core.errors import ToolFailed
-from app.core.field_problems import Misfit
+from app.core.field_problems import FieldError
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, ToolArgs, tool
@@ -30,7 +30,9 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 def _revision(text: str) -> str:
     if text.startswith("-") or _CONTROL.search(text):
-        raise Misfit("must be a commit, branch, tag or range, and no option", code="bad_revision")
+        raise FieldError(
+            "must be a commit, branch, tag or range, and no option", code="bad_revision"
+        )
     return text
 
 
@@ -39,7 +41,7 @@ Revision = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_r
 
 def _plain_path(path: str) -> str:
     if "\0" in path:
-        raise Misfit("must not contain NUL characters", code="nul_character")
+        raise FieldError("must not contain NUL characters", code="nul_character")
     return path
 
 
@@ -67,9 +69,9 @@ class GitArgs(ToolArgs):
     @model_validator(mode="after")
     def _complete(self) -> GitArgs:
         if self.action == "blame" and self.path is None:
-            raise Misfit("blame needs path", code="needs", given="blame", needed="path")
+            raise FieldError("blame needs path", code="needs", given="blame", needed="path")
         if self.staged and self.action != "diff":
-            raise Misfit(
+            raise FieldError(
                 "staged goes with action diff", code="only_with", given="staged", needed="diff"
             )
         return self

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from app.core.field_problems import Misfit
+from app.core.field_problems import FieldError
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, ToolArgs, tool
@@ -30,7 +30,7 @@ class ChosenFiles(ToolArgs):
     @model_validator(mode="after")
     def _one_way(self) -> Self:
         if self.path is not None and self.paths is not None:
-            raise Misfit("give either path or paths", code="one_of", needed="path, paths")
+            raise FieldError("give either path or paths", code="one_of", needed="path, paths")
         return self
 
     @property

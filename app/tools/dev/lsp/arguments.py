@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from app.core.field_problems import Misfit
+from app.core.field_problems import FieldError
 from app.toolkit.tool import ToolArgs
 from app.tools.arguments import PathText
 
@@ -86,7 +86,7 @@ class LspArgs(ToolArgs):
     def _complete(self) -> LspArgs:
         if self.operation in WITHOUT_A_FILE:
             if self.query is None and self.operation == "workspaceSymbol":
-                raise Misfit(
+                raise FieldError(
                     f"{self.operation} needs query",
                     code="needs",
                     given=self.operation,
@@ -94,15 +94,19 @@ class LspArgs(ToolArgs):
                 )
             return self
         if self.path is None:
-            raise Misfit(
+            raise FieldError(
                 f"{self.operation} needs path", code="needs", given=self.operation, needed="path"
             )
         if self.operation in AT_A_PLACE and self.line is None and self.symbol is None:
-            raise Misfit(f"{self.operation} needs line and column, or symbol", code="place_needed")
+            raise FieldError(
+                f"{self.operation} needs line and column, or symbol", code="place_needed"
+            )
         if self.operation == "codeActions" and self.line is None:
-            raise Misfit("codeActions needs line", code="needs", given="codeActions", needed="line")
+            raise FieldError(
+                "codeActions needs line", code="needs", given="codeActions", needed="line"
+            )
         if self.end_line is not None and self.end_line < (self.line or 1):
-            raise Misfit(
+            raise FieldError(
                 "end_line must not be before line",
                 code="wrong_order",
                 given="end_line",

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 _STEM = 3
 
 
-class Beginnings:
+class PrefixIndex:
     """What some values begin with, found by their first characters: one search for all of them."""
 
     def __init__(self, values: Iterable[str]) -> None:

@@ -11,7 +11,7 @@ import pytest
 from app.agents.sessions import Session
 from app.core.settings import Settings
 from app.governance.agents import AgentProfile
-from tests.agents.schedules.desk import Desk, open_desk
+from tests.agents.schedules.schedule_lab import Desk, open_desk
 from tests.execution.lab import PATIENCE_S, Watcher
 from tests.support.scripted_anthropic.turns import Turn, text, tool_use
 

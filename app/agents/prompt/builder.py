@@ -31,7 +31,7 @@ _ENDS = re.compile(r"<\W{0,4}reminder\W{0,4}>", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PromptPart:
     """A piece of what a model is told."""
 
     name: str
@@ -48,9 +48,9 @@ class Prompt:
         changing: what may differ in each request.
     """
 
-    shared: tuple[Part, ...]
-    own: tuple[Part, ...] = ()
-    changing: tuple[Part, ...] = ()
+    shared: tuple[PromptPart, ...]
+    own: tuple[PromptPart, ...] = ()
+    changing: tuple[PromptPart, ...] = ()
 
     @property
     def shared_system(self) -> str:
@@ -102,30 +102,30 @@ def build_prompt(
     """
     agent = toolset.agent
     shared = (
-        Part("identity", IDENTITY),
-        Part("agent", (agent and agent.system_prompt) or ""),
-        Part("hints", _hints(toolset, found)),
-        Part("skills", facts.skills if READ_SKILL in toolset.tool_names else ""),
-        Part("search", _more(toolset, found)),
+        PromptPart("identity", IDENTITY),
+        PromptPart("agent", (agent and agent.system_prompt) or ""),
+        PromptPart("hints", _hints(toolset, found)),
+        PromptPart("skills", facts.skills if READ_SKILL in toolset.tool_names else ""),
+        PromptPart("search", _more(toolset, found)),
     )
     own = (
-        Part("workspace", _workspace(facts.root)),
-        Part("instructions", facts.instructions),
+        PromptPart("workspace", _workspace(facts.root)),
+        PromptPart("instructions", facts.instructions),
     )
     changing = (
-        Part("listing", facts.listing),
-        Part("memory", facts.memory),
-        Part("todo", facts.todo),
-        Part("date", facts.date),
+        PromptPart("listing", facts.listing),
+        PromptPart("memory", facts.memory),
+        PromptPart("todo", facts.todo),
+        PromptPart("date", facts.date),
     )
     return Prompt(*(_kept(parts, without) for parts in (shared, own, changing)))
 
 
-def _kept(parts: Iterable[Part], without: Collection[str]) -> tuple[Part, ...]:
+def _kept(parts: Iterable[PromptPart], without: Collection[str]) -> tuple[PromptPart, ...]:
     return tuple(part for part in parts if part.text and part.name not in without)
 
 
-def _joined(parts: Iterable[Part]) -> str:
+def _joined(parts: Iterable[PromptPart]) -> str:
     return "\n\n".join(part.text for part in parts)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import aclosing
 
+from app.agents.message_stream import MessageStream
 from app.agents.models.protocol import (
     Completed,
     ModelClient,
@@ -12,13 +13,12 @@ from app.agents.models.protocol import (
     ThinkingDelta,
 )
 from app.agents.sessions import Block
-from app.agents.writing import LiveMessage
 from app.core.errors import InvalidInput, ModelFailed
 from app.core.text import clean
 from app.execution.calls import CallRequest, parse_call
 
 
-async def ask(model: ModelClient, request: ModelRequest, live: LiveMessage) -> Completed:
+async def ask(model: ModelClient, request: ModelRequest, live: MessageStream) -> Completed:
     """The whole answer; `live` shows it while it comes. Closing `live` is the caller's.
 
     Raises:

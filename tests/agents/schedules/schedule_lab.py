@@ -10,15 +10,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 from app.agents.models.anthropic import AnthropicModel, AnthropicSettings
-from app.agents.schedules.book import Schedules
-from app.agents.schedules.firing import Scheduler
+from app.agents.schedules.scheduler import Scheduler
+from app.agents.schedules.service import ScheduleService
 from app.api.service import Service
 from app.core.clock import ManualClock
 from app.core.settings import Settings
 from app.execution.calls import CallRequest
 from app.execution.outcome import CallOutcome
 from app.main import open_service
-from app.tools.automation.ports import Slot
+from app.tools.automation.ports import Occurrence
 from tests.agents.models.asking import KEY, Waits
 from tests.execution.lab import PATIENCE_S, Lab, furnish
 from tests.support.scripted_anthropic.server import ScriptedAnthropic
@@ -37,7 +37,7 @@ class Desk:
     lab: Lab
 
     @property
-    def book(self) -> Schedules:
+    def book(self) -> ScheduleService:
         return self.service.schedules
 
     async def call(self, name: str = "schedule_cron", /, **arguments: Any) -> CallOutcome:
@@ -62,7 +62,7 @@ class Desk:
             service.gate, service.schedules, service.sessions, service.runs, service.tokens
         )
 
-    async def history(self, schedule_id: str) -> list[Slot]:
+    async def history(self, schedule_id: str) -> list[Occurrence]:
         """What became of its times, the newest first, when their runs have begun and ended."""
         async with asyncio.timeout(PATIENCE_S):
             # The service has a scheduler of its own, which may be beginning one.

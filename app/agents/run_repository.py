@@ -7,12 +7,12 @@ from typing import Any
 
 import orjson
 
-from app.agents.durability import Durability
 from app.agents.model_settings import model_settings
+from app.agents.restart_policy import RestartPolicy
 from app.agents.run import Queued, Run, error_body
 from app.core import process
 from app.core.clock import isoformat
-from app.core.contain import Contained
+from app.core.error_boundary import ErrorBoundary
 from app.core.errors import TollgateError
 from app.db.statements import ADD_RUN, FINISH_RUN, PARK_RUN, QUEUE_RUN, START_QUEUED
 from app.events.durable import RunFinished, RunStarted, RunStatus
@@ -21,12 +21,12 @@ from app.execution.setup import Gate
 log = logging.getLogger(__name__)
 
 
-class RunRecords:
+class RunRepository:
     """What the database and the event log say of runs. Nothing here awaits."""
 
-    def __init__(self, gate: Gate, durability: Durability) -> None:
+    def __init__(self, gate: Gate, restart_policy: RestartPolicy) -> None:
         self._gate = gate
-        self._durability = durability
+        self._restart_policy = restart_policy
         self._owner = process.identity()
 
     def queued(self, item: Queued) -> None:
@@ -43,7 +43,7 @@ class RunRecords:
             self._gate.db.append(START_QUEUED, (run.started_at, run.id))
         else:
             self._gate.db.append(ADD_RUN, row)
-        self._durability.keep(run)
+        self._restart_policy.keep(run)
         session.log.emit(
             RunStarted,
             run_id=run.id,
@@ -71,7 +71,7 @@ class RunRecords:
 
     def ended(self, run: Run, status: RunStatus, error: TollgateError | None) -> None:
         """The end of a run; whatever cannot be recorded, the session goes on."""
-        with Contained() as held:
+        with ErrorBoundary() as held:
             self._write_end(run, status, error)
         if held.error is not None:
             log.error("the end of run %s is not recorded", run.id, exc_info=held.error)

@@ -10,9 +10,9 @@ from __future__ import annotations
 import logging
 from typing import Literal, Protocol
 
-from app.agents.progress import Progress
+from app.agents.progress import RunProgress
 from app.agents.run import Run
-from app.core.contain import attempt
+from app.core.error_boundary import try_call
 from app.db.statements import KEEP_PROGRESS
 from app.execution.setup import Gate
 
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 MOST_TRIES = 3
 
 
-class Durability(Protocol):
+class RestartPolicy(Protocol):
     """What becomes of runs whose process ends.
 
     Attributes:
@@ -41,11 +41,11 @@ class Durability(Protocol):
     def leaves(self, run: Run) -> bool:
         """Whether the run, which is stopped with the service, is left to the next process."""
 
-    def progress_of(self, stored: str | None) -> Progress | None:
+    def progress_of(self, stored: str | None) -> RunProgress | None:
         """How far a run had come that another process left; None when it is to be closed."""
 
 
-class Closing:
+class CloseOnRestart:
     """Runs end with their process."""
 
     continues = False
@@ -59,14 +59,14 @@ class Closing:
     def leaves(self, run: Run) -> bool:
         return False
 
-    def progress_of(self, stored: str | None) -> Progress | None:
+    def progress_of(self, stored: str | None) -> RunProgress | None:
         return None
 
 
-CLOSING = Closing()
+CLOSING = CloseOnRestart()
 
 
-class Continuing:
+class ResumeOnRestart:
     """Runs of a model go on; batches of direct calls end with whoever made them."""
 
     continues = True
@@ -85,22 +85,25 @@ class Continuing:
     def leaves(self, run: Run) -> bool:
         return run.has_model and not run.is_cancelled
 
-    def progress_of(self, stored: str | None) -> Progress | None:
+    def progress_of(self, stored: str | None) -> RunProgress | None:
         if stored is None:
             return None
-        progress, error = attempt(Progress.read, stored)
+        progress, error = try_call(RunProgress.read, stored)
         if error is not None:
             log.error("how far a run had come cannot be read", exc_info=error)
         return progress
 
-    def _progress(self, run: Run) -> Progress:
+    def _progress(self, run: Run) -> RunProgress:
         turns = run.turns
         if turns is None:
-            return Progress(
-                run.payer, run.attended, unheard=run.unheard, tools_enabled=run.tools_enabled
+            return RunProgress(
+                run.quota_subject,
+                run.attended,
+                unheard=run.unheard,
+                tools_enabled=run.tools_enabled,
             )
-        return Progress(
-            run.payer,
+        return RunProgress(
+            run.quota_subject,
             run.attended,
             turns.progress(),
             tuple(message_id for message_id, _ in turns.steering),
@@ -113,6 +116,6 @@ class Continuing:
         self._gate.db.append(KEEP_PROGRESS, (progress, run.id))
 
 
-def durability(gate: Gate, chosen: Literal["continue", "close"]) -> Durability:
+def restart_policy(gate: Gate, chosen: Literal["continue", "close"]) -> RestartPolicy:
     """What the setting `durable_runs` asks for."""
-    return Continuing(gate) if chosen == "continue" else CLOSING
+    return ResumeOnRestart(gate) if chosen == "continue" else CLOSING

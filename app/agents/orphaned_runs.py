@@ -11,8 +11,8 @@ import orjson
 
 from app.agents.context.compaction import SUMMARY
 from app.agents.history import DELEGATED, INTERRUPTED, NOT_RUN, Block, missing_result
-from app.agents.progress import Progress
-from app.core.contain import attempt
+from app.agents.progress import RunProgress
+from app.core.error_boundary import try_call
 from app.core.text import clean
 from app.db.event_blocks import events_of
 from app.db.writer import Transaction
@@ -118,7 +118,7 @@ class LastTurn:
 
 
 @dataclass(frozen=True, slots=True)
-class LostRun:
+class OrphanedRun:
     """A run of a process that is gone.
 
     Attributes:
@@ -130,12 +130,12 @@ class LostRun:
     row: RunHead
     trail: Trail
     batch: SuspendedBatch | None = None
-    progress: Progress | None = None
+    progress: RunProgress | None = None
     turn: LastTurn = LastTurn()
     is_delegated: bool = False
 
 
-def read_lost(transaction: Transaction, row: RunHead, progress: Progress | None) -> LostRun:
+def read_lost(transaction: Transaction, row: RunHead, progress: RunProgress | None) -> OrphanedRun:
     """What a run left."""
     ids = (row.session_id, row.id)
     bodies = events_of(transaction.fetch, row.session_id, row.epoch, _KINDS)
@@ -149,14 +149,16 @@ def read_lost(transaction: Transaction, row: RunHead, progress: Progress | None)
     if row.batch is not None:
         asked = transaction.fetch(_ASKED, ids)
         awaited = transaction.fetch(_AWAITED, ids * 2)
-        batch, error = attempt(_batch, row.batch, events, calls, asked, awaited, notes)
+        batch, error = try_call(_batch, row.batch, events, calls, asked, awaited, notes)
         if error is not None:
             log.error("what run %s left cannot be read", row.id, exc_info=error)
         if batch is not None:
-            return LostRun(row, trail, batch, progress)
+            return OrphanedRun(row, trail, batch, progress)
     if progress is None:
-        return LostRun(row, trail)
-    return LostRun(row, trail, None, progress, _last_turn(transaction, row, events, calls, notes))
+        return OrphanedRun(row, trail)
+    return OrphanedRun(
+        row, trail, None, progress, _last_turn(transaction, row, events, calls, notes)
+    )
 
 
 def _batch(

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from app.agents.runs import RunEngine
+from app.agents.runs import RunService
 from app.agents.sessions import Sessions
-from app.agents.webhooks.book import WebhookBook
 from app.agents.webhooks.model import Webhook, words
+from app.agents.webhooks.repository import WebhookRepository
 from app.agents.webhooks.signatures import HEADER, WINDOW_S, Signature, read_signature
 from app.core.clock import isoformat
 from app.core.errors import Conflict, NotFound, TollgateError, Unauthenticated
@@ -20,7 +20,7 @@ from app.core.token_bucket import TokenBucket
 from app.db.writer import Transaction
 from app.execution.setup import Gate
 from app.governance.identity.tokens import Tokens
-from app.governance.limits import Payer
+from app.governance.limits import QuotaSubject
 from app.knowledge.outbound_requests.setup import outbound_request_keys
 
 MAX_BODY_BYTES = 256 << 10
@@ -36,14 +36,14 @@ _RELEASE = "DELETE FROM webhook_deliveries WHERE digest = ?"
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class DeliveryRun:
     """What a delivery has begun."""
 
     run_id: str
     session_id: str
 
 
-class Webhooks:
+class WebhookReceiver:
     """The door for other systems.
 
     Attributes:
@@ -51,7 +51,12 @@ class Webhooks:
     """
 
     def __init__(
-        self, gate: Gate, book: WebhookBook, sessions: Sessions, runs: RunEngine, tokens: Tokens
+        self,
+        gate: Gate,
+        book: WebhookRepository,
+        sessions: Sessions,
+        runs: RunService,
+        tokens: Tokens,
     ) -> None:
         self.book = book
         self._gate = gate
@@ -76,7 +81,9 @@ class Webhooks:
             raise self._refused(name, source, "signature of another time")
         return found
 
-    async def receive(self, name: str, signature: Signature, body: bytes, *, source: str) -> Begun:
+    async def receive(
+        self, name: str, signature: Signature, body: bytes, *, source: str
+    ) -> DeliveryRun:
         """Begin the run of a delivery; it is on disk when this returns.
 
         Raises:
@@ -103,11 +110,11 @@ class Webhooks:
         bucket.spend(now, "Too many deliveries; wait a moment")
         # Before the first await: of two at once here, the second costs nothing.
         self._remember(digest)
-        begun = Begun(new_id("run"), new_id("ses"))
+        begun = DeliveryRun(new_id("run"), new_id("ses"))
         try:
-            payer = await self._payer(webhook)
+            quota_subject = await self._payer(webhook)
             await self._claim(webhook, signature, digest, begun)
-            await self._begin(webhook, digest, begun, payer, body)
+            await self._begin(webhook, digest, begun, quota_subject, body)
         except TollgateError:
             # The database knows what came before; the rest may come again.
             self._seen.pop(digest, None)
@@ -120,7 +127,7 @@ class Webhooks:
             self._seen.popitem(last=False)
 
     async def _claim(
-        self, webhook: Webhook, signature: Signature, digest: str, begun: Begun
+        self, webhook: Webhook, signature: Signature, digest: str, begun: DeliveryRun
     ) -> None:
         """Take the delivery: whoever comes second, here or in another process, gets nothing."""
         now = self._gate.clock.now()
@@ -152,7 +159,12 @@ class Webhooks:
             raise _known()
 
     async def _begin(
-        self, webhook: Webhook, digest: str, begun: Begun, payer: Payer, body: bytes
+        self,
+        webhook: Webhook,
+        digest: str,
+        begun: DeliveryRun,
+        quota_subject: QuotaSubject,
+        body: bytes,
     ) -> None:
         limit = self._gate.settings.triggers.body_chars
         text = words(webhook, body, self._gate.redactor.text, limit)
@@ -169,7 +181,7 @@ class Webhooks:
                 session,
                 [{"type": "text", "text": text}],
                 agent_id=webhook.agent_id,
-                payer=payer,
+                quota_subject=quota_subject,
                 trigger="webhook",
                 run_id=begun.run_id,
                 attended=False,
@@ -180,7 +192,7 @@ class Webhooks:
             raise
         await self._gate.db.flush_with_retry()
 
-    async def _payer(self, webhook: Webhook) -> Payer:
+    async def _payer(self, webhook: Webhook) -> QuotaSubject:
         """Whom the run is counted for; a webhook that cannot run any more is paused.
 
         Raises:
@@ -192,7 +204,7 @@ class Webhooks:
             if webhook.project_id is not None:
                 self._gate.projects.about(webhook.project_id)
             if webhook.token_id is None:
-                return Payer(user_id=webhook.owner)
+                return QuotaSubject(user_id=webhook.owner)
             token = await self._tokens.holder(webhook.token_id)
         except NotFound as error:
             await self.book.stand_still(webhook.id, error.message)
@@ -200,7 +212,7 @@ class Webhooks:
             reason = "The token that made this webhook, or resumed it, no longer holds"
             await self.book.stand_still(webhook.id, reason)
         else:
-            return Payer(token.id, token.limits, webhook.owner)
+            return QuotaSubject(token.id, token.limits, webhook.owner)
         raise _paused(webhook)
 
     def _refused(self, name: str, source: str, reason: str) -> Unauthenticated:
@@ -218,13 +230,13 @@ def _known() -> Conflict:
 
 
 async def open_webhooks(
-    gate: Gate, sessions: Sessions, runs: RunEngine, tokens: Tokens
-) -> Webhooks:
+    gate: Gate, sessions: Sessions, runs: RunService, tokens: Tokens
+) -> WebhookReceiver:
     """The door, with what is stored.
 
     Raises:
         ConfigurationError: the keys of the settings are no keys.
     """
-    book = WebhookBook(gate, outbound_request_keys(gate.settings, gate.redactor))
+    book = WebhookRepository(gate, outbound_request_keys(gate.settings, gate.redactor))
     await book.load()
-    return Webhooks(gate, book, sessions, runs, tokens)
+    return WebhookReceiver(gate, book, sessions, runs, tokens)

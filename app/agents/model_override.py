@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclass(slots=True)
-class Tier:
+class ModelOverride:
     """Where a run stands between its own model and a stronger one.
 
     Attributes:
@@ -40,6 +40,6 @@ class Tier:
         return {"model": self.model, "left": self.left, "times": self.times}
 
     @classmethod
-    def of(cls, fields: Mapping[str, Any]) -> Tier:
+    def of(cls, fields: Mapping[str, Any]) -> ModelOverride:
         """Read what `fields` wrote; nothing is a run that was never handed over."""
         return cls(fields.get("model"), fields.get("left", 0), fields.get("times", 0))

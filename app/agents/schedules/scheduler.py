@@ -9,18 +9,18 @@ from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
-from app.agents.runs import RunEngine
-from app.agents.schedules import claiming, reasons, rows
-from app.agents.schedules.book import Schedules
-from app.agents.schedules.reasons import Reason
+from app.agents.runs import RunService
+from app.agents.schedules import claims, reasons, rows
+from app.agents.schedules.reasons import ScheduleReason
+from app.agents.schedules.service import ScheduleService
 from app.agents.sessions import Session, Sessions
-from app.core.contain import Contained
+from app.core.error_boundary import ErrorBoundary
 from app.core.errors import NotFound, TollgateError, Unauthenticated
 from app.db.writer import Transaction
 from app.execution.setup import Gate
 from app.governance.identity.tokens import Tokens
-from app.governance.limits import Payer
-from app.tools.automation.ports import SCHEDULES, Schedule, Slot
+from app.governance.limits import QuotaSubject
+from app.tools.automation.ports import SCHEDULES, Occurrence, Schedule
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +32,12 @@ class Scheduler:
     """Begins what is due, one look at a time."""
 
     def __init__(
-        self, gate: Gate, book: Schedules, sessions: Sessions, runs: RunEngine, tokens: Tokens
+        self,
+        gate: Gate,
+        book: ScheduleService,
+        sessions: Sessions,
+        runs: RunService,
+        tokens: Tokens,
     ) -> None:
         self._gate = gate
         self._book = book
@@ -62,10 +67,10 @@ class Scheduler:
 
         was_turned_back, self._looked_at = now < self._looked_at, now
 
-        def take(transaction: Transaction) -> list[claiming.Claim]:
+        def take(transaction: Transaction) -> list[claims.OccurrenceClaim]:
             if was_turned_back:
-                claiming.come_back(transaction, now)
-            return claiming.claim_due(transaction, now, self._settings)
+                claims.come_back(transaction, now)
+            return claims.claim_due(transaction, now, self._settings)
 
         for claim in await self._gate.db.transact(take):
             # One that cannot begin must not take those behind it along.
@@ -73,10 +78,10 @@ class Scheduler:
 
     async def recover(self) -> None:
         """Go on with times that a process claimed and did not come to begin."""
-        for schedule_id, slot in await self._gate.db.transact(claiming.left_behind):
+        for schedule_id, slot in await self._gate.db.transact(claims.left_behind):
             await self._contained(partial(self._go_on, schedule_id, slot))
 
-    async def _go_on(self, schedule_id: str, slot: Slot) -> None:
+    async def _go_on(self, schedule_id: str, slot: Occurrence) -> None:
         """Begin a time that was left behind, or say why that is not done."""
         if slot.run_status is not None:
             await self._book.settle(slot, "started")
@@ -91,11 +96,11 @@ class Scheduler:
         else:
             await self.begin(schedule, slot)
 
-    async def begin(self, schedule: Schedule, slot: Slot) -> None:
+    async def begin(self, schedule: Schedule, slot: Occurrence) -> None:
         """Begin the run of a claimed time, or say why there is none."""
-        payer = await self._payer(schedule)
-        if isinstance(payer, Reason):
-            await self._fails(schedule, slot, payer, for_good=True)
+        quota_subject = await self._payer(schedule)
+        if isinstance(quota_subject, ScheduleReason):
+            await self._fails(schedule, slot, quota_subject, for_good=True)
             return
         try:
             session = await self._session(schedule, slot)
@@ -104,7 +109,7 @@ class Scheduler:
                 [{"type": "text", "text": _words(schedule, slot)}],
                 when_busy="queue",
                 agent_id=schedule.agent_id,
-                payer=payer,
+                quota_subject=quota_subject,
                 trigger="schedule",
                 run_id=slot.run_id,
                 attended=False,
@@ -112,36 +117,38 @@ class Scheduler:
             await self._gate.db.flush_with_retry()
         except TollgateError as error:
             for_good = isinstance(error, NotFound | Unauthenticated)
-            reason = Reason(code=error.code, sentence=error.message)
+            reason = ScheduleReason(code=error.code, sentence=error.message)
             await self._fails(schedule, slot, reason, for_good=for_good)
             return
         await self._book.settle(slot, "started")
 
     async def _fails(
-        self, schedule: Schedule, slot: Slot, reason: Reason, *, for_good: bool
+        self, schedule: Schedule, slot: Occurrence, reason: ScheduleReason, *, for_good: bool
     ) -> None:
         await self._book.settle(slot, "failed", reason)
         if for_good:
             await self._book.stand_still(schedule.id, reason)
 
-    async def _payer(self, schedule: Schedule) -> Payer | Reason:
+    async def _payer(self, schedule: Schedule) -> QuotaSubject | ScheduleReason:
         """Whom the run is counted for, or why the schedule cannot run any more."""
         try:
             if schedule.agent_id is not None:
                 self._gate.agents.require(schedule.agent_id)
         except NotFound as error:
-            return Reason(code="agent_gone", sentence=error.message)
+            return ScheduleReason(code="agent_gone", sentence=error.message)
         if schedule.project_id is not None and self._gate.projects.get(schedule.project_id) is None:
-            return Reason(code="project_gone", sentence=f"No project {schedule.project_id!r}")
+            return ScheduleReason(
+                code="project_gone", sentence=f"No project {schedule.project_id!r}"
+            )
         if schedule.token_id is None:
-            return Payer(user_id=schedule.owner)
+            return QuotaSubject(user_id=schedule.owner)
         try:
             token = await self._tokens.holder(schedule.token_id)
         except Unauthenticated:
             return reasons.TOKEN_GONE
-        return Payer(token.id, token.limits, schedule.owner)
+        return QuotaSubject(token.id, token.limits, schedule.owner)
 
-    async def _session(self, schedule: Schedule, slot: Slot) -> Session:
+    async def _session(self, schedule: Schedule, slot: Occurrence) -> Session:
         found = await self._sessions.get(slot.session_id)
         return found or self._sessions.create(
             user_id=schedule.owner,
@@ -159,36 +166,36 @@ class Scheduler:
 
         return await self._gate.db.transact(read)
 
-    def _is_late(self, slot: Slot) -> bool:
+    def _is_late(self, slot: Occurrence) -> bool:
         passed = self._gate.clock.now() - datetime.fromisoformat(slot.scheduled_at)
         return passed > timedelta(seconds=self._settings.grace_s)
 
     async def _wait(self) -> float:
         """Seconds until the next look."""
-        with Contained() as held:
-            due = await self._gate.db.transact(claiming.next_time)
+        with ErrorBoundary() as held:
+            due = await self._gate.db.transact(claims.next_time)
         if held.error is not None or due is None:
             return _LONGEST_WAIT_S
         left = (datetime.fromisoformat(due) - self._gate.clock.now()).total_seconds()
         return min(max(left, 0.01), _LONGEST_WAIT_S)
 
     async def _contained(self, work: Callable[[], Awaitable[None]]) -> None:
-        with Contained() as held:
+        with ErrorBoundary() as held:
             await work()
         if held.error is not None:
             log.error("schedules were not looked at, or one did not begin", exc_info=held.error)
 
 
-def open_schedules(gate: Gate) -> Schedules:
-    """The book of schedules, where tools find it from now on."""
-    book = Schedules(gate.db, gate.clock, gate.audit, gate.changes, gate.settings.schedules)
+def open_schedules(gate: Gate) -> ScheduleService:
+    """The schedule service; tools find it from now on."""
+    book = ScheduleService(gate.db, gate.clock, gate.audit, gate.changes, gate.settings.schedules)
     gate.services.register(SCHEDULES, book)
     return book
 
 
 @asynccontextmanager
 async def scheduling(
-    gate: Gate, book: Schedules, sessions: Sessions, runs: RunEngine, tokens: Tokens
+    gate: Gate, book: ScheduleService, sessions: Sessions, runs: RunService, tokens: Tokens
 ) -> AsyncIterator[None]:
     """Begin runs for as long as the block lasts."""
     scheduler = Scheduler(gate, book, sessions, runs, tokens)
@@ -200,7 +207,7 @@ async def scheduling(
         await asyncio.gather(task, return_exceptions=True)
 
 
-def _words(schedule: Schedule, slot: Slot) -> str:
+def _words(schedule: Schedule, slot: Occurrence) -> str:
     """What the agent reads: its task, and that nobody is there."""
     head = f"Scheduled run {schedule.name!r} of {slot.scheduled_at}; nobody is watching."
     if slot.reason:

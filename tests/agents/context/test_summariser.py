@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from app.agents.context.summarising import Summariser
+from app.agents.context.summariser import Summariser
 from app.agents.models.fallback import FallbackModels
 from app.agents.models.protocol import Completed, ModelEvent, ModelRequest, Usage
 from app.agents.models.routing import RoutedModels

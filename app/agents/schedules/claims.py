@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from app.agents.schedules import reasons, rows
-from app.agents.schedules.book import slot_for, slot_row
+from app.agents.schedules.service import slot_for, slot_row
 from app.core import process
 from app.core.clock import isoformat
 from app.core.schedules import ScheduleSettings
 from app.db.writer import Transaction
-from app.tools.automation.ports import Schedule, Slot, SlotStatus
+from app.tools.automation.ports import Occurrence, Schedule, SlotStatus
 
 _DUE = f"{rows.SELECT} WHERE next_at <= ? AND paused = '' ORDER BY next_at, id LIMIT 100"
 _NEXT = "SELECT MIN(next_at) FROM schedules WHERE paused = ''"
@@ -30,11 +30,11 @@ _TAKE = "UPDATE schedule_slots SET claimed_by = ? WHERE id = ? AND claimed_by = 
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class OccurrenceClaim:
     """A time that this process shall begin."""
 
     schedule: Schedule
-    slot: Slot
+    slot: Occurrence
 
 
 def next_time(transaction: Transaction) -> str | None:
@@ -55,7 +55,9 @@ def come_back(transaction: Transaction, now: datetime) -> None:
             rows.changed(transaction, schedule, isoformat(now), next_at=isoformat(following))
 
 
-def claim_due(transaction: Transaction, now: datetime, settings: ScheduleSettings) -> list[Claim]:
+def claim_due(
+    transaction: Transaction, now: datetime, settings: ScheduleSettings
+) -> list[OccurrenceClaim]:
     """Take every time that has come; what is not begun is told in the history."""
     claims = []
     for row in transaction.fetch(_DUE, (isoformat(now),)):
@@ -67,7 +69,7 @@ def claim_due(transaction: Transaction, now: datetime, settings: ScheduleSetting
 
 def _claim(
     transaction: Transaction, schedule: Schedule, now: datetime, settings: ScheduleSettings
-) -> Claim | None:
+) -> OccurrenceClaim | None:
     assert schedule.next_at is not None
     first = datetime.fromisoformat(schedule.next_at)
     if schedule.expires_at is not None and schedule.expires_at <= isoformat(now):
@@ -87,7 +89,7 @@ def _claim(
     slot = _judged(transaction, schedule, latest, count, now, settings)
     added = transaction.execute(rows.ADD_SLOT, slot_row(schedule, slot, isoformat(now)))
     transaction.execute(rows.TRIM_SLOTS, (schedule.id, schedule.id, settings.history))
-    return Claim(after, slot) if added and slot.status == "claimed" else None
+    return OccurrenceClaim(after, slot) if added and slot.status == "claimed" else None
 
 
 def _judged(
@@ -97,7 +99,7 @@ def _judged(
     count: int,
     now: datetime,
     settings: ScheduleSettings,
-) -> Slot:
+) -> Occurrence:
     """The row of the latest time: to be begun, or why it is not."""
     slot = slot_for(schedule, isoformat(latest), "slot")
     on_time = now - latest <= timedelta(seconds=settings.grace_s)
@@ -110,12 +112,14 @@ def _judged(
     return _told(slot, slot.status, reason)
 
 
-def _told(slot: Slot, status: SlotStatus, reason: reasons.Reason | None) -> Slot:
+def _told(
+    slot: Occurrence, status: SlotStatus, reason: reasons.ScheduleReason | None
+) -> Occurrence:
     code, sentence = reason or (None, "")
     return replace(slot, status=status, reason=sentence, reason_code=code)
 
 
-def left_behind(transaction: Transaction) -> list[tuple[str, Slot]]:
+def left_behind(transaction: Transaction) -> list[tuple[str, Occurrence]]:
     """Claimed times of processes that are gone, by schedule; they are this process's now."""
     taken = []
     for row in transaction.fetch(_LEFT):
@@ -123,5 +127,5 @@ def left_behind(transaction: Transaction) -> list[tuple[str, Slot]]:
         if process.is_alive(claimed_by):
             continue
         if transaction.execute(_TAKE, (process.identity(), slot_id, claimed_by)):
-            taken.append((schedule_id, Slot(slot_id, *fields)))
+            taken.append((schedule_id, Occurrence(slot_id, *fields)))
     return taken

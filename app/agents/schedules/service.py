@@ -1,4 +1,4 @@
-"""The book of schedules: what users keep in it, and what administrators may do with it."""
+"""The schedules of users: what their tools and administrators may do with them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from app.agents.schedules import rows
-from app.agents.schedules.reasons import HELD, PAUSED, Reason
+from app.agents.schedules.reasons import HELD, PAUSED, ScheduleReason
 from app.core import process
 from app.core.clock import Clock, isoformat
 from app.core.errors import NotFound, ToolFailed
@@ -19,18 +19,18 @@ from app.core.versions import check_version
 from app.db.writer import DatabaseWriter, Transaction
 from app.governance.audit.writing import Audit
 from app.governance.changes import Changes, bump
-from app.tools.automation.ports import Draft, Keeper, Schedule, Slot
+from app.tools.automation.ports import Occurrence, Schedule, ScheduleInput, ScheduleOwner
 from app.tools.automation.timing import Timing, check_cron, check_interval, moment_of
 
 SUBJECT = "schedules"
 _RECENT = 20
 _TIMES = ("cron", "every_seconds", "at")
 
-Begin = Callable[[Schedule, Slot], Awaitable[None]]
+Begin = Callable[[Schedule, Occurrence], Awaitable[None]]
 
 
-class Schedules:
-    """`ScheduleBook` in the database.
+class ScheduleService:
+    """`Schedules` in the database.
 
     Attributes:
         news: set when the next time of any schedule may be another one.
@@ -58,23 +58,25 @@ class Schedules:
 
     # -- for the tool ---------------------------------------------------------------------
 
-    async def create(self, draft: Draft, keeper: Keeper, *, by: str | None = None) -> Schedule:
-        owner = keeper.user_id
+    async def create(
+        self, draft: ScheduleInput, owner: ScheduleOwner, *, by: str | None = None
+    ) -> Schedule:
+        user_id = owner.user_id
         now = self._clock.now()
         moment = isoformat(now)
         timing = self._timing(draft, now)
         schedule = Schedule(
             id=new_id("sch"),
-            owner=owner,
+            owner=user_id,
             name=draft.name,
             prompt=draft.prompt,
             timing=timing,
             missed=draft.missed,
             session=draft.session,
             session_id=new_id("ses") if draft.session == "continue" else None,
-            agent_id=keeper.agent_id,
-            project_id=keeper.project_id,
-            token_id=keeper.token_id,
+            agent_id=owner.agent_id,
+            project_id=owner.project_id,
+            token_id=owner.token_id,
             expires_at=self._expiry(draft.expires_at, timing, now),
             next_at=_next(timing, now),
             paused="",
@@ -85,20 +87,20 @@ class Schedules:
         )
 
         def add(transaction: Transaction) -> None:
-            if transaction.fetch(rows.COUNT, (owner,))[0][0] >= self._settings.per_user:
+            if transaction.fetch(rows.COUNT, (user_id,))[0][0] >= self._settings.per_user:
                 raise ToolFailed(
                     f"A user has at most {self._settings.per_user} schedules: delete one",
                     code="too_many_schedules",
                 )
             transaction.execute(rows.ADD, rows.row_of(schedule))
-            self._note(transaction, by or owner, "created", None, schedule)
+            self._note(transaction, by or user_id, "created", None, schedule)
 
         await self._db.transact(add)
         self.news.set()
         return schedule
 
-    async def find(self, keeper: Keeper) -> Sequence[Schedule]:
-        return [item for item in await self.all_of(keeper.user_id) if keeper.keeps(item)]
+    async def find(self, owner: ScheduleOwner) -> Sequence[Schedule]:
+        return [item for item in await self.all_of(owner.user_id) if owner.keeps(item)]
 
     async def all_of(self, owner: str | None) -> Sequence[Schedule]:
         """For administrators: those of a user, or of all (None), by their names."""
@@ -110,12 +112,12 @@ class Schedules:
 
         return await self._db.transact(read)
 
-    async def get(self, keeper: Keeper | None, schedule_id: str) -> Schedule:
-        return await self._db.transact(lambda tx: _one(tx, keeper, schedule_id))
+    async def get(self, owner: ScheduleOwner | None, schedule_id: str) -> Schedule:
+        return await self._db.transact(lambda tx: _one(tx, owner, schedule_id))
 
     async def update(
         self,
-        keeper: Keeper,
+        owner: ScheduleOwner,
         schedule_id: str,
         changes: Mapping[str, Any],
         *,
@@ -125,7 +127,7 @@ class Schedules:
         now = self._clock.now()
 
         def change(transaction: Transaction) -> Schedule:
-            before = _one(transaction, keeper, schedule_id)
+            before = _one(transaction, owner, schedule_id)
             check_version(expected, before.version)
             retimed = any(changes.get(name) for name in _TIMES)
             _check_shot(before, changes)
@@ -148,24 +150,24 @@ class Schedules:
                 session=draft.session,
                 session_id=session_id if draft.session == "continue" else None,
                 # Whoever says what runs is whom it is counted for.
-                token_id=keeper.token_id,
+                token_id=owner.token_id,
                 expires_at=expires_at,
                 next_at=_next(timing, now),
             )
-            self._note(transaction, by or keeper.user_id, "changed", before, after)
+            self._note(transaction, by or owner.user_id, "changed", before, after)
             return after
 
         return await self._change(change)
 
     async def pause(
-        self, keeper: Keeper | None, schedule_id: str, *, paused: bool, by: str | None = None
+        self, owner: ScheduleOwner | None, schedule_id: str, *, paused: bool, by: str | None = None
     ) -> Schedule:
         now = self._clock.now()
 
         def change(transaction: Transaction) -> Schedule:
-            before = _one(transaction, keeper, schedule_id)
-            _check_held(before, keeper)
-            reason = None if not paused else PAUSED if keeper is not None else HELD
+            before = _one(transaction, owner, schedule_id)
+            _check_held(before, owner)
+            reason = None if not paused else PAUSED if owner is not None else HELD
             after = rows.changed(
                 transaction,
                 before,
@@ -181,14 +183,14 @@ class Schedules:
 
     async def delete(
         self,
-        keeper: Keeper | None,
+        owner: ScheduleOwner | None,
         schedule_id: str,
         *,
         by: str | None = None,
         expected: int | None = None,
     ) -> Schedule:
         def drop(transaction: Transaction) -> Schedule:
-            gone = _one(transaction, keeper, schedule_id)
+            gone = _one(transaction, owner, schedule_id)
             check_version(expected, gone.version)
             transaction.execute(rows.DELETE, (gone.id,))
             transaction.execute(rows.FORGET_SLOTS, (gone.id,))
@@ -198,13 +200,13 @@ class Schedules:
         return await self._change(drop)
 
     async def run_now(
-        self, keeper: Keeper | None, schedule_id: str, *, by: str | None = None
-    ) -> Slot:
+        self, owner: ScheduleOwner | None, schedule_id: str, *, by: str | None = None
+    ) -> Occurrence:
         moment = isoformat(self._clock.now())
 
-        def claim(transaction: Transaction) -> tuple[Schedule, Slot]:
-            schedule = _one(transaction, keeper, schedule_id)
-            _check_held(schedule, keeper)
+        def claim(transaction: Transaction) -> tuple[Schedule, Occurrence]:
+            schedule = _one(transaction, owner, schedule_id)
+            _check_held(schedule, owner)
             # Else a run that begins its own schedule would never come to an end.
             if transaction.fetch(rows.BUSY, (schedule_id,)):
                 raise ToolFailed("A run of it is under way", code="already_begun")
@@ -218,19 +220,21 @@ class Schedules:
         schedule, slot = await self._db.transact(claim)
         assert self._begin is not None
         await self._begin(schedule, slot)
-        found = await self.history(keeper, schedule_id, _RECENT)
+        found = await self.history(owner, schedule_id, _RECENT)
         return next((item for item in found if item.id == slot.id), slot)
 
-    async def history(self, keeper: Keeper | None, schedule_id: str, limit: int) -> Sequence[Slot]:
-        def read(transaction: Transaction) -> list[Slot]:
-            _one(transaction, keeper, schedule_id)
+    async def history(
+        self, owner: ScheduleOwner | None, schedule_id: str, limit: int
+    ) -> Sequence[Occurrence]:
+        def read(transaction: Transaction) -> list[Occurrence]:
+            _one(transaction, owner, schedule_id)
             return rows.slots_of(transaction.fetch(rows.HISTORY, (schedule_id, limit)))
 
         return await self._db.transact(read)
 
     # -- for the scheduler ----------------------------------------------------------------
 
-    async def stand_still(self, schedule_id: str, reason: Reason) -> None:
+    async def stand_still(self, schedule_id: str, reason: ScheduleReason) -> None:
         """Pause a schedule that cannot run, so that it does not fail every time anew."""
         moment = isoformat(self._clock.now())
 
@@ -243,7 +247,9 @@ class Schedules:
 
         await self._db.transact(change)
 
-    async def settle(self, slot: Slot, status: str, reason: Reason | None = None) -> None:
+    async def settle(
+        self, slot: Occurrence, status: str, reason: ScheduleReason | None = None
+    ) -> None:
         """Say what became of a claimed time; what came for this one time is gone once it began.
 
         Without a reason, what its row says already stays.
@@ -271,10 +277,10 @@ class Schedules:
         return after
 
     async def _noticed(self) -> None:
-        """Another process has changed the book."""
+        """Another process has changed schedules."""
         self.news.set()
 
-    def _timing(self, draft: Draft, now: datetime) -> Timing:
+    def _timing(self, draft: ScheduleInput, now: datetime) -> Timing:
         zone = draft.timezone or self._settings.timezone
         try:
             timing = Timing(
@@ -350,10 +356,10 @@ def shown(schedule: Schedule) -> dict[str, Any]:
     }
 
 
-def slot_for(schedule: Schedule, scheduled_at: str, trigger: Any) -> Slot:
+def slot_for(schedule: Schedule, scheduled_at: str, trigger: Any) -> Occurrence:
     """A time that begins a run; its run and session have their ids before they are there."""
     session_id = schedule.session_id or new_id("ses")
-    return Slot(
+    return Occurrence(
         id=new_id("slt"),
         scheduled_at=scheduled_at,
         trigger=trigger,
@@ -366,7 +372,7 @@ def slot_for(schedule: Schedule, scheduled_at: str, trigger: Any) -> Slot:
     )
 
 
-def slot_row(schedule: Schedule, slot: Slot, moment: str) -> tuple[Any, ...]:
+def slot_row(schedule: Schedule, slot: Occurrence, moment: str) -> tuple[Any, ...]:
     """The row of `ADD_SLOT`, claimed by this process."""
     return (
         *(slot.id, schedule.id, slot.scheduled_at, slot.trigger, slot.status, slot.reason),
@@ -375,34 +381,34 @@ def slot_row(schedule: Schedule, slot: Slot, moment: str) -> tuple[Any, ...]:
     )
 
 
-def _check_held(schedule: Schedule, keeper: Keeper | None) -> None:
+def _check_held(schedule: Schedule, owner: ScheduleOwner | None) -> None:
     """Refuse to let what an administrator stopped go on at somebody else's word."""
-    if keeper is not None and schedule.paused_code == HELD.code:
+    if owner is not None and schedule.paused_code == HELD.code:
         raise ToolFailed(
             "An administrator has paused this schedule; only one of them can let it run again",
             code="held",
         )
 
 
-def _one(transaction: Transaction, keeper: Keeper | None, schedule_id: str) -> Schedule:
+def _one(transaction: Transaction, owner: ScheduleOwner | None, schedule_id: str) -> Schedule:
     """The schedule, for its keeper, or for an administrator (None)."""
     found = transaction.fetch(f"{rows.SELECT} WHERE id = ?", (schedule_id,))
     schedule = rows.schedule_of(found[0]) if found else None
-    if schedule is None and keeper is None:
+    if schedule is None and owner is None:
         raise NotFound(f"No schedule {schedule_id!r}", schedule_id=schedule_id)
-    if schedule is None or (keeper is not None and not keeper.keeps(schedule)):
+    if schedule is None or (owner is not None and not owner.keeps(schedule)):
         raise ToolFailed(
             f"There is no schedule {schedule_id!r}; `list` shows them", code="not_found"
         )
     return schedule
 
 
-def _draft(schedule: Schedule, *, timed: bool) -> Draft:
+def _draft(schedule: Schedule, *, timed: bool) -> ScheduleInput:
     """What a schedule was made of; without `timed` as if nobody had said when."""
     timing = schedule.timing
     one_shot = timing.is_one_shot
     at = None if timing.at is None or one_shot else isoformat(timing.at)
-    return Draft(
+    return ScheduleInput(
         name=schedule.name,
         prompt=schedule.prompt,
         cron=timing.cron if timed else None,

@@ -7,21 +7,21 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
-from app.agents.asking import ask
 from app.agents.budget import Budget, Spending
 from app.agents.context.compaction import Compaction
 from app.agents.context.estimate import text_tokens
 from app.agents.context.images import with_images
 from app.agents.context.overflow import WINDOW_EXCEEDED, is_overflow, refuses_images
-from app.agents.context.summarising import Summariser
-from app.agents.context.trimming import READ_RESULT
+from app.agents.context.summariser import Summariser
+from app.agents.context.trim import READ_RESULT
 from app.agents.context.window import ContextWindow, Fitted
+from app.agents.message_stream import MessageStream
+from app.agents.model_request import ask
 from app.agents.models.protocol import Completed, ModelClient, ModelRequest, Usage
-from app.agents.prompt.building import Prompt, build_prompt
-from app.agents.prompt.facts import FactFinder, Known, Subject
+from app.agents.prompt.builder import Prompt, build_prompt
+from app.agents.prompt.facts import FactFinder, FactSubject, RunFacts
 from app.agents.refused_images import IMAGE_ROUNDS, refuse_images, refused_images
 from app.agents.sessions import Session, Sessions
-from app.agents.writing import LiveMessage
 from app.core.errors import ModelFailed
 from app.core.settings import Settings
 from app.execution.setup import Gate
@@ -36,7 +36,7 @@ Message = dict[str, Any]
 
 
 @dataclass(slots=True, kw_only=True)
-class Asker:
+class RunRequestState:
     """Who asks: one run of an agent in a session.
 
     Attributes:
@@ -57,11 +57,11 @@ class Asker:
     temperature: float | None = None
     tools_enabled: bool = True
     window: ContextWindow | None = None
-    known: Known = field(default_factory=Known)
+    known: RunFacts = field(default_factory=RunFacts)
 
 
 @dataclass(frozen=True, slots=True)
-class _Question:
+class _TurnInput:
     """What a request is made of but for its messages.
 
     `answer_only`: the tools stand there for calls of before, which providers demand.
@@ -73,7 +73,7 @@ class _Question:
     answer_only: bool = False
 
 
-class Requesting:
+class ModelTurn:
     """Asks for one turn after the other; what it remembers of a run stands in its `Asker`."""
 
     def __init__(
@@ -94,9 +94,9 @@ class Requesting:
     async def ask(
         self,
         session: Session,
-        asker: Asker,
+        asker: RunRequestState,
         messages: list[Message],
-        live: LiveMessage,
+        live: MessageStream,
         profile: AgentProfile | None,
     ) -> Completed:
         """The model's answer to `messages`, which are shortened in place when they must be.
@@ -127,7 +127,7 @@ class Requesting:
         return completed
 
     async def _first_answer(
-        self, request: ModelRequest, live: LiveMessage, *, last: bool = False
+        self, request: ModelRequest, live: MessageStream, *, last: bool = False
     ) -> Completed | Literal["length", "images"]:
         """The answer; or why the provider took this request not, where it may take another.
 
@@ -144,7 +144,7 @@ class Requesting:
             raise
 
     def _window(
-        self, asker: Asker, toolset: ResolvedToolset, profile: AgentProfile | None
+        self, asker: RunRequestState, toolset: ResolvedToolset, profile: AgentProfile | None
     ) -> ContextWindow:
         """The run's window, as wide as its agent's is now."""
         budget = (profile and profile.context_tokens) or self._settings.context_tokens
@@ -159,17 +159,17 @@ class Requesting:
     async def _question(
         self,
         session: Session,
-        asker: Asker,
+        asker: RunRequestState,
         messages: Sequence[Message],
         toolset: ResolvedToolset,
         profile: AgentProfile | None,
-    ) -> _Question:
+    ) -> _TurnInput:
         found = self._gate.deferred.shown_to(asker.run_id)
         offered = toolset
         if not asker.tools_enabled:
             found, offered = (), self._gate.resolver.resolve(asker.agent_id, subagent=_NO_TOOLS)
         without = left_out(self._settings, profile)
-        subject = Subject(
+        subject = FactSubject(
             agent_id=asker.agent_id,
             tools=offered.tool_names,
             user_id=asker.user_id,
@@ -185,14 +185,14 @@ class Requesting:
         if found:
             more = shown[len(exposure.visible) :]
             schemas += text_tokens(str(more))
-        return _Question(prompt, shown, prompt.tokens + schemas, answer_only)
+        return _TurnInput(prompt, shown, prompt.tokens + schemas, answer_only)
 
     async def _fit(
         self,
         session: Session,
-        asker: Asker,
+        asker: RunRequestState,
         messages: list[Message],
-        question: _Question,
+        question: _TurnInput,
         *,
         overflowed: bool = False,
     ) -> Fitted:
@@ -213,7 +213,7 @@ class Requesting:
     def _keep(
         self,
         session: Session,
-        asker: Asker,
+        asker: RunRequestState,
         messages: list[Message],
         fitted: Fitted,
         compaction: Compaction,
@@ -235,9 +235,9 @@ class Requesting:
     async def _request(
         self,
         session: Session,
-        asker: Asker,
+        asker: RunRequestState,
         fitted: Fitted,
-        question: _Question,
+        question: _TurnInput,
         profile: AgentProfile | None,
     ) -> ModelRequest:
         async def load(artifact_id: str) -> bytes:
@@ -264,7 +264,7 @@ class Requesting:
             effort=(profile and profile.effort) or chosen.effort,
         )
 
-    def _count(self, session: Session, asker: Asker, model: str, usage: Usage) -> None:
+    def _count(self, session: Session, asker: RunRequestState, model: str, usage: Usage) -> None:
         """Count a request whose answer is not a message of the session."""
         self._budget.add(session, model=model, usage=usage, spending=asker.spending)
 

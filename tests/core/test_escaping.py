@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.core.visible import unpadded, visible
+from app.core.escaping import unpadded, visible
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from app.agents.archive import Archive
+from app.agents.session_queries import SessionQueries
 from app.agents.session_search import excerpt_of, said_in
 from app.core.redaction import Redactor
 from app.db.tables import EntryRow, SessionRow
@@ -24,7 +24,7 @@ Page = Callable[[int, str | None], Awaitable[list[SessionRow]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class MessageMatch:
     """A message in which all words stand.
 
     Attributes:
@@ -40,7 +40,7 @@ class Hit:
 
 
 @dataclass(slots=True)
-class Found:
+class SessionMatches:
     """Sessions, the last used first, and at most three of the newest hits in each.
 
     Attributes:
@@ -48,20 +48,20 @@ class Found:
     """
 
     sessions: list[SessionRow] = field(default_factory=list)
-    hits: list[Hit] = field(default_factory=list)
+    hits: list[MessageMatch] = field(default_factory=list)
     next_before: str | None = None
 
 
 class SessionFinder:
     """Looks for words; titles and the text of messages, whatever script they are in."""
 
-    def __init__(self, archive: Archive, redactor: Redactor) -> None:
+    def __init__(self, archive: SessionQueries, redactor: Redactor) -> None:
         self._archive = archive
         self._redactor = redactor
 
     async def find(
         self, words: Sequence[str], page: Page, *, limit: int, before: str | None
-    ) -> Found:
+    ) -> SessionMatches:
         """Every word stands in the title, or every word in one message.
 
         Args:
@@ -79,8 +79,8 @@ class SessionFinder:
 
     async def _find(
         self, wanted: Sequence[str], page: Page, *, limit: int, before: str | None
-    ) -> Found:
-        found = Found()
+    ) -> SessionMatches:
+        found = SessionMatches()
         for _ in range(_LOOKED_AT // _CHUNK):
             rows = await page(_CHUNK, before)
             entries = await self._archive.messages_with([row.id for row in rows], wanted)
@@ -100,14 +100,18 @@ class SessionFinder:
         found.next_before = before
         return found
 
-    def _hits(self, entries: Sequence[EntryRow], words: Sequence[str]) -> dict[str, list[Hit]]:
-        hits: dict[str, list[Hit]] = {}
+    def _hits(
+        self, entries: Sequence[EntryRow], words: Sequence[str]
+    ) -> dict[str, list[MessageMatch]]:
+        hits: dict[str, list[MessageMatch]] = {}
         for entry in entries:
             own = hits.get(entry.session_id, [])
             if len(own) == _HITS:
                 continue
             said = self._redactor.text(said_in(entry.content))
             if all(word in said.lower() for word in words):
-                hit = Hit(entry.session_id, entry.id, entry.role, excerpt_of(said, words[0]))
+                hit = MessageMatch(
+                    entry.session_id, entry.id, entry.role, excerpt_of(said, words[0])
+                )
                 hits[entry.session_id] = [*own, hit]
         return hits

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.beginnings import Beginnings
+from app.core.prefix_index import PrefixIndex
 
 
 @pytest.mark.parametrize(
@@ -22,11 +22,11 @@ from app.core.beginnings import Beginnings
     ],
 )
 def test_the_longest_beginning_at_the_end_is_told(text, held):
-    assert Beginnings(["secret-1", "serious"]).at_end(text) == held
+    assert PrefixIndex(["secret-1", "serious"]).at_end(text) == held
 
 
 def test_without_values_nothing_is_held():
-    assert Beginnings([]).at_end("text") == 0
+    assert PrefixIndex([]).at_end("text") == 0
 
 
 @given(
@@ -40,4 +40,4 @@ def test_it_is_what_a_trial_of_every_length_finds(values, text):
         for length in range(1, len(value))
         if text.endswith(value[:length])
     ]
-    assert Beginnings(values).at_end(text) == max(lengths, default=0)
+    assert PrefixIndex(values).at_end(text) == max(lengths, default=0)

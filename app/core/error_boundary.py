@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-def attempt(function: Callable[..., T], *args: Any) -> tuple[T | None, BaseException | None]:
+def try_call(function: Callable[..., T], *args: Any) -> tuple[T | None, BaseException | None]:
     """Call something that does not await: its value, or what it raised. Costs nothing extra."""
     try:
         return function(*args), None
@@ -29,7 +29,7 @@ def attempt(function: Callable[..., T], *args: Any) -> tuple[T | None, BaseExcep
         return None, error
 
 
-class Contained:
+class ErrorBoundary:
     """Keeps what the block raised in `error`; a real cancellation passes through.
 
     Looking up the current task is most of its price: give it where it is known.
@@ -42,7 +42,7 @@ class Contained:
         self._task = task
         self._cancelling = 0
 
-    def __enter__(self) -> Contained:
+    def __enter__(self) -> ErrorBoundary:
         if self._task is None:
             self._task = _current()
         self._cancelling = self._task.cancelling() if self._task else 0

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from app.agents.lost_runs import Trail
+from app.agents.orphaned_runs import Trail
 from app.agents.run import error_body
 from app.core.clock import isoformat
 from app.core.errors import TollgateError

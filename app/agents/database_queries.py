@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from app.agents.archive import Archive
+    from app.agents.session_queries import SessionQueries
     from app.db.engine import Database
     from app.db.tables import EntryRow
     from app.tools.system.ports import FoundMessage, Visitor
 
 
-class Reading:
+class DatabaseQueries:
     """The database for queries, and what is asked of it; the first use loads the toolkit.
 
     Implements `SessionSearch`. Must be used on one event loop.
@@ -34,10 +34,10 @@ class Reading:
         return Database(self._path)
 
     @cached_property
-    def archive(self) -> Archive:
-        from app.agents.archive import Archive
+    def archive(self) -> SessionQueries:
+        from app.agents.session_queries import SessionQueries
 
-        return Archive(self.database)
+        return SessionQueries(self.database)
 
     async def load(self, session_id: str) -> tuple[dict[str, Any], int] | None:
         """As `Archive.load`."""

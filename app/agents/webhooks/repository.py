@@ -36,7 +36,7 @@ _REMOVE = "DELETE FROM webhooks WHERE id = ?"
 _FORGET = "DELETE FROM webhook_deliveries WHERE webhook_id = ?"
 
 
-class WebhookBook:
+class WebhookRepository:
     """Makes, changes and forgets webhooks. What is stored is kept in memory."""
 
     def __init__(self, gate: Gate, keys: KeyRing) -> None:

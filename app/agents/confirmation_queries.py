@@ -18,7 +18,7 @@ Asked = Counter[str]
 
 
 @dataclass(slots=True)
-class Figures:
+class ConfirmationCounts:
     """Questions by what became of them: in all, by tool and by reason."""
 
     asked: int = 0
@@ -112,7 +112,7 @@ class ConfirmationArchive:
                 query = query.where(position < (last.created_at, last.id))
             return list((await session.exec(query.limit(limit))).all())
 
-    async def figures(self, latest: int) -> Figures:
+    async def figures(self, latest: int) -> ConfirmationCounts:
         """What became of the latest questions."""
         query = (
             select(
@@ -124,7 +124,7 @@ class ConfirmationArchive:
             .order_by(col(ConfirmationRow.created_at).desc())
             .limit(latest)
         )
-        figures = Figures()
+        figures = ConfirmationCounts()
         async with self._database.session() as session:
             rows = list((await session.exec(query)).all())
             for tool_name, status, request, _ in rows:

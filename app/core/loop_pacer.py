@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 
 
-class Turns:
+class LoopPacer:
     """Spreads what comes in a burst over turns of the loop, so that others get theirs between.
 
     The loop runs whatever is ready before it looks at its sockets again: two hundred starts

@@ -36,7 +36,7 @@ def _as_text(word: str) -> str:
     return f'%"text":"%{written}%'
 
 
-class Archive:
+class SessionQueries:
     """Queries over stored sessions. Every list is bounded."""
 
     def __init__(self, database: Database) -> None:

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from app.core.contain import Contained
+from app.core.error_boundary import ErrorBoundary
 
 
 class Odd(BaseException):
@@ -25,20 +25,20 @@ RAISED = [
 
 @pytest.mark.parametrize("error", RAISED, ids=repr)
 async def test_what_the_block_raises_is_kept(error: BaseException):
-    with Contained() as held:
+    with ErrorBoundary() as held:
         raise error
     assert held.error is error
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), GeneratorExit()], ids=repr)
 def test_what_is_meant_for_the_interpreter_passes(error: BaseException):
-    with pytest.raises(type(error)), Contained():
+    with pytest.raises(type(error)), ErrorBoundary():
         raise error
 
 
 async def test_the_end_of_the_coroutine_itself_passes():
     async def work() -> None:
-        with Contained():
+        with ErrorBoundary():
             await asyncio.sleep(0)
 
     coroutine = work()
@@ -50,7 +50,7 @@ async def test_the_end_of_the_coroutine_itself_passes():
 
 async def test_a_cancellation_of_the_task_passes():
     async def work() -> None:
-        with Contained():
+        with ErrorBoundary():
             await asyncio.Event().wait()
 
     task = asyncio.create_task(work())
@@ -61,8 +61,8 @@ async def test_a_cancellation_of_the_task_passes():
 
 
 def test_it_works_where_no_loop_runs():
-    with Contained() as held:
+    with ErrorBoundary() as held:
         raise RuntimeError
     assert isinstance(held.error, RuntimeError)
-    with pytest.raises(asyncio.CancelledError), Contained():
+    with pytest.raises(asyncio.CancelledError), ErrorBoundary():
         raise asyncio.CancelledError

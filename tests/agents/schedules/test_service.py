@@ -9,7 +9,7 @@ import pytest
 from app.core.settings import Settings
 from app.governance.agents import AgentProfile
 from app.governance.limits import Limits
-from tests.agents.schedules.desk import Desk, open_desk
+from tests.agents.schedules.schedule_lab import Desk, open_desk
 from tests.support.scripted_anthropic.turns import Turn, text, tool_use
 
 HOUR = 3600

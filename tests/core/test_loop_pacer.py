@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from itertools import pairwise
 
-from app.core.turns import Turns
+from app.core.loop_pacer import LoopPacer
 
 CROWD = 50
 
 
 async def test_whoever_comes_alone_does_not_wait():
-    turns = Turns()
+    turns = LoopPacer()
     for _ in range(3):
         coroutine = turns.next()
         try:
@@ -24,7 +24,7 @@ async def test_whoever_comes_alone_does_not_wait():
 
 
 async def test_a_crowd_begins_one_by_one_in_its_order_and_leaves_room_for_others():
-    turns, begun, room = Turns(), [], []
+    turns, begun, room = LoopPacer(), [], []
 
     async def member(number: int) -> None:
         await turns.next()
@@ -41,7 +41,7 @@ async def test_a_crowd_begins_one_by_one_in_its_order_and_leaves_room_for_others
 
 
 async def test_those_who_leave_take_nobody_s_turn_and_stop_nobody():
-    turns, begun = Turns(), []
+    turns, begun = LoopPacer(), []
 
     async def member(number: int) -> None:
         await turns.next()

@@ -17,7 +17,7 @@ DeltaKind = Literal["text_delta", "thinking_delta"]
 INPUT = "tool_input_delta"
 
 
-class LiveMessage:
+class MessageStream:
     """Sends at most one delta per kind and window; numbers the model's pieces as chunks."""
 
     def __init__(self, log: SessionLog, head: dict[str, Any], message_id: str) -> None:

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Awaitable
 from typing import TypeVar
 
-from app.core.contain import Contained
+from app.core.error_boundary import ErrorBoundary
 from app.core.errors import TollgateError
 from app.core.ids import new_id
 from app.core.machine_limits import overload_of
@@ -21,7 +21,7 @@ async def contain(work: Awaitable[T], what: str) -> tuple[T | None, TollgateErro
     An error nobody foresaw becomes an internal one that carries only its id; the
     traceback stands in the log under the same id.
     """
-    with Contained() as held:
+    with ErrorBoundary() as held:
         return await work, None
     if isinstance(held.error, TollgateError):
         return None, held.error
