@@ -46,6 +46,8 @@ GROUP_OF = {
     "bench": "dev",
     "check": "dev",
     "metrics": "runtime",
+    "docs": "docs",
+    "changelog": "docs",
 }
 LOCKS = ("build", "runtime", "dev", "parts")
 # Unit tests and the rules of the house: together less than a minute.
@@ -53,7 +55,7 @@ FAST = (
     "architecture catalog core governance policy resolver scripts toolkit tools/data tools/search"
 )
 PROGRESS_S = 5
-DEPTH = {"": 0, "runtime": 1, "dev": 2}
+DEPTH = {"": 0, "runtime": 1, "dev": 2, "docs": 2}
 DISK_FULL = re.compile(r"No space left on device|Errno 28|Disk quota exceeded")
 NO_NETWORK = re.compile(
     r"Temporary failure in name resolution|Name or service not known|Network is unreachable"
@@ -110,10 +112,18 @@ def digest(*parts: bytes) -> str:
 
 
 def wanted_stamp(root: Path, venv: Path) -> dict[str, str]:
-    """What the environment must have been made from: `base` (rebuild) and `project` (reinstall)."""
+    """What the environment must have been made from.
+
+    A change of `base` means to rebuild it; one of `project` or of `docs`, to install that again.
+    """
     locks = [(root / "requirements" / f"{name}.txt").read_bytes() for name in LOCKS]
     base = digest(sys.version.encode(), sys.base_prefix.encode(), bytes(root), bytes(venv), *locks)
-    return {"base": base, "project": digest((root / "pyproject.toml").read_bytes())}
+    project, docs = (root / "pyproject.toml", root / "requirements" / "docs.txt")
+    return {
+        "base": base,
+        "project": digest(project.read_bytes()),
+        "docs": digest(docs.read_bytes()),
+    }
 
 
 def installed(venv: Path) -> list[str]:
@@ -133,15 +143,16 @@ def read_stamp(venv: Path) -> dict[str, object]:
 
 
 def missing_steps(stamp: dict[str, object], wanted: dict[str, str], group: str) -> list[str]:
-    """Which of `base`, `packages` and `project` must be done."""
+    """Which of `base`, `packages`, `project` and `docs` must be done."""
+    docs = ["docs"] if group == "docs" and stamp.get("docs") != wanted["docs"] else []
     if stamp.get("base") != wanted["base"]:
-        return ["base", "packages", "project"]
+        return ["base", "packages", "project", *docs]
     steps = []
     if DEPTH.get(str(stamp.get("group", "")), 0) < DEPTH[group]:
         steps.append("packages")
     if stamp.get("project") != wanted["project"]:
         steps.append("project")
-    return steps
+    return steps + docs
 
 
 def is_full(place: Path) -> bool:
@@ -265,6 +276,7 @@ def install(venv: Path, steps: Sequence[str], group: str) -> None:
         clear(venv)
         say(f"Creating {venv} ...")
         checked([sys.executable, "-m", "venv", str(venv)], "The virtual environment")
+    group = "dev" if group == "docs" else group
     if "packages" in steps:
         say(f"Installing the locked {group} packages (about a minute the first time) ...")
         locks = [f"--requirement=requirements/{name}.txt" for name in ("build", group)]
@@ -279,6 +291,10 @@ def install(venv: Path, steps: Sequence[str], group: str) -> None:
         own = ["--no-deps", "--no-build-isolation", "--editable", str(ROOT)]
         checked([*pip, *own], "The project itself")
         translate(python, ROOT / "app")
+    if "docs" in steps:
+        say("Installing what builds the documentation ...")
+        lock = "--requirement=requirements/docs.txt"
+        checked([*pip, "--no-deps", "--require-hashes", lock], "The generator of the documentation")
 
 
 def install_parts(pip: Sequence[str]) -> None:
@@ -314,8 +330,11 @@ def prepare(venv: Path, group: str) -> None:
             if not steps:
                 return
             install(venv, steps, group)
-            held = group if "packages" in steps else str(stamp["group"])
-            stamp = {**wanted, "group": held, "packages": installed(venv)}
+            held = group.replace("docs", "dev") if "packages" in steps else str(stamp["group"])
+            docs = wanted["docs"] if "docs" in steps else stamp.get("docs") or ""
+            if "base" in steps and "docs" not in steps:
+                docs = ""
+            stamp = {**wanted, "docs": docs, "group": held, "packages": installed(venv)}
             (venv / STAMP).write_text(json.dumps(stamp), encoding="utf-8")
     except OSError as error:
         raise SetupFailed(explain(f"{error}", f"Setting up {venv}")) from error
@@ -339,6 +358,7 @@ def lock() -> None:
         # With the client for OpenAI-compatible models: what the settings offer works at once.
         ("runtime", ["pyproject.toml", "--extra", "openai", *alike], []),
         ("build", ["-", *alike], build),
+        ("docs", ["-", *alike], groups["docs"]),
         ("parts", ["-", *alike], groups["parts"]),
         ("node", ["-", *alike], groups["node"]),
     )
@@ -395,6 +415,11 @@ def tests(command: str, rest: Sequence[str]) -> list[str]:
     return list(rest) if rest else side_by_side
 
 
+def changelog(rest: Sequence[str]) -> list[str]:
+    """The arguments of towncrier: a draft, unless others are given."""
+    return list(rest) or ["--draft", "--version", "next"]
+
+
 def own_data(rest: Sequence[str]) -> list[str]:
     """The option that keeps the data of `run` in the tree, unless a folder is named elsewhere."""
     if "TOLLGATE_DATA_DIR" in os.environ or any(word.startswith("--data-dir") for word in rest):
@@ -442,6 +467,8 @@ def main(arguments: Sequence[str]) -> int:
         "bench": [python, "-m", "benchmarks", *rest],
         "check": [python, "scripts/check.py", *rest],
         "web": [python, "web/webbuild.py", *rest],
+        "docs": [python, "-m", "scripts.build_site", *rest],
+        "changelog": [str(venv / "bin" / "towncrier"), "build", *changelog(rest)],
         "metrics": [python, "-m", "scripts.metrics", *rest],
     }
     # Many containers forbid bytecode: each process of the tests would compile all of them again.

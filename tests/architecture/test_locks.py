@@ -9,7 +9,7 @@ from tests.support.source import ROOT, project_files
 
 PIN = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)(?:\[[^\]]*\])?==(?P<version>\S+)", re.MULTILINE)
 ENTRY = re.compile(r"^[A-Za-z0-9](?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
-LOCKS = ("build", "dev", "node", "parts", "runtime")
+LOCKS = ("build", "dev", "docs", "node", "parts", "runtime")
 
 
 def lock_text(name: str) -> str:
@@ -34,7 +34,7 @@ def test_a_python_lock_names_no_address_and_no_index(name):
     assert [line for line in lines if "://" in line or re.match(r"--(?!hash)|-[fi] ", line)] == []
 
 
-@pytest.mark.parametrize("name", ["build", "node", "parts", "runtime"])
+@pytest.mark.parametrize("name", ["build", "docs", "node", "parts", "runtime"])
 def test_the_locks_agree_on_the_versions_they_share(name):
     ours, dev = pins(name), pins("dev")
     shared = ours.keys() & dev.keys()

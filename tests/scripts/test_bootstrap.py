@@ -12,7 +12,7 @@ import pytest
 from scripts import bootstrap
 
 RUNTIME = {"base": "b", "project": "p", "group": "runtime"}
-WANTED = {"base": "b", "project": "p"}
+WANTED = {"base": "b", "project": "p", "docs": "d"}
 
 
 @pytest.fixture
@@ -38,6 +38,10 @@ def made(tmp_path):
         ({**RUNTIME, "project": "old"}, "runtime", ["project"]),
         ({**RUNTIME, "base": "old"}, "runtime", ["base", "packages", "project"]),
         ({}, "dev", ["base", "packages", "project"]),
+        ({}, "docs", ["base", "packages", "project", "docs"]),
+        ({**RUNTIME, "group": "dev", "docs": "old"}, "docs", ["docs"]),
+        ({**RUNTIME, "group": "dev", "docs": "old"}, "dev", []),
+        ({**RUNTIME, "group": "dev", "docs": "d"}, "docs", []),
     ],
 )
 def test_only_what_changed_is_done_again(stamp, group, steps):
@@ -67,7 +71,7 @@ def test_a_damaged_stamp_means_that_the_environment_is_made_anew(made, text):
 
 def test_the_stamp_depends_on_the_locks_the_project_and_the_place(tmp_path):
     (tmp_path / "requirements").mkdir()
-    for name in bootstrap.LOCKS:
+    for name in (*bootstrap.LOCKS, "docs"):
         (tmp_path / "requirements" / f"{name}.txt").write_text("a==1", encoding="utf-8")
     (tmp_path / "pyproject.toml").write_text("[project]", encoding="utf-8")
     before = bootstrap.wanted_stamp(tmp_path, tmp_path / ".venv")
