@@ -1,8 +1,9 @@
 """Run every gate and print which ones hold; exit 1 when one does not.
 
-    .venv/bin/python scripts/check.py [--no-tests]
+    .venv/bin/python scripts/check.py [--no-tests] [--gate NAME]
 
-The same script runs at a desk (`make check`) and in continuous integration.
+The same script runs at a desk (`make check`), before a commit (`.pre-commit-config.yaml`) and in
+continuous integration.
 Architecture rules (sizes, house rules, locks) are tests and run with the others.
 """
 
@@ -100,9 +101,14 @@ def main(arguments: Sequence[str]) -> int:
     """Run the gates; 0 when all hold."""
     parser = argparse.ArgumentParser(description="Run every gate of the project.")
     parser.add_argument("--no-tests", action="store_true", help="leave the test suite out")
+    every = gates(tests=True)
+    parser.add_argument(
+        "--gate", choices=[gate.name for gate in every], metavar="NAME", help="run this one alone"
+    )
     chosen = parser.parse_args(arguments)
+    wanted = [gate for gate in every if gate.name == chosen.gate]
     outcomes = []
-    for gate in gates(tests=not chosen.no_tests):
+    for gate in wanted or gates(tests=not chosen.no_tests):
         outcome = run(gate)
         if not outcome.passed or "--cov" in gate.command:
             print(f"--- {gate.name}: {' '.join(gate.command)}\n{outcome.output}", flush=True)
