@@ -76,7 +76,10 @@ def test_the_value_and_the_files_of_code_come_beside_what_it_printed(installatio
 def test_a_command_in_the_background_is_said_to_end_with_this_one(installation, workspace):
     done = call(installation, workspace, "bash", "command=sleep 600", "background=true")
     assert (done.returncode, done.stdout[:25]) == (0, "Running in the background")
-    assert done.stderr == "(it stops with this command; under `tollgate serve` it would keep running)\n"
+    assert (
+        done.stderr
+        == "(it stops with this command; under `tollgate serve` it would keep running)\n"
+    )
 
 
 def test_a_failing_tool_gives_one_and_says_why(installation, workspace):

@@ -115,7 +115,11 @@ REFUSED = (
     (("authorise", "Shop"), 2, "Nothing to change"),
     (("authorise", "Shop", "--table", "customers"), 2, "use SCHEMA.TABLE"),
     (("authorise", "Shop", "--no-table", "main.other"), 2, "is not listed"),
-    (("authorise", "Shop", "--unmask", "main.customers:id"), 2, "masked columns of main.customers: email"),
+    (
+        ("authorise", "Shop", "--unmask", "main.customers:id"),
+        2,
+        "masked columns of main.customers: email",
+    ),
     (("authorise", "Shop", "--no-agent", "who"), 2, "this agent has no access"),
     (("authorise", "Shop", "--agent", "who"), 2, "there is no agent 'who'; there are 'default'"),
     (("test", "Gone"), 1, "Data source 'Gone' not found"),
