@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from app.agents.database_queries import DatabaseQueries
-    from app.agents.delegation.delegator import Delegator
+    from app.agents.delegation.service import DelegationService
     from app.agents.models.protocol import ModelClient
     from app.agents.recovery import Recovered
     from app.agents.restart_policy import RestartPolicy
@@ -208,7 +208,7 @@ async def open_service(
                 restart_policy=keeping,
                 tokens=tokens,
                 left=recovered.delegated,
-            ) as delegator:
+            ) as delegation:
                 await runs.resume(recovered, tokens)
                 calendar = scheduling(gate, schedules, sessions, runs, tokens)
                 async with calendar, watched_loop(gate.metrics) as watch:
@@ -219,7 +219,7 @@ async def open_service(
                         reading=reading,
                         sessions=sessions,
                         runs=runs,
-                        delegator=delegator,
+                        delegation=delegation,
                         schedules=schedules,
                         webhooks=await open_webhooks(gate, sessions, runs, tokens),
                         tokens=tokens,
@@ -229,7 +229,7 @@ async def open_service(
                         started_at=isoformat(gate.clock.now()),
                         loop_watch=watch,
                     )
-                delegator.closing()
+                delegation.closing()
                 await runs.close()
         finally:
             await client.aclose()
@@ -272,9 +272,9 @@ async def _delegation(
     runs: RunService,
     model: ModelClient,
     **options: Any,
-) -> AsyncIterator[Delegator]:
+) -> AsyncIterator[DelegationService]:
     """Sub-agents, and the processes that they work in; `options` are of `delegating`."""
-    from app.agents.delegation.opening import delegating
+    from app.agents.delegation.wiring import delegating
     from app.agents.escalation import escalating
     from app.workers.pool import WorkerPool
 
@@ -282,10 +282,10 @@ async def _delegation(
     functions = settings.calculator_functions
     async with (
         WorkerPool(sandbox, settings.sub_agent, calculator_functions=functions) as workers,
-        delegating(*(gate, sessions, runs, model, settings, workers), **options) as delegator,
-        escalating(gate, sessions, runs, delegator, settings),
+        delegating(*(gate, sessions, runs, model, settings, workers), **options) as delegation,
+        escalating(gate, sessions, runs, delegation, settings),
     ):
-        yield delegator
+        yield delegation
 
 
 def logins_of(gate: Gate, tokens: Tokens) -> Logins:

@@ -14,9 +14,9 @@ from itertools import count
 from pathlib import Path
 
 from app.agents.content import user_content
-from app.agents.delegation.frames import Begin, Executed, Output, Reported
-from app.agents.delegation.own_process import OwnTools
-from app.agents.delegation.ports import Place, WorkerProcess
+from app.agents.delegation.frames import Begin, Executed, OutputFrame, Reported
+from app.agents.delegation.ports import WorkerProcess, WorkerScope
+from app.agents.delegation.worker_calls import WorkerCalls
 from app.agents.models.protocol import Completed, ModelEvent, ModelRequest, TextDelta, Usage
 from app.api.service import Service
 from app.core.settings import Settings, load_settings
@@ -128,7 +128,7 @@ async def _compare_reads(scale: Scale) -> Compared:
 
 
 @asynccontextmanager
-async def _own_tools(service: Service) -> AsyncIterator[OwnTools]:
+async def _own_tools(service: Service) -> AsyncIterator[WorkerCalls]:
     """A worker that has begun a task, and never ends it."""
     settings: Settings = service.settings
     root = service.gate.projects.get("default").root
@@ -138,9 +138,9 @@ async def _own_tools(service: Service) -> AsyncIterator[OwnTools]:
     ):
         if not (await sandbox.known()).levels["bash"].available:
             raise Skipped("the sandbox of this machine lacks a layer that workers need")
-        async with pool.take(Place(root)) as worker:
+        async with pool.take(WorkerScope(root)) as worker:
             await worker.send(Begin(task_id="tsk_1", max_rounds=1, root=root))
-            own = OwnTools()
+            own = WorkerCalls()
             own.attach(worker)
             reading = asyncio.create_task(_listen(worker, own))
             try:
@@ -150,9 +150,9 @@ async def _own_tools(service: Service) -> AsyncIterator[OwnTools]:
                 await asyncio.wait({reading})
 
 
-async def _listen(worker: WorkerProcess, own: OwnTools) -> None:
+async def _listen(worker: WorkerProcess, own: WorkerCalls) -> None:
     async for frame in worker.frames():
-        if isinstance(frame, Executed | Output | Reported):
+        if isinstance(frame, Executed | OutputFrame | Reported):
             await own.take(frame)
 
 

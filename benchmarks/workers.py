@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from app.agents.delegation.frames import AskModel, Begin
-from app.agents.delegation.ports import Place
+from app.agents.delegation.ports import WorkerScope
 from app.core.sections import SubAgentSettings
 from app.operations.sandbox.config import SandboxConfig
 from app.operations.sandbox.sandbox import Sandbox
@@ -44,7 +44,7 @@ def _starts(scale: Scale) -> list[Result]:
 
 async def _compare(scale: Scale, *, warm: int) -> Compared:
     with tempfile.TemporaryDirectory(prefix="tollgate-bench-") as name:
-        place = Place(tempfile.mkdtemp(dir=name))
+        place = WorkerScope(tempfile.mkdtemp(dir=name))
         config = SandboxConfig(temporary=Path(name, "private"), warm_workers=0)
         async with (
             Sandbox(config) as sandbox,
@@ -61,7 +61,7 @@ async def _compare(scale: Scale, *, warm: int) -> Compared:
             )
 
 
-async def _subject(pool: WorkerPool, place: Place, count: int) -> Figures:
+async def _subject(pool: WorkerPool, place: WorkerScope, count: int) -> Figures:
     total = 0.0
     for _ in range(count):
         await pool.settled()
@@ -69,7 +69,7 @@ async def _subject(pool: WorkerPool, place: Place, count: int) -> Figures:
     return {"wall": total * 1e6 / count}
 
 
-async def _start(pool: WorkerPool, place: Place) -> float:
+async def _start(pool: WorkerPool, place: WorkerScope) -> float:
     """Seconds until a worker has begun; what comes after them is not measured."""
     began = time.perf_counter()
     async with pool.take(place) as worker:

@@ -14,8 +14,8 @@ from contextlib import asynccontextmanager
 
 from app.agents.budget import Budget
 from app.agents.content import user_content
-from app.agents.delegation.delegator import Delegator
-from app.agents.delegation.terms import supervisor_of
+from app.agents.delegation.service import DelegationService
+from app.agents.delegation.task_limits import supervisor_of
 from app.agents.model_settings import model_settings
 from app.agents.run import Run
 from app.agents.runs import RunService
@@ -54,10 +54,14 @@ _ROLE = (
 
 @asynccontextmanager
 async def escalating(
-    gate: Gate, sessions: Sessions, runs: RunService, delegator: Delegator, settings: Settings
+    gate: Gate,
+    sessions: Sessions,
+    runs: RunService,
+    delegation: DelegationService,
+    settings: Settings,
 ) -> AsyncIterator[None]:
     """Let `escalate` find supervisors and stronger models while the service runs."""
-    escalations = EscalationService(gate, sessions, runs, delegator, settings)
+    escalations = EscalationService(gate, sessions, runs, delegation, settings)
     gate.services.register(ESCALATIONS, escalations)
     try:
         yield
@@ -73,13 +77,13 @@ class EscalationService:
         gate: Gate,
         sessions: Sessions,
         runs: RunService,
-        delegator: Delegator,
+        delegation: DelegationService,
         settings: Settings,
     ) -> None:
         self._gate = gate
         self._sessions = sessions
         self._runs = runs
-        self._delegator = delegator
+        self._delegation = delegation
         self._settings = settings
         self._budget = Budget(gate, settings.model_prices)
         # How often a run has asked a supervisor; the database knows it of those not here.
@@ -157,7 +161,7 @@ class EscalationService:
             agent_id=supervisor,
             instructions=_ROLE,
         )
-        return await self._delegator.start(
+        return await self._delegation.start(
             [spec], ctx, kind="escalation", name=_LABEL, background=background
         )
 
@@ -167,7 +171,7 @@ class EscalationService:
         """Answer a ticket with what its supervisor says; else it stays open for an operator."""
         with ErrorBoundary() as held:
             while batch.status == "running":
-                batch = await self._delegator.wait(
+                batch = await self._delegation.wait(
                     batch.batch_id, session_id=run.session.id, timeout_s=_LOOK_S
                 )
                 # Where its end is not recorded, nobody waits.
@@ -222,7 +226,7 @@ class EscalationService:
         """Refuse what exceeds the run's bound; two calls at once do not slip through it."""
         asker = ctx.run_id or ctx.session_id or ""
         if asker not in self._asked:
-            stored = await self._delegator.reports(
+            stored = await self._delegation.reports(
                 session_id=ctx.session_id, run_id=ctx.run_id, limit=_STORED
             )
             before = sum(report.kind == "escalation" for report in stored)

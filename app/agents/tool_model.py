@@ -7,7 +7,7 @@ from contextlib import aclosing
 from typing import Any
 
 from app.agents.budget import Budget, Spending
-from app.agents.delegation.delegator import Delegator
+from app.agents.delegation.service import DelegationService
 from app.agents.model_settings import model_settings
 from app.agents.models.protocol import Completed, ModelClient, ModelRequest
 from app.agents.runs import RunService
@@ -107,7 +107,9 @@ class ModelForTools:
         if run is not None and run.id == ctx.run_id:
             return run.quota_subject, run.turns.spending if run.turns else run.asked
         delegation = self._gate.services.get(DELEGATION)
-        account = delegation.account_of(ctx.run_id) if isinstance(delegation, Delegator) else None
+        account = (
+            delegation.account_of(ctx.run_id) if isinstance(delegation, DelegationService) else None
+        )
         if account is None:
             raise _no_call()
         return account

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from app.agents.database_queries import DatabaseQueries
-from app.agents.delegation.delegator import Delegator
+from app.agents.delegation.service import DelegationService
 from app.agents.runs import RunService
 from app.agents.schedules.service import ScheduleService
 from app.agents.sessions import Session, Sessions
@@ -38,7 +38,7 @@ class Service:
     reading: DatabaseQueries
     sessions: Sessions
     runs: RunService
-    delegator: Delegator
+    delegation: DelegationService
     tokens: Tokens
     logins: Logins
     authenticator: Authenticator

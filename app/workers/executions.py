@@ -15,7 +15,7 @@ from app.agents.delegation.frames import (
     Execute,
     Executed,
     FromWorker,
-    Output,
+    OutputFrame,
     Reported,
     WorkerProtocolError,
     encode,
@@ -115,7 +115,7 @@ class Executions:
                 for start in range(0, len(text), _PIECE):
                     part = text[start : start + _PIECE]
                     await self._send(
-                        Output(execution_id=execution_id, text=part, stream=piece.stream)
+                        OutputFrame(execution_id=execution_id, text=part, stream=piece.stream)
                     )
         return result or ToolResult.ok({"output": printed}, text=printed)
 

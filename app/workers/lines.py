@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from app.agents.delegation.frames import MAX_FRAME, WorkerProtocolError
 
 
-class Lines:
+class LineBuffer:
     """Holds the beginning of the line that has not ended yet."""
 
     def __init__(self, most: int = MAX_FRAME) -> None:

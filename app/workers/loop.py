@@ -9,9 +9,9 @@ from app.agents.delegation.frames import (
     Begin,
     CallsDone,
     CallTools,
-    Finished,
     FromWorker,
     ModelAnswer,
+    TaskFinished,
     WorkerProtocolError,
 )
 
@@ -46,9 +46,9 @@ async def go_through_rounds(
             if not isinstance(done, CallsDone) or done.round != number:
                 raise WorkerProtocolError(f"The service did not make the calls of round {number}")
         elif not answer.heard:
-            await send(Finished(reason="answered"))
+            await send(TaskFinished(reason="answered"))
             return
-    await send(Finished(reason="max_rounds"))
+    await send(TaskFinished(reason="max_rounds"))
 
 
 def _calls(answer: ModelAnswer) -> list[str]:

@@ -9,13 +9,13 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 
-from app.agents.delegation.ports import Place, WorkerProcess
+from app.agents.delegation.ports import WorkerProcess, WorkerScope
 from app.core.errors import TollgateError, ToolFailed
 from app.core.sections import SubAgentSettings
 from app.operations.local.threads import to_end
 from app.operations.sandbox.sandbox import Sandbox
-from app.workers.launching import PROGRAM, Folder, SandboxedWorkers
-from app.workers.slots import Slots
+from app.workers.launcher import PROGRAM, SandboxedWorkers, WorkerFolder
+from app.workers.process_slots import ProcessSlots
 from app.workers.worker import ConfinedWorker
 
 _log = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ class _Warm:
     """A worker that waits for its task; it reads the folders that were there then."""
 
     worker: ConfinedWorker
-    folders: tuple[Folder, ...]
+    folders: tuple[WorkerFolder, ...]
 
 
 class WorkerPool:
@@ -54,10 +54,10 @@ class WorkerPool:
         self._workers = SandboxedWorkers(
             sandbox, settings, calculator_functions=calculator_functions, program=program
         )
-        self._slots = Slots(settings.processes)
+        self._slots = ProcessSlots(settings.processes)
         self._warm_each = settings.warm
-        self._warm: OrderedDict[Place, list[_Warm]] = OrderedDict()
-        self._warming: dict[asyncio.Task[None], Place] = {}
+        self._warm: OrderedDict[WorkerScope, list[_Warm]] = OrderedDict()
+        self._warming: dict[asyncio.Task[None], WorkerScope] = {}
         self._taken: set[ConfinedWorker] = set()
         self._ending: set[asyncio.Task[None]] = set()
         self._closed = False
@@ -67,7 +67,7 @@ class WorkerPool:
         """How many tasks wait until one of the running ones has ended."""
         return self._slots.waiting
 
-    def warm(self, place: Place) -> list[int]:
+    def warm(self, place: WorkerScope) -> list[int]:
         """The processes that wait for a task of `place`."""
         return [found.worker.pid for found in self._warm.get(place, [])]
 
@@ -76,7 +76,7 @@ class WorkerPool:
         while self._warming:
             await asyncio.wait(set(self._warming))
 
-    def take(self, place: Place) -> AbstractAsyncContextManager[WorkerProcess]:
+    def take(self, place: WorkerScope) -> AbstractAsyncContextManager[WorkerProcess]:
         """See `Workers.take`."""
         return self._take(place)
 
@@ -100,7 +100,7 @@ class WorkerPool:
         await self.close()
 
     @asynccontextmanager
-    async def _take(self, place: Place) -> AsyncIterator[WorkerProcess]:
+    async def _take(self, place: WorkerScope) -> AsyncIterator[WorkerProcess]:
         worker = await self._of(place)
         try:
             self._taken.add(worker)
@@ -112,7 +112,7 @@ class WorkerPool:
             await self._ended(worker)
             self._fill()
 
-    async def _of(self, place: Place) -> ConfinedWorker:
+    async def _of(self, place: WorkerScope) -> ConfinedWorker:
         """A worker that holds a slot."""
         self._require_open()
         if self._warm.get(place):
@@ -137,7 +137,9 @@ class WorkerPool:
         if self._closed:
             raise ToolFailed("No sub-agent starts: the service is stopping", code="worker_lost")
 
-    def _warm_worker(self, place: Place, folders: tuple[Folder, ...]) -> ConfinedWorker | None:
+    def _warm_worker(
+        self, place: WorkerScope, folders: tuple[WorkerFolder, ...]
+    ) -> ConfinedWorker | None:
         """One that lives and sees the folders as they are now; others are ended."""
         found = self._warm.get(place, [])
         while found:
@@ -158,7 +160,7 @@ class WorkerPool:
                 warming.cancel()
                 return
 
-    def _remember(self, place: Place) -> None:
+    def _remember(self, place: WorkerScope) -> None:
         """It is the place used last; nothing is kept for the one that falls out."""
         self._warm.setdefault(place, [])
         self._warm.move_to_end(place)
@@ -179,7 +181,7 @@ class WorkerPool:
                 self._warming[warming] = wanted
                 warming.add_done_callback(self._warmed)
 
-    async def _start_warm(self, place: Place) -> None:
+    async def _start_warm(self, place: WorkerScope) -> None:
         """Start one with a slot that is held already, and goes over to the worker."""
         folders = await self._workers.folders(place)
         worker = await self._workers.start(place, folders)

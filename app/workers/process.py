@@ -15,9 +15,9 @@ from app.agents.delegation.frames import (
     Execute,
     FromWorker,
     ModelAnswer,
-    Ready,
-    Stop,
+    StopExecution,
     ToWorker,
+    WorkerReady,
     encode,
     to_worker,
 )
@@ -83,7 +83,7 @@ class _Worker:
         self._rounds: asyncio.Task[None] | None = None
 
     async def introduce(self) -> None:
-        await self.send(Ready(pid=os.getpid(), tools=sorted(self._tools)))
+        await self.send(WorkerReady(pid=os.getpid(), tools=sorted(self._tools)))
 
     async def send(self, frame: FromWorker) -> None:
         self._writer.write(encode(frame))
@@ -92,7 +92,7 @@ class _Worker:
     def take(self, frame: ToWorker) -> None:
         if isinstance(frame, Execute):
             self._executions.begin(frame, self._operations)
-        elif isinstance(frame, Stop):
+        elif isinstance(frame, StopExecution):
             self._executions.stop(frame.execution_id)
         elif isinstance(frame, ModelAnswer | CallsDone):
             self._answers.put_nowait(frame)

@@ -10,16 +10,16 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 from app.agents.delegation.frames import (
     FromWorker,
-    Ready,
     ToWorker,
     WorkerProtocolError,
+    WorkerReady,
     encode,
     from_worker,
 )
 from app.core.errors import ToolFailed
 from app.operations.local.threads import to_end
 from app.operations.protocols.processes import ProcessExit, RunningProcess
-from app.workers.lines import Lines, Tail
+from app.workers.lines import LineBuffer, Tail
 
 _log = logging.getLogger(__name__)
 
@@ -83,7 +83,7 @@ class ConfinedWorker:
             raise self._not_ready(self._wrong.message)
         if frame is None:
             raise self._not_ready(await self.ended())
-        if not isinstance(frame, Ready):
+        if not isinstance(frame, WorkerReady):
             raise self._not_ready(f"it said {frame.type} first")
         self._tools = frozenset(frame.tools)
 
@@ -134,7 +134,7 @@ class ConfinedWorker:
 
     async def _read(self) -> None:
         """Take its frames, one at a time: what nobody has read holds up the worker."""
-        lines = Lines()
+        lines = LineBuffer()
         try:
             async for chunk in self._process.output():
                 if chunk.stream == "stderr":

@@ -41,13 +41,13 @@ async def supervised(settings: Settings, **escalation: Any) -> AsyncIterator[Dep
     async with open_department(set_up(settings, **escalation)) as department:
         service = department.office.service
         escalations = EscalationService(
-            *(service.gate, service.sessions, service.runs, department.delegator),
+            *(service.gate, service.sessions, service.runs, department.delegation),
             service.settings,
         )
         service.gate.services.register(ESCALATIONS, escalations)
         yield department
         await escalations.close()
-        await department.delegator.close()
+        await department.delegation.close()
 
 
 async def make_boss(department: Department, **fields: Any) -> None:
@@ -204,7 +204,7 @@ async def test_a_supervisor_may_do_no_more_than_a_sub_agent_of_who_asks(settings
         await office.gate.agents.create(AgentProfile(id="default", subagents=limits), actor="ann")
         department.goals.script("hello", up())
         await office.ask("hello")
-        (batch,) = await department.delegator.reports(session_id=office.session.id)
+        (batch,) = await department.delegation.reports(session_id=office.session.id)
         routes = batch.tasks[0].routes
         assert (batch.kind, routes["write_file"], routes["escalate"]) == (
             "escalation",

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from app.agents.delegation.frames import Begin, Execute, Executed
-from app.agents.delegation.ports import Place, WorkerProcess
+from app.agents.delegation.ports import WorkerProcess, WorkerScope
 from app.core.sections import SubAgentSettings
 from app.operations.sandbox.config import SandboxConfig
 from app.operations.sandbox.sandbox import Sandbox
-from app.workers.launching import PROGRAM
+from app.workers.launcher import PROGRAM
 from app.workers.pool import WorkerPool
 
 OpenPool = Callable[..., WorkerPool]
@@ -63,8 +63,8 @@ async def open_pool(sandbox: Sandbox) -> AsyncIterator[OpenPool]:
 
 
 @pytest.fixture
-def place(root: Path) -> Place:
-    return Place(str(root))
+def place(root: Path) -> WorkerScope:
+    return WorkerScope(str(root))
 
 
 async def begin(worker: WorkerProcess, root: Path | None, **fields) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app.agents.delegation.ports import Place
+from app.agents.delegation.ports import WorkerScope
 from app.core.errors import ToolFailed
 from app.core.sections import SubAgentSettings
 from app.operations.sandbox.config import SandboxConfig
@@ -44,7 +44,7 @@ def memory(pid: int) -> bytes:
 
 
 async def test_no_key_of_the_service_is_in_its_environment_or_memory(
-    open_pool: OpenPool, place: Place, root: Path, monkeypatch: pytest.MonkeyPatch
+    open_pool: OpenPool, place: WorkerScope, root: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
     monkeypatch.setenv("TOLLGATE_ADMIN_TOKEN", KEY)
@@ -65,7 +65,7 @@ async def test_no_key_of_the_service_is_in_its_environment_or_memory(
 
 
 async def test_the_workspace_can_be_read_and_not_written(
-    open_pool: OpenPool, place: Place, root: Path
+    open_pool: OpenPool, place: WorkerScope, root: Path
 ):
     async with open_pool(TRIES).take(place) as worker:
         read = await said(worker, f"open({str(root / 'a.txt')!r}).read()")
@@ -91,7 +91,7 @@ async def test_the_workspace_can_be_read_and_not_written(
 
 
 async def test_nothing_outside_the_workspace_can_be_read(
-    open_pool: OpenPool, place: Place, root: Path, data: Path, tmp_path: Path
+    open_pool: OpenPool, place: WorkerScope, root: Path, data: Path, tmp_path: Path
 ):
     (tmp_path / "other.txt").write_text("of another project")
     package = Path(os.__file__).parent
@@ -129,9 +129,9 @@ async def test_a_data_directory_in_the_workspace_is_out_of_sight(
     ):
         if "namespaces" not in (await sandbox.level("bash")).layers:
             with pytest.raises(ToolFailed, match="cannot be hidden"):
-                await pool.take(Place(str(tmp_path))).__aenter__()
+                await pool.take(WorkerScope(str(tmp_path))).__aenter__()
             return
-        async with pool.take(Place(str(tmp_path))) as worker:
+        async with pool.take(WorkerScope(str(tmp_path))) as worker:
             seen = await said(worker, f"os.listdir({str(tmp_path)!r})")
             inside = await said(worker, f"open({str(data / 'tollgate.db')!r}).read()")
 
@@ -140,7 +140,7 @@ async def test_a_data_directory_in_the_workspace_is_out_of_sight(
 
 
 async def test_a_worker_of_some_folders_reads_no_others(open_pool: OpenPool, root: Path):
-    narrow = Place(str(root), ("src",))
+    narrow = WorkerScope(str(root), ("src",))
     async with open_pool(TRIES).take(narrow) as worker:
         inside = await said(worker, f"open({str(root / 'src' / 'main.py')!r}).read()")
         outside = await said(worker, f"open({str(root / 'docs' / 'guide.md')!r}).read()")
@@ -162,10 +162,10 @@ async def test_a_worker_of_some_folders_reads_no_others(open_pool: OpenPool, roo
 async def test_a_folder_that_is_a_link_opens_nothing(open_pool: OpenPool, root: Path, data: Path):
     (root / "way").symlink_to(data)
     with pytest.raises(ToolFailed):
-        await open_pool(TRIES).take(Place(str(root), ("way",))).__aenter__()
+        await open_pool(TRIES).take(WorkerScope(str(root), ("way",))).__aenter__()
 
 
-async def test_no_connection_leaves_a_worker(open_pool: OpenPool, place: Place):
+async def test_no_connection_leaves_a_worker(open_pool: OpenPool, place: WorkerScope):
     with closing(socket.create_server(("127.0.0.1", 0))) as server:
         port = server.getsockname()[1]
         async with open_pool(TRIES).take(place) as worker:
@@ -179,14 +179,14 @@ async def test_no_connection_leaves_a_worker(open_pool: OpenPool, place: Place):
     assert {tcp, datagram, path} <= {"PermissionError", "OSError", "ConnectionRefusedError"}
 
 
-async def test_it_cannot_reach_the_service_by_signals(open_pool: OpenPool, place: Place):
+async def test_it_cannot_reach_the_service_by_signals(open_pool: OpenPool, place: WorkerScope):
     async with open_pool(TRIES).take(place) as worker:
         answer = await said(worker, f"os.kill({os.getpid()}, 0)")
 
     assert answer in ("PermissionError", "ProcessLookupError")
 
 
-async def test_more_memory_than_the_setting_ends_it(open_pool: OpenPool, place: Place):
+async def test_more_memory_than_the_setting_ends_it(open_pool: OpenPool, place: WorkerScope):
     async with open_pool(TRIES, memory_mb=128).take(place) as worker:
         within = await said(worker, "len(bytearray(1 << 20))")
         with pytest.raises(AssertionError, match=r"it ended with code 1|more memory"):
@@ -196,10 +196,10 @@ async def test_more_memory_than_the_setting_ends_it(open_pool: OpenPool, place: 
 
 
 async def test_a_place_without_a_workspace_has_an_empty_folder(open_pool: OpenPool, root: Path):
-    async with open_pool(TRIES).take(Place()) as worker:
+    async with open_pool(TRIES).take(WorkerScope()) as worker:
         here = await said(worker, "os.listdir('.')")
         there = await said(worker, f"open({str(root / 'a.txt')!r}).read()")
-    async with open_pool().take(Place()) as worker:
+    async with open_pool().take(WorkerScope()) as worker:
         await begin(worker, None)
         counted = await execute(worker, "calculator", {"expression": "1+1"})
         read = await execute(worker, "read_file", {"path": "a.txt"})
@@ -210,7 +210,7 @@ async def test_a_place_without_a_workspace_has_an_empty_folder(open_pool: OpenPo
     assert (read.success, read.code) == (False, "project_required")
 
 
-async def test_a_weaker_sandbox_starts_no_worker(tmp_path: Path, place: Place):
+async def test_a_weaker_sandbox_starts_no_worker(tmp_path: Path, place: WorkerScope):
     layers = frozenset({"seccomp", "no_new_privs", "rlimits", "caps-dropped"})
     weaker = judge(Probe(layers), weaker="ask")
     async with (
@@ -225,6 +225,6 @@ async def test_a_weaker_sandbox_starts_no_worker(tmp_path: Path, place: Place):
 
 async def test_a_workspace_that_is_gone_is_named(open_pool: OpenPool, tmp_path: Path):
     with pytest.raises(ToolFailed) as caught:
-        await open_pool().take(Place(str(tmp_path / "gone"))).__aenter__()
+        await open_pool().take(WorkerScope(str(tmp_path / "gone"))).__aenter__()
 
     assert caught.value.details["code"] == "workspace_missing"

@@ -11,7 +11,7 @@ from app.agents.delegation.frames import (
     Execute,
     Executed,
     FromWorker,
-    Output,
+    OutputFrame,
     Reported,
     encode,
 )
@@ -122,12 +122,12 @@ async def test_output_and_progress_go_out_as_they_come():
     said = await run(speaks)
 
     assert said[:2] == [
-        Output(execution_id="speaks", text="one"),
+        OutputFrame(execution_id="speaks", text="one"),
         Reported(
             execution_id="speaks", stage="half", message="there", current=1, total=2, unit="parts"
         ),
     ]
-    assert isinstance(said[2], Output)
+    assert isinstance(said[2], OutputFrame)
     assert said[2].stream == "stderr"
     assert isinstance(said[3], Executed)
     assert (said[3].text or "").startswith("onetwo")

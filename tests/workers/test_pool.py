@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from app.agents.delegation.frames import Finished, ModelAnswer
-from app.agents.delegation.ports import Place
+from app.agents.delegation.frames import ModelAnswer, TaskFinished
+from app.agents.delegation.ports import WorkerScope
 from app.core.errors import ToolFailed
 from app.workers.pool import WorkerPool
 from tests.operations.conftest import names, open_descriptors
@@ -19,7 +19,7 @@ from tests.workers.conftest import OpenPool, begin, execute
 from tests.workers.programs import ENDS_AT_ONCE, NEVER_READY, WAITS
 
 
-async def until_warm(pool: WorkerPool, place: Place) -> int:
+async def until_warm(pool: WorkerPool, place: WorkerScope) -> int:
     """The process that waits for a task of `place`, once it does."""
     await pool.settled()
     return pool.warm(place)[0]
@@ -47,7 +47,7 @@ def bases(data: Path) -> list[Path]:
 
 
 async def test_twenty_takers_share_the_processes_in_the_order_they_came(
-    open_pool: OpenPool, place: Place
+    open_pool: OpenPool, place: WorkerScope
 ):
     pool = open_pool(WAITS, processes=3)
     order: list[int] = []
@@ -75,7 +75,7 @@ async def test_twenty_takers_share_the_processes_in_the_order_they_came(
 
 
 async def test_one_process_is_taken_in_exactly_the_order_they_came(
-    open_pool: OpenPool, place: Place
+    open_pool: OpenPool, place: WorkerScope
 ):
     pool = open_pool(WAITS, processes=1)
     order: list[int] = []
@@ -90,7 +90,7 @@ async def test_one_process_is_taken_in_exactly_the_order_they_came(
     assert order == list(range(8))
 
 
-async def test_who_gives_up_waiting_takes_no_slot_along(open_pool: OpenPool, place: Place):
+async def test_who_gives_up_waiting_takes_no_slot_along(open_pool: OpenPool, place: WorkerScope):
     pool = open_pool(WAITS, processes=1)
     entered = asyncio.Event()
 
@@ -113,7 +113,7 @@ async def test_who_gives_up_waiting_takes_no_slot_along(open_pool: OpenPool, pla
 
 
 async def test_a_start_that_is_cancelled_leaves_nothing(
-    open_pool: OpenPool, place: Place, data: Path
+    open_pool: OpenPool, place: WorkerScope, data: Path
 ):
     pool = open_pool(NEVER_READY, processes=1)
     async with asyncio.timeout(60):
@@ -127,7 +127,7 @@ async def test_a_start_that_is_cancelled_leaves_nothing(
 
 
 async def test_a_worker_that_does_not_start_says_how_and_frees_its_slot(
-    open_pool: OpenPool, place: Place, caplog: pytest.LogCaptureFixture
+    open_pool: OpenPool, place: WorkerScope, caplog: pytest.LogCaptureFixture
 ):
     pool = open_pool(ENDS_AT_ONCE, processes=1)
     for _ in range(3):
@@ -140,7 +140,7 @@ async def test_a_worker_that_does_not_start_says_how_and_frees_its_slot(
 
 
 async def test_the_next_of_a_place_finds_a_warm_one_and_each_is_used_once(
-    open_pool: OpenPool, place: Place, root: Path
+    open_pool: OpenPool, place: WorkerScope, root: Path
 ):
     pool = open_pool(warm=1)
     async with asyncio.timeout(60):
@@ -153,7 +153,7 @@ async def test_the_next_of_a_place_finds_a_warm_one_and_each_is_used_once(
             await second.send(
                 ModelAnswer(round=1, content=[{"type": "text", "text": "x"}], stop_reason="end")
             )
-            assert await anext(second.frames()) == Finished(reason="answered")
+            assert await anext(second.frames()) == TaskFinished(reason="answered")
 
     assert read.success
     assert second.pid == waiting != first.pid
@@ -162,7 +162,7 @@ async def test_the_next_of_a_place_finds_a_warm_one_and_each_is_used_once(
 
 
 async def test_with_one_process_the_next_one_starts_when_the_task_is_over(
-    open_pool: OpenPool, place: Place
+    open_pool: OpenPool, place: WorkerScope
 ):
     pool = open_pool(WAITS, warm=1, processes=1)
     async with asyncio.timeout(60):
@@ -174,7 +174,9 @@ async def test_with_one_process_the_next_one_starts_when_the_task_is_over(
             assert worker.pid == waiting
 
 
-async def test_a_warm_one_that_died_is_passed_over(open_pool: OpenPool, place: Place, root: Path):
+async def test_a_warm_one_that_died_is_passed_over(
+    open_pool: OpenPool, place: WorkerScope, root: Path
+):
     pool = open_pool(WAITS, warm=1)
     async with asyncio.timeout(60):
         async with pool.take(place):
@@ -189,7 +191,7 @@ async def test_a_warm_one_that_died_is_passed_over(open_pool: OpenPool, place: P
 async def test_a_warm_one_of_a_folder_that_was_replaced_is_passed_over(
     open_pool: OpenPool, root: Path
 ):
-    pool, place = open_pool(warm=1), Place(str(root), ("src",))
+    pool, place = open_pool(warm=1), WorkerScope(str(root), ("src",))
     async with asyncio.timeout(60):
         async with pool.take(place):
             stale = await until_warm(pool, place)
@@ -206,9 +208,9 @@ async def test_a_warm_one_of_a_folder_that_was_replaced_is_passed_over(
 
 
 async def test_warm_ones_give_way_to_tasks_of_other_places(
-    open_pool: OpenPool, place: Place, root: Path
+    open_pool: OpenPool, place: WorkerScope, root: Path
 ):
-    pool, other = open_pool(WAITS, warm=1, processes=2), Place(str(root / "docs"))
+    pool, other = open_pool(WAITS, warm=1, processes=2), WorkerScope(str(root / "docs"))
     async with asyncio.timeout(60):
         async with pool.take(place):
             warm = await until_warm(pool, place)
@@ -217,9 +219,9 @@ async def test_warm_ones_give_way_to_tasks_of_other_places(
 
 
 async def test_a_warm_start_that_gives_way_frees_its_slot(
-    open_pool: OpenPool, place: Place, root: Path
+    open_pool: OpenPool, place: WorkerScope, root: Path
 ):
-    pool, other = open_pool(WAITS, warm=1, processes=2), Place(str(root / "docs"))
+    pool, other = open_pool(WAITS, warm=1, processes=2), WorkerScope(str(root / "docs"))
     async with asyncio.timeout(60):
         # In both rounds the warm one is still starting, or has not begun to.
         for _ in range(2):
@@ -231,7 +233,7 @@ async def test_a_warm_start_that_gives_way_frees_its_slot(
 
 
 async def test_a_warm_start_that_fails_is_logged_and_frees_its_slot(
-    open_pool: OpenPool, place: Place, root: Path, caplog: pytest.LogCaptureFixture
+    open_pool: OpenPool, place: WorkerScope, root: Path, caplog: pytest.LogCaptureFixture
 ):
     pool = open_pool(WAITS, warm=1, processes=1)
     async with asyncio.timeout(60):
@@ -239,7 +241,7 @@ async def test_a_warm_start_that_fails_is_logged_and_frees_its_slot(
             move(root)
         await pool.settled()
         assert pool.warm(place) == []
-        async with pool.take(Place()):
+        async with pool.take(WorkerScope()):
             pass
 
     assert "no warm worker" in caplog.text
@@ -256,7 +258,7 @@ async def test_only_the_places_used_last_have_warm_ones(open_pool: OpenPool, tmp
         for number in range(6):
             folder = tmp_path / f"place{number}"
             folder.mkdir()
-            places.append(Place(str(folder)))
+            places.append(WorkerScope(str(folder)))
             async with pool.take(places[-1]):
                 await until_warm(pool, places[-1])
     kept = [bool(pool.warm(place)) for place in places]
@@ -265,7 +267,7 @@ async def test_only_the_places_used_last_have_warm_ones(open_pool: OpenPool, tmp
 
 
 async def test_nothing_is_left_when_the_pool_is_closed(
-    open_pool: OpenPool, place: Place, data: Path
+    open_pool: OpenPool, place: WorkerScope, data: Path
 ):
     pool = open_pool(WAITS, warm=2, processes=4)
     async with pool.take(place) as warming_up:

@@ -19,13 +19,13 @@ from app.agents.delegation.frames import (
     CallTools,
     Execute,
     Executed,
-    Finished,
     ModelAnswer,
-    Stop,
+    StopExecution,
+    TaskFinished,
 )
-from app.agents.delegation.ports import Place, WorkerProcess
+from app.agents.delegation.ports import WorkerProcess, WorkerScope
 from app.catalog.builtin import BUILTIN_TOOLSETS, toolset_tools
-from app.workers.launching import PROGRAM
+from app.workers.launcher import PROGRAM
 from tests.execution.test_every_tool import CASES
 from tests.operations.sandbox.procs import alive
 from tests.workers.conftest import OpenPool, begin, execute
@@ -47,7 +47,7 @@ async def next_of(worker: WorkerProcess) -> object:
         return await anext(worker.frames())
 
 
-async def test_it_announces_what_the_catalog_routes_to_it(open_pool: OpenPool, place: Place):
+async def test_it_announces_what_the_catalog_routes_to_it(open_pool: OpenPool, place: WorkerScope):
     routed = {
         tool.name
         for module in BUILTIN_TOOLSETS
@@ -60,7 +60,7 @@ async def test_it_announces_what_the_catalog_routes_to_it(open_pool: OpenPool, p
 
 @pytest.mark.parametrize("name", sorted(LOCAL))
 async def test_each_of_its_tools_works_and_fails_there(
-    open_pool: OpenPool, place: Place, root: Path, name: str
+    open_pool: OpenPool, place: WorkerScope, root: Path, name: str
 ):
     (root / "folder").mkdir()
     right, wrong = CASES[name]
@@ -74,7 +74,7 @@ async def test_each_of_its_tools_works_and_fails_there(
     assert refused.error
 
 
-async def test_a_round_of_calls_and_an_answer(open_pool: OpenPool, place: Place, root: Path):
+async def test_a_round_of_calls_and_an_answer(open_pool: OpenPool, place: WorkerScope, root: Path):
     async with open_pool().take(place) as worker:
         await worker.send(Begin(task_id="t", max_rounds=3, root=str(root)))
         assert await next_of(worker) == AskModel(round=1)
@@ -86,12 +86,12 @@ async def test_a_round_of_calls_and_an_answer(open_pool: OpenPool, place: Place,
         await worker.send(ModelAnswer(round=2, content=[], stop_reason="end_turn", heard=True))
         assert await next_of(worker) == AskModel(round=3)
         await worker.send(ModelAnswer(round=3, content=[], stop_reason="end_turn"))
-        assert await next_of(worker) == Finished(reason="answered")
+        assert await next_of(worker) == TaskFinished(reason="answered")
 
     assert "hello" in (read.text or "")
 
 
-async def test_the_last_round_may_be_without_tools(open_pool: OpenPool, place: Place):
+async def test_the_last_round_may_be_without_tools(open_pool: OpenPool, place: WorkerScope):
     async with open_pool().take(place) as worker:
         await worker.send(Begin(task_id="t", max_rounds=2, last_round_without_tools=True))
         assert await next_of(worker) == AskModel(round=1, with_tools=True)
@@ -102,10 +102,10 @@ async def test_the_last_round_may_be_without_tools(open_pool: OpenPool, place: P
         await worker.send(ModelAnswer(round=2, stop_reason="tool_use", **calls("c2")))
         assert await next_of(worker) == CallTools(round=2, ids=["c2"])
         await worker.send(CallsDone(round=2, results=[]))
-        assert await next_of(worker) == Finished(reason="max_rounds")
+        assert await next_of(worker) == TaskFinished(reason="max_rounds")
 
 
-async def test_an_answer_to_another_question_ends_it(open_pool: OpenPool, place: Place):
+async def test_an_answer_to_another_question_ends_it(open_pool: OpenPool, place: WorkerScope):
     async with open_pool().take(place) as worker:
         await begin(worker, None)
         await worker.send(ModelAnswer(round=2, content=[], stop_reason="end_turn"))
@@ -114,7 +114,7 @@ async def test_an_answer_to_another_question_ends_it(open_pool: OpenPool, place:
 
 
 async def test_what_needs_the_service_is_sent_back_to_it(
-    open_pool: OpenPool, place: Place, root: Path
+    open_pool: OpenPool, place: WorkerScope, root: Path
 ):
     (root / "paper.pdf").write_bytes(b"%PDF-1.4\n")
     async with open_pool().take(place) as worker:
@@ -125,7 +125,7 @@ async def test_what_needs_the_service_is_sent_back_to_it(
     assert [artifact.code, paper.code] == ["not_here", "not_here"]
 
 
-async def test_arguments_are_looked_at_again(open_pool: OpenPool, place: Place, root: Path):
+async def test_arguments_are_looked_at_again(open_pool: OpenPool, place: WorkerScope, root: Path):
     async with open_pool().take(place) as worker:
         await begin(worker, root)
         refused = await execute(worker, "read_file", {"path": 5})
@@ -136,7 +136,7 @@ async def test_arguments_are_looked_at_again(open_pool: OpenPool, place: Place, 
 
 
 async def test_the_operators_choice_for_the_calculator_holds_there(
-    open_pool: OpenPool, place: Place
+    open_pool: OpenPool, place: WorkerScope
 ):
     root_of_nine = {"expression": "sqrt(9)"}
     async with open_pool().take(place) as strict, open_pool(functions=True).take(place) as free:
@@ -149,7 +149,7 @@ async def test_the_operators_choice_for_the_calculator_holds_there(
 
 
 async def test_a_stopped_execution_is_not_answered_and_others_go_on(
-    open_pool: OpenPool, place: Place, root: Path
+    open_pool: OpenPool, place: WorkerScope, root: Path
 ):
     text = root / "f.txt"
     text.write_text("hello\n" * 20_000)
@@ -166,8 +166,8 @@ async def test_a_stopped_execution_is_not_answered_and_others_go_on(
             operation_id="o",
         )
         await worker.send(slow)
-        await worker.send(Stop(execution_id="exe_slow"))
-        await worker.send(Stop(execution_id="exe_none"))
+        await worker.send(StopExecution(execution_id="exe_slow"))
+        await worker.send(StopExecution(execution_id="exe_none"))
         await worker.send(
             Execute(
                 execution_id="exe_after",
@@ -184,7 +184,7 @@ async def test_a_stopped_execution_is_not_answered_and_others_go_on(
     )
 
 
-async def test_it_ends_with_its_input(open_pool: OpenPool, place: Place):
+async def test_it_ends_with_its_input(open_pool: OpenPool, place: WorkerScope):
     async with open_pool().take(place) as worker:
         await begin(worker, None)
     assert not alive(worker.pid)

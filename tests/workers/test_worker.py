@@ -17,10 +17,10 @@ from app.agents.delegation.frames import (
     CallsDone,
     Execute,
     FromWorker,
-    Stop,
+    StopExecution,
     WorkerProtocolError,
 )
-from app.agents.delegation.ports import Place, WorkerProcess
+from app.agents.delegation.ports import WorkerProcess, WorkerScope
 from app.core.errors import ToolFailed
 from tests.operations.sandbox.procs import alive, parent, until_gone
 from tests.workers.conftest import OpenPool, begin, execute
@@ -39,7 +39,7 @@ async def one_frame(worker: WorkerProcess) -> FromWorker:
 
 
 async def test_a_killed_worker_ends_its_frames_and_tells_how(
-    open_pool: OpenPool, place: Place, root: Path
+    open_pool: OpenPool, place: WorkerScope, root: Path
 ):
     async with asyncio.timeout(60), open_pool().take(place) as worker:
         await begin(worker, root)
@@ -48,11 +48,11 @@ async def test_a_killed_worker_ends_its_frames_and_tells_how(
         assert await all_frames(worker) == []
         assert await worker.ended() == "signal 9 ended it"
         with pytest.raises(ToolFailed) as caught:
-            await worker.send(Stop(execution_id="exe_1"))
+            await worker.send(StopExecution(execution_id="exe_1"))
         assert caught.value.details["code"] == "worker_lost"
 
 
-async def test_with_its_supervisor_a_worker_ends_too(open_pool: OpenPool, place: Place):
+async def test_with_its_supervisor_a_worker_ends_too(open_pool: OpenPool, place: WorkerScope):
     async with asyncio.timeout(60), open_pool(WAITS).take(place) as worker:
         os.kill(parent(worker.pid), signal.SIGKILL)
 
@@ -62,7 +62,7 @@ async def test_with_its_supervisor_a_worker_ends_too(open_pool: OpenPool, place:
 
 
 async def test_killing_many_at_work_leaves_the_others_and_the_pool_whole(
-    open_pool: OpenPool, place: Place, root: Path
+    open_pool: OpenPool, place: WorkerScope, root: Path
 ):
     pool = open_pool(processes=4, warm=1)
     outcomes: list[str] = []
@@ -95,7 +95,9 @@ async def test_killing_many_at_work_leaves_the_others_and_the_pool_whole(
         ("", "what is no frame"),
     ],
 )
-async def test_what_is_no_frame_ends_it(open_pool: OpenPool, place: Place, line: str, why: str):
+async def test_what_is_no_frame_ends_it(
+    open_pool: OpenPool, place: WorkerScope, line: str, why: str
+):
     liar = program(f"say({line!r}); sys.stdin.read()")
     async with asyncio.timeout(60), open_pool(liar).take(place) as worker:
         with pytest.raises(WorkerProtocolError, match=why):
@@ -104,7 +106,7 @@ async def test_what_is_no_frame_ends_it(open_pool: OpenPool, place: Place, line:
         assert not alive(worker.pid)
 
 
-async def test_frames_before_what_is_none_are_heard(open_pool: OpenPool, place: Place):
+async def test_frames_before_what_is_none_are_heard(open_pool: OpenPool, place: WorkerScope):
     liar = program("""say('{"type":"ask_model","round":1}'); say('x'); sys.stdin.read()""")
     async with asyncio.timeout(60), open_pool(liar).take(place) as worker:
         frames = worker.frames()
@@ -116,7 +118,7 @@ async def test_frames_before_what_is_none_are_heard(open_pool: OpenPool, place: 
 
 
 async def test_a_line_without_an_end_takes_no_memory_beyond_one_frame(
-    open_pool: OpenPool, place: Place
+    open_pool: OpenPool, place: WorkerScope
 ):
     flood = program("while True: os.write(1, b'x' * 65536)")
     async with asyncio.timeout(60), open_pool(flood).take(place) as worker:
@@ -129,7 +131,9 @@ async def test_a_line_without_an_end_takes_no_memory_beyond_one_frame(
     assert peak < 3 * MAX_FRAME
 
 
-async def test_frames_that_nobody_reads_stay_with_the_worker(open_pool: OpenPool, place: Place):
+async def test_frames_that_nobody_reads_stay_with_the_worker(
+    open_pool: OpenPool, place: WorkerScope
+):
     text = "x" * 65536
     flood = program(
         f"""
@@ -149,7 +153,7 @@ async def test_frames_that_nobody_reads_stay_with_the_worker(open_pool: OpenPool
 
 
 async def test_endless_errors_are_kept_as_a_short_tail(
-    open_pool: OpenPool, place: Place, caplog: pytest.LogCaptureFixture
+    open_pool: OpenPool, place: WorkerScope, caplog: pytest.LogCaptureFixture
 ):
     noisy = program(
         f"""
@@ -174,14 +178,16 @@ async def test_endless_errors_are_kept_as_a_short_tail(
     assert len(caplog.text) < 16 << 10
 
 
-async def test_more_than_any_worker_says_ends_it(open_pool: OpenPool, place: Place):
+async def test_more_than_any_worker_says_ends_it(open_pool: OpenPool, place: WorkerScope):
     noisy = program("while True: os.write(2, b'y' * 65536)")
     async with asyncio.timeout(120), open_pool(noisy).take(place) as worker:
         assert await all_frames(worker) == []
         assert await worker.ended() == "it said more than any worker may"
 
 
-async def test_one_that_closes_its_output_is_ended_with_its_task(open_pool: OpenPool, place: Place):
+async def test_one_that_closes_its_output_is_ended_with_its_task(
+    open_pool: OpenPool, place: WorkerScope
+):
     silent = program("os.close(1); sys.stdin.read()")
     async with asyncio.timeout(60):
         async with open_pool(silent).take(place) as worker:
@@ -193,7 +199,7 @@ async def test_one_that_closes_its_output_is_ended_with_its_task(open_pool: Open
 
 
 async def test_one_that_does_not_listen_holds_up_only_its_own_senders(
-    open_pool: OpenPool, place: Place
+    open_pool: OpenPool, place: WorkerScope
 ):
     deaf = program("time.sleep(600)")
     large = Execute(
@@ -218,7 +224,7 @@ async def test_one_that_does_not_listen_holds_up_only_its_own_senders(
 
 
 async def test_a_frame_whose_sender_gave_up_does_not_spoil_the_next(
-    open_pool: OpenPool, place: Place, root: Path
+    open_pool: OpenPool, place: WorkerScope, root: Path
 ):
     large = Execute(
         execution_id="exe_large",
@@ -239,7 +245,7 @@ async def test_a_frame_whose_sender_gave_up_does_not_spoil_the_next(
 
 
 async def test_a_frame_that_is_too_long_is_refused_before_it_is_sent(
-    open_pool: OpenPool, place: Place
+    open_pool: OpenPool, place: WorkerScope
 ):
     long = CallsDone(round=1, results=[{"text": "x" * MAX_FRAME}])
     async with asyncio.timeout(60), open_pool(WAITS).take(place) as worker:
@@ -248,7 +254,9 @@ async def test_a_frame_that_is_too_long_is_refused_before_it_is_sent(
         await worker.send(CallsDone(round=1, results=[]))
 
 
-async def test_a_reader_that_gives_up_loses_nothing(open_pool: OpenPool, place: Place, root: Path):
+async def test_a_reader_that_gives_up_loses_nothing(
+    open_pool: OpenPool, place: WorkerScope, root: Path
+):
     async with asyncio.timeout(60), open_pool().take(place) as worker:
         reading = asyncio.create_task(one_frame(worker))
         await asyncio.sleep(0)

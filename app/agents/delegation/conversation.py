@@ -14,7 +14,7 @@ from app.agents.context.overflow import refuses_images
 from app.agents.context.summariser import Summariser
 from app.agents.context.trim import READ_RESULT
 from app.agents.context.window import ContextWindow, Fitted
-from app.agents.delegation.model import Parent, Task
+from app.agents.delegation.model import DelegatedTask, Parent
 from app.agents.history import NOT_RUN, missing_result
 from app.agents.message_stream import MessageStream
 from app.agents.model_request import ask
@@ -57,7 +57,7 @@ class Conversation:
         model: ModelClient,
         settings: Settings,
         *,
-        task: Task,
+        task: DelegatedTask,
         parent: Parent,
         project: Project | None,
         given: str,
@@ -84,11 +84,11 @@ class Conversation:
             ContextFull: what must be sent does not fit into one request.
         """
         task, parent = self._task, self._parent
-        terms = task.terms
+        limits = task.limits
         self._budget.check(
             parent.session,
-            model=terms.model,
-            agent_id=terms.agent_id,
+            model=limits.model,
+            agent_id=limits.agent_id,
             quota_subject=parent.quota_subject,
         )
         for text in task.unheard:
@@ -140,7 +140,7 @@ class Conversation:
 
     def _count(self, completed: Completed) -> None:
         task = self._task
-        self._spend(completed.asked or task.terms.model, completed.usage)
+        self._spend(completed.asked or task.limits.model, completed.usage)
         content = list(completed.content)
         if content:
             task.messages.append({"role": "assistant", "content": content})
@@ -154,38 +154,38 @@ class Conversation:
             raise cut_in_a_call(completed)
 
     async def _request(self, *, with_tools: bool) -> tuple[ModelRequest, Fitted]:
-        task, terms = self._task, self._task.terms
-        toolset = self._gate.resolver.resolve(terms.agent_id, subagent=terms.scope)
+        task, limits = self._task, self._task.limits
+        toolset = self._gate.resolver.resolve(limits.agent_id, subagent=limits.scope)
         found = self._gate.deferred.shown_to(task.run_id)
         # Who sees a part of the workspace is told of no skills that lie in the rest of it.
-        sees_all = self._project is not None and not terms.roots
+        sees_all = self._project is not None and not limits.roots
         skills = await self._gate.skills.told(
-            Viewer(terms.agent_id, self._project.id if self._project and sees_all else None)
+            Viewer(limits.agent_id, self._project.id if self._project and sees_all else None)
         )
         facts = Facts(root=self._project.root if self._project else None, skills=skills)
         system = build_prompt(toolset, facts, found=found).system
-        role = _ROLE.format(label=task.spec.label, rounds=terms.max_rounds)
-        seen = _SEEN.format(folders=", ".join(terms.roots)) if terms.roots else ""
+        role = _ROLE.format(label=task.spec.label, rounds=limits.max_rounds)
+        seen = _SEEN.format(folders=", ".join(limits.roots)) if limits.roots else ""
         told = "\n\n".join(part for part in (system, role, seen, task.spec.instructions) if part)
         tools = definitions_for(toolset.exposure, found)
         self._window.reader = READ_RESULT if READ_RESULT in toolset.tool_names else None
         overhead = text_tokens(told) + text_tokens(str(tools))
         summarise = Summariser(
             self._model,
-            terms.model,
-            max_tokens=terms.max_tokens,
+            limits.model,
+            max_tokens=limits.max_tokens,
             count=self._spend,
         )
         fitted = await self._window.fit(task.messages, overhead=overhead, summarise=summarise)
         task.messages = fitted.history
         request = ModelRequest(
-            model=terms.model,
-            messages=await self._messages(fitted, terms.model),
-            max_tokens=terms.max_tokens,
+            model=limits.model,
+            messages=await self._messages(fitted, limits.model),
+            max_tokens=limits.max_tokens,
             system=told,
             tools=tools,
             answer_only=not with_tools,
-            temperature=terms.temperature,
+            temperature=limits.temperature,
         )
         return request, fitted
 
@@ -205,12 +205,12 @@ class Conversation:
 
     def _head(self) -> dict[str, Any]:
         head: dict[str, Any] = {"run_id": self._task.run_id}
-        if self._task.terms.agent_id:
-            head["agent_id"] = self._task.terms.agent_id
+        if self._task.limits.agent_id:
+            head["agent_id"] = self._task.limits.agent_id
         return head
 
 
-def answers_of(tasks: Iterable[Task]) -> str:
+def answers_of(tasks: Iterable[DelegatedTask]) -> str:
     """What other tasks came to, for one that builds on it."""
     return "\n\n".join(
         f"Answer of {task.spec.label!r}:\n{untrusted(task.response, task.spec.label)}"

@@ -25,7 +25,7 @@ class WorkerProtocolError(TollgateError):
     code = "worker_protocol"
 
 
-class Frame(BaseModel):
+class WorkerFrame(BaseModel):
     """Base of both directions: immutable, nothing unknown."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -34,7 +34,7 @@ class Frame(BaseModel):
 # The service → a worker
 
 
-class Begin(Frame):
+class Begin(WorkerFrame):
     """The one task of this worker; it is ended after it.
 
     Attributes:
@@ -51,7 +51,7 @@ class Begin(Frame):
     root: str | None = None
 
 
-class ModelAnswer(Frame):
+class ModelAnswer(WorkerFrame):
     """What the model said in `round`: its texts, and its calls by id and name.
 
     `heard` says that somebody has told the sub-agent something meanwhile, so that an answer
@@ -65,7 +65,7 @@ class ModelAnswer(Frame):
     heard: bool = False
 
 
-class CallsDone(Frame):
+class CallsDone(WorkerFrame):
     """Every call of the round has its result; the texts of the results stay with the service."""
 
     type: Literal["calls_done"] = "calls_done"
@@ -73,7 +73,7 @@ class CallsDone(Frame):
     results: list[Block]
 
 
-class Execute(Frame):
+class Execute(WorkerFrame):
     """Run the function of a tool with validated arguments; answered by one `Executed`."""
 
     type: Literal["execute"] = "execute"
@@ -86,7 +86,7 @@ class Execute(Frame):
     timeout_s: float | None = None
 
 
-class Stop(Frame):
+class StopExecution(WorkerFrame):
     """Cancel one execution; it is answered by no `Executed`."""
 
     type: Literal["stop"] = "stop"
@@ -96,7 +96,7 @@ class Stop(Frame):
 # A worker → the service
 
 
-class Ready(Frame):
+class WorkerReady(WorkerFrame):
     """The first frame: it is confined, and has loaded these tools."""
 
     type: Literal["ready"] = "ready"
@@ -104,7 +104,7 @@ class Ready(Frame):
     tools: list[str] = Field(max_length=500)
 
 
-class AskModel(Frame):
+class AskModel(WorkerFrame):
     """Ask the model for the next round (1, 2, …)."""
 
     type: Literal["ask_model"] = "ask_model"
@@ -112,7 +112,7 @@ class AskModel(Frame):
     with_tools: bool = True
 
 
-class CallTools(Frame):
+class CallTools(WorkerFrame):
     """Make these calls of the round's answer, by their ids: all of them."""
 
     type: Literal["call_tools"] = "call_tools"
@@ -120,7 +120,7 @@ class CallTools(Frame):
     ids: list[str] = Field(max_length=1000)
 
 
-class Output(Frame):
+class OutputFrame(WorkerFrame):
     """A piece of live output of an execution."""
 
     type: Literal["output"] = "output"
@@ -129,7 +129,7 @@ class Output(Frame):
     stream: Literal["stdout", "stderr", "content"] = "content"
 
 
-class Reported(Frame):
+class Reported(WorkerFrame):
     """A report of an execution's progress."""
 
     type: Literal["reported"] = "reported"
@@ -141,7 +141,7 @@ class Reported(Frame):
     unit: str | None = None
 
 
-class Executed(Frame):
+class Executed(WorkerFrame):
     """How an execution ended: the fields of a `ToolResult`.
 
     Attributes:
@@ -159,25 +159,29 @@ class Executed(Frame):
     invalid_arguments: bool = False
 
 
-class Finished(Frame):
+class TaskFinished(WorkerFrame):
     """The loop is over; the answer is the last text of the model."""
 
     type: Literal["finished"] = "finished"
     reason: Literal["answered", "max_rounds"]
 
 
-ToWorker = Annotated[Begin | ModelAnswer | CallsDone | Execute | Stop, Field(discriminator="type")]
+ToWorker = Annotated[
+    Begin | ModelAnswer | CallsDone | Execute | StopExecution, Field(discriminator="type")
+]
 FromWorker = Annotated[
-    Ready | AskModel | CallTools | Output | Reported | Executed | Finished,
+    WorkerReady | AskModel | CallTools | OutputFrame | Reported | Executed | TaskFinished,
     Field(discriminator="type"),
 ]
-_TO_WORKER: TypeAdapter[Begin | ModelAnswer | CallsDone | Execute | Stop] = TypeAdapter(ToWorker)
+_TO_WORKER: TypeAdapter[Begin | ModelAnswer | CallsDone | Execute | StopExecution] = TypeAdapter(
+    ToWorker
+)
 _FROM_WORKER: TypeAdapter[
-    Ready | AskModel | CallTools | Output | Reported | Executed | Finished
+    WorkerReady | AskModel | CallTools | OutputFrame | Reported | Executed | TaskFinished
 ] = TypeAdapter(FromWorker)
 
 
-def encode(frame: Frame) -> bytes:
+def encode(frame: WorkerFrame) -> bytes:
     """One line.
 
     Raises:

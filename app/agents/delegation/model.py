@@ -1,4 +1,4 @@
-"""What delegation works with: whose work it is, within which terms, and how far it has come."""
+"""What delegation works with: whose work it is, within which limits, and how far it has come."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.agents.budget import Spending
-from app.agents.delegation.own_process import OwnTools
+from app.agents.delegation.worker_calls import WorkerCalls
 from app.agents.sessions import Session
 from app.execution.pipeline import Batch as CallBatch
 from app.governance.agents import SubagentScope
@@ -73,7 +73,7 @@ class Parent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class TaskLimits:
     """Within what a task is worked on: what was asked, held to what is allowed."""
 
     agent_id: str | None
@@ -89,7 +89,7 @@ class Terms:
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Task:
+class DelegatedTask:
     """One sub-agent, while this process works on it.
 
     Attributes:
@@ -117,7 +117,7 @@ class Task:
     run_id: str
     position: int
     spec: TaskSpec
-    terms: Terms
+    limits: TaskLimits
     routes: Mapping[str, str] = field(default_factory=lambda: NOTHING)
     blocked: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     status: TaskStatus = "waiting"
@@ -140,7 +140,7 @@ class Task:
     tries: int = 0
     began: float | None = None
     spent_s: float = 0.0
-    own: OwnTools = field(default_factory=OwnTools)
+    own: WorkerCalls = field(default_factory=WorkerCalls)
     suspended: CallBatch | None = None
     stopped_as: TaskStatus | None = None
     work: asyncio.Task[None] | None = None
@@ -178,7 +178,7 @@ class Task:
             "usage": self.spending.fields(),
             "calls": self.calls,
             "worker_pid": self.worker_pid,
-            "model": self.terms.model,
+            "model": self.limits.model,
         }
 
     def report(self) -> TaskReport:
@@ -193,7 +193,7 @@ class Task:
             partial=bool(self.response) and self.status != "success",
             error=self.error,
             rounds=self.rounds,
-            model=self.terms.model,
+            model=self.limits.model,
             usage=self.spending.fields(),
             calls=tuple(self.calls),
             routes=self.routes,
@@ -205,7 +205,7 @@ class Task:
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Batch:
+class TaskBatch:
     """Tasks that were delegated together, while this process works on them.
 
     Attributes:
@@ -220,7 +220,7 @@ class Batch:
     background: bool
     fingerprint: str
     concurrency: int
-    tasks: list[Task]
+    tasks: list[DelegatedTask]
     created_at: str
     began: float
     kept: asyncio.Future[None]
@@ -233,11 +233,11 @@ class Batch:
         """Somebody has stopped some of it, which may not have ended yet."""
         return any(task.stopped_as is not None for task in self.tasks)
 
-    def named(self, id_: str) -> list[Task]:
+    def named(self, id_: str) -> list[DelegatedTask]:
         """All its tasks, or the one whose id it is."""
         return [task for task in self.tasks if id_ in (self.id, task.id)]
 
-    def labelled(self, label: str) -> Task:
+    def labelled(self, label: str) -> DelegatedTask:
         return next(task for task in self.tasks if task.spec.label == label)
 
     def report(self, *, duplicate: bool = False) -> BatchReport:

@@ -11,7 +11,7 @@ from app.agents.delegation.frames import FromWorker, ToWorker
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class WorkerScope:
     """Where a worker may read: workers of one place are alike, and so can wait warm.
 
     Attributes:
@@ -55,7 +55,7 @@ class WorkerProcess(Protocol):
 class Workers(Protocol):
     """Starts workers and keeps some warm. Never more at once than the settings allow."""
 
-    def take(self, place: Place) -> AbstractAsyncContextManager[WorkerProcess]:
+    def take(self, place: WorkerScope) -> AbstractAsyncContextManager[WorkerProcess]:
         """A worker of one's own, which is ended and forgotten at the end of the context.
 
         Waits while as many as may run do.

@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from app.agents.delegation.model import Batch, Parent, Task
+from app.agents.delegation.model import DelegatedTask, Parent, TaskBatch
 from app.agents.sessions import Session
 from app.core.text import dump_json
 from app.governance.limits import QuotaSubject
@@ -64,7 +64,7 @@ class KeptTask:
     fields: Mapping[str, Any]
 
 
-def parent_stored(batch: Batch) -> str:
+def parent_stored(batch: TaskBatch) -> str:
     """What of a batch's parent must outlive the process, as JSON text."""
     parent = batch.parent
     kept = {
@@ -93,7 +93,7 @@ def parent_read(stored: str) -> KeptParent:
     return KeptParent(**kept, quota_subject=quota_subject)
 
 
-def task_stored(task: Task, *, now: float, found: tuple[str, ...]) -> str:
+def task_stored(task: DelegatedTask, *, now: float, found: tuple[str, ...]) -> str:
     """How far a task is, as JSON text; `now` on the monotonic clock."""
     kept: dict[str, Any] = {"spec": asdict(task.spec), "response": task.response}
     if not task.is_over:

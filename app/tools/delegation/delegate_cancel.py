@@ -7,10 +7,10 @@ from pydantic import Field
 from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
-from app.tools.delegation.asking import delegation_of, session_of
 from app.tools.delegation.ports import DELEGATION
 from app.tools.delegation.reports import progress
 from app.tools.delegation.returns import DELEGATE_CANCEL_RESULT
+from app.tools.delegation.services import delegation_of, session_of
 
 
 class DelegateCancelArgs(ToolArgs):

@@ -7,18 +7,18 @@ from pydantic import Field
 from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
-from app.tools.delegation.asking import delegation_of
 from app.tools.delegation.multi_agent import as_multi_agent, multi_agent_shape
 from app.tools.delegation.ports import DELEGATION
 from app.tools.delegation.reports import all_answers, begun
 from app.tools.delegation.returns import DELEGATE_PARALLEL_RESULT
-from app.tools.delegation.tasks import LONGEST_S, Task, labels_of, spec_of
+from app.tools.delegation.services import delegation_of
+from app.tools.delegation.tasks import LONGEST_S, TaskArguments, labels_of, spec_of
 
 MAX_TASKS = 50
 
 
 class DelegateParallelArgs(ToolArgs):
-    tasks: list[Task] = Field(
+    tasks: list[TaskArguments] = Field(
         min_length=1, max_length=MAX_TASKS, description="What each of them shall do."
     )
     concurrency: int | None = Field(default=None, ge=1, description="How many at once.")

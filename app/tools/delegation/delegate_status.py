@@ -9,10 +9,10 @@ from app.core.field_problems import FieldError
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
-from app.tools.delegation.asking import delegation_of, session_of
 from app.tools.delegation.ports import DELEGATION
 from app.tools.delegation.reports import batch_data, batch_line, progress
 from app.tools.delegation.returns import DELEGATE_STATUS_RESULT
+from app.tools.delegation.services import delegation_of, session_of
 
 MAX_WAIT_S = 600.0
 _AROUND_S = 30.0

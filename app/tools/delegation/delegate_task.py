@@ -9,14 +9,14 @@ from pydantic import Field
 from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, tool
-from app.tools.delegation.asking import delegation_of
 from app.tools.delegation.ports import DELEGATION
 from app.tools.delegation.reports import begun, one_answer
 from app.tools.delegation.returns import DELEGATE_TASK_RESULT
-from app.tools.delegation.tasks import LONGEST_S, Task, labels_of, spec_of
+from app.tools.delegation.services import delegation_of
+from app.tools.delegation.tasks import LONGEST_S, TaskArguments, labels_of, spec_of
 
 
-class DelegateTaskArgs(Task):
+class DelegateTaskArgs(TaskArguments):
     background: bool = Field(
         default=False, description="Return its id at once, and do not wait for the answer."
     )

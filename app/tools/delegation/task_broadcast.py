@@ -7,9 +7,9 @@ from pydantic import Field
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
-from app.tools.delegation.asking import delegation_of, session_of
 from app.tools.delegation.ports import DELEGATION
 from app.tools.delegation.returns import TASK_BROADCAST_RESULT
+from app.tools.delegation.services import delegation_of, session_of
 
 MAX_TEXT = 4000
 

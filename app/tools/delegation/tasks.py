@@ -31,7 +31,7 @@ Name = Annotated[str, Field(min_length=1, max_length=128)]
 ToolNames = Annotated[list[Name], Field(min_length=1, max_length=200)]
 
 
-class Task(ToolArgs):
+class TaskArguments(ToolArgs):
     """A task as `delegate_task` takes it, and each of `delegate_parallel`."""
 
     goal: Goal = Field(description="What to do, and what to answer.")
@@ -51,7 +51,7 @@ class Task(ToolArgs):
     agent: Name | None = Field(default=None, description="Works as this agent.")
 
 
-def labels_of(tasks: Sequence[Task]) -> list[str]:
+def labels_of(tasks: Sequence[TaskArguments]) -> list[str]:
     """A label for each; those that were given stay as they are, even where two are the same."""
     taken = {task.label for task in tasks if task.label is not None}
     labels = []
@@ -70,7 +70,7 @@ def short(goal: str) -> str:
     return " ".join(words)[:_LABEL_CHARS].rstrip() or "task"
 
 
-def spec_of(task: Task, label: str, **further: Any) -> TaskSpec:
+def spec_of(task: TaskArguments, label: str, **further: Any) -> TaskSpec:
     """The task under that label; `further` are other fields of the spec."""
     goal = f"{task.goal}\n\n{_CONTEXT}\n{task.context}" if task.context else task.goal
     return TaskSpec(

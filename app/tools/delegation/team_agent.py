@@ -10,10 +10,10 @@ from app.core.field_problems import FieldError
 from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
-from app.tools.delegation.asking import delegation_of
 from app.tools.delegation.ports import DELEGATION, TaskSpec
 from app.tools.delegation.reports import all_answers, begun
 from app.tools.delegation.returns import TEAM_AGENT_RESULT
+from app.tools.delegation.services import delegation_of
 from app.tools.delegation.tasks import LONGEST_S, Goal, Label, Name, ToolNames
 
 REVIEW = "review"

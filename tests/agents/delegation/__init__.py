@@ -1,1 +1,1 @@
-"""Delegation as the service sees it: batches, terms, workers that lie."""
+"""Delegation as the service sees it: batches, limits, workers that lie."""

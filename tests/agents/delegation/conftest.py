@@ -20,7 +20,7 @@ __all__ = ["settings", "template"]
 async def department(settings: Settings) -> AsyncIterator[Department]:
     async with open_department(settings) as opened:
         yield opened
-        await opened.delegator.close()
+        await opened.delegation.close()
 
 
 @pytest.fixture

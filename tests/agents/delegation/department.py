@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.agents.delegation.delegator import Delegator
 from app.agents.delegation.model import Standing
 from app.agents.delegation.ports import Workers
+from app.agents.delegation.service import DelegationService
 from app.agents.models.anthropic import AnthropicModel, AnthropicSettings
 from app.agents.restart_policy import restart_policy
 from app.agents.sessions import Session
@@ -58,7 +58,7 @@ class Department:
     office: Office
     goals: Goals
     doubles: Workers
-    delegator: Delegator
+    delegation: DelegationService
     progress: list[Progress] = field(default_factory=list)
     payers: dict[str, tuple[QuotaSubject, bool]] = field(default_factory=dict)
 
@@ -91,7 +91,7 @@ class Department:
         wanted = {"kind": "parallel", **options}
         context = wanted.pop("context", None) or self.context()
         async with asyncio.timeout(PATIENCE_S):
-            return await self.delegator.start(specs, context, **wanted)
+            return await self.delegation.start(specs, context, **wanted)
 
 
 def spec(goal: str, **fields: Any) -> TaskSpec:
@@ -116,7 +116,7 @@ async def _furnished(
     service: Service, office: Office, goals: Goals, doubles: Workers, model: AnthropicModel
 ) -> Department:
     payers: dict[str, tuple[QuotaSubject, bool]] = {}
-    delegator = Delegator(
+    delegation = DelegationService(
         *(service.gate, service.sessions, model, service.settings),
         workers=doubles,
         standing_of=lambda session_id, _: Standing(
@@ -124,4 +124,4 @@ async def _furnished(
         ),
         restart_policy=restart_policy(service.gate, service.settings.durable_runs),
     )
-    return Department(office, goals, doubles, delegator, payers=payers)
+    return Department(office, goals, doubles, delegation, payers=payers)

@@ -14,12 +14,12 @@ from app.agents.delegation.frames import (
     CallTools,
     Execute,
     Executed,
-    Finished,
     FromWorker,
     ModelAnswer,
+    TaskFinished,
     ToWorker,
 )
-from app.agents.delegation.ports import Place, WorkerProcess
+from app.agents.delegation.ports import WorkerProcess, WorkerScope
 from app.core.errors import ToolFailed
 
 Script = Callable[["Double"], Awaitable[None]]
@@ -28,7 +28,7 @@ Script = Callable[["Double"], Awaitable[None]]
 class Double:
     """A `WorkerProcess` that a script plays."""
 
-    def __init__(self, place: Place, tools: frozenset[str]) -> None:
+    def __init__(self, place: WorkerScope, tools: frozenset[str]) -> None:
         self.place = place
         self.tools = tools
         self.got: list[ToWorker] = []
@@ -77,12 +77,12 @@ async def honest(worker: Double) -> None:
         assert isinstance(answer, ModelAnswer)
         ids = [block["id"] for block in answer.content if block["type"] == "tool_use"]
         if not ids and not answer.heard:
-            worker.say(Finished(reason="answered"))
+            worker.say(TaskFinished(reason="answered"))
             return
         if ids:
             worker.say(CallTools(round=number, ids=ids))
             await execute_until_done(worker)
-    worker.say(Finished(reason="max_rounds"))
+    worker.say(TaskFinished(reason="max_rounds"))
 
 
 async def execute_until_done(worker: Double) -> None:
@@ -109,7 +109,7 @@ class Doubles:
         self._now = 0
 
     @asynccontextmanager
-    async def take(self, place: Place) -> AsyncIterator[WorkerProcess]:
+    async def take(self, place: WorkerScope) -> AsyncIterator[WorkerProcess]:
         worker = Double(place, self.tools)
         self.taken.append(worker)
         self._now += 1

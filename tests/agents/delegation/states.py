@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 import pytest
 
-from app.agents.delegation.telling import run_status
+from app.agents.delegation.events import run_status
 from app.core.settings import Settings
 from app.db import commits, writer
 from tests.support.stored_events import stored_events

@@ -34,9 +34,9 @@ async def next_service(settings: Settings, goals: Goals) -> AsyncIterator[Servic
 
 async def all_over(service: Service) -> None:
     """Wait until nothing is delegated any more."""
-    delegator = service.delegator
-    for batch in await delegator.reports(session_id=None, running=True):
-        await delegator.wait(batch.batch_id, session_id=None, timeout_s=PATIENCE_S)
+    delegation = service.delegation
+    for batch in await delegation.reports(session_id=None, running=True):
+        await delegation.wait(batch.batch_id, session_id=None, timeout_s=PATIENCE_S)
     # The end of the last task stands there; that of its batch comes in the next steps.
     await until(lambda: no_batch_runs(service.settings))
 

@@ -126,7 +126,7 @@ async def test_what_never_began_is_not_told_to_have_ended(settings: Settings):
         session = department.session.id
         before = len(department.office.watcher.of("subagent_finished"))
     async with open_department(settings) as department:
-        batch = (await department.delegator.reports(session_id=session))[0]
+        batch = (await department.delegation.reports(session_id=session))[0]
     with closing(sqlite3.connect(settings.database_path)) as database:
         told = [e for e in stored_events(database, session) if e.type == "subagent_finished"]
     assert [task.status for task in batch.tasks] == ["interrupted", "interrupted"]

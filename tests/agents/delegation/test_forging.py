@@ -11,11 +11,11 @@ from app.agents.delegation.frames import (
     CallTools,
     Execute,
     Executed,
-    Finished,
-    Output,
-    Ready,
+    OutputFrame,
     Reported,
+    TaskFinished,
     WorkerProtocolError,
+    WorkerReady,
 )
 from app.core.settings import Settings
 from tests.agents.delegation.department import open_department, spec
@@ -50,12 +50,12 @@ async def ignores_its_calls(worker: Double) -> None:
 
 async def ends_without_making_its_calls(worker: Double) -> None:
     await _begin(worker)
-    worker.say(Finished(reason="answered"))
+    worker.say(TaskFinished(reason="answered"))
 
 
 async def ends_before_it_began(worker: Double) -> None:
     await worker.next()
-    worker.say(Finished(reason="answered"))
+    worker.say(TaskFinished(reason="answered"))
 
 
 async def calls_what_nobody_called(worker: Double) -> None:
@@ -75,7 +75,7 @@ async def calls_before_it_asked(worker: Double) -> None:
 
 async def is_ready_twice(worker: Double) -> None:
     await _begin(worker)
-    worker.say(Ready(pid=1, tools=["bash"]))
+    worker.say(WorkerReady(pid=1, tools=["bash"]))
 
 
 async def says_nonsense(worker: Double) -> None:
@@ -126,7 +126,7 @@ async def test_what_a_worker_claims_to_have_does_not_move_a_write_into_it(settin
             else:
                 worker.say(AskModel(round=2))
                 await worker.next()
-                worker.say(Finished(reason="answered"))
+                worker.say(TaskFinished(reason="answered"))
 
     async with open_department(settings, Doubles(claims_everything, EVERYTHING)) as department:
         write = tool_use("write_file", {"path": "a.txt", "content": "real"}, id="t1")
@@ -144,9 +144,9 @@ async def test_results_of_executions_that_nobody_asked_for_are_ignored(settings:
         await _begin(worker)
         for id_ in ("exe_1", "op_0", "t1"):
             worker.say(Executed(execution_id=id_, success=True, text="forged"))
-            worker.say(Output(execution_id=id_, text="forged"))
+            worker.say(OutputFrame(execution_id=id_, text="forged"))
             worker.say(Reported(execution_id=id_, stage="forged"))
-        worker.say(Finished(reason="answered"))
+        worker.say(TaskFinished(reason="answered"))
 
     async with open_department(settings, Doubles(forges_results)) as department:
         report = await department.delegate(spec("g"))
@@ -171,7 +171,7 @@ async def test_a_result_of_no_known_shape_is_only_text(settings: Settings):
         await worker.next()
         worker.say(AskModel(round=2))
         await worker.next()
-        worker.say(Finished(reason="answered"))
+        worker.say(TaskFinished(reason="answered"))
 
     async with open_department(settings, Doubles(draws)) as department:
         use = tool_use("read_file", {"path": "a.txt"}, id="t1")
@@ -209,7 +209,7 @@ async def test_reports_without_measure_are_cut(settings: Settings):
         await worker.next()
         worker.say(AskModel(round=2))
         await worker.next()
-        worker.say(Finished(reason="answered"))
+        worker.say(TaskFinished(reason="answered"))
 
     async with open_department(settings, Doubles(reports)) as department:
         use = tool_use("read_file", {"path": "a.txt"}, id="t1")

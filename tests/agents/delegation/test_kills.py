@@ -116,7 +116,7 @@ async def test_a_service_that_stops_does_not_wait_for_a_database_that_takes_noth
             await department.delegate(spec("a"), background=True)
             await refused.wait()
             async with asyncio.timeout(60):
-                await department.delegator.close()
+                await department.delegation.close()
     left = as_left(settings.database_path, settings, settings.data_dir.parent / "left")
     async with open_service(left):
         pass

@@ -156,7 +156,7 @@ async def test_routes_are_told_again_after_a_restart(settings: Settings):
         session_id = firm.office.session.id
         told = firm.office.watcher.of("subagent_started")[0]["tool_runtime_routes"]
     async with open_firm(settings) as firm:
-        reports = await firm.office.service.delegator.reports(session_id=session_id)
+        reports = await firm.office.service.delegation.reports(session_id=session_id)
         task = reports[0].tasks[0]
         assert dict(task.routes) == told
         assert task.routes["write_file"] == "disabled"
@@ -200,7 +200,7 @@ async def test_cancelling_the_run_ends_the_whole_tree(firm: Firm):
     ended = [await firm.office.watcher.until("subagent_finished", number) for number in (1, 2)]
     assert [event["status"] for event in ended] == ["cancelled", "cancelled"]
     assert (await firm.office.ended(run_id))["status"] == "cancelled"
-    reports = await firm.office.service.delegator.reports(session_id=firm.office.session.id)
+    reports = await firm.office.service.delegation.reports(session_id=firm.office.session.id)
     assert {report.status for report in reports} == {"cancelled"}
     for event in started:
         assert not is_alive(event["worker_pid"])

@@ -121,7 +121,7 @@ async def test_whenever_the_service_is_killed_the_command_runs_at_most_once(
 async def test_an_orderly_stop_leaves_the_question_to_the_next_service(settings: Settings):
     async with open_department(settings) as department:
         session_id = await asking(department)
-        await department.delegator.close()
+        await department.delegation.close()
     assert "tool_confirmation_resolved" not in kinds(settings)
     assert tasks_of(settings) == [("a", "running")]
     # Once more: nobody answers in the first of two.
@@ -164,7 +164,7 @@ async def test_what_was_called_beside_it_keeps_its_result_or_was_interrupted(
 async def calls_of(settings: Settings) -> list[Sequence[Mapping[str, Any]]]:
     """The calls of each task, as they are shown."""
     async with next_service(settings, Goals()) as service:
-        reports = await service.delegator.reports(session_id=None)
+        reports = await service.delegation.reports(session_id=None)
         return [task.calls for report in reports for task in report.tasks]
 
 
@@ -191,7 +191,7 @@ async def test_it_may_wait_through_any_number_of_crashes(
 async def test_the_last_round_is_made_though_nobody_hears_of_it(settings: Settings):
     async with open_department(settings) as department:
         session_id = await asking(department, max_rounds=1)
-        await department.delegator.close()
+        await department.delegation.close()
     goals = Goals()
     async with next_service(settings, goals) as service:
         await answer(service, session_id)
@@ -208,7 +208,7 @@ async def test_it_is_taken_back_when_the_task_is_stopped_before_it_goes_on(setti
         session_id = await asking(department)
         await department.delegate(spec("b"), background=True)
         await department.office.watcher.until("text_delta")
-        await department.delegator.close()
+        await department.delegation.close()
     few = settings.sub_agent.model_copy(update={"processes": 1})
     goals = Goals()
     gate = Gate()
@@ -217,8 +217,8 @@ async def test_it_is_taken_back_when_the_task_is_stopped_before_it_goes_on(setti
     left = settings.model_copy(update={"sub_agent": few})
     async with next_service(left, goals) as service:
         (asked,) = service.gate.confirmations.pending(session_id)
-        for report in await service.delegator.reports(session_id=session_id):
-            await service.delegator.cancel(report.batch_id, session_id=session_id)
+        for report in await service.delegation.reports(session_id=session_id):
+            await service.delegation.cancel(report.batch_id, session_id=session_id)
         assert service.gate.confirmations.pending(session_id) == []
         await all_over(service)
     (resolved,) = [e for e in events_of(left) if e["type"] == "tool_confirmation_resolved"]
@@ -266,7 +266,7 @@ async def test_it_is_taken_back_with_the_token_that_began_it(settings: Settings)
     async with open_department(settings) as department:
         department.payers[department.session.id] = (QuotaSubject("tok_gone"), True)
         session_id = await asking(department)
-        await department.delegator.close()
+        await department.delegation.close()
     async with next_service(settings, Goals()) as service:
         await all_over(service)
         assert service.gate.confirmations.pending(session_id) == []
@@ -287,7 +287,7 @@ async def test_a_ticket_that_it_waits_for_outlives_it_too(
         await department.office.gate.db.flush()
         state = states[-1]
         if way == "stopped":
-            await department.delegator.close()
+            await department.delegation.close()
             await department.office.gate.db.flush()
             state = states[-1]
     left = as_left(state, settings, tmp_path / "left")
@@ -324,7 +324,7 @@ async def test_an_answer_that_nobody_has_acted_on_outlives_the_next_service_too(
 ):
     async with open_department(settings) as department:
         session_id = await asking(department)
-        await department.delegator.close()
+        await department.delegation.close()
     with monkeypatch.context() as patched:
         patched.setattr("app.workers.pool.WorkerPool", no_workers)
         async with next_service(settings, Goals()) as service:

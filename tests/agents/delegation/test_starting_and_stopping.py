@@ -32,7 +32,7 @@ def held_up(department: Department, monkeypatch: pytest.MonkeyPatch) -> Iterator
 
 
 async def _statuses(department: Department) -> list[list[str]]:
-    found = await department.delegator.reports(session_id=department.session.id)
+    found = await department.delegation.reports(session_id=department.session.id)
     return [[batch.status, *(task.status for task in batch.tasks)] for batch in found]
 
 
@@ -70,8 +70,8 @@ async def test_what_was_stopped_is_nobodys_twin(department: Department):
         department.goals.script(goal, Turn(gate, text(goal)))
     first = asyncio.create_task(department.delegate(spec("a"), spec("b")))
     await department.office.watcher.until("subagent_started", 2)
-    running = (await department.delegator.reports(session_id=None, running=True))[0]
-    await department.delegator.cancel(running.tasks[0].task_id, session_id=None)
+    running = (await department.delegation.reports(session_id=None, running=True))[0]
+    await department.delegation.cancel(running.tasks[0].task_id, session_id=None)
     second = asyncio.create_task(department.delegate(spec("a"), spec("b")))
     await department.office.watcher.until("subagent_started", 4)
     gate.open()
@@ -118,15 +118,15 @@ async def test_stopped_before_it_is_kept_nothing_begins(
     from app.governance.limits import QuotaSubject
 
     department.payers[department.session.id] = (QuotaSubject("tok_1"), True)
-    delegator = department.delegator
+    delegation = department.delegation
     with held_up(department, monkeypatch) as gate:
         starting = asyncio.create_task(department.delegate(spec("a"), background=True))
         async with asyncio.timeout(PATIENCE_S):
             await gate.reached.wait()
             if how == "run":
-                delegator.run_cancelled("run_parent")
+                delegation.run_cancelled("run_parent")
             stopping = asyncio.create_task(
-                delegator.cancel_by_token("tok_1") if how == "token" else delegator.close()
+                delegation.cancel_by_token("tok_1") if how == "token" else delegation.close()
             )
             gate.open()
             await asyncio.wait({starting, stopping})
@@ -163,4 +163,4 @@ async def test_a_sub_agent_that_ran_out_of_time_leaves_nobody_behind(settings: S
         assert (await outer).tasks[0].status == "timeout"
         ended = await department.office.watcher.until("subagent_finished", name="inner")
         assert ended["status"] == "cancelled"
-        await department.delegator.close()
+        await department.delegation.close()

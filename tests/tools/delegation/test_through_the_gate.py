@@ -23,9 +23,9 @@ __all__ = ["settings", "template"]
 @pytest.fixture
 async def department(settings: Settings) -> AsyncIterator[Department]:
     async with open_department(settings) as opened:
-        opened.office.gate.services.register(DELEGATION, opened.delegator)
+        opened.office.gate.services.register(DELEGATION, opened.delegation)
         yield opened
-        await opened.delegator.close()
+        await opened.delegation.close()
 
 
 async def call(department: Department, name: str, /, **arguments: Any) -> Event:

@@ -167,7 +167,7 @@ async def revoke_token(token_id: PathId, service: ServiceDep, principal: Admin) 
     if token.revoked_at is None:
         (token,) = await service.tokens.revoke(token_id, by=principal.user_id)
         await service.runs.cancel_by_token(token_id)
-        await service.delegator.cancel_by_token(token_id)
+        await service.delegation.cancel_by_token(token_id)
     return TokenView.of(token, service)
 
 

@@ -88,7 +88,7 @@ async def test_what_makes_no_sense_is_refused_before_anything_begins(
     with pytest.raises((InvalidInput, NotFound), match=words):
         await department.delegate(*specs)
     assert department.office.watcher.of("subagent_started") == []
-    assert await department.delegator.reports(session_id=department.session.id) == []
+    assert await department.delegation.reports(session_id=department.session.id) == []
 
 
 @pytest.mark.requirement("SUB-13")
@@ -233,7 +233,7 @@ async def test_in_the_background_it_returns_at_once_and_reports_later(department
     gate.open()
     ended = await department.office.watcher.until("subagent_finished")
     assert (ended["status"], ended["summary"]) == ("success", "at last")
-    whole = await department.delegator.wait(
+    whole = await department.delegation.wait(
         report.batch_id, session_id=department.session.id, timeout_s=PATIENCE_S
     )
     assert (whole.status, whole.tasks[0].response) == ("success", "at last")
@@ -251,7 +251,7 @@ async def test_a_session_has_only_so_many_in_the_background(settings: Settings):
         assert refused.value.details["code"] == "too_many_subagents"
         gate.open()
         await department.office.watcher.until("subagent_finished", 2)
-        await department.delegator.close()
+        await department.delegation.close()
 
 
 async def test_whoever_stops_waiting_stops_the_batch(department: Department):
@@ -265,7 +265,7 @@ async def test_whoever_stops_waiting_stops_the_batch(department: Department):
         await working
     ended = await department.office.watcher.until("subagent_finished")
     assert (ended["status"], ended["summary"]) == ("cancelled", "half")
-    stored = (await department.delegator.reports(session_id=department.session.id))[0]
+    stored = (await department.delegation.reports(session_id=department.session.id))[0]
     assert (stored.status, stored.tasks[0].response, stored.tasks[0].partial) == (
         "cancelled",
         "half",
@@ -280,23 +280,23 @@ async def test_one_task_is_cancelled_alone(department: Department):
     department.goals.script("b", Turn(gate, text("b")))
     working = asyncio.create_task(department.delegate(spec("a"), spec("b")))
     await department.office.watcher.until("subagent_started", 2)
-    running = (await department.delegator.reports(session_id=None, running=True))[0]
+    running = (await department.delegation.reports(session_id=None, running=True))[0]
     first = running.tasks[0].task_id
-    alone = await department.delegator.cancel(first, session_id=department.session.id)
+    alone = await department.delegation.cancel(first, session_id=department.session.id)
     assert [task.status for task in alone.tasks] == ["cancelled"]
     gate.open()
     assert [task.status for task in (await working).tasks] == ["cancelled", "success"]
-    again = await department.delegator.cancel(first, session_id=department.session.id)
+    again = await department.delegation.cancel(first, session_id=department.session.id)
     assert [task.status for task in again.tasks] == ["cancelled"]
 
 
 async def test_nobody_looks_into_another_session(department: Department):
     report = await department.delegate(spec("mine"))
     with pytest.raises(NotFound):
-        await department.delegator.report(report.batch_id, session_id="ses_other")
+        await department.delegation.report(report.batch_id, session_id="ses_other")
     with pytest.raises(NotFound):
-        await department.delegator.cancel(report.tasks[0].task_id, session_id="ses_other")
-    assert await department.delegator.reports(session_id="ses_other") == []
+        await department.delegation.cancel(report.tasks[0].task_id, session_id="ses_other")
+    assert await department.delegation.reports(session_id="ses_other") == []
 
 
 @pytest.mark.requirement("COL-02")
@@ -308,9 +308,9 @@ async def test_a_broadcast_reaches_everybody_who_works_once(department: Departme
     await department.office.watcher.until("subagent_started", 2)
     async with asyncio.timeout(PATIENCE_S):
         await department.office.provider.received(2)
-    told = await department.delegator.broadcast("stop at noon", session_id=department.session.id)
+    told = await department.delegation.broadcast("stop at noon", session_id=department.session.id)
     assert len(told) == 2
-    assert await department.delegator.broadcast("x", session_id="ses_other") == []
+    assert await department.delegation.broadcast("x", session_id="ses_other") == []
     gate.open()
     report = await working
     assert [task.response for task in report.tasks] == ["second", "second"]
@@ -385,7 +385,7 @@ async def test_what_a_dead_process_left_is_closed_with_its_partial_work(settings
         await department.office.gate.db.transact(as_if_it_ran)
         session_id = department.session.id
     async with open_department(settings) as department:
-        report = (await department.delegator.reports(session_id=session_id))[0]
+        report = (await department.delegation.reports(session_id=session_id))[0]
     task = report.tasks[0]
     assert (report.status, task.status, task.response) == ("error", "interrupted", "answer to done")
     assert task.error is not None
@@ -400,7 +400,7 @@ async def test_a_closing_service_interrupts_what_does_not_go_on(settings: Settin
             department.delegate(spec("open"), background=chosen == "close")
         )
         await department.office.watcher.until("text_delta")
-        await department.delegator.close()
+        await department.delegation.close()
         ended = await department.office.watcher.until("subagent_finished")
         assert (ended["status"], ended["summary"]) == ("interrupted", "half")
         await starting

@@ -116,8 +116,8 @@ async def test_a_call_that_had_begun_is_told_as_interrupted_and_not_run_again(
         await until((settings.workspace_dir / "begun").exists)
         await department.office.gate.db.flush()
         state = states[-1]
-        await department.delegator.cancel(
-            (await department.delegator.reports(session_id=None))[0].batch_id, session_id=None
+        await department.delegation.cancel(
+            (await department.delegation.reports(session_id=None))[0].batch_id, session_id=None
         )
     left = as_left(state, settings, tmp_path / "left")
     goals = Goals()
@@ -145,8 +145,8 @@ async def test_an_orderly_stop_leaves_work_in_the_background_to_the_next_service
 ):
     async with open_department(settings) as department:
         await at_work(department, "a", *add_up(1))
-        await department.delegator.broadcast("Hurry.", session_id=department.session.id)
-        await department.delegator.close()
+        await department.delegation.broadcast("Hurry.", session_id=department.session.id)
+        await department.delegation.close()
         assert department.office.watcher.of("subagent_finished") == []
     assert tasks_of(settings) == [("a", "running")]
     goals = Goals()
@@ -161,8 +161,8 @@ async def test_an_orderly_stop_leaves_work_in_the_background_to_the_next_service
 async def test_a_request_that_was_cut_off_is_no_round(settings: Settings):
     async with open_department(settings) as department:
         await at_work(department, "a", max_rounds=1)
-        await department.delegator.broadcast("Hurry.", session_id=department.session.id)
-        await department.delegator.close()
+        await department.delegation.broadcast("Hurry.", session_id=department.session.id)
+        await department.delegation.close()
     goals = Goals()
     async with next_service(settings, goals) as service:
         await all_over(service)
@@ -177,7 +177,7 @@ async def test_it_goes_on_with_the_words_it_was_given_and_forgets_them_in_the_en
         department.office.gate.redactor.learn("test", [SECRET])
         goal = f"use {SECRET}"
         await at_work(department, goal, *add_up(1), label="a")
-        await department.delegator.close()
+        await department.delegation.close()
         events = department.office.watcher.events
         assert SECRET not in str([e for e in events if "delta" not in e["type"]])
     goals = Goals()
@@ -275,7 +275,7 @@ async def test_what_a_token_began_ends_when_that_is_revoked(settings: Settings):
     async with open_department(settings) as department:
         department.payers[department.session.id] = (QuotaSubject("tok_gone"), True)
         await at_work(department, "a")
-        await department.delegator.close()
+        await department.delegation.close()
     goals = Goals()
     async with next_service(settings, goals) as service:
         await all_over(service)
@@ -302,7 +302,7 @@ async def test_what_was_told_to_stop_is_stopped_by_the_next_service(
 
         with monkeypatch.context() as patched:
             patched.setattr(db, "append", seen)
-            department.delegator.run_cancelled("run_parent")
+            department.delegation.run_cancelled("run_parent")
     # Before anything else happens it stands there that both are to stop.
     assert [orjson.loads(row[-2])["stopped_as"] for row in kept] == ["cancelled"] * 2
     left = as_left(state, settings, tmp_path / "left")
@@ -344,7 +344,7 @@ async def test_what_moves_to_the_background_goes_on_too(settings: Settings):
         await department.delegate(spec("a"), background=True)
         first.cancel()
         await asyncio.wait({first})
-        await department.delegator.close()
+        await department.delegation.close()
     async with next_service(settings, Goals()) as service:
         await all_over(service)
     assert tasks_of(settings) == [("a", "success")]
@@ -359,13 +359,13 @@ async def test_a_revived_batch_counts_as_one_and_can_be_found_and_stopped(settin
             spec("a"), background=True, context=department.context(agent_id="lead")
         )
         await department.office.watcher.until("text_delta")
-        await department.delegator.close()
+        await department.delegation.close()
     goals = Goals()
     goals.script("a", Turn(text("half"), Gate()))
     async with next_service(settings, goals) as service:
-        found = await service.delegator.report(report.batch_id, session_id=report.session_id)
+        found = await service.delegation.report(report.batch_id, session_id=report.session_id)
         assert (found.status, found.background) == ("running", True)
-        stopped = await service.delegator.cancel(report.batch_id, session_id=report.session_id)
+        stopped = await service.delegation.cancel(report.batch_id, session_id=report.session_id)
         assert stopped.status == "cancelled"
         await all_over(service)
     assert tasks_of(settings) == [("a", "cancelled")]

@@ -9,12 +9,12 @@ from contextlib import suppress
 from dataclasses import replace
 
 from app.agents.budget import Spending
-from app.agents.delegation.book import Book
-from app.agents.delegation.model import Batch, Parent, Standing, Task
+from app.agents.delegation.batch_runner import BatchRunner
+from app.agents.delegation.model import DelegatedTask, Parent, Standing, TaskBatch
 from app.agents.delegation.ports import Workers
-from app.agents.delegation.reviving import IsRevoked, Reviving
-from app.agents.delegation.terms import TermsKeeper, check_batch, fingerprint_of
-from app.agents.delegation.working import Working
+from app.agents.delegation.recovery import DelegationRecovery, IsRevoked
+from app.agents.delegation.repository import DelegationRepository
+from app.agents.delegation.task_limits import TaskLimitResolver, check_batch, fingerprint_of
 from app.agents.models.protocol import ModelClient
 from app.agents.recovery import FoundRun
 from app.agents.restart_policy import CLOSING, RestartPolicy
@@ -38,7 +38,7 @@ _MAX_BROADCAST = 20_000
 _MAX_UNHEARD = 50
 
 
-class Delegator:
+class DelegationService:
     """The service `DELEGATION`."""
 
     def __init__(
@@ -57,13 +57,13 @@ class Delegator:
         self._settings = settings
         self._standing_of = standing_of
         self._continues = restart_policy.continues
-        self._book = Book(gate)
-        self._terms = TermsKeeper(gate, settings)
-        self._live: dict[str, Batch] = {}
-        self._working = Working(
+        self._book = DelegationRepository(gate)
+        self._limits = TaskLimitResolver(gate, settings)
+        self._live: dict[str, TaskBatch] = {}
+        self._batch_runner = BatchRunner(
             *(gate, model, settings),
             workers=workers,
-            terms=self._terms,
+            limits=self._limits,
             book=self._book,
             run_ended=self._run_ended,
         )
@@ -77,8 +77,8 @@ class Delegator:
             left: runs of sub-agents that may go on.
             is_revoked: by the id of a token, whether what it has begun may not go on.
         """
-        reviving = Reviving(self._gate, self._sessions, self._terms, self._book)
-        for batch in await reviving.take_over(left, is_revoked):
+        recovery = DelegationRecovery(self._gate, self._sessions, self._limits, self._book)
+        for batch in await recovery.take_over(left, is_revoked):
             self._live[batch.id] = batch
             batch.work = asyncio.create_task(self._go_on(batch), name=batch.id)
 
@@ -95,7 +95,7 @@ class Delegator:
         """See `Delegation.start`."""
         check_batch(specs, self._settings)
         parent = await self._parent(ctx, background=background)
-        depth = self._terms.depth_of(parent)
+        depth = self._limits.depth_of(parent)
         fingerprint = fingerprint_of(kind, name, specs, parent)
         twin = self._twin(parent, fingerprint)
         if twin is not None:
@@ -107,7 +107,7 @@ class Delegator:
             await self._follow(twin, background=background)
             return twin.report(duplicate=True)
         self._check_room(parent, len(specs), background=background)
-        batch = Batch(
+        batch = TaskBatch(
             id=new_id("dlg"),
             kind=kind,
             name=name,
@@ -120,7 +120,7 @@ class Delegator:
             began=self._gate.clock.monotonic(),
             kept=asyncio.get_running_loop().create_future(),
         )
-        batch.tasks = [self._terms.task_of(batch, place, spec) for place, spec in enumerate(specs)]
+        batch.tasks = [self._limits.task_of(batch, place, spec) for place, spec in enumerate(specs)]
         for task in batch.tasks:
             task.goes_on = self._outlives(batch)
         # Known before the first await: the same batch must not be started twice.
@@ -230,7 +230,7 @@ class Delegator:
     def closing(self) -> None:
         """The service is about to stop: what it stops from now on was interrupted."""
         self._stopped_as = "interrupted"
-        self._working.is_closing = True
+        self._batch_runner.is_closing = True
 
     async def close(self) -> None:
         """The service stops: what is under way is left to the next one, or was interrupted."""
@@ -271,9 +271,9 @@ class Delegator:
                 quota_subject=batch.parent.quota_subject,
                 attended=batch.parent.attended,
                 depth=batch.parent.depth + 1,
-                scope=task.terms.scope,
-                roots=task.terms.roots,
-                max_depth=task.terms.max_depth,
+                scope=task.limits.scope,
+                roots=task.limits.roots,
+                max_depth=task.limits.max_depth,
             )
         standing = self._standing_of(session.id, ctx.run_id)
         return replace(
@@ -283,14 +283,14 @@ class Delegator:
             outlives=standing.outlives,
         )
 
-    def _task_of_run(self, run_id: str | None) -> tuple[Batch, Task] | None:
+    def _task_of_run(self, run_id: str | None) -> tuple[TaskBatch, DelegatedTask] | None:
         for batch in self._live.values():
             for task in batch.tasks:
                 if task.run_id == run_id:
                     return batch, task
         return None
 
-    def _twin(self, parent: Parent, fingerprint: str) -> Batch | None:
+    def _twin(self, parent: Parent, fingerprint: str) -> TaskBatch | None:
         """The same batch, asked for a moment ago, unless it has failed since."""
         oldest = self._gate.clock.monotonic() - self._settings.sub_agent.duplicate_window_s
         for batch in self._of_session(parent.session.id):
@@ -323,7 +323,7 @@ class Delegator:
 
     # -- working ----------------------------------------------------------------------
 
-    async def _follow(self, batch: Batch, *, background: bool) -> None:
+    async def _follow(self, batch: TaskBatch, *, background: bool) -> None:
         """Wait for a batch, or only until it is kept; the last one to stop waiting stops it.
 
         Raises:
@@ -346,7 +346,7 @@ class Delegator:
         finally:
             batch.followers -= 1
 
-    async def _work(self, batch: Batch, depth: int) -> None:
+    async def _work(self, batch: TaskBatch, depth: int) -> None:
         """Bring every task to its end, and the batch with them."""
         with ErrorBoundary() as held:
             await self._book.add(batch)
@@ -354,20 +354,20 @@ class Delegator:
             self._give_up(batch, held.error)
             return
         batch.kept.set_result(None)
-        await self._working.bring_to_end(batch, depth)
+        await self._batch_runner.bring_to_end(batch, depth)
         self._forget_ended()
 
-    async def _go_on(self, batch: Batch) -> None:
+    async def _go_on(self, batch: TaskBatch) -> None:
         """Work on a batch that another process had begun."""
-        await self._working.bring_to_end(batch, batch.parent.depth + 1)
+        await self._batch_runner.bring_to_end(batch, batch.parent.depth + 1)
         self._forget_ended()
 
-    def _outlives(self, batch: Batch) -> bool:
+    def _outlives(self, batch: TaskBatch) -> bool:
         """Whether the next process goes on with it: nobody waits for it who ends with this one."""
         waits_on = batch.background or batch.parent.outlives
         return self._continues and waits_on and batch.parent.depth == 0
 
-    def _give_up(self, batch: Batch, error: BaseException) -> None:
+    def _give_up(self, batch: TaskBatch, error: BaseException) -> None:
         """Nothing of it has begun, and nobody finds it."""
         del self._live[batch.id]
         for task in batch.tasks:
@@ -375,7 +375,7 @@ class Delegator:
             task.ended.set()
         batch.kept.set_exception(error)
 
-    async def _stop(self, tasks: Iterable[Task], status: TaskStatus) -> None:
+    async def _stop(self, tasks: Iterable[DelegatedTask], status: TaskStatus) -> None:
         """Cancel tasks, and wait until they have ended."""
         stopping = [task for task in tasks if not task.is_over]
         for task in stopping:
@@ -383,7 +383,7 @@ class Delegator:
         for task in stopping:
             await task.ended.wait()
 
-    def _stop_task(self, task: Task, status: TaskStatus) -> None:
+    def _stop_task(self, task: DelegatedTask, status: TaskStatus) -> None:
         """Cancel it; nobody goes on with it, also when the service dies before it has ended."""
         task.stop(status)
         if task.is_left:
@@ -395,10 +395,10 @@ class Delegator:
 
     # -- looking up -------------------------------------------------------------------
 
-    def _of_session(self, session_id: str) -> list[Batch]:
+    def _of_session(self, session_id: str) -> list[TaskBatch]:
         return [batch for batch in self._live.values() if batch.parent.session.id == session_id]
 
-    def _batch(self, id_: str, session_id: str | None) -> Batch | None:
+    def _batch(self, id_: str, session_id: str | None) -> TaskBatch | None:
         """A batch of this process, by its id or a task's."""
         batch = self._live.get(id_) or next(
             (b for b in self._live.values() if any(task.id == id_ for task in b.tasks)), None

@@ -6,11 +6,11 @@ import asyncio
 
 import pytest
 
-from app.workers.slots import Slots
+from app.workers.process_slots import ProcessSlots
 
 
 async def test_who_comes_later_does_not_overtake():
-    slots = Slots(1)
+    slots = ProcessSlots(1)
     await slots.take()
     waiting = asyncio.create_task(slots.take())
     await asyncio.sleep(0)
@@ -23,7 +23,7 @@ async def test_who_comes_later_does_not_overtake():
 
 
 async def test_a_slot_that_comes_as_its_taker_gives_up_goes_on():
-    slots = Slots(1)
+    slots = ProcessSlots(1)
     await slots.take()
     first, second = asyncio.create_task(slots.take()), asyncio.create_task(slots.take())
     await asyncio.sleep(0)

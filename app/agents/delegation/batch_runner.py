@@ -9,14 +9,14 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from app.agents.delegation.book import INTERRUPTED, Book
-from app.agents.delegation.conductor import Conductor
 from app.agents.delegation.conversation import Conversation, answers_of
-from app.agents.delegation.model import Batch, Task
-from app.agents.delegation.ports import Place, Workers
-from app.agents.delegation.seats import Seats
-from app.agents.delegation.telling import leave, let_go, tell_ended, tell_started
-from app.agents.delegation.terms import TermsKeeper
+from app.agents.delegation.delegation_slots import DelegationSlots
+from app.agents.delegation.events import leave, let_go, tell_ended, tell_started
+from app.agents.delegation.model import DelegatedTask, TaskBatch
+from app.agents.delegation.ports import Workers, WorkerScope
+from app.agents.delegation.repository import INTERRUPTED, DelegationRepository
+from app.agents.delegation.session import SubagentSession
+from app.agents.delegation.task_limits import TaskLimitResolver
 from app.agents.models.protocol import ModelClient
 from app.core import process
 from app.core.clock import isoformat
@@ -31,7 +31,7 @@ from app.tools.delegation.ports import TaskStatus
 log = logging.getLogger(__name__)
 
 
-class Working:
+class BatchRunner:
     """Works on batches, each task in a process of its own.
 
     Args:
@@ -48,8 +48,8 @@ class Working:
         settings: Settings,
         *,
         workers: Workers,
-        terms: TermsKeeper,
-        book: Book,
+        limits: TaskLimitResolver,
+        book: DelegationRepository,
         run_ended: Callable[[str], None],
     ) -> None:
         self.is_closing = False
@@ -57,13 +57,13 @@ class Working:
         self._model = model
         self._settings = settings
         self._workers = workers
-        self._terms = terms
+        self._limits = limits
         self._book = book
         self._run_ended = run_ended
         self._owner = process.identity()
-        self._seats = Seats(terms, settings.sub_agent.processes)
+        self._slots = DelegationSlots(limits, settings.sub_agent.processes)
 
-    async def bring_to_end(self, batch: Batch, depth: int) -> None:
+    async def bring_to_end(self, batch: TaskBatch, depth: int) -> None:
         """Work on every task of a batch that is kept; `depth`: how deep they are."""
         slots = asyncio.Semaphore(batch.concurrency)
         working = [
@@ -87,7 +87,7 @@ class Working:
             self._gate.limits.store.run_ended(counted)  # the run itself was over before
 
     async def _work_on(
-        self, batch: Batch, task: Task, slots: asyncio.Semaphore, depth: int
+        self, batch: TaskBatch, task: DelegatedTask, slots: asyncio.Semaphore, depth: int
     ) -> bool:
         """Whatever happens, the task ends, and says how; whether that is recorded."""
         status: TaskStatus = "error"
@@ -103,7 +103,7 @@ class Working:
                 status = task.stopped_as or "cancelled"
             except TimeoutError:
                 status = "timeout"
-                seconds = task.terms.timeout_s
+                seconds = task.limits.timeout_s
                 task.error = _error("timeout", f"The task did not end within {seconds:g} s")
             finally:
                 is_left = task.is_left and status == "interrupted"
@@ -117,7 +117,7 @@ class Working:
         return await self._end(batch, task, status)
 
     async def _attempt(
-        self, batch: Batch, task: Task, slots: asyncio.Semaphore, depth: int
+        self, batch: TaskBatch, task: DelegatedTask, slots: asyncio.Semaphore, depth: int
     ) -> TaskStatus:
         if task.is_answered:  # that was all that was left to do
             return "success"
@@ -128,16 +128,16 @@ class Working:
                 message = f"{label!r}, which it builds on, has not succeeded ({other.status})"
                 task.error = _error("dependency_failed", message)
                 return "skipped"
-        async with slots, self._seats.of(task, depth):
+        async with slots, self._slots.of(task, depth):
             return await self._run(batch, task)
 
-    async def _run(self, batch: Batch, task: Task) -> TaskStatus:
-        parent, terms = batch.parent, task.terms
-        project = self._terms.project_of(parent, terms.roots)
-        place = Place() if project is None else Place(project.root, terms.roots)
+    async def _run(self, batch: TaskBatch, task: DelegatedTask) -> TaskStatus:
+        parent, limits = batch.parent, task.limits
+        project = self._limits.project_of(parent, limits.roots)
+        place = WorkerScope() if project is None else WorkerScope(project.root, limits.roots)
         async with (
             self._workers.take(place) as worker,
-            asyncio.timeout(terms.timeout_s - task.spent_s),
+            asyncio.timeout(limits.timeout_s - task.spent_s),
         ):
             task.worker_pid = worker.pid
             task.began = self._gate.clock.monotonic()
@@ -154,7 +154,7 @@ class Working:
                 project=project,
                 given=answers_of(batch.labelled(label) for label in task.spec.after),
             )
-            conductor = Conductor(
+            session_of_task = SubagentSession(
                 self._gate,
                 task,
                 parent,
@@ -163,9 +163,9 @@ class Working:
                 conversation=conversation,
                 save=self._book.save,
             )
-            return "success" if await conductor.run() else "max_rounds"
+            return "success" if await session_of_task.run() else "max_rounds"
 
-    def _told(self, task: Task, error: BaseException) -> dict[str, Any]:
+    def _told(self, task: DelegatedTask, error: BaseException) -> dict[str, Any]:
         """What may be seen of what ended a task."""
         if isinstance(error, TollgateError):
             return _error(str(error.details.get("code", error.code)), error.message)
@@ -173,7 +173,7 @@ class Working:
         log.error("task %s failed unexpectedly (%s)", task.id, error_id, exc_info=error)
         return _error("internal", f"Internal error {error_id}")
 
-    async def _end(self, batch: Batch, task: Task, status: TaskStatus) -> bool:
+    async def _end(self, batch: TaskBatch, task: DelegatedTask, status: TaskStatus) -> bool:
         """Record the end, once."""
         task.finished_at = isoformat(self._gate.clock.now())
         task.status = status
@@ -188,19 +188,19 @@ class Working:
         batch.parent.session.log.holders.discard(task.run_id)
         return is_recorded
 
-    async def _leave(self, batch: Batch, task: Task) -> bool:
+    async def _leave(self, batch: TaskBatch, task: DelegatedTask) -> bool:
         """It is not over: the next process goes on with it."""
         is_recorded = await self._record(task.id, partial(self._write_left, task))
         batch.parent.session.log.holders.discard(task.run_id)
         task.ended.set()
         return is_recorded
 
-    def _write_left(self, task: Task) -> None:
+    def _write_left(self, task: DelegatedTask) -> None:
         self._book.save(task)
         if task.started_at is not None:
             leave(self._gate, task)
 
-    def _write_end(self, batch: Batch, task: Task) -> None:
+    def _write_end(self, batch: TaskBatch, task: DelegatedTask) -> None:
         """One commit holds the end and its event; the event last, for what may be repeated."""
         self._book.save(task)
         if task.started_at is not None:

@@ -11,9 +11,9 @@ from typing import Any, get_args
 from app.agents.delegation.frames import (
     Execute,
     Executed,
-    Output,
+    OutputFrame,
     Reported,
-    Stop,
+    StopExecution,
     WorkerProtocolError,
 )
 from app.agents.delegation.ports import WorkerProcess
@@ -37,7 +37,7 @@ class _Execution:
     live: LiveOutput | None
 
 
-class OwnTools:
+class WorkerCalls:
     """`OwnProcess` of one task, which has no tools as long as no worker is attached.
 
     What a worker says of executions it was not asked for is ignored.
@@ -86,7 +86,7 @@ class OwnTools:
             self._open.pop(execution_id, None)
         return _result_of(executed)
 
-    async def take(self, frame: Output | Reported | Executed) -> None:
+    async def take(self, frame: OutputFrame | Reported | Executed) -> None:
         """What the worker says of an execution."""
         execution = self._open.get(frame.execution_id)
         if execution is None or execution.result.done():
@@ -121,7 +121,7 @@ class OwnTools:
     async def _tell_stop(self, execution_id: str) -> None:
         assert self._worker is not None
         with suppress(ToolFailed):
-            await self._worker.send(Stop(execution_id=execution_id))
+            await self._worker.send(StopExecution(execution_id=execution_id))
 
 
 def _progress_of(frame: Reported) -> Progress:

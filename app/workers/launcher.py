@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import app
-from app.agents.delegation.ports import Place
+from app.agents.delegation.ports import WorkerScope
 from app.core.errors import ConfigurationError, ToolFailed
 from app.core.sections import SubAgentSettings
 from app.operations.local.beneath import Beneath
@@ -39,7 +39,7 @@ _LIMITS = ProcessLimits(
 
 
 @dataclass(frozen=True, slots=True)
-class Folder:
+class WorkerFolder:
     """A folder that a worker may read: the one that was there when it started."""
 
     path: str
@@ -69,7 +69,7 @@ class SandboxedWorkers:
         self._memory_bytes = settings.memory_mb << 20
         self._calculator_functions = calculator_functions
 
-    async def folders(self, place: Place) -> tuple[Folder, ...]:
+    async def folders(self, place: WorkerScope) -> tuple[WorkerFolder, ...]:
         """What a worker of `place` may read now; changes when somebody replaces a folder.
 
         Raises:
@@ -78,7 +78,7 @@ class SandboxedWorkers:
         hidden = self._sandbox.config.hidden
         return await to_end(run_in(PROCESSES, _folders, place, hidden))
 
-    async def start(self, place: Place, folders: tuple[Folder, ...]) -> ConfinedWorker:
+    async def start(self, place: WorkerScope, folders: tuple[WorkerFolder, ...]) -> ConfinedWorker:
         """A worker that is ready.
 
         Raises:
@@ -102,7 +102,7 @@ class SandboxedWorkers:
             raise
         return worker
 
-    def _spec(self, place: Place, folders: tuple[Folder, ...]) -> ProcessSpec:
+    def _spec(self, place: WorkerScope, folders: tuple[WorkerFolder, ...]) -> ProcessSpec:
         equipment = Equipment(place.roots, self._calculator_functions)
         flags = ("-I", "-B", "-X", "utf8")
         return ProcessSpec(
@@ -114,7 +114,7 @@ class SandboxedWorkers:
         )
 
 
-def _folders(place: Place, hidden: tuple[str, ...]) -> tuple[Folder, ...]:
+def _folders(place: WorkerScope, hidden: tuple[str, ...]) -> tuple[WorkerFolder, ...]:
     if place.root is None:
         return ()
     try:
@@ -127,8 +127,8 @@ def _folders(place: Place, hidden: tuple[str, ...]) -> tuple[Folder, ...]:
         beneath.close()
 
 
-def _folder(beneath: Beneath, path: str) -> Folder:
+def _folder(beneath: Beneath, path: str) -> WorkerFolder:
     with beneath.opened(path, os.O_PATH | os.O_DIRECTORY) as descriptor:
         status = os.fstat(descriptor)
         real = str(Path(f"/proc/self/fd/{descriptor}").readlink())
-    return Folder(real, status.st_dev, status.st_ino)
+    return WorkerFolder(real, status.st_dev, status.st_ino)

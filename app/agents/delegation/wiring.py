@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from functools import partial
 
-from app.agents.delegation.delegator import Delegator
 from app.agents.delegation.model import Standing
 from app.agents.delegation.ports import Workers
+from app.agents.delegation.service import DelegationService
 from app.agents.models.protocol import ModelClient
 from app.agents.recovery import FoundRun
 from app.agents.restart_policy import RestartPolicy
@@ -33,7 +33,7 @@ async def delegating(
     restart_policy: RestartPolicy,
     tokens: Tokens,
     left: Iterable[FoundRun],
-) -> AsyncIterator[Delegator]:
+) -> AsyncIterator[DelegationService]:
     """Sub-agents for the runs of a service. Tell `closing` before its runs are stopped.
 
     Args:
@@ -46,17 +46,17 @@ async def delegating(
             return Standing(NOBODY, attended=False, outlives=False)
         return Standing(run.quota_subject, run.attended, outlives=restart_policy.leaves(run))
 
-    delegator = Delegator(
+    delegation = DelegationService(
         *(gate, sessions, model, settings),
         workers=workers,
         standing_of=standing_of,
         restart_policy=restart_policy,
     )
-    runs.on_cancel = delegator.run_cancelled
-    gate.services.register(DELEGATION, delegator)
+    runs.on_cancel = delegation.run_cancelled
+    gate.services.register(DELEGATION, delegation)
     gate.resolver.forget()
     try:
-        await delegator.recover(left, partial(is_revoked, tokens=tokens))
-        yield delegator
+        await delegation.recover(left, partial(is_revoked, tokens=tokens))
+        yield delegation
     finally:
-        await delegator.close()
+        await delegation.close()

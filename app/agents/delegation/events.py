@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from app.agents.cleanup import close_open, unended
-from app.agents.delegation.model import Parent, Task
+from app.agents.delegation.model import DelegatedTask, Parent
 from app.agents.orphaned_runs import Trail
 from app.core.text import truncate
 from app.db.statements import ADD_RUN, FINISH_RUN, PARK_RUN
@@ -25,14 +25,14 @@ _RUN_STATUS: dict[TaskStatus, RunStatus] = {
 }
 
 
-def tell_started(gate: Gate, task: Task, parent: Parent, owner: str) -> None:
+def tell_started(gate: Gate, task: DelegatedTask, parent: Parent, owner: str) -> None:
     """A run of its own, and an event in the session that has delegated."""
     log = parent.session.log
     log.holders.add(task.run_id)
-    gate.deferred.narrow(task.run_id, task.terms.scope)
+    gate.deferred.narrow(task.run_id, task.limits.scope)
     row = (
-        *(task.run_id, parent.session.id, "delegation", "running", task.terms.agent_id),
-        *(task.terms.model, parent.run_id, owner, task.started_at),
+        *(task.run_id, parent.session.id, "delegation", "running", task.limits.agent_id),
+        *(task.limits.model, parent.run_id, owner, task.started_at),
     )
     gate.db.append(ADD_RUN, row)
     mask = gate.redactor.text
@@ -44,41 +44,41 @@ def tell_started(gate: Gate, task: Task, parent: Parent, owner: str) -> None:
         task=truncate(mask(task.spec.goal), SHOWN_CHARS),
         task_id=task.id,
         batch_id=task.batch_id,
-        model=task.terms.model,
+        model=task.limits.model,
         worker_pid=task.worker_pid,
         tool_runtime_routes=dict(task.routes),
         blocked={name: reason["code"] for name, reason in task.blocked.items()},
     )
 
 
-def take_up(gate: Gate, task: Task, parent: Parent) -> None:
+def take_up(gate: Gate, task: DelegatedTask, parent: Parent) -> None:
     """It goes on in this process."""
     parent.session.log.holders.add(task.run_id)
-    gate.deferred.narrow(task.run_id, task.terms.scope)
+    gate.deferred.narrow(task.run_id, task.limits.scope)
     gate.deferred.reveal(task.run_id, task.found)
 
 
-def tell_resumed(gate: Gate, task: Task, parent: Parent, trail: Trail) -> None:
+def tell_resumed(gate: Gate, task: DelegatedTask, parent: Parent, trail: Trail) -> None:
     """What it was at in the process before this one has ended."""
     log = parent.session.log
     log.emit(
         RunResumed,
         run_id=task.run_id,
-        agent_id=task.terms.agent_id,
+        agent_id=task.limits.agent_id,
         parent_tool_call_id=parent.tool_call_id,
         interrupted=[event["tool_call_id"] for event in unended(trail)],
     )
     close_open(gate, log, trail)
 
 
-def leave(gate: Gate, task: Task) -> None:
+def leave(gate: Gate, task: DelegatedTask) -> None:
     """Whoever starts next goes on with it."""
     gate.db.append(PARK_RUN, (task.run_id,))
     gate.limits.store.run_ended(task.run_id)
     gate.deferred.forget(task.run_id)
 
 
-def tell_ended(gate: Gate, task: Task, parent: Parent) -> None:
+def tell_ended(gate: Gate, task: DelegatedTask, parent: Parent) -> None:
     """The last word about a task that had begun.
 
     Raises:
@@ -107,7 +107,7 @@ def tell_ended(gate: Gate, task: Task, parent: Parent) -> None:
     )
 
 
-def let_go(gate: Gate, task: Task) -> None:
+def let_go(gate: Gate, task: DelegatedTask) -> None:
     """Nothing of a task is at work any more, also while that cannot be stored."""
     gate.grants.end_run(task.run_id)
     gate.limits.store.run_ended(task.run_id)

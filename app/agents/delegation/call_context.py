@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from app.agents.delegation.model import Parent, Task
+from app.agents.delegation.model import DelegatedTask, Parent
 from app.execution.context import CallContext, Project
 from app.execution.setup import Gate
 from app.execution.subagent import Subagent
 from app.toolkit.context import NOTHING
 
 
-def context_of(gate: Gate, task: Task, parent: Parent, project: Project | None) -> CallContext:
+def context_of(
+    gate: Gate, task: DelegatedTask, parent: Parent, project: Project | None
+) -> CallContext:
     """The context of the calls of the model's last answer.
 
     Args:
         project: the workspace, as far as the sub-agent sees it.
     """
-    terms = task.terms
+    limits = task.limits
     return CallContext(
         log=parent.session.log,
         run_id=task.run_id,
-        agent_id=terms.agent_id,
+        agent_id=limits.agent_id,
         user_id=parent.quota_subject.user_id or parent.session.user_id,
         project=project,
         caller="subagent",
@@ -29,15 +31,15 @@ def context_of(gate: Gate, task: Task, parent: Parent, project: Project | None) 
         limits=parent.quota_subject.limits or None,
         business=parent.business or NOTHING,
         model={
-            "model": terms.model,
-            "max_tokens": terms.max_tokens,
-            "temperature": terms.temperature,
+            "model": limits.model,
+            "max_tokens": limits.max_tokens,
+            "temperature": limits.temperature,
         },
         subagent=Subagent(
             task_id=task.id,
             label=gate.redactor.text(task.spec.label),
             parent_tool_call_id=parent.tool_call_id,
-            scope=terms.scope,
+            scope=limits.scope,
             depth=parent.depth + 1,
             counted_run=parent.counted_run,
             process=task.own,

@@ -7,7 +7,7 @@ from collections import deque
 from contextlib import suppress
 
 
-class Slots:
+class ProcessSlots:
     """Counts what may run at once. Whoever gives up waiting takes no slot along.
 
     Attributes:

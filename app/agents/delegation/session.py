@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
-from app.agents.delegation.calling import context_of
+from app.agents.delegation.call_context import context_of
 from app.agents.delegation.conversation import Conversation
 from app.agents.delegation.frames import (
     AskModel,
@@ -20,14 +20,14 @@ from app.agents.delegation.frames import (
     CallsDone,
     CallTools,
     Executed,
-    Finished,
     FromWorker,
     ModelAnswer,
-    Output,
+    OutputFrame,
     Reported,
+    TaskFinished,
     WorkerProtocolError,
 )
-from app.agents.delegation.model import Parent, Task
+from app.agents.delegation.model import DelegatedTask, Parent
 from app.agents.delegation.ports import WorkerProcess
 from app.agents.model_request import call_of
 from app.agents.sessions import Block
@@ -46,19 +46,19 @@ _END_S = 2.0
 _MAX_SHOWN = 2000
 
 
-class Conductor:
+class SubagentSession:
     """Drives one worker through one task; what it comes to stands in the task."""
 
     def __init__(
         self,
         gate: Gate,
-        task: Task,
+        task: DelegatedTask,
         parent: Parent,
         *,
         worker: WorkerProcess,
         project: Project | None,
         conversation: Conversation,
-        save: Callable[[Task], None],
+        save: Callable[[DelegatedTask], None],
     ) -> None:
         """`save` keeps how far the task is, for whoever asks after it or goes on with it."""
         self._save = save
@@ -68,7 +68,7 @@ class Conductor:
         self._worker = worker
         self._project = project
         self._conversation = conversation
-        self._inbox: asyncio.Queue[AskModel | CallTools | Finished] = asyncio.Queue(1)
+        self._inbox: asyncio.Queue[AskModel | CallTools | TaskFinished] = asyncio.Queue(1)
         self._uses: list[Block] = task.uses if task.suspended is not None else []
 
     async def run(self) -> bool:
@@ -79,7 +79,7 @@ class Conductor:
             WorkerProtocolError: it said what no worker says.
             ModelFailed, BudgetExceeded: as `Conversation.ask`.
         """
-        if self._task.suspended is not None and self._task.rounds >= self._task.terms.max_rounds:
+        if self._task.suspended is not None and self._task.rounds >= self._task.limits.max_rounds:
             # Nobody will hear what they come to, and a worker would have nothing to do.
             await self._take_up()
             return False
@@ -94,7 +94,7 @@ class Conductor:
                     frame = await self._unless_lost(reading, self._next())
                 else:  # said before it ended
                     frame = self._inbox.get_nowait()
-                if isinstance(frame, Finished):
+                if isinstance(frame, TaskFinished):
                     return self._finished(frame)
                 await self._unless_lost(reading, self._go_on(frame))
         finally:
@@ -104,12 +104,12 @@ class Conductor:
             self._task.own.lost("The sub-agent's process was ended")
 
     def _begin(self) -> Begin:
-        terms = self._task.terms
+        limits = self._task.limits
         return Begin(
             task_id=self._task.id,
-            max_rounds=terms.max_rounds,
+            max_rounds=limits.max_rounds,
             first_round=self._task.rounds + 1,
-            last_round_without_tools=terms.last_round_without_tools,
+            last_round_without_tools=limits.last_round_without_tools,
             root=self._project.root if self._project else None,
         )
 
@@ -119,14 +119,14 @@ class Conductor:
             await self._take(frame)
 
     async def _take(self, frame: FromWorker) -> None:
-        if isinstance(frame, Output | Reported | Executed):
+        if isinstance(frame, OutputFrame | Reported | Executed):
             await self._task.own.take(frame)
-        elif isinstance(frame, AskModel | CallTools | Finished) and not self._inbox.full():
+        elif isinstance(frame, AskModel | CallTools | TaskFinished) and not self._inbox.full():
             self._inbox.put_nowait(frame)
         else:
             raise WorkerProtocolError(f"A worker said {frame.type} out of turn")
 
-    async def _next(self) -> AskModel | CallTools | Finished:
+    async def _next(self) -> AskModel | CallTools | TaskFinished:
         try:
             async with asyncio.timeout(REPLY_S):
                 return await self._inbox.get()
@@ -165,16 +165,16 @@ class Conductor:
             await self._call(frame)
 
     async def _ask(self, frame: AskModel) -> None:
-        task, terms = self._task, self._task.terms
+        task, limits = self._task, self._task.limits
         is_open = not self._uses and not task.is_answered
-        in_turn = is_open and frame.round == task.rounds + 1 <= terms.max_rounds
+        in_turn = is_open and frame.round == task.rounds + 1 <= limits.max_rounds
         if not in_turn:
             raise WorkerProtocolError(f"A worker asked for round {frame.round} out of turn")
         task.rounds += 1
         task.is_asking = True
-        await self._tell(f"round {task.rounds} of {terms.max_rounds}")
-        is_last = task.rounds == terms.max_rounds
-        with_tools = frame.with_tools and not (is_last and terms.last_round_without_tools)
+        await self._tell(f"round {task.rounds} of {limits.max_rounds}")
+        is_last = task.rounds == limits.max_rounds
+        with_tools = frame.with_tools and not (is_last and limits.last_round_without_tools)
         completed, task.message_id = await self._conversation.ask(with_tools=with_tools)
         task.is_asking = False
         content = list(completed.content)
@@ -255,12 +255,12 @@ class Conductor:
             for outcome in finished.values()
         ]
 
-    def _finished(self, frame: Finished) -> bool:
+    def _finished(self, frame: TaskFinished) -> bool:
         """Whether the model has answered; what the worker thinks of it is no matter."""
         if self._uses:
             raise WorkerProtocolError("A worker ended with calls that it has not made")
         task = self._task
-        if not task.is_answered and task.rounds < task.terms.max_rounds:
+        if not task.is_answered and task.rounds < task.limits.max_rounds:
             raise WorkerProtocolError(f"A worker ended in round {task.rounds} without an answer")
         return task.is_answered
 
@@ -268,7 +268,7 @@ class Conductor:
         """Tell whoever waits for the batch."""
         task = self._task
         if self._parent.report is not None:
-            most = task.terms.max_rounds
+            most = task.limits.max_rounds
             progress = Progress(task.spec.label, message, task.rounds, most, "rounds")
             await self._parent.report(progress)
 

@@ -1,4 +1,4 @@
-"""From what was asked to what is allowed: a task's terms, or a clear no."""
+"""From what was asked to what is allowed: a task's limits, or a clear no."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
 
-from app.agents.delegation.model import Batch, Parent, Task, Terms
+from app.agents.delegation.model import DelegatedTask, Parent, TaskBatch, TaskLimits
 from app.core.errors import InvalidInput, NotFound, ToolFailed
 from app.core.ids import new_id
 from app.core.settings import Settings
@@ -80,7 +80,7 @@ def _fields(spec: TaskSpec) -> list[object]:
     return [getattr(spec, name) for name in spec.__dataclass_fields__]
 
 
-class TermsKeeper:
+class TaskLimitResolver:
     """Holds tasks to the settings, the agent's limits and what the delegating one has itself."""
 
     def __init__(self, gate: Gate, settings: Settings) -> None:
@@ -110,8 +110,8 @@ class TermsKeeper:
         limits = self._settings.sub_agent
         return min(max(limits.max_depth, 1, *own), limits.processes)
 
-    def terms_of(self, spec: TaskSpec, parent: Parent, kind: BatchKind, field: str) -> Terms:
-        """A task's terms.
+    def limits_of(self, spec: TaskSpec, parent: Parent, kind: BatchKind, field: str) -> TaskLimits:
+        """A task's limits.
 
         Raises:
             InvalidInput: a tool, agent, model or folder that cannot be had; names the field.
@@ -127,7 +127,7 @@ class TermsKeeper:
         most_deep = self._max_depth(parent.agent_id, parent.max_depth)
         most_deep = self._max_depth(agent_id, most_deep)
         given = {**parent.model, **_own_of(profile if spec.agent_id else None)}
-        return Terms(
+        return TaskLimits(
             agent_id=agent_id,
             model=self._model(spec, parent, profile, field),
             max_tokens=int(given.get("max_tokens") or self._settings.max_tokens),
@@ -140,28 +140,28 @@ class TermsKeeper:
             last_round_without_tools=spec.last_round_without_tools or seeds,
         )
 
-    def task_of(self, batch: Batch, place: int, spec: TaskSpec) -> Task:
-        """A task within its terms.
+    def task_of(self, batch: TaskBatch, place: int, spec: TaskSpec) -> DelegatedTask:
+        """A task within its limits.
 
         Raises:
-            InvalidInput: as `terms_of`; or it could use none of its tools.
+            InvalidInput: as `limits_of`; or it could use none of its tools.
         """
         field = f"tasks[{place}]"
         parent = batch.parent
-        terms = self.terms_of(spec, parent, batch.kind, field)
-        self.project_of(parent, terms.roots)
-        resolved = self._gate.resolver.resolve(terms.agent_id, subagent=terms.scope)
+        limits = self.limits_of(spec, parent, batch.kind, field)
+        self.project_of(parent, limits.roots)
+        resolved = self._gate.resolver.resolve(limits.agent_id, subagent=limits.scope)
         if spec.tools and not resolved.tool_names:
-            why = {name: resolved.disabled_reasons.get(name) for name in terms.scope.allowed or ()}
+            why = {name: resolved.disabled_reasons.get(name) for name in limits.scope.allowed or ()}
             told = "; ".join(reason.message for reason in why.values() if reason is not None)
             raise InvalidInput(f"It could use none of its tools: {told}", field=f"{field}.tools")
-        return Task(
+        return DelegatedTask(
             id=new_id("tsk"),
             batch_id=batch.id,
             run_id=new_id("run"),
             position=place,
             spec=spec,
-            terms=terms,
+            limits=limits,
             routes=dict(resolved.routes),
             blocked={name: why.to_dict() for name, why in resolved.disabled_reasons.items()},
         )

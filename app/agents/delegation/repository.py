@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from app.agents.delegation.model import Batch, Task, aggregate
+from app.agents.delegation.model import DelegatedTask, TaskBatch, aggregate
 from app.agents.delegation.progress import parent_stored, task_stored
 from app.core import process
 from app.core.clock import isoformat
@@ -62,7 +62,7 @@ INTERRUPTED = {
 
 
 @dataclass(frozen=True, slots=True)
-class LostBatch:
+class OrphanedBatch:
     """What a process that is gone has left of a batch.
 
     Attributes:
@@ -83,7 +83,7 @@ class LostBatch:
     progress: Mapping[str, str | None]
 
 
-class Book:
+class DelegationRepository:
     """Writes and reads delegated work."""
 
     def __init__(self, gate: Gate) -> None:
@@ -92,7 +92,7 @@ class Book:
         self._redactor = gate.redactor
         self._deferred = gate.deferred
 
-    async def add(self, batch: Batch) -> None:
+    async def add(self, batch: TaskBatch) -> None:
         """Keep a batch before anything of it begins."""
         parent, name = batch.parent, self._redactor.text(batch.name)
         row = (
@@ -109,7 +109,7 @@ class Book:
 
         await self._db.transact(write)
 
-    def save(self, task: Task) -> None:
+    def save(self, task: DelegatedTask) -> None:
         """Keep how far a task is, in the next commit.
 
         Raises:
@@ -122,32 +122,32 @@ class Book:
         )
         self._db.append(SAVE_TASK, row)
 
-    def goes_on(self, batch: Batch) -> None:
+    def goes_on(self, batch: TaskBatch) -> None:
         """From now on the batch is one that the next process goes on with; as `save`."""
         for task in batch.tasks:
             task.goes_on = True
             self.save(task)
         self.keep_parent(batch)
 
-    def keep_parent(self, batch: Batch) -> None:
+    def keep_parent(self, batch: TaskBatch) -> None:
         """Who waits for the batch has changed; as `save`."""
         row = (batch.background, self._parent_of(batch), batch.id)
         self._db.append(KEEP_PARENT, row)
 
-    def leave(self, batch: Batch) -> None:
+    def leave(self, batch: TaskBatch) -> None:
         """Whoever starts next goes on with it; as `save`."""
         self._db.append(LEAVE_BATCH, (batch.id,))
 
-    def end(self, batch: Batch) -> None:
+    def end(self, batch: TaskBatch) -> None:
         """Keep what a batch came to; as `save`."""
         status = aggregate([task.status for task in batch.tasks])
         self._db.append(END_BATCH, (status, batch.finished_at, batch.id))
         self._db.append(FORGET_PROGRESS, (batch.id,))
 
-    def _parent_of(self, batch: Batch) -> str | None:
+    def _parent_of(self, batch: TaskBatch) -> str | None:
         return parent_stored(batch) if any(task.goes_on for task in batch.tasks) else None
 
-    def _progress_of(self, task: Task) -> str | None:
+    def _progress_of(self, task: DelegatedTask) -> str | None:
         if not task.goes_on:
             return None
         found = self._deferred.shown_to(task.run_id)
@@ -185,11 +185,11 @@ class Book:
 
         return await self._db.transact(read)
 
-    async def take_lost(self) -> list[LostBatch]:
+    async def take_lost(self) -> list[OrphanedBatch]:
         """Take over what processes that are gone have left; it is still to be closed."""
         owner = process.identity()
 
-        def take(transaction: Transaction) -> list[LostBatch]:
+        def take(transaction: Transaction) -> list[OrphanedBatch]:
             lost = [
                 (batch_id, not former)
                 for batch_id, former in transaction.fetch(_LOST)
@@ -201,7 +201,7 @@ class Book:
 
         return await self._db.transact(take)
 
-    def close(self, lost: LostBatch) -> list[TaskReport]:
+    def close(self, lost: OrphanedBatch) -> list[TaskReport]:
         """End what is left of a batch, in the next commit; the tasks whose end is to be told."""
         moment, why = isoformat(self._clock.now()), orjson.dumps(INTERRUPTED).decode()
         tasks = [_interrupted(task, moment) for task in lost.report.tasks]
@@ -220,7 +220,7 @@ def _interrupted(task: TaskReport, moment: str) -> TaskReport:
     return replace(task, status="interrupted", error=INTERRUPTED, finished_at=moment)
 
 
-def _lost(transaction: Transaction, batch_id: str, *, is_left: bool) -> LostBatch:
+def _lost(transaction: Transaction, batch_id: str, *, is_left: bool) -> OrphanedBatch:
     row = transaction.fetch(f"{_BATCHES} WHERE id = ?", (batch_id,))[0]
     tasks = _tasks(transaction, batch_id)
     begun = frozenset(
@@ -233,7 +233,7 @@ def _lost(transaction: Transaction, batch_id: str, *, is_left: bool) -> LostBatc
     found = transaction.fetch(_RUN, (report.parent_run_id,))
     parent_status = found[0][0] if found else None
     progress = dict(transaction.fetch(_PROGRESS, (batch_id,)))
-    return LostBatch(report, begun, is_left, fingerprint, parent, parent_status, progress)
+    return OrphanedBatch(report, begun, is_left, fingerprint, parent, parent_status, progress)
 
 
 def _find(transaction: Transaction, id_: str) -> BatchReport | None:
@@ -252,7 +252,7 @@ def _tasks(transaction: Transaction, batch_id: str) -> list[TaskReport]:
     return [_task_of(row) for row in rows]
 
 
-def _task_row(task: Task, redactor: Redactor) -> tuple[Any, ...]:
+def _task_row(task: DelegatedTask, redactor: Redactor) -> tuple[Any, ...]:
     spec = redactor.secrets_in(asdict(task.spec))
     return (
         *(task.id, task.batch_id, task.run_id, task.position, spec["label"]),

@@ -15,12 +15,12 @@ from typing import Any
 
 from app.agents.budget import Spending
 from app.agents.cleanup import close_delegated
-from app.agents.delegation.book import Book, LostBatch
-from app.agents.delegation.calling import context_of
-from app.agents.delegation.model import Batch, Parent, Task
+from app.agents.delegation.call_context import context_of
+from app.agents.delegation.events import take_up, tell_lost, tell_resumed
+from app.agents.delegation.model import DelegatedTask, Parent, TaskBatch
 from app.agents.delegation.progress import KeptParent, parent_read, task_read
-from app.agents.delegation.telling import take_up, tell_lost, tell_resumed
-from app.agents.delegation.terms import TermsKeeper
+from app.agents.delegation.repository import DelegationRepository, OrphanedBatch
+from app.agents.delegation.task_limits import TaskLimitResolver
 from app.agents.orphaned_runs import results_of
 from app.agents.recovery import FoundRun, SuspendedRun
 from app.agents.restart_policy import MOST_TRIES
@@ -37,16 +37,18 @@ IsRevoked = Callable[[str | None], Awaitable[bool]]
 _STOPPED = ("cancelled", "interrupted")
 
 
-class Reviving:
+class DelegationRecovery:
     """Takes over what processes that are gone have left."""
 
-    def __init__(self, gate: Gate, sessions: Sessions, terms: TermsKeeper, book: Book) -> None:
+    def __init__(
+        self, gate: Gate, sessions: Sessions, limits: TaskLimitResolver, book: DelegationRepository
+    ) -> None:
         self._gate = gate
         self._sessions = sessions
-        self._terms = terms
+        self._limits = limits
         self._book = book
 
-    async def take_over(self, left: Iterable[FoundRun], is_revoked: IsRevoked) -> list[Batch]:
+    async def take_over(self, left: Iterable[FoundRun], is_revoked: IsRevoked) -> list[TaskBatch]:
         """Batches to go on with; all others are closed.
 
         Args:
@@ -65,7 +67,9 @@ class Reviving:
                 going_on.append(batch)
         return going_on
 
-    def _close(self, lost: LostBatch, session: Session | None, runs: dict[str, FoundRun]) -> None:
+    def _close(
+        self, lost: OrphanedBatch, session: Session | None, runs: dict[str, FoundRun]
+    ) -> None:
         """Nothing is awaited here: one commit ends the batch and tells of it."""
         if session is not None:
             for task in lost.report.tasks:
@@ -78,12 +82,12 @@ class Reviving:
 
     async def _revived(
         self,
-        lost: LostBatch,
+        lost: OrphanedBatch,
         parent: str,
         session: Session,
         runs: dict[str, FoundRun],
         is_revoked: IsRevoked,
-    ) -> Batch | None:
+    ) -> TaskBatch | None:
         """The batch as it goes on; None when it must not, or cannot."""
         if lost.parent_status in _STOPPED:
             return None
@@ -106,7 +110,7 @@ class Reviving:
         log.error("batch %s cannot go on", lost.report.batch_id, exc_info=error)
         return None
 
-    def _forget(self, batch: Batch) -> None:
+    def _forget(self, batch: TaskBatch) -> None:
         """Nothing of it goes on, and nobody can answer what was asked for it."""
         for task in batch.tasks:
             self._gate.confirmations.forget(task.run_id)
@@ -114,12 +118,12 @@ class Reviving:
             batch.parent.session.log.holders.discard(task.run_id)
 
     def _batch(
-        self, lost: LostBatch, kept: KeptParent, session: Session, runs: dict[str, FoundRun]
-    ) -> Batch:
+        self, lost: OrphanedBatch, kept: KeptParent, session: Session, runs: dict[str, FoundRun]
+    ) -> TaskBatch:
         report = lost.report
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         done.set_result(None)
-        batch = Batch(
+        batch = TaskBatch(
             id=report.batch_id,
             kind=report.kind,
             name=report.name,
@@ -135,14 +139,16 @@ class Reviving:
         batch.tasks = [self._task(batch, place, lost, runs) for place in range(len(report.tasks))]
         return batch
 
-    def _task(self, batch: Batch, place: int, lost: LostBatch, runs: dict[str, FoundRun]) -> Task:
+    def _task(
+        self, batch: TaskBatch, place: int, lost: OrphanedBatch, runs: dict[str, FoundRun]
+    ) -> DelegatedTask:
         """One task as it was; within what is allowed now."""
         report = lost.report.tasks[place]
         kept = task_read(lost.progress[report.task_id] or "")
-        task = self._terms.task_of(batch, place, kept.spec)
-        if task.terms.agent_id is not None:
+        task = self._limits.task_of(batch, place, kept.spec)
+        if task.limits.agent_id is not None:
             # One that is gone must not go on as nobody in particular.
-            self._gate.agents.require(task.terms.agent_id)
+            self._gate.agents.require(task.limits.agent_id)
         task.id, task.run_id = report.task_id, report.run_id
         task.status, task.goes_on = report.status, True
         task.error = None if report.error is None else dict(report.error)
@@ -159,7 +165,7 @@ class Reviving:
             task.tries += 1
         return task
 
-    async def _results(self, batch: Batch, runs: dict[str, FoundRun]) -> dict[str, list[Block]]:
+    async def _results(self, batch: TaskBatch, runs: dict[str, FoundRun]) -> dict[str, list[Block]]:
         """By task, what is told of the calls that it was at."""
         cut = [
             task
@@ -180,7 +186,7 @@ class Reviving:
         return await self._gate.db.transact(read)
 
     def _resume(
-        self, batch: Batch, runs: dict[str, FoundRun], results: dict[str, list[Block]]
+        self, batch: TaskBatch, runs: dict[str, FoundRun], results: dict[str, list[Block]]
     ) -> None:
         """End what the tasks were at, and tell them; let those wait on that were asking somebody.
 
@@ -203,19 +209,19 @@ class Reviving:
                     task.messages.append({"role": "user", "content": results[task.id]})
             self._book.save(task)
 
-    def _wait_again(self, task: Task, parent: Parent, run: SuspendedRun) -> None:
+    def _wait_again(self, task: DelegatedTask, parent: Parent, run: SuspendedRun) -> None:
         """From here on the task's questions can be answered, also before it goes on."""
-        project = self._terms.project_of(parent, task.terms.roots)
+        project = self._limits.project_of(parent, task.limits.roots)
         context = context_of(self._gate, task, parent, project)
         task.suspended = self._gate.executor.rebuild(run.batch, context)
 
 
-def runs_of(lost: LostBatch) -> set[str]:
+def runs_of(lost: OrphanedBatch) -> set[str]:
     """Runs of tasks that had begun and not ended."""
     return {task.run_id for task in lost.report.tasks if task.task_id in lost.begun}
 
 
-def _note(task: Task, events: Iterable[dict[str, Any]]) -> None:
+def _note(task: DelegatedTask, events: Iterable[dict[str, Any]]) -> None:
     """Keep what was called in the round that was cut off, for whoever looks at the task."""
     ends = {e["operation_id"]: e["status"] for e in events if e["type"] == "tool_call_completed"}
     task.calls += [
