@@ -1,4 +1,4 @@
-/** The control room in a real browser, against the real service. */
+/** The admin pages in a real browser, against the real service. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { axeOf, counts, reads, say } from "./harness.mjs";
@@ -49,14 +49,14 @@ test("a switch that somebody else has moved is shown, not overwritten", LIMIT, (
   sceneWithRefusals(async (page) => {
     await open(page, "tools");
     await page.getByRole("textbox", { name: "Search" }).fill("calculator");
-    const toggle = page.getByRole("switch", { name: "calculator for everybody" });
+    const toggle = page.getByRole("switch", { name: "Enable calculator for everyone" });
     // What the search brings comes later than the row, and with it the version that counts.
     await page.waitForFunction(() => document.querySelectorAll("main tbody tr").length === 1);
     await toggle.waitFor();
     await reads(() => toggle.isChecked(), true);
     await ask("PATCH", "/admin/tools/calculator", { prompt_hint: "Somebody else was here." });
     await toggle.press("Space");
-    await page.getByText("Somebody else has changed this tool meanwhile").waitFor();
+    await page.getByText("Someone else has changed this tool").waitFor();
     assert.equal((await ask("GET", "/admin/tools/calculator")).choices.enabled, true);
     // Seen anew, it can be switched.
     await page.locator("main [role=switch]:enabled").first().waitFor();
@@ -73,7 +73,7 @@ test("an address that leads nowhere says so, at every depth", LIMIT, () =>
   sceneWithRefusals(async (page) => {
     for (const path of ["nothing", "sources/nothing", "rules/no/such", "agents/a/b"]) {
       await page.goto(`${service.url}/admin/${path}`);
-      await page.getByRole("heading", { name: "There is no such page" }).waitFor();
+      await page.getByRole("heading", { name: "Page not found" }).waitFor();
     }
   }),
 );
@@ -81,7 +81,7 @@ test("an address that leads nowhere says so, at every depth", LIMIT, () =>
 test("a tool is tried, and its result drawn", LIMIT, () =>
   sceneWithRefusals(async (page, _, complaints) => {
     await open(page, "tools/tool/calculator");
-    await page.getByRole("button", { name: "Make a call" }).click();
+    await page.getByRole("button", { name: "Start a call" }).click();
     await page.getByRole("textbox", { name: /^expression/ }).fill("6 * 7");
     await page
       .getByRole("form")
@@ -113,7 +113,7 @@ test("a call of another session is declined from the inbox", LIMIT, () =>
       .getByRole("button", { name: /^(Deny|Decline)/ })
       .first()
       .click();
-    await page.getByText("Nothing waits for you.").waitFor();
+    await page.getByText("No pending requests.").waitFor();
     const { confirmations } = await ask("GET", "/confirmations?state=declined");
     assert.equal(confirmations[0].message, "Not today.");
   }),
@@ -126,10 +126,10 @@ test("a rule is held against past calls before it is stored", LIMIT, () =>
     await page.getByLabel("Conditions (JSON)").fill('{"command": ["echo"]}');
     await page.getByLabel("Examples (JSON)").fill('{"match": ["ls"]}');
     await page.getByLabel("Justification").fill("Silence is golden.");
-    await page.getByRole("button", { name: "Dry run" }).click();
+    await page.getByRole("button", { name: "Run test" }).click();
     await page.getByText("'ls' is not matched").first().waitFor();
     await page.getByLabel("Examples (JSON)").fill('{"match": ["echo hello"]}');
-    await page.getByRole("button", { name: "Dry run" }).click();
+    await page.getByRole("button", { name: "Run test" }).click();
     const result = page.getByTestId("dry-run");
     await result.getByText("bash  echo hello").waitFor();
     assert.deepEqual((await ask("GET", "/admin/rules")).rules, []);

@@ -17,11 +17,11 @@ const press = (scope, name) => scope.getByRole("button", { name, exact: true }).
 
 test("a trigger is made and changed; its address and headers are not shown again", LIMIT, () =>
   at("triggers", async (page, dialog) => {
-    await press(page, "New trigger");
+    await press(page, "New outbound request");
     await dialog.getByLabel("Name", { exact: false }).first().fill("deploy");
-    await dialog.getByLabel("Address").fill("https://ci.example.org/hooks/very-secret");
+    await dialog.getByLabel("URL").fill("https://ci.example.org/hooks/very-secret");
     await dialog.getByLabel("Headers").fill("Authorization Bearer");
-    await dialog.getByText("Write Name: value, one a line.").waitFor();
+    await dialog.getByText("Enter one Name: value per line.").waitFor();
     await reads(() => dialog.getByRole("button", { name: "Create" }).isDisabled(), true);
     await dialog.getByLabel("Headers").fill("Authorization: Bearer abc");
     await dialog.getByLabel("Body (JSON)").fill('{"branch": "main"}');
@@ -31,7 +31,7 @@ test("a trigger is made and changed; its address and headers are not shown again
     await press(page, "Edit: deploy");
     await dialog.getByText("Stored: Authorization").waitFor();
     assert.equal((await page.content()).includes("very-secret"), false);
-    await dialog.getByRole("switch", { name: "Nobody is asked first" }).press("Space");
+    await dialog.getByRole("switch", { name: "Skip approval" }).press("Space");
     await press(dialog, "Save");
     await gone(dialog);
     const [trigger] = (await ask("GET", "/admin/triggers")).triggers;
@@ -41,7 +41,7 @@ test("a trigger is made and changed; its address and headers are not shown again
     );
     await press(page, "Delete: deploy");
     await press(dialog, "Delete");
-    await page.getByText("There is no trigger yet.").waitFor();
+    await page.getByText("No outbound requests yet.").waitFor();
   }),
 );
 
@@ -50,13 +50,13 @@ test("a webhook is changed, and gets a new secret that is shown once", LIMIT, ()
     const made = await ask("POST", "/admin/webhooks", { name: "alerts", template: "{{body}}" });
     await page.reload();
     await press(page, "Edit: alerts");
-    await dialog.getByLabel("Per minute").fill("42");
+    await dialog.getByLabel("Max. per minute").fill("42");
     await press(dialog, "Save");
     await gone(dialog);
     assert.equal((await ask("GET", `/admin/webhooks/${made.id}`)).per_minute, 42);
     await page.getByRole("cell", { name: "42" }).waitFor();
-    await press(page, "New secret: alerts");
-    await press(dialog, "New secret");
+    await press(page, "Rotate secret: alerts");
+    await press(dialog, "Rotate secret");
     const secret = dialog.getByText(/whsec_/);
     await reads(async () => (await secret.innerText()).trim() !== made.secret, true);
   }),
@@ -66,7 +66,7 @@ test("a channel is made, refused without groups, and changed", LIMIT, () =>
   at("channels", async (page, dialog) => {
     await press(page, "New channel");
     await dialog.getByRole("textbox", { name: "Name", exact: true }).fill("Support desk");
-    await dialog.getByRole("switch", { name: "Agents may write" }).press("Space");
+    await dialog.getByRole("switch", { name: "Allow agents to post" }).press("Space");
     await press(dialog, "Create");
     await dialog
       .getByText(/targets must name at least one group/)
@@ -77,7 +77,7 @@ test("a channel is made, refused without groups, and changed", LIMIT, () =>
     await press(dialog, "Create");
     await gone(dialog);
     await press(page, "Edit: Support desk");
-    await dialog.getByLabel("Mark of texts").selectOption("none");
+    await dialog.getByLabel("Watermark").selectOption("none");
     await press(dialog, "Save");
     await gone(dialog);
     const [channel] = (await ask("GET", "/admin/channels")).channels;
@@ -102,12 +102,12 @@ test("a project is made, moved and forgotten", LIMIT, () =>
     await press(page, "Edit: Shop");
     await dialog.getByRole("combobox", { name: "Local ports" }).fill("5432");
     await page.keyboard.press("Enter");
-    const kept = dialog.getByRole("checkbox", { name: "File tools stay in the folder" });
+    const kept = dialog.getByRole("checkbox", { name: "Restrict file tools to the folder" });
     assert.equal(await kept.isChecked(), true);
     await kept.uncheck();
     await press(dialog, "Save");
     await gone(dialog);
-    await page.getByRole("row", { name: "Shop" }).getByText("outside too").waitFor();
+    await page.getByRole("row", { name: "Shop" }).getByText("Also outside the folder").waitFor();
     const [project] = await stored();
     assert.deepEqual([project.name, project.root, project.tcp_ports], ["Shop", folder, [5432]]);
     assert.equal(project.restrict_to_workspace, false);
@@ -132,7 +132,9 @@ test("memories are taken in, corrected, exported as they are, and forgotten", LI
       dialog.getByRole("button", { name: /^File/ }).click(),
     ]);
     await chooser.setFiles(file("no json\n"));
-    await dialog.getByText("A line of it is no JSON.").waitFor();
+    await dialog
+      .getByText("The file contains a line that is not valid JSON. Use a file from an export.")
+      .waitFor();
     const [again] = await Promise.all([
       page.waitForEvent("filechooser"),
       dialog.getByRole("button", { name: /^File/ }).click(),
@@ -150,9 +152,9 @@ test("memories are taken in, corrected, exported as they are, and forgotten", LI
     ]);
     const line = JSON.parse(readFileSync(await download.path(), "utf8").trim());
     assert.deepEqual([line.key, line.content], ["editor", "Ann prefers Emacs"]);
-    await press(page, "Forget: editor");
-    await press(dialog, "Forget");
-    await page.getByText("Nothing is remembered yet.").waitFor();
+    await press(page, "Delete: editor");
+    await press(dialog, "Delete");
+    await page.getByText("No memories yet.").waitFor();
   }),
 );
 
@@ -163,33 +165,33 @@ test("several memories are forgotten at once, and what has changed meanwhile is 
     }));
     await ask("POST", "/admin/memory/import", { memories });
     await page.reload();
-    await page.getByRole("checkbox", { name: "Choose all that are listed" }).press("Space");
-    await page.getByText("3 memories chosen").waitFor();
-    await page.getByRole("checkbox", { name: "Choose three" }).press("Space");
-    await page.getByText("2 memories chosen").waitFor();
+    await page.getByRole("checkbox", { name: "Select all rows" }).press("Space");
+    await page.getByText("3 memories selected").waitFor();
+    await page.getByRole("checkbox", { name: "Select three" }).press("Space");
+    await page.getByText("2 memories selected").waitFor();
     const there = (await ask("GET", "/admin/memory")).memories;
     const two = there.find((memory) => memory.key === "two");
     await ask("PATCH", `/admin/memory/${two.id}`, { content: "Somebody was quicker" });
 
-    await press(page, "Forget the chosen");
-    await dialog.getByText("2 memories are gone for good:").waitFor();
+    await press(page, "Delete selected");
+    await dialog.getByText("2 memories are deleted permanently:").waitFor();
     await dialog.getByText("What one says").waitFor();
     assert.deepEqual(await axeOf(page), []);
-    await press(dialog, "Forget the chosen");
-    await dialog.getByText("1 of 2 could not be forgotten.").waitFor();
+    await press(dialog, "Delete selected");
+    await dialog.getByText("1 of 2 could not be deleted.").waitFor();
     await dialog.getByText("two: It has changed since you chose it.").waitFor();
     await press(dialog, "Cancel");
     await gone(dialog);
     const left = (await ask("GET", "/admin/memory")).memories.map((memory) => memory.key);
     assert.deepEqual(left.sort(), ["three", "two"]);
 
-    await press(page, "Choose none");
-    await page.getByText("1 memory chosen").waitFor({ state: "detached" });
-    await page.getByRole("checkbox", { name: "Choose all that are listed" }).press("Space");
-    await press(page, "Forget the chosen");
-    await press(dialog, "Forget the chosen");
-    await page.getByText("2 memories forgotten").waitFor();
-    await page.getByText("Nothing is remembered yet.").waitFor();
+    await press(page, "Clear selection");
+    await page.getByText("1 memory selected").waitFor({ state: "detached" });
+    await page.getByRole("checkbox", { name: "Select all rows" }).press("Space");
+    await press(page, "Delete selected");
+    await press(dialog, "Delete selected");
+    await page.getByText("2 memories deleted").waitFor();
+    await page.getByText("No memories yet.").waitFor();
   }),
 );
 
@@ -201,13 +203,13 @@ test("on a phone all rows are chosen, and a dialog has no second banner", LIMIT,
     }));
     await ask("POST", "/admin/memory/import", { memories });
     await page.reload();
-    await page.getByText("Choose all that are listed").click();
-    await page.getByText("2 memories chosen").waitFor();
-    await press(page, "Forget the chosen");
-    await dialog.getByText("2 memories are gone for good:").waitFor();
+    await page.getByText("Select all rows").click();
+    await page.getByText("2 memories selected").waitFor();
+    await press(page, "Delete selected");
+    await dialog.getByText("2 memories are deleted permanently:").waitFor();
     assert.deepEqual(await axeOf(page), []);
-    await press(dialog, "Forget the chosen");
-    await page.getByText("Nothing is remembered yet.").waitFor();
+    await press(dialog, "Delete selected");
+    await page.getByText("No memories yet.").waitFor();
   }),
 );
 
@@ -215,16 +217,16 @@ test("a schedule is made, changed and run at once, with its history", LIMIT, () 
   at("schedules", async (page, dialog) => {
     await press(page, "New schedule");
     await dialog.getByRole("textbox", { name: "Name", exact: true }).fill("News");
-    await dialog.getByLabel("What the agent is told").fill("Read the news.");
-    await dialog.getByLabel("Calendar").fill("now and then");
+    await dialog.getByLabel("Prompt").fill("Read the news.");
+    await dialog.getByLabel("Cron expression").fill("now and then");
     await press(dialog, "Create");
     await dialog.getByRole("alert").waitFor();
-    await dialog.getByLabel("Calendar").fill("0 0 1 1 *");
+    await dialog.getByLabel("Cron expression").fill("0 0 1 1 *");
     assert.deepEqual(await axeOf(page), []);
     await press(dialog, "Create");
     await gone(dialog);
     await press(page, "Edit: News");
-    await dialog.getByRole("combobox", { name: "When" }).selectOption("every_seconds");
+    await dialog.getByRole("combobox", { name: "Timing" }).selectOption("every_seconds");
     await dialog.getByLabel("Seconds between runs").fill("86400");
     await press(dialog, "Save");
     await gone(dialog);

@@ -17,7 +17,7 @@ test("a thread is begun, answered by an agent and by a person, and removed", LIM
   sceneWithRefusals(async (page) => {
     const dialog = page.getByRole("dialog");
     await page.goto(`${service.url}/admin/forum`);
-    await page.getByText("Nothing was posted yet.").waitFor();
+    await page.getByText("No posts yet.").waitFor();
     await press(page, "New thread");
     await dialog.getByLabel("Title").fill("Freeze <b>today</b>");
     await dialog.getByLabel("Text").fill("No deploys\nuntil noon.");
@@ -30,14 +30,14 @@ test("a thread is begun, answered by an agent and by a person, and removed", LIM
     await asAgent({ action: "reply", post: number, body: "Understood." });
     const field = page.getByRole("textbox", { name: "Reply" });
     await field.fill("Thanks.");
-    await press(page, "Send the reply");
+    await press(page, "Send reply");
     await page.getByText("Understood.", { exact: true }).waitFor();
     await page.getByText("Thanks.", { exact: true }).waitFor();
     await reads(() => field.inputValue(), "");
     assert.deepEqual(await axeOf(page), []);
 
-    await press(page, `Remove: #${number + 1}`);
-    await press(dialog, "Remove");
+    await press(page, `Delete: #${number + 1}`);
+    await press(dialog, "Delete");
     await page.getByText("Understood.", { exact: true }).waitFor({ state: "detached" });
     const { replies } = await ask("GET", `/admin/forum/posts/${number}`);
     assert.deepEqual(
@@ -47,11 +47,11 @@ test("a thread is begun, answered by an agent and by a person, and removed", LIM
 
     await page.getByRole("link", { name: "Forum" }).first().click();
     await page.getByRole("link", { name: "Freeze <b>today</b>" }).press("Enter");
-    await press(page, `Remove: #${number}`);
+    await press(page, `Delete: #${number}`);
     await dialog
-      .getByText("The post and its 1 reply is gone for good.", { exact: false })
+      .getByText("The post and its 1 reply are deleted permanently.", { exact: false })
       .waitFor();
-    await press(dialog, "Remove");
-    await page.getByText("Nothing was posted yet.").waitFor();
+    await press(dialog, "Delete");
+    await page.getByText("No posts yet.").waitFor();
   }),
 );

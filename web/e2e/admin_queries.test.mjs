@@ -21,11 +21,11 @@ test("what agents asked a database is told, and what was refused is found", asyn
     await reads(() => rows.nth(0).innerText(), /SELECT email[\s\S]*Refused/);
     await reads(() => rows.nth(1).innerText(), /SELECT name[\s\S]*main\.customers[\s\S]*Allowed/);
 
-    await page.getByRole("combobox", { name: "Verdict" }).click();
+    await page.getByRole("combobox", { name: "Decision" }).click();
     await page.getByRole("option", { name: "Refused" }).click();
     await page.waitForFunction(() => document.querySelectorAll("main tbody tr").length === 1);
     await reads(() => rows.nth(0).innerText(), /email/);
-    await page.getByLabel("Data source (id)").fill("no-such-source");
-    await page.getByText("Nothing fits.").waitFor();
+    await page.getByLabel("Data source (ID)").fill("no-such-source");
+    await page.getByText("No results").waitFor();
   });
 });

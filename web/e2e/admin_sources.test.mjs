@@ -18,7 +18,7 @@ const section = (page, title) =>
 test("a source is made, looked into, narrowed to what may be read, and removed", LIMIT, () =>
   sceneWithRefusals(async (page) => {
     await page.goto(`${service.url}/admin/sources/new`);
-    await page.getByLabel("Kind").selectOption("sqlite");
+    await page.getByLabel("Type").selectOption("sqlite");
     await page.getByRole("textbox", { name: "Name", exact: true }).fill("Shop");
     await page.getByLabel("File").fill("shop.db");
     await page.getByRole("button", { name: "Create" }).click();
@@ -26,9 +26,9 @@ test("a source is made, looked into, narrowed to what may be read, and removed",
     await page.getByLabel("File").fill(service.shop);
     await page.getByRole("button", { name: "Create" }).click();
 
-    await page.getByRole("button", { name: "Test: Shop" }).click();
-    await page.getByText(/answers in/).waitFor();
-    await page.getByRole("button", { name: "Look what is there" }).click();
+    await page.getByRole("button", { name: "Test connection: Shop" }).click();
+    await page.getByText(/responded in/).waitFor();
+    await page.getByRole("button", { name: "Load tables" }).click();
     // By keyboard alone, from here to the stored choice.
     const table = page.getByRole("checkbox", { name: "main.customers" });
     await table.focus();
@@ -37,14 +37,14 @@ test("a source is made, looked into, narrowed to what may be read, and removed",
     await page.keyboard.press("Enter");
     await page.getByRole("checkbox", { name: /^email/ }).focus();
     await page.keyboard.press("Space");
-    const tables = section(page, "Tables that may be read");
+    const tables = section(page, "Readable tables");
     await tables.getByText("1 of 1 table allowed").waitFor();
     await stored(page, () => tables.getByRole("button", { name: "Save" }).press("Enter"));
 
-    const readers = section(page, "Who may read it");
+    const readers = section(page, "Access and limits");
     await readers.getByRole("combobox", { name: "Agents" }).fill("*");
     await page.keyboard.press("Enter");
-    await readers.getByLabel("Rows per query").fill("7");
+    await readers.getByLabel("Max. rows per query").fill("7");
     await stored(page, () => readers.getByRole("button", { name: "Save" }).click());
     const { sources } = await ask("GET", "/admin/sources");
     assert.deepEqual(sources[0].tables, [{ schema: "main", name: "customers", masked: ["email"] }]);
@@ -58,7 +58,7 @@ test("a source is made, looked into, narrowed to what may be read, and removed",
 
     await page.getByRole("button", { name: "Delete" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
-    await page.getByText("There is no data source yet.").waitFor();
+    await page.getByText("No data sources yet.").waitFor();
   }),
 );
 
@@ -85,8 +85,8 @@ test("a password is never shown, and who was overtaken loads anew", LIMIT, () =>
     await ask("PATCH", `/admin/sources/${made.id}`, { name: "Orders of today" });
     await password.fill("correct horse");
     await address.getByRole("button", { name: "Save" }).click();
-    await address.getByText("Somebody changed it meanwhile").waitFor();
-    await address.getByRole("button", { name: "Load it anew" }).click();
+    await address.getByText("Someone else changed it").waitFor();
+    await address.getByRole("button", { name: "Reload" }).click();
     await page.getByRole("heading", { name: "Orders of today" }).waitFor();
     await address.getByLabel("Host").fill("localhost");
     await password.fill("correct horse");

@@ -1,4 +1,4 @@
-/** Many tools switched at once in a real browser, against the real service. */
+/** Many tools updated at once in a real browser, against the real service. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { axeOf, reads } from "./harness.mjs";
@@ -17,21 +17,23 @@ test(
       const members = tools.filter((tool) => tool.category === category).map((tool) => tool.name);
       await page.goto(`${service.url}/admin/tools/switches`);
       await page.getByText("Category", { exact: true }).click();
-      await page.getByRole("button", { name: `All off … ${category}`, exact: true }).press("Enter");
+      await page
+        .getByRole("button", { name: `Disable all… ${category}`, exact: true })
+        .press("Enter");
       const dialog = page.getByRole("dialog");
       const shown = dialog.getByTestId("would-change");
-      await shown.getByText(`${members.length} tools would change:`).waitFor();
+      await shown.getByText(`${members.length} tools will change:`).waitFor();
       for (const name of members) await reads(() => shown.innerText(), new RegExp(name));
       assert.equal(await isOn("read_file"), true, "nothing is stored yet");
       assert.deepEqual(await axeOf(page), []);
-      const off = dialog.getByRole("button", { name: "All off", exact: true });
+      const off = dialog.getByRole("button", { name: "Disable all", exact: true });
       const core = dialog.getByRole("checkbox");
       if ((await core.count()) > 0) {
         await reads(() => off.isDisabled(), true);
         await core.check();
       }
       await off.click();
-      await page.getByText(`${members.length} tools switched`).waitFor();
+      await page.getByText(`${members.length} tools updated`).waitFor();
       assert.equal(await isOn("read_file"), false);
 
       // Why it is off stands in the catalog, in the reader's language too.
@@ -46,9 +48,9 @@ test(
 
       await page.goto(`${service.url}/admin/tools/switches`);
       await page.getByText("Category", { exact: true }).click();
-      await page.getByRole("button", { name: `All on … ${category}`, exact: true }).click();
-      await dialog.getByRole("button", { name: "All on", exact: true }).click();
-      await page.getByText(`${members.length} tools switched`).waitFor();
+      await page.getByRole("button", { name: `Enable all… ${category}`, exact: true }).click();
+      await dialog.getByRole("button", { name: "Enable all", exact: true }).click();
+      await page.getByText(`${members.length} tools updated`).waitFor();
       assert.equal(await isOn("read_file"), true);
     });
   },

@@ -7,7 +7,7 @@ import { ask, scene, service } from "./stage.mjs";
 const LIMIT = { timeout: 120_000 };
 
 for (const [locale, colorScheme, words] of [
-  ["en-GB", "light", { calls: "Tool calls", table: "Tool calls: as a table", fail: "Failed" }],
+  ["en-GB", "light", { calls: "Tool calls", table: "Show as a table: Tool calls", fail: "Failed" }],
   ["zh-CN", "dark", { calls: "工具调用", table: "工具调用：表格", fail: "失败" }],
 ]) {
   test(`calls are drawn and told as a table: ${locale}, ${colorScheme}`, LIMIT, async () => {

@@ -27,7 +27,7 @@ test("a message is answered, and the words come as they are written", LIMIT, () 
     await ended(page);
     await counts(draft, 0);
     await counts(page.getByText("The first half, and the other half."), 1);
-    await page.getByRole("button", { name: "Thoughts" }).click();
+    await page.getByRole("button", { name: "Reasoning" }).click();
     await page.getByText("Where was I?").waitFor();
   }),
 );
@@ -94,7 +94,7 @@ test("a decline takes its reason along, and edited arguments are what runs", LIM
     await ready(page);
     await page.getByRole("button", { name: "Edit arguments" }).click();
     await page.getByLabel("Arguments", { exact: true }).fill('{"command": "echo instead"}');
-    await page.getByRole("button", { name: "Approve with these" }).click();
+    await page.getByRole("button", { name: "Approve with changes" }).click();
     await ended(page, 2);
     const card = call(page, "success");
     await card.getByRole("button", { expanded: false }).first().click();
@@ -138,13 +138,13 @@ test("a question is answered, with an offered answer and in one's own words", LI
   scene(async (page) => {
     await say(page, "ask");
     // Who asks is not at work.
-    await call(page, "waiting").getByText("Waits for an answer").waitFor();
+    await call(page, "waiting").getByText("Awaiting approval").waitFor();
     await counts(call(page, "running"), 0);
     await page.getByLabel("Blue").check();
     await page.getByRole("button", { name: "Answer", exact: true }).click();
     await ended(page);
     await say(page, "ask");
-    await page.getByLabel("In your own words").fill("Green, rather");
+    await page.getByLabel("Your answer").fill("Green, rather");
     await page.getByRole("button", { name: "Answer", exact: true }).click();
     await ended(page, 2);
     await counts(call(page, "success"), 1);
@@ -168,9 +168,9 @@ test("a run is stopped", LIMIT, () =>
   scene(async (page) => {
     await say(page, "run echo begun; exec sleep 600");
     await page.locator("article").getByText("begun", { exact: true }).waitFor();
-    await page.getByRole("button", { name: "Stop the run" }).click();
+    await page.getByRole("button", { name: "Stop run" }).click();
     await call(page, "cancelled").waitFor();
-    await page.getByText("The run was stopped").waitFor();
+    await page.getByText("Run stopped").waitFor();
   }),
 );
 
@@ -236,7 +236,7 @@ test("sessions are found, renamed, and lead back to what was said", LIMIT, () =>
     await page.keyboard.press("Enter");
     await list.getByRole("link", { name: "Shopping" }).waitFor();
     await page.getByRole("link", { name: "New session" }).first().click();
-    await page.getByText("What shall be done?").waitFor();
+    await page.getByText("What would you like to do?").waitFor();
     await page.getByLabel("Search sessions").fill("shop");
     await list.getByRole("link", { name: "Shopping" }).click();
     await page.getByText("You said: remember the milk").waitFor();
@@ -265,7 +265,7 @@ test(
       await page.locator("[data-kind]").nth(200).waitFor();
       // What was being read stays where it was: the earlier entries come above it.
       await reads(async () => Math.abs((await topOf(kept)) - place) < 60, true);
-      await page.getByRole("button", { name: "To the newest" }).click();
+      await page.getByRole("button", { name: "Jump to latest" }).click();
       await page.waitForFunction(
         (box) => box.scrollTop + box.clientHeight > box.scrollHeight - 40,
         await log.elementHandle(),
@@ -330,7 +330,7 @@ test("a tool that is switched off is refused in a session that runs, and says wh
       await change(false);
       await say(page, count);
       await ended(page, 2);
-      await call(page, "disabled").getByText("Switched off").first().waitFor();
+      await call(page, "disabled").getByText("Disabled").first().waitFor();
     } finally {
       await change(true);
     }

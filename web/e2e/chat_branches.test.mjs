@@ -15,7 +15,7 @@ const gone = (page, words) =>
 async function talk(page, words) {
   await say(page, words);
   await answered(page, words);
-  await page.getByRole("button", { name: "Stop the run" }).waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Stop run" }).waitFor({ state: "detached" });
 }
 
 test("a message is edited and sent again, and both are there to choose from", LIMIT, () =>
@@ -27,7 +27,7 @@ test("a message is edited and sent again, and both are there to choose from", LI
     await answered(other, "second words");
 
     await item(page, "first words").first().hover();
-    await page.getByRole("button", { name: "Edit and send again" }).first().click();
+    await page.getByRole("button", { name: "Edit and resend" }).first().click();
     const field = page.getByRole("textbox", { name: "Your message" });
     await reads(() => field.inputValue(), "first words");
     await field.fill("better words");
@@ -59,8 +59,8 @@ test("the next message follows an earlier one, by keyboard, or one goes back", L
     await here.focus();
     await page.keyboard.press("Enter");
     await gone(page, "pears");
-    await page.getByText(/^More was said after this/).waitFor();
-    await page.getByRole("button", { name: "Back to the newest" }).click();
+    await page.getByText(/^There are newer messages/).waitFor();
+    await page.getByRole("button", { name: "Back to latest" }).click();
     await answered(page, "pears");
 
     await here.focus();
@@ -88,7 +88,7 @@ test("a picture is sent again with the words that were edited", LIMIT, () =>
     await page.getByRole("img", { name: "dot.png" }).waitFor();
     await talk(page, "look at it");
     await item(page, "look at it").first().hover();
-    await page.getByRole("button", { name: "Edit and send again" }).click();
+    await page.getByRole("button", { name: "Edit and resend" }).click();
     const field = page.getByRole("textbox", { name: "Your message" }).and(page.locator(":enabled"));
     await field.fill("look closer");
     await page.keyboard.press("Enter");
@@ -110,7 +110,7 @@ test(
     scene(async (page, context) => {
       await talk(page, "calm");
       await item(page, "calm").first().hover();
-      await page.getByRole("button", { name: "Edit and send again" }).click();
+      await page.getByRole("button", { name: "Edit and resend" }).click();
       const field = page.getByRole("textbox", { name: "Your message" });
       await field.fill("");
       const other = await context.newPage();
@@ -122,7 +122,7 @@ test(
         .and(page.locator(":enabled"))
         .waitFor();
       await counts(page.getByRole("button", { name: "Branch from here" }), 0);
-      await page.getByText("It can be sent once the run has ended.").waitFor();
+      await page.getByText("You can send this after the run ends.").waitFor();
       await field.press("Control+Enter");
       await field.fill("not an answer");
       await field.press("Control+Enter");

@@ -7,7 +7,7 @@ const LIMIT = { timeout: 90_000 };
 
 async function begin(page, words) {
   await page.getByRole("link", { name: "New session" }).first().click();
-  await page.getByText("What shall be done?").waitFor();
+  await page.getByText("What would you like to do?").waitFor();
   await say(page, words);
   await page.getByText(`You said: ${words}`, { exact: true }).waitFor();
 }
@@ -21,7 +21,7 @@ test("unsent words wait in the session in which they were begun", LIMIT, () =>
     await list.getByRole("link", { name: "first" }).click();
     await page.getByText("You said: first", { exact: true }).waitFor();
     await reads(() => composer(page).inputValue(), "");
-    await page.getByRole("link", { name: "Control room" }).click();
+    await page.getByRole("link", { name: "Admin" }).click();
     await list.waitFor({ state: "detached" });
     await page.getByRole("link", { name: "Chat" }).click();
     await list.getByRole("link", { name: "second" }).click();
@@ -85,7 +85,7 @@ test("what is written while a session is begun goes along into it", LIMIT, () =>
     await page.getByText("You said: begin", { exact: true }).waitFor();
     await reads(() => composer(page).inputValue(), "and then");
     await page.getByRole("link", { name: "New session" }).first().click();
-    await page.getByText("What shall be done?").waitFor();
+    await page.getByText("What would you like to do?").waitFor();
     await reads(() => composer(page).inputValue(), "");
   }),
 );

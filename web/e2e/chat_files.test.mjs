@@ -36,7 +36,7 @@ test("a text file goes along with its name", LIMIT, async () => {
     const [{ content }] = (await ask("GET", `/sessions/${id}/messages`)).messages;
     assert.equal(content[1].text, "File `list.csv`:\n```\nname,price\nbread,3\n<b>x</b>,4\n```");
 
-    await page.getByRole("button", { name: "Edit and send again" }).first().focus();
+    await page.getByRole("button", { name: "Edit and resend" }).first().focus();
     await page.keyboard.press("Enter");
     const field = page.getByRole("textbox", { name: "Your message" });
     await reads(() => field.inputValue(), "what is dear");
@@ -49,7 +49,7 @@ test("a text file goes along with its name", LIMIT, async () => {
 test("any other file goes into the workspace, where tools read it", LIMIT, async () => {
   await scene(async (page) => {
     await drop(page, "set up.zip", Buffer.from(ZIP));
-    await page.getByRole("img", { name: "Goes into the workspace" }).waitFor();
+    await page.getByRole("img", { name: "Will be uploaded to the workspace" }).waitFor();
     await say(page, "unpack it");
     const log = page.getByRole("log");
     await log.getByText("uploads/set up.zip", { exact: true }).waitFor();
@@ -73,12 +73,12 @@ test("another file of the name is replaced only when that is said", LIMIT, async
 
     await drop(page, "same.bin", Buffer.from([0, 2]));
     await say(page, "second");
-    await page.getByText(/The workspace has another file “same.bin”/).waitFor();
+    await page.getByText(/The workspace already has a different file “same.bin”/).waitFor();
     await reads(() => composer(page).inputValue(), "second");
     assert.deepEqual([...readFileSync(place)], [0, 1]);
 
-    await page.getByRole("button", { name: "Replace the other same.bin" }).press("Enter");
-    await page.getByText("replaces the other").waitFor();
+    await page.getByRole("button", { name: "Replace same.bin in the workspace" }).press("Enter");
+    await page.getByText("replaces the existing file").waitFor();
     await composer(page).press("Enter");
     await page.getByText(/^You said: second/).waitFor();
     assert.deepEqual([...readFileSync(place)], [0, 2]);
@@ -96,14 +96,14 @@ test("what no workspace can take is refused before anything is begun", LIMIT, as
     await page.getByText(/“film.mp4” is too large: .* may have 32 MB/).waitFor();
 
     const before = (await ask("GET", "/sessions")).sessions.length;
-    await page.getByLabel("Workspace", { exact: true }).selectOption("No workspace");
+    await page.getByLabel("Project", { exact: true }).selectOption("No project");
     await drop(page, "a.zip", Buffer.from(ZIP));
     await say(page, "look at it");
-    await page.getByText(/This session has no workspace/).waitFor();
+    await page.getByText(/This session has no project folder/).waitFor();
     await reads(() => composer(page).inputValue(), "look at it");
     assert.equal((await ask("GET", "/sessions")).sessions.length, before);
 
-    await page.getByLabel("Workspace", { exact: true }).selectOption("default");
+    await page.getByLabel("Project", { exact: true }).selectOption("default");
     await composer(page).press("Enter");
     await page.getByText(/^You said: look at it/).waitFor();
   });
@@ -117,10 +117,10 @@ test("how much of a file has gone is told, and sending it is stopped", LIMIT, as
     await wire.send("Network.emulateNetworkConditions", { ...slow, uploadThroughput: 100_000 });
     await drop(page, "large.bin", Buffer.alloc(1_500_000));
     await say(page, "keep it");
-    const bar = page.getByRole("progressbar", { name: "Sending large.bin" });
+    const bar = page.getByRole("progressbar", { name: "Uploading large.bin" });
     await bar.waitFor();
     await page.getByText(/^[1-9][\d.]* [kMKB]+ of 1\.\d+ MB$/).waitFor();
-    await page.getByRole("button", { name: "Stop sending large.bin" }).click();
+    await page.getByRole("button", { name: "Cancel the upload of large.bin" }).click();
 
     // Words and file are as they were, and go when they are sent anew.
     await page.getByRole("button", { name: "Remove large.bin" }).waitFor();

@@ -29,12 +29,12 @@ test("a fold opens by keyboard, keeps open, and leaves failures outside", {
     const inside = page.locator("section article[data-status=success]");
     await inside.nth(2).waitFor();
     await inside.first().getByRole("button", { expanded: false }).first().click();
-    await inside.first().getByText("Arguments and times").waitFor();
+    await inside.first().getByText("Arguments and timing").waitFor();
     await counts(inside, 3);
     await fold.press(" ");
     await inside.first().waitFor({ state: "detached" });
     await fold.press(" ");
     // A card that somebody has opened is open again.
-    await inside.first().getByText("Arguments and times").waitFor();
+    await inside.first().getByText("Arguments and timing").waitFor();
   });
 });

@@ -41,7 +41,7 @@ test("words that wait for the connection are not sent as the next person's", LIM
         wire.cut();
         await page.getByText(/^Connection lost/).waitFor();
         await say(page, "for ann alone");
-        await page.getByText("Sending").waitFor();
+        await page.getByText("Sending…").waitFor();
         const other = await context.newPage();
         await other.goto(service.url);
         await signOut(other);

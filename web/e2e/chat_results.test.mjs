@@ -29,7 +29,7 @@ test("a search says where things lie, and what is sent can be looked at and down
       for (const name of ["file_search", "search", "send_media"]) {
         await cardOf(name).first().press("Enter");
       }
-      const found = log.getByRole("list", { name: "What was found" }).first();
+      const found = log.getByRole("list", { name: "Search results" }).first();
       await found.getByText("<b>apple</b>").waitFor();
       await reads(() => found.textContent(), /fruit\.txt2.*notes\/tree\.md1/);
       const link = log.getByRole("link", { name: /Download/ });

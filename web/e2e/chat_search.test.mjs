@@ -7,10 +7,10 @@ const LIMIT = { timeout: 90_000 };
 
 async function talk(page, words) {
   await page.getByRole("link", { name: "New session" }).first().click();
-  await page.getByText("What shall be done?").waitFor();
+  await page.getByText("What would you like to do?").waitFor();
   await say(page, words);
   await page.getByText(`You said: ${words}`, { exact: true }).waitFor();
-  await page.getByRole("button", { name: "Stop the run" }).waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Stop run" }).waitFor({ state: "detached" });
 }
 
 test("words that were said are found and marked, in Chinese too", LIMIT, () =>
@@ -34,7 +34,7 @@ test("words that were said are found and marked, in Chinese too", LIMIT, () =>
     await list.locator("mark", { hasText: "<mark>plain" }).first().waitFor();
 
     await search.fill("no such thing was said");
-    await list.getByText("Nothing is found, in titles or in what was said.").waitFor();
+    await list.getByText("No titles or messages match.").waitFor();
     await search.fill("sourdough");
     await list.getByRole("link").focus();
     await page.keyboard.press("Enter");
@@ -49,10 +49,10 @@ test("a find far up in a long session is shown, and stays in view", LIMIT, () =>
       const words = `turn ${turn} ${"word ".repeat(120)}`.trim();
       await say(page, words);
       await page.getByText(`You said: turn ${turn} `).first().waitFor();
-      await page.getByRole("button", { name: "Stop the run" }).waitFor({ state: "detached" });
+      await page.getByRole("button", { name: "Stop run" }).waitFor({ state: "detached" });
     }
     await page.getByRole("link", { name: "New session" }).first().click();
-    await page.getByText("What shall be done?").waitFor();
+    await page.getByText("What would you like to do?").waitFor();
     await page.getByLabel("Search sessions").fill("quokka");
     const list = page.getByRole("navigation", { name: "Sessions" });
     // What was listed before stays until the answer is there.
@@ -66,7 +66,7 @@ test("a find far up in a long session is shown, and stays in view", LIMIT, () =>
       return box !== undefined && box.top >= view.top - 1 && box.bottom <= view.bottom + 1;
     };
     await page.waitForFunction(inView);
-    await page.getByRole("button", { name: "To the newest" }).waitFor();
+    await page.getByRole("button", { name: "Jump to latest" }).waitFor();
     await page.waitForFunction(inView);
   }),
 );
@@ -74,30 +74,30 @@ test("a find far up in a long session is shown, and stays in view", LIMIT, () =>
 test("a find on another branch is told, and leads to that branch", LIMIT, () =>
   scene(async (page) => {
     await talk(page, "the lost walrus");
-    await page.getByRole("button", { name: "Edit and send again" }).first().focus();
+    await page.getByRole("button", { name: "Edit and resend" }).first().focus();
     await page.keyboard.press("Enter");
     await page.getByRole("textbox", { name: "Your message" }).fill("the found otter");
     await page.keyboard.press("Enter");
     await page.getByText("You said: the found otter", { exact: true }).waitFor();
-    await page.getByRole("button", { name: "Stop the run" }).waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Stop run" }).waitFor({ state: "detached" });
 
     const list = page.getByRole("navigation", { name: "Sessions" });
     await page.getByLabel("Search sessions").fill("walrus");
-    await list.getByText("other branch:").first().waitFor();
+    await list.getByText("on another branch:").first().waitFor();
     await page.waitForFunction(() => document.querySelectorAll("nav li a").length === 1);
     await list.getByRole("link").focus();
     await page.keyboard.press("Enter");
-    await page.getByText("What you have found is on another branch of this session.").waitFor();
+    await page.getByText("This search result is on another branch of the session.").waitFor();
     await page.getByText("You said: the found otter", { exact: true }).waitFor();
 
-    await page.getByRole("button", { name: "Go to that branch" }).focus();
+    await page.getByRole("button", { name: "Go to branch" }).focus();
     await page.keyboard.press("Enter");
     await page.locator("[data-sought]").getByText("walrus").waitFor();
     await page.getByText("1 of 2", { exact: true }).waitFor();
-    await page.getByRole("button", { name: "Go to that branch" }).waitFor({ state: "detached" });
-    await list.getByText("other branch:").first().waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Go to branch" }).waitFor({ state: "detached" });
+    await list.getByText("on another branch:").first().waitFor({ state: "detached" });
 
     await page.getByLabel("Search sessions").fill("otter");
-    await list.getByText("other branch:").first().waitFor();
+    await list.getByText("on another branch:").first().waitFor();
   }),
 );

@@ -11,7 +11,7 @@ test("thoughts are folded, and open by keyboard", LIMIT, () =>
   scene(async (page) => {
     await say(page, "essay please");
     await page.locator("[data-kind=run_end]").waitFor();
-    const fold = page.getByText("Thoughts").first();
+    const fold = page.getByText("Reasoning").first();
     const thought = page.getByText("I shall write about gates.");
     await reads(() => thought.isVisible(), false);
     await fold.focus();
@@ -25,37 +25,34 @@ test("a session is kept as Markdown and as JSON", LIMIT, () =>
     await say(page, "run echo kept");
     await page.locator("[data-kind=run_end]").waitFor();
     const kept = async (label) => {
-      await page.getByRole("button", { name: "Session", exact: true }).click();
+      await page.getByRole("button", { name: "Session actions", exact: true }).click();
       const coming = page.waitForEvent("download");
       await page.getByText(label).click();
       return readFileSync(await (await coming).path(), "utf8");
     };
-    const markdown = await kept("Save as Markdown");
+    const markdown = await kept("Export as Markdown");
     assert.match(markdown, /run echo kept/);
     assert.match(markdown, /I run it\./);
-    const json = JSON.parse(await kept("Save as JSON"));
+    const json = JSON.parse(await kept("Export as JSON"));
     assert.match(JSON.stringify(json), /echo kept/);
   }),
 );
 
-test("a run that waits is cancelled from the control room, and the chat says so", LIMIT, () =>
+test("a run that waits is cancelled from the admin pages, and the chat says so", LIMIT, () =>
   scene(async (page, context) => {
     await say(page, "run rm -rf waiting-for-somebody");
-    await page.getByText("May bash run?").waitFor();
+    await page.getByText("Allow bash to run?").waitFor();
     const id = page.url().split("/").at(-1);
     const room = await context.newPage();
     await room.goto(`${service.url}/admin/sessions/${id}`);
-    await room
-      .getByRole("button", { name: /^Cancel/ })
-      .first()
-      .click();
+    await room.getByRole("button", { name: /^Stop/ }).first().click();
     await room
       .getByRole("dialog")
-      .getByRole("button", { name: "Cancel", exact: true })
+      .getByRole("button", { name: "Stop", exact: true })
       .last()
       .click();
     await page.locator("article[data-status=cancelled]").waitFor();
-    await counts(page.getByText("May bash run?"), 0);
+    await counts(page.getByText("Allow bash to run?"), 0);
     await composer(page).waitFor();
   }),
 );
@@ -76,16 +73,16 @@ test("the agent that is chosen is whose run it is", LIMIT, () =>
 
 test("a session's model settings are chosen at the start, shown and changed", LIMIT, () =>
   scene(async (page) => {
-    await page.getByLabel("Longest answer, in tokens").fill("900");
+    await page.getByLabel("Max. answer length (tokens)").fill("900");
     await say(page, "hello");
     await page.locator("[data-kind=run_end]").waitFor();
     const id = page.url().split("/").at(-1);
     const head = page.locator("header", { has: page.getByRole("heading", { name: "hello" }) });
     await head.getByText("up to 900 tokens").waitFor();
-    await page.getByRole("button", { name: "Session", exact: true }).click();
+    await page.getByRole("button", { name: "Session actions", exact: true }).click();
     await page.getByRole("menuitem", { name: "Model settings" }).click();
     const dialog = page.getByRole("dialog");
-    await dialog.getByLabel("Longest answer, in tokens").fill("");
+    await dialog.getByLabel("Max. answer length (tokens)").fill("");
     await dialog.getByLabel("Temperature").fill("0.2");
     assert.deepEqual(await axeOf(page), []);
     const folder = process.env.TOLLGATE_SHOTS;
@@ -116,8 +113,8 @@ test(
       await page.reload();
       const card = page.locator("article[data-call]").filter({ hasText: "execute_skill" });
       await card.getByRole("img").first().waitFor();
-      await card.getByRole("button", { name: "Arguments and times" }).click();
-      const stages = card.getByRole("list", { name: "Stages" }).getByRole("listitem");
+      await card.getByRole("button", { name: "Arguments and timing" }).click();
+      const stages = card.getByRole("list", { name: "Steps" }).getByRole("listitem");
       await stages.nth(3).waitFor();
       await stages.locator("time").nth(3).waitFor();
     }),

@@ -27,16 +27,16 @@ test("ten seconds without a connection lose nothing and double nothing", LIMIT, 
         wire.cut();
         await page.getByText(/^Connection lost/).waitFor();
         await say(page, "said while away");
-        await page.getByText("Sending").waitFor();
+        await page.getByText("Sending…").waitFor();
         // Some attempts to connect fail meanwhile, and the pauses between them grow.
         await page.waitForTimeout(AWAY_MS);
-        await counts(page.getByText("Sending"), 1);
+        await counts(page.getByText("Sending…"), 1);
         wire.mend();
         await page.getByText("You said: said while away").waitFor();
         await page.getByText(/^Connection lost/).waitFor({ state: "detached" });
         const log = page.getByRole("log");
         await counts(log.getByText("said while away", { exact: true }), 1);
-        await counts(page.getByText("Sending"), 0);
+        await counts(page.getByText("Sending…"), 0);
         const card = page.locator("article[data-status=success]");
         await card.getByRole("button", { expanded: false }).first().click();
         const output = card.getByRole("group", { name: "Output" });
@@ -156,7 +156,7 @@ test("a line of 5 MB is inert, and the page takes little of it", LIMIT, async ()
       .getByText(/^<img src=x/)
       .first()
       .waitFor();
-    await card.getByRole("link", { name: /^Whole output/ }).waitFor();
+    await card.getByRole("link", { name: /^Full output/ }).waitFor();
     const drawn = await page.evaluate(() => document.body.textContent.length);
     assert.ok(drawn < 100_000, `${drawn} characters are drawn`);
     const folds = card.getByRole("button", { name: /^Show all/ });

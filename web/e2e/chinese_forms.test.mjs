@@ -72,7 +72,7 @@ test("the fields of a rule that are wrong are told in Chinese", LIMIT, () =>
     await page.goto(`${service.url}/admin/rules/new`);
     await page.getByLabel("条件（JSON）").fill('{"colour": "red"}');
     await page.getByLabel("理由").fill("…");
-    await page.getByRole("button", { name: "试运行" }).click();
+    await page.getByRole("button", { name: "运行测试" }).click();
     const alert = page.locator("main").getByRole("alert");
     await alert.getByText("输入不符合要求").waitFor();
     await alert.getByText("Extra inputs are not permitted").waitFor();

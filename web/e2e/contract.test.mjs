@@ -36,8 +36,8 @@ test("[UI-02] a route that policy changes is shown as it is now", LIMIT, () =>
     };
     const before = await route();
     await switchCalculator(false);
-    assert.notEqual(before, "Switched off");
-    await reads(route, "Switched off");
+    assert.notEqual(before, "Disabled");
+    await reads(route, "Disabled");
     await switchCalculator(true);
     await reads(route, before);
   }),

@@ -11,17 +11,17 @@ test("a browser that was left somewhere is signed out from another one", LIMIT, 
   try {
     await scene(async (page) => {
       await page.getByRole("button", { name: /Account and appearance/ }).press("Enter");
-      await page.getByRole("button", { name: "Signed-in browsers" }).press("Enter");
-      const dialog = page.getByRole("dialog", { name: "Signed-in browsers" });
-      await dialog.getByText("this browser").waitFor();
+      await page.getByRole("button", { name: "Browser sessions" }).press("Enter");
+      const dialog = page.getByRole("dialog", { name: "Browser sessions" });
+      await dialog.getByText("This browser").waitFor();
       await counts(dialog.getByRole("row"), 3);
       assert.deepEqual(await axeOf(page), []);
 
       await dialog.getByRole("button", { name: /^Sign out the browser of ann/ }).press("Enter");
-      await page.getByText("The browser is signed out").waitFor();
+      await page.getByText("Browser signed out").waitFor();
       await left.page.getByLabel("Access token").waitFor();
       await dialog.getByRole("row").nth(2).waitFor({ state: "detached" });
-      await dialog.getByText("this browser").waitFor();
+      await dialog.getByText("This browser").waitFor();
       await counts(dialog.getByRole("row"), 2);
 
       await page.keyboard.press("Escape");
@@ -38,7 +38,7 @@ test("an administrator sees everybody's browsers and signs one out", LIMIT, asyn
   try {
     await scene(async (page) => {
       await page.goto(`${service.url}/admin/tokens`);
-      const section = page.getByRole("region", { name: "Signed-in browsers" });
+      const section = page.getByRole("region", { name: "Browser sessions" });
       await section.getByRole("button", { name: /^Sign out the browser of bob/ }).click();
       await bob.page.getByLabel("Access token").waitFor();
       await section.getByRole("cell", { name: "bob" }).waitFor({ state: "detached" });

@@ -1,4 +1,4 @@
-/** Pictures of every page of the control room: both themes, both languages, wide and narrow. */
+/** Pictures of every admin page: both themes, both languages, wide and narrow. */
 import { mkdirSync } from "node:fs";
 import { axeOf, request, say, signedIn, startBrowser, startService } from "./harness.mjs";
 

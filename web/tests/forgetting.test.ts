@@ -25,12 +25,12 @@ test("one that is refused keeps no other", async () => {
   expect(asked).toEqual(["one", "two", "three"]);
   expect(keys).toEqual(["two"]);
   const error = leftError(3, left, english);
-  expect(error.message).toBe("1 of 3 could not be forgotten.");
+  expect(error.message).toBe("1 of 3 could not be deleted.");
   expect(error.details.errors).toEqual([
     {
       path: "two",
       code: "memory_left",
-      message: "It has changed since you chose it. Read it, and choose it again.",
+      message: "It changed after you selected it. Review it, then select it again.",
     },
   ]);
 });

@@ -1,4 +1,4 @@
-"""What doctor finds, as operators see it in the control room."""
+"""What doctor finds, as operators see it in the admin pages."""
 
 from __future__ import annotations
 

@@ -235,7 +235,9 @@ function Tasks() {
                 cell: (task) =>
                   ["queued", "claimed"].includes(task.status) && (
                     <AskFirst
-                      label={t("sessions.cancel")}
+                      label={t("channels.cancel")}
+                      title={t("channels.cancel.title")}
+                      keep={t("channels.keep")}
                       about={task.target}
                       what={t("channels.cancel.what")}
                       act={() =>

@@ -120,6 +120,8 @@ function Batch() {
             {found.status === "running" && (
               <AskFirst
                 label={t("sessions.cancel")}
+                title={t("delegations.cancel.title")}
+                keep={t("common.keep_running")}
                 what={t("delegations.cancel.what")}
                 act={() => data(api.POST("/api/v1/delegations/{delegation_id}/cancel", { params }))}
                 onDone={() => void queries.invalidateQueries({ queryKey: ["admin"] })}

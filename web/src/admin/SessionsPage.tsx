@@ -154,6 +154,8 @@ function Runs() {
                   run.finished_at == null && (
                     <AskFirst
                       label={t("sessions.cancel")}
+                      title={t("sessions.cancel.title")}
+                      keep={t("common.keep_running")}
                       about={run.id}
                       what={t("sessions.cancel.what")}
                       act={() =>

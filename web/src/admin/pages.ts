@@ -1,4 +1,4 @@
-/** The pages of the control room, by what they are for. Each is loaded when it is first opened. */
+/** The pages of the admin pages, by what they are for. Each is loaded when it is first opened. */
 import {
   Bot,
   CalendarClock,

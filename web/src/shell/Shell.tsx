@@ -93,7 +93,7 @@ export function Shell({ children }: { children: ReactNode }) {
   );
 }
 
-/** Chat and control room; no choice where there is only the chat. */
+/** Chat and admin pages; no choice where there is only the chat. */
 function Areas() {
   const { t } = useTexts();
   const { may } = useIdentity();

@@ -9,8 +9,12 @@ import css from "./parts.module.css";
 
 interface Props {
   label: string;
+  /** The question above; the label where there is none. */
+  title?: string;
   /** What happens. */
   what: ReactNode;
+  /** The button that changes nothing; needed where the label itself is "Cancel". */
+  keep?: string;
   act: () => Promise<unknown>;
   onDone: () => void;
   size?: ButtonProps["size"];
@@ -18,7 +22,8 @@ interface Props {
   about?: string;
 }
 
-export function AskFirst({ label, what, act, onDone, size = "compact-sm", about }: Props) {
+export function AskFirst(props: Props) {
+  const { label, title, what, keep, act, onDone, size = "compact-sm", about } = props;
   const { t } = useTexts();
   const [open, setOpen] = useState(false);
   const change = useMutation({
@@ -44,14 +49,14 @@ export function AskFirst({ label, what, act, onDone, size = "compact-sm", about 
       <Modal
         opened={open}
         onClose={() => setOpen(false)}
-        title={label}
+        title={title ?? label}
         closeButtonProps={{ "aria-label": t("common.close") }}
       >
         <p className="foreign">{what}</p>
         {change.error !== null && <ErrorView error={asApiError(change.error)} compact />}
         <div className={css.formFoot}>
           <Button variant="default" onClick={() => setOpen(false)}>
-            {t("common.cancel")}
+            {keep ?? t("common.cancel")}
           </Button>
           <Button color="red" loading={change.isPending} onClick={() => change.mutate()}>
             {label}

@@ -1,4 +1,4 @@
-/** What the pages of the control room are built of: a head, sections, states. */
+/** What the pages of the admin pages are built of: a head, sections, states. */
 import { Button, Loader, Title } from "@mantine/core";
 import { ArrowLeft } from "lucide-react";
 import type { ReactNode } from "react";

@@ -1,4 +1,4 @@
-/** Texts of the control room: [English, Chinese]. */
+/** Texts of the admin pages: [English, Chinese]. */
 import { agents } from "./admin/agents";
 import { decisions } from "./admin/decisions";
 import { installation } from "./admin/installation";
@@ -8,27 +8,27 @@ import { tools } from "./admin/tools";
 import { work } from "./admin/work";
 
 export const admin = {
-  "admin.title": ["Control room", "控制台"],
-  "admin.group.waiting": ["Under way", "进行中"],
-  "admin.group.governing": ["What is allowed", "权限与规则"],
-  "admin.group.evidence": ["What happened", "记录与统计"],
+  "admin.title": ["Admin", "控制台"],
+  "admin.group.waiting": ["Now", "进行中"],
+  "admin.group.governing": ["Policies", "权限与规则"],
+  "admin.group.evidence": ["Activity and usage", "记录与统计"],
   "admin.group.knowledge": ["Knowledge", "知识"],
   "admin.group.automation": ["Automation", "自动化"],
-  "admin.group.service": ["This service", "服务"],
+  "admin.group.service": ["System", "系统"],
   "common.saved": ["Saved", "已保存"],
-  "common.reload": ["Load it anew", "重新加载"],
+  "common.reload": ["Reload", "重新加载"],
   "common.create": ["Create", "创建"],
   "common.edit": ["Edit", "编辑"],
   "common.delete": ["Delete", "删除"],
   "common.secret": ["Secret", "密钥"],
   "common.secret_once": [
-    "Copy it now: it is shown this once, and stored nowhere in the clear.",
+    "Copy this secret now. It is shown only once and is not stored in plain text.",
     "请立即复制：仅显示这一次，且不以明文存储。",
   ],
-  "table.choose": ["Choose {name}", "选择 {name}"],
-  "table.choose_all": ["Choose all that are listed", "全选列表中的项"],
+  "table.choose": ["Select {name}", "选择 {name}"],
+  "table.choose_all": ["Select all rows", "全选列表中的项"],
   "filter.all": ["All", "全部"],
-  "filter.nothing": ["Nothing fits.", "没有匹配项。"],
+  "filter.nothing": ["No results", "没有匹配项。"],
   "field.name": ["Name", "名称"],
   "field.agent": ["Agent", "智能体"],
   "field.session": ["Session", "会话"],
@@ -36,10 +36,10 @@ export const admin = {
   "field.owner": ["Owner", "所有者"],
   "field.project": ["Project", "项目"],
   "field.when": ["When", "时间"],
-  "field.changed": ["Changed", "更新"],
-  "field.started": ["Begun", "开始"],
+  "field.changed": ["Updated", "更新"],
+  "field.started": ["Started", "开始"],
   "field.finished": ["Ended", "结束"],
-  "field.until": ["Until", "有效期至"],
+  "field.until": ["Expires", "有效期至"],
   "field.actions": ["Actions", "操作"],
   ...tools,
   ...decisions,
