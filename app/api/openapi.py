@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import orjson
 from fastapi import FastAPI
-from fastapi.openapi.utils import get_openapi
+from fastapi.openapi.utils import get_fields_from_routes, get_openapi
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -50,22 +52,52 @@ def document(app: FastAPI) -> dict[str, Any]:
 
 
 class ServedDocument:
-    """The document as clients get it: written once, and kept with its gzip form."""
+    """The document as clients get it: made once, and kept with its gzip form.
+
+    Making it takes most of a second, so a thread does it while other requests are answered.
+    """
 
     def __init__(self, app: FastAPI) -> None:
         self._app = app
-        self._plain = self._packed = b""
+        self._making: asyncio.Task[tuple[bytes, bytes]] | None = None
 
     async def answer(self, request: Request) -> Response:
         """The document, compressed where that tells nobody anything."""
-        if not self._plain:
-            self._plain = orjson.dumps(self._app.openapi())
-            self._packed = gzip.compress(self._plain, mtime=0)
+        if self._making is None:
+            self._making = asyncio.create_task(self._make())
+        plain, packed = await asyncio.shield(self._making)
         headers = {"vary": "Accept-Encoding"}
         if not may_pack(request.scope):
-            return Response(self._plain, headers=headers, media_type="application/json")
+            return Response(plain, headers=headers, media_type="application/json")
         headers["content-encoding"] = "gzip"
-        return Response(self._packed, headers=headers, media_type="application/json")
+        return Response(packed, headers=headers, media_type="application/json")
+
+    async def _make(self) -> tuple[bytes, bytes]:
+        """Both forms; when that fails, the next request tries it again."""
+        try:
+            await self._build_fields()
+            # A thread of its own: those of the loop may all be at long work that runs have left.
+            maker = ThreadPoolExecutor(1, "openapi")
+            try:
+                return await asyncio.get_running_loop().run_in_executor(maker, self._written)
+            finally:
+                maker.shutdown(wait=False)
+        except BaseException:
+            self._making = None
+            raise
+
+    async def _build_fields(self) -> None:
+        """Build what checks each field, one at a time.
+
+        That happens with its first use, which a request and the thread must not come to together.
+        """
+        for field in get_fields_from_routes(self._app.routes):
+            field.validate(None)
+            await asyncio.sleep(0)
+
+    def _written(self) -> tuple[bytes, bytes]:
+        plain = orjson.dumps(self._app.openapi())
+        return plain, gzip.compress(plain, mtime=0)
 
 
 def _servers(root_path: str) -> list[dict[str, str | Any]] | None:

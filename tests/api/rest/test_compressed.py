@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
+import threading
+from collections.abc import Callable
+from typing import Any
 
 import httpx2
 import pytest
+from fastapi.openapi.utils import get_fields_from_routes, get_openapi
 
+from app.api import openapi
 from tests.api.rest.client import new_session
 from tests.support.service import Running
 
@@ -43,6 +49,70 @@ async def test_it_is_written_once(
     monkeypatch.setattr(serving.app, "openapi", None)
     monkeypatch.setattr(serving.app, "openapi_schema", None)
     assert [await asked(encoding) for encoding in ("gzip", "identity")] == first
+
+
+class Maker:
+    """Stands in for what makes the document: begins, and goes on when it is let."""
+
+    def __init__(self, make: Callable[..., dict[str, Any]]) -> None:
+        self._make = make
+        self.began, self.may_go_on = threading.Event(), threading.Event()
+        self.times = 0
+        self.unbuilt: list[str] = []
+
+    def __call__(self, **options: Any) -> dict[str, Any]:
+        self.times += 1
+        fields = get_fields_from_routes(options["routes"])
+        self.unbuilt = [field.name for field in fields if not field._type_adapter.pydantic_complete]
+        self.began.set()
+        assert self.may_go_on.wait(60), "nothing else was answered meanwhile"
+        return self._make(**options)
+
+
+@pytest.fixture
+def maker(monkeypatch: pytest.MonkeyPatch) -> Maker:
+    made = Maker(get_openapi)
+    monkeypatch.setattr(openapi, "get_openapi", made)
+    return made
+
+
+async def test_other_requests_are_answered_while_it_is_made(
+    client: httpx2.AsyncClient, maker: Maker
+):
+    asked = [asyncio.create_task(client.get("/openapi.json")) for _ in range(3)]
+    assert await asyncio.to_thread(maker.began.wait, 60)
+    assert (await client.get("/health")).status_code == 200
+    assert (await client.get("/tools/bash")).status_code == 200
+    assert not any(task.done() for task in asked)
+    maker.may_go_on.set()
+    first, *others = [(await task).content for task in asked]
+
+    assert b'"openapi"' in first
+    assert others == [first, first]
+    assert maker.times == 1
+    assert maker.unbuilt == []
+
+
+async def test_a_client_that_leaves_does_not_end_its_making(
+    client: httpx2.AsyncClient, maker: Maker
+):
+    left = asyncio.create_task(client.get("/openapi.json"))
+    assert await asyncio.to_thread(maker.began.wait, 60)
+    left.cancel()
+    await asyncio.wait({left})
+    maker.may_go_on.set()
+
+    assert (await client.get("/openapi.json")).status_code == 200
+    assert maker.times == 1
+
+
+async def test_when_making_it_fails_the_next_request_tries_again(
+    client: httpx2.AsyncClient, serving: Running, monkeypatch: pytest.MonkeyPatch
+):
+    with monkeypatch.context() as broken:
+        broken.setattr(serving.app, "openapi", None)
+        assert (await client.get("/openapi.json")).status_code == 500
+    assert (await client.get("/openapi.json")).status_code == 200
 
 
 async def test_a_wrong_method_does_not_have_it_made(
