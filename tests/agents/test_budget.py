@@ -100,7 +100,7 @@ async def test_the_sum_survives_a_restart(settings: Settings):
 
 
 @pytest.mark.parametrize(
-    ("limits", "payer"),
+    ("limits", "quota_subject"),
     [
         (Limits(tokens_per_session=10), QuotaSubject()),
         (Limits(), QuotaSubject("tok_1", Limits(tokens_per_session=10))),
