@@ -24,7 +24,7 @@ from app.core.models import split_model
 from app.core.settings import Settings
 from app.db.schema import ensure_schema
 from app.execution.developer_services import developer_services
-from app.execution.hooks.checking import check_hooks
+from app.execution.hooks.validation import check_hooks
 from app.execution.projects import DEFAULT_PROJECT
 from app.execution.setup import Gate, make_folder, open_gate
 from app.execution.web_services import web_services

@@ -21,7 +21,7 @@ from app.core.redaction import Redactor
 from app.db.engine import Database
 from app.db.schema import ensure_schema
 from app.db.writer import CHECKPOINT_PAGES, SqliteWriter
-from app.execution.auditing import CallAudit
+from app.execution.call_audit import CallAudit
 from app.governance.audit.chain import ADD_AUDIT
 from app.governance.audit.verify import verify
 from app.governance.audit.writing import Audit

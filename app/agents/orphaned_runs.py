@@ -18,7 +18,7 @@ from app.db.event_blocks import events_of
 from app.db.writer import Transaction
 from app.execution.batch_recovery import outcome_of
 from app.execution.batches import (
-    StoredCall,
+    RecordedCall,
     StoredConfirmation,
     StoredWait,
     SuspendedBatch,
@@ -144,7 +144,7 @@ def read_lost(transaction: Transaction, row: RunHead, progress: RunProgress | No
     verdicts = dict(transaction.fetch(_DECIDED, (row.started_at, *ids)))
     unanswered = frozenset(found[0] for found in transaction.fetch(_OPEN, ids))
     trail = Trail(row.user_id, events, verdicts, unanswered)
-    calls = {found[0]: StoredCall(*found[1:]) for found in transaction.fetch(_CALLS, ids)}
+    calls = {found[0]: RecordedCall(*found[1:]) for found in transaction.fetch(_CALLS, ids)}
     notes = _notes(transaction, *ids)
     if row.batch is not None:
         asked = transaction.fetch(_ASKED, ids)
@@ -164,7 +164,7 @@ def read_lost(transaction: Transaction, row: RunHead, progress: RunProgress | No
 def _batch(
     kept: str,
     events: Sequence[dict[str, Any]],
-    calls: dict[str, StoredCall],
+    calls: dict[str, RecordedCall],
     asked: Sequence[tuple[Any, ...]],
     awaited: Sequence[tuple[Any, ...]],
     notes: dict[str, str],
@@ -197,7 +197,7 @@ def _last_turn(
     transaction: Transaction,
     row: RunHead,
     events: Sequence[dict[str, Any]],
-    calls: dict[str, StoredCall],
+    calls: dict[str, RecordedCall],
     notes: dict[str, str],
 ) -> LastTurn:
     """What the run's own messages end with."""
@@ -227,7 +227,7 @@ def results_of(
 ) -> list[Block]:
     """What a model is told of each call of an answer that was cut off."""
     found = transaction.fetch(_CALLS, (session_id, run_id))
-    calls = {row[0]: StoredCall(*row[1:]) for row in found}
+    calls = {row[0]: RecordedCall(*row[1:]) for row in found}
     notes = _notes(transaction, session_id, run_id)
     return list(_results(uses, message_id, events, calls, notes))
 
@@ -242,7 +242,7 @@ def _results(
     uses: Sequence[Block],
     message_id: str | None,
     events: Sequence[dict[str, Any]],
-    calls: dict[str, StoredCall],
+    calls: dict[str, RecordedCall],
     notes: dict[str, str],
 ) -> Iterator[Block]:
     begun = {
@@ -255,7 +255,7 @@ def _results(
 
 
 def _result(
-    use: Block, begun: dict[str, str], calls: dict[str, StoredCall], notes: dict[str, str]
+    use: Block, begun: dict[str, str], calls: dict[str, RecordedCall], notes: dict[str, str]
 ) -> Block:
     """What a model is told of a call of a turn that was cut off."""
     call_id = str(use.get("id", ""))

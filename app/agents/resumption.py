@@ -17,8 +17,8 @@ from app.agents.run import Run, direct_context
 from app.agents.sessions import Sessions
 from app.events.durable import RunResumed, RunStatus
 from app.execution.batches import SuspendedBatch
+from app.execution.call import CallBatch
 from app.execution.calls import CallRequest
-from app.execution.pipeline import Batch
 from app.execution.setup import Gate
 from app.governance.limits import NO_LIMITS, QuotaSubject
 
@@ -91,7 +91,7 @@ class Resumption:
         return partial(answer_calls, run, requests, partial(executor.resume, run.batch))
 
     async def _converse(
-        self, run: Run, loop: AgentLoop, message_id: str, batch: Batch
+        self, run: Run, loop: AgentLoop, message_id: str, batch: CallBatch
     ) -> RunStatus:
         """Answer the calls of the turn that was parked, and take the next one."""
         assert run.turns is not None

@@ -16,10 +16,10 @@ from app.core.ids import call_id, new_id
 from app.core.text import clean, truncate
 from app.events.encode import call_part, run_part
 from app.execution.arguments import prepare, validate
+from app.execution.call import CallState, Refusal
 from app.execution.calls import CallRequest
 from app.execution.context import CallContext
 from app.execution.created import CreatedFiles
-from app.execution.pipeline import Call, Refusal
 from app.execution.provenance.written import WrittenFiles
 from app.governance.agents import AgentProfile, SubagentScope
 from app.policy.deciding import decide, is_plain, written_files
@@ -93,7 +93,7 @@ class Admission:
         *,
         operation_id: str | None = None,
         is_real: bool = True,
-    ) -> Call:
+    ) -> CallState:
         """Look the tool up, check that it is on, validate, decide.
 
         Args:
@@ -107,7 +107,7 @@ class Admission:
         tool = entry.tool if entry else None
         # A name that is no tool's may be anything.
         name = tool.name if tool else self._shown(request.name)
-        call = Call(request, index, operation_id, context, name, ids, entry, tool)
+        call = CallState(request, index, operation_id, context, name, ids, entry, tool)
         call.refusal, error = try_call(self._refusal, call)
         decision = call.decision
         if is_real and decision is not None and decision.spoke and self._on_rules is not None:
@@ -118,7 +118,7 @@ class Admission:
             call.refusal = Refusal("error", "internal", f"Not run: internal error {error_id}")
         return call
 
-    def readmit(self, call: Call) -> Refusal | None:
+    def readmit(self, call: CallState) -> Refusal | None:
         """Check again, after a wait: the tool, its switch, and the verdict of this moment."""
         entry = self._catalog().lookup(call.request.name)
         if entry is None or call.entry is None or entry.tool is not call.entry.tool:
@@ -132,7 +132,7 @@ class Admission:
         call.decision = self._judge(entry, call, resolved)
         return denial(call.decision)
 
-    def pattern(self, call: Call) -> dict[str, Any] | None:
+    def pattern(self, call: CallState) -> dict[str, Any] | None:
         """What a lasting approval of the call would cover; None when none may be offered."""
         assert call.entry is not None
         assert call.prepared is not None
@@ -144,7 +144,7 @@ class Admission:
         """The profile that the call is judged by."""
         return self._resolved(context).agent
 
-    def replace_arguments(self, call: Call, arguments: dict[str, Any]) -> Decision:
+    def replace_arguments(self, call: CallState, arguments: dict[str, Any]) -> Decision:
         """Give a call other arguments: validated and judged anew.
 
         Raises:
@@ -156,7 +156,7 @@ class Admission:
         call.decision = self._judge(call.entry, call, resolved)
         return call.decision
 
-    def _refusal(self, call: Call) -> Refusal | None:
+    def _refusal(self, call: CallState) -> Refusal | None:
         entry = call.entry
         if entry is None:
             return self._unknown(call)
@@ -178,7 +178,7 @@ class Admission:
         decision = call.decision = self._judge(entry, call, resolved)
         return None if decision is ALLOW else denial(decision)
 
-    def _judge(self, entry: CatalogEntry, call: Call, resolved: ResolvedToolset) -> Decision:
+    def _judge(self, entry: CatalogEntry, call: CallState, resolved: ResolvedToolset) -> Decision:
         rules = self._rules()
         if is_plain(entry.tool, rules, asks=entry.tool.name in resolved.confirmation):
             return ALLOW
@@ -194,7 +194,7 @@ class Admission:
             protection=self._protection,
         )
 
-    def _goes_on_in(self, call: Call) -> str | None:
+    def _goes_on_in(self, call: CallState) -> str | None:
         """Where the shell was left, when the call says that it goes on there.
 
         In a narrowed workspace a shell starts in the first of its folders, not in its root.
@@ -211,7 +211,7 @@ class Admission:
         kept = self._kept_cwd(call.context.shell_id, project.id)
         return kept or (project.start if project.roots else None)
 
-    def _facts(self, entry: CatalogEntry, call: Call, resolved: ResolvedToolset) -> CallFacts:
+    def _facts(self, entry: CatalogEntry, call: CallState, resolved: ResolvedToolset) -> CallFacts:
         tool, context, prepared = entry.tool, call.context, call.prepared
         assert prepared is not None
         asks, asks_by = tool.name in resolved.confirmation, resolved.states[tool.name].asks_by
@@ -238,7 +238,7 @@ class Admission:
             written=partial(self._content, call),
         )
 
-    def _content(self, call: Call, runs: Sequence[Run]) -> tuple[Given, ...]:
+    def _content(self, call: CallState, runs: Sequence[Run]) -> tuple[Given, ...]:
         """The files among `runs` that a session of the workspace wrote."""
         project = call.context.project
         if project is None:
@@ -256,7 +256,7 @@ class Admission:
         # Masked before it is cut: of half a secret nobody could tell that it is one.
         return truncate(self._mask(clean(truncate(name, _MAX_READ))), _MAX_NAME)
 
-    def _unknown(self, call: Call) -> Refusal:
+    def _unknown(self, call: CallState) -> Refusal:
         enabled = self._resolved(call.context).tool_names
         guesses = self._catalog().suggest(call.request.name, among=enabled)
         message = f"Tool not found: {call.tool_name}"

@@ -20,7 +20,7 @@ _PROJECT = "project_id"
 
 
 @dataclass(slots=True)
-class Prepared:
+class PreparedArguments:
     """Arguments on their way to a tool: as an object, as sorted JSON bytes, and validated."""
 
     raw: dict[str, Any]
@@ -56,7 +56,7 @@ def parse_object(arguments: dict[str, Any] | str | None) -> dict[str, Any]:
 
 def prepare(
     entry: CatalogEntry, arguments: dict[str, Any] | str, *, project_id: str | None = None
-) -> Prepared:
+) -> PreparedArguments:
     """Adapt an alias's arguments, rename known synonyms, coerce, validate.
 
     Args:
@@ -81,7 +81,7 @@ def prepare(
     return validate(entry, raw)
 
 
-def validate(entry: CatalogEntry, raw: dict[str, Any]) -> Prepared:
+def validate(entry: CatalogEntry, raw: dict[str, Any]) -> PreparedArguments:
     """Validate an arguments object; where it does not fit, coerce it and try again.
 
     What policy judges, equal calls are compared by and events show is what the tool gets.
@@ -91,13 +91,13 @@ def validate(entry: CatalogEntry, raw: dict[str, Any]) -> Prepared:
     """
     canonical = canonical_json(raw)
     try:
-        return Prepared(raw, canonical, entry.tool.validate(canonical))
+        return PreparedArguments(raw, canonical, entry.tool.validate(canonical))
     except InvalidArguments:
         changed = coerced(raw, entry.tool.parameters)
         again = canonical_json(changed)
         if again == canonical:
             raise
-    return Prepared(changed, again, entry.tool.validate(again))
+    return PreparedArguments(changed, again, entry.tool.validate(again))
 
 
 def canonical_json(value: Any) -> bytes:

@@ -15,20 +15,19 @@ from app.core.settings import Settings
 from app.db.writer import SqliteWriter
 from app.execution.admission import Admission
 from app.execution.artifacts import ArtifactStore
-from app.execution.auditing import CallAudit
 from app.execution.background.states import SessionShells
 from app.execution.batch_recovery import BatchRecovery
 from app.execution.cache import ResultCache
+from app.execution.call_audit import CallAudit
 from app.execution.checkpoints.blobs import BlobStore
 from app.execution.checkpoints.store import CheckpointStore
-from app.execution.checkpoints.watching import Watching
+from app.execution.checkpoints.workspace_watch import WorkspaceWatch
 from app.execution.confirmation.options import GrantTtls
 from app.execution.confirmation.service import ConfirmationService
 from app.execution.confirmation.step import ConfirmationStep
 from app.execution.created import CreatedFiles
 from app.execution.deferred import DeferredTools
 from app.execution.executor import Executor
-from app.execution.finishing import Finisher
 from app.execution.hooks.chain import Hooks
 from app.execution.hooks.setup import assemble_hooks
 from app.execution.interactions.pending_inputs import PendingInputs
@@ -37,10 +36,11 @@ from app.execution.interactions.tickets import OperatorTickets
 from app.execution.limits.limiter import Limiter, assemble_limits
 from app.execution.loops import LoopGuard
 from app.execution.operation_logs import operation_logs_of
+from app.execution.outcome_builder import OutcomeBuilder
 from app.execution.provenance.written import WrittenFiles
 from app.execution.record import Recorder
 from app.execution.result_archive import ResultArchive
-from app.execution.running import Runner
+from app.execution.runner import ToolRunner
 from app.execution.suspension import RunSuspension
 from app.governance.audit.writing import Audit
 from app.governance.changes import Changes
@@ -114,7 +114,7 @@ class Machine:
     confirmations: ConfirmationService
     asking: Asking
     artifacts: ArtifactStore
-    watching: Watching
+    workspace_watch: WorkspaceWatch
     executor: Executor
 
 
@@ -181,7 +181,7 @@ def build(ground: Ground, governed: Governed, is_worked_in: Callable[[str], bool
     confirmations = _confirmations(ground, grants, suspension)
     recorder = Recorder(db, redactor, metrics, CallAudit(audit))
     loops = LoopGuard(warn_after=settings.loop_warn_after, refuse_after=settings.loop_refuse_after)
-    finisher = _finisher(ground, recorder, hooks, loops, artifacts)
+    outcome_builder = _outcome_builder(ground, recorder, hooks, loops, artifacts)
     confirmation_step = ConfirmationStep(
         confirmations,
         admission,
@@ -197,7 +197,7 @@ def build(ground: Ground, governed: Governed, is_worked_in: Callable[[str], bool
     blobs = BlobStore(settings.data_dir / "checkpoints")
     governed.written.watch(is_worked_in)
     store = CheckpointStore(blobs, db, clock)
-    watching = Watching(store, governed.created, governed.written)
+    workspace_watch = WorkspaceWatch(store, governed.created, governed.written)
     executor = Executor(
         admission=admission,
         hooks=hooks,
@@ -206,23 +206,25 @@ def build(ground: Ground, governed: Governed, is_worked_in: Callable[[str], bool
         limits=limits,
         confirmation_step=confirmation_step,
         batch_recovery=BatchRecovery(
-            admission, confirmation_step, recorder, finisher, asking.waiting
+            admission, confirmation_step, recorder, outcome_builder, asking.waiting
         ),
-        runner=_runner(ground, watching),
+        runner=_runner(ground, workspace_watch),
         recorder=recorder,
-        finisher=finisher,
+        outcome_builder=outcome_builder,
         waiting=asking.waiting,
         db=db,
         redactor=redactor,
         max_workers=settings.tool_max_workers,
     )
-    return Machine(hooks, limits, cache, confirmations, asking, artifacts, watching, executor)
+    return Machine(
+        hooks, limits, cache, confirmations, asking, artifacts, workspace_watch, executor
+    )
 
 
-def _finisher(
+def _outcome_builder(
     ground: Ground, recorder: Recorder, hooks: Hooks, loops: LoopGuard, artifacts: ArtifactStore
-) -> Finisher:
-    return Finisher(
+) -> OutcomeBuilder:
+    return OutcomeBuilder(
         recorder=recorder,
         hooks=hooks,
         loops=loops,
@@ -313,9 +315,9 @@ def _protection(settings: Settings) -> SelfProtection:
     )
 
 
-def _runner(ground: Ground, watching: Watching) -> Runner:
+def _runner(ground: Ground, workspace_watch: WorkspaceWatch) -> ToolRunner:
     settings = ground.settings
-    return Runner(
+    return ToolRunner(
         services=ground.services,
         clock=ground.clock,
         redactor=ground.redactor,
@@ -323,7 +325,7 @@ def _runner(ground: Ground, watching: Watching) -> Runner:
         logs=operation_logs_of(settings),
         db=ground.db,
         timeout_s=settings.tool_timeout_s,
-        watching=watching,
-        created=watching.created,
-        written=watching.written,
+        workspace_watch=workspace_watch,
+        created=workspace_watch.created,
+        written=workspace_watch.written,
     )

@@ -15,7 +15,8 @@ import orjson
 from app.core.errors import InvalidArguments
 from app.events.durable import CallStatus, ConfirmationOutcome
 from app.execution.admission import Admission
-from app.execution.batches import StoredCall, StoredConfirmation, SuspendedBatch
+from app.execution.batches import RecordedCall, StoredConfirmation, SuspendedBatch
+from app.execution.call import CallBatch, CallConfirmation, CallState
 from app.execution.calls import CallRequest
 from app.execution.confirmation.answers import ConfirmationResolution
 from app.execution.confirmation.options import option_from_dict
@@ -24,10 +25,9 @@ from app.execution.confirmation.request import digest_of, tool_version
 from app.execution.confirmation.step import ConfirmationStep
 from app.execution.confirmation.targets import kept_targets
 from app.execution.context import CallContext
-from app.execution.finishing import Finisher
 from app.execution.interactions.pending_inputs import PendingInputs
 from app.execution.outcome import CallOutcome
-from app.execution.pipeline import Asked, Batch, Call
+from app.execution.outcome_builder import OutcomeBuilder
 from app.execution.record import Recorder
 from app.toolkit.result import ToolResult
 
@@ -40,22 +40,22 @@ class BatchRecovery:
         admission: Admission,
         confirmation_step: ConfirmationStep,
         recorder: Recorder,
-        finisher: Finisher,
+        outcome_builder: OutcomeBuilder,
         waiting: PendingInputs,
     ) -> None:
         self._admission = admission
         self._confirmation_step = confirmation_step
         self._recorder = recorder
-        self._finisher = finisher
+        self._outcome_builder = outcome_builder
         self._waiting = waiting
 
-    def rebuild(self, suspended: SuspendedBatch, context: CallContext) -> Batch:
+    def rebuild(self, suspended: SuspendedBatch, context: CallContext) -> CallBatch:
         """The batch, ready for the executor; open questions can be answered from now on."""
         calls = [
             self._call(suspended, request, operation_id, index, context)
             for index, (request, operation_id) in enumerate(suspended.requests)
         ]
-        batch = Batch(calls, suspended.max_workers, is_kept=True)
+        batch = CallBatch(calls, suspended.max_workers, is_kept=True)
         for call in calls:
             call.batch = batch
         return batch
@@ -67,7 +67,7 @@ class BatchRecovery:
         operation_id: str,
         index: int,
         context: CallContext,
-    ) -> Call:
+    ) -> CallState:
         call = self._admission.take_up(request, index, context, operation_id=operation_id)
         row = suspended.rows.get(operation_id)
         note = suspended.notes.get(operation_id, "")
@@ -89,12 +89,12 @@ class BatchRecovery:
         if row is not None or confirmation is None:
             call.is_claimed = True
             self._recorder.edited(call)
-            self._finisher.interrupted(call, note)
+            self._outcome_builder.interrupted(call, note)
             return call
         self._wait_again(call, confirmation, is_told=confirmation.id in suspended.told)
         return call
 
-    def _wait_again(self, call: Call, stored: StoredConfirmation, *, is_told: bool) -> None:
+    def _wait_again(self, call: CallState, stored: StoredConfirmation, *, is_told: bool) -> None:
         """Put the call where it was: in front of its question."""
         kept = orjson.loads(stored.call)
         call.refusal = None
@@ -102,7 +102,9 @@ class BatchRecovery:
         self._recorder.edited(call)
         call.ask_reasons = kept.get("ask_reasons", ())
         targets = kept_targets(kept.get("targets"))
-        call.asked = Asked(stored.id, frozenset(kept.get("reasons", ())), targets=targets)
+        call.asked = CallConfirmation(
+            stored.id, frozenset(kept.get("reasons", ())), targets=targets
+        )
         request = orjson.loads(stored.request)
         context = call.context
         offers = [
@@ -133,7 +135,7 @@ class BatchRecovery:
             is_told=is_told,
         )
 
-    def _take_arguments(self, call: Call, kept: dict[str, Any], digest: str) -> None:
+    def _take_arguments(self, call: CallState, kept: dict[str, Any], digest: str) -> None:
         """Exactly the arguments that were asked about.
 
         None when something that the digest binds is another one now: the tool, or the folder
@@ -155,7 +157,7 @@ class BatchRecovery:
             call.entry = None
 
 
-def outcome_of(row: StoredCall, request: CallRequest, operation_id: str) -> CallOutcome:
+def outcome_of(row: RecordedCall, request: CallRequest, operation_id: str) -> CallOutcome:
     """How a call ended, from its row."""
     stored = orjson.loads(row.result) if row.result else {}
     result = ToolResult(

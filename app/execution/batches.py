@@ -9,13 +9,13 @@ from typing import Any, Literal
 import orjson
 
 from app.core.text import dump_json
+from app.execution.call import CallBatch
 from app.execution.calls import CallRequest
 from app.execution.context import Caller
-from app.execution.pipeline import Batch
 from app.governance.limits import Limits
 
 
-def kept_of(batch: Batch) -> str:
+def kept_of(batch: CallBatch) -> str:
     """Everything of the batch that its own rows do not hold, as JSON text.
 
     The arguments stand here as the caller sent them, because they are what would run.
@@ -40,7 +40,7 @@ def kept_of(batch: Batch) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredCall:
+class RecordedCall:
     """The row of a call, as far as a resumed batch needs it."""
 
     status: str
@@ -108,7 +108,7 @@ class SuspendedBatch:
     token_id: str | None
     limits: Limits | None
     progress: Mapping[str, Any]
-    rows: Mapping[str, StoredCall]
+    rows: Mapping[str, RecordedCall]
     confirmations: Mapping[str, StoredConfirmation]
     started: Mapping[str, str]
     told: frozenset[str]
@@ -119,7 +119,7 @@ class SuspendedBatch:
 def suspended_batch(
     stored: str,
     *,
-    rows: Mapping[str, StoredCall],
+    rows: Mapping[str, RecordedCall],
     confirmations: Mapping[str, StoredConfirmation],
     started: Mapping[str, str],
     told: frozenset[str],

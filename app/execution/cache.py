@@ -18,7 +18,7 @@ _Place = tuple[str, str, Key]
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _CachedResult:
     outcome: CallOutcome
     epoch: int
     expires: float
@@ -55,7 +55,7 @@ class ResultCache:
         self.enabled = enabled and ttl_s > 0
         self._epochs: dict[str, int] = {}
         self._changes = 0
-        self._kept: OrderedDict[_Place, _Kept] = OrderedDict()
+        self._kept: OrderedDict[_Place, _CachedResult] = OrderedDict()
         self._bytes = 0
 
     def epoch(self, scope: str) -> int | None:
@@ -92,7 +92,9 @@ class ResultCache:
         size = 2 * len(outcome.text) + len(key[1]) + 500
         if size > MAX_BYTES // 8:
             return
-        self._kept[place] = _Kept(outcome, epoch, self._clock.monotonic() + self._ttl_s, size)
+        self._kept[place] = _CachedResult(
+            outcome, epoch, self._clock.monotonic() + self._ttl_s, size
+        )
         self._bytes += size
         while self._bytes > MAX_BYTES or len(self._kept) > MAX_ENTRIES:
             self._drop(next(iter(self._kept)))

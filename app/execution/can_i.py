@@ -11,10 +11,10 @@ from typing import Any, Literal
 
 from app.core.ids import new_id
 from app.events.log import SessionLog
+from app.execution.call import CallState
 from app.execution.calls import CallRequest
 from app.execution.context import CallContext
 from app.execution.hooks.builtin import CONFIRM_DANGEROUS
-from app.execution.pipeline import Call
 from app.execution.setup import Gate
 from app.policy.decision import Decision
 from app.policy.risk.model import Verdict
@@ -61,7 +61,7 @@ def can_i(
     return _reported(gate, call)
 
 
-def _reported(gate: Gate, call: Call) -> dict[str, Any]:
+def _reported(gate: Gate, call: CallState) -> dict[str, Any]:
     decision, refusal = call.decision, call.refusal
     answer: Answer = "deny" if refusal is not None else _answer(gate, call)
     hooks = [] if call.tool is None else _hooks(gate, call)
@@ -77,7 +77,7 @@ def _reported(gate: Gate, call: Call) -> dict[str, Any]:
     return dict(gate.redactor.secrets_in(reported))
 
 
-def _answer(gate: Gate, call: Call) -> Answer:
+def _answer(gate: Gate, call: CallState) -> Answer:
     """What is left of the verdict where the operator does not let findings ask."""
     decision = call.decision
     if decision is None or decision.verdict is not Verdict.ASK:
@@ -86,7 +86,7 @@ def _answer(gate: Gate, call: Call) -> Answer:
     return "ask" if asks else "allow"
 
 
-def _hooks(gate: Gate, call: Call) -> list[str]:
+def _hooks(gate: Gate, call: CallState) -> list[str]:
     plan = gate.hooks.plan(call.tool_name)
     found = call.decision is not None and bool(call.decision.findings)
     return [hook.name for hook in (plan.pre_with_findings if found else plan.pre)]

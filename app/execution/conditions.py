@@ -42,7 +42,7 @@ _RETRY_MS = {"everything": 2000, "changes": 5000, "nothing": 0}
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class HealthCondition:
     """Something that is wrong, or nearly so.
 
     Attributes:
@@ -69,10 +69,10 @@ class Condition:
 class Listener(Protocol):
     """Called on the loop when a condition has started, or has ended."""
 
-    def __call__(self, condition: Condition, *, lasts: bool) -> None: ...
+    def __call__(self, condition: HealthCondition, *, lasts: bool) -> None: ...
 
 
-class Conditions:
+class HealthMonitor:
     """Watches one service. Everything but the look at the machine is on the loop's thread.
 
     Attributes:
@@ -86,18 +86,20 @@ class Conditions:
         self._db = db
         self._metrics = metrics
         self._audit = audit
-        self._machine = Machine(settings.data_dir, settings.serving.disk_reserve_mb << 20, clock)
-        self._known: dict[str, Condition] = {}
+        self._machine = MachineMonitor(
+            settings.data_dir, settings.serving.disk_reserve_mb << 20, clock
+        )
+        self._known: dict[str, HealthCondition] = {}
         self.listeners: set[Listener] = set()
         self._admits = asyncio.Event()
         self._admits.set()
 
-    def current(self) -> tuple[Condition, ...]:
+    def current(self) -> tuple[HealthCondition, ...]:
         """What is wrong, the worst first."""
         return (*self._of_the_database(), *self._machine.found)
 
     @property
-    def noted(self) -> tuple[Condition, ...]:
+    def noted(self) -> tuple[HealthCondition, ...]:
         """What was wrong when the listeners were last called."""
         return tuple(self._known.values())
 
@@ -167,21 +169,25 @@ class Conditions:
         self._metrics.gauges["not_ready"] = float(refuses)
         self._known = now
 
-    def _notify(self, condition: Condition, *, lasts: bool) -> None:
+    def _notify(self, condition: HealthCondition, *, lasts: bool) -> None:
         for listener in tuple(self.listeners):
             listener(condition, lasts=lasts)
 
-    def _of_the_database(self) -> Iterator[Condition]:
+    def _of_the_database(self) -> Iterator[HealthCondition]:
         error = self._db.error
         if error is None:
             return
         if self._db.is_lost:
-            yield Condition("database_lost", "everything", error.message, {"error": error.message})
+            yield HealthCondition(
+                "database_lost", "everything", error.message, {"error": error.message}
+            )
         else:
-            yield Condition("database_failing", "changes", error.message, {"error": error.message})
+            yield HealthCondition(
+                "database_failing", "changes", error.message, {"error": error.message}
+            )
 
 
-class Machine:
+class MachineMonitor:
     """Looks at the machine again and again, in a thread.
 
     Attributes:
@@ -192,7 +198,7 @@ class Machine:
         self._folder = folder
         self._disk_reserve = disk_reserve
         self._clock = clock
-        self._found: tuple[Condition, ...] = ()
+        self._found: tuple[HealthCondition, ...] = ()
         self._short: set[str] = set()
         self._stop = threading.Event()
         self._looked_at = time.monotonic()
@@ -201,12 +207,12 @@ class Machine:
         self._jumped_at = float("-inf")
 
     @property
-    def found(self) -> tuple[Condition, ...]:
+    def found(self) -> tuple[HealthCondition, ...]:
         silent = time.monotonic() - self._looked_at
         if self._thread is None or silent < _SILENT_S:
             return self._found
         message = f"The data directory has not answered for {silent:.0f} s"
-        return (*self._found, Condition("disk_silent", "changes", message))
+        return (*self._found, HealthCondition("disk_silent", "changes", message))
 
     def start(self) -> None:
         """Look once, and go on in a thread."""
@@ -235,7 +241,7 @@ class Machine:
         self._looked_at = time.monotonic()
         self._found = found
 
-    def _of_limits(self) -> Iterator[Condition]:
+    def _of_limits(self) -> Iterator[HealthCondition]:
         yield from self._short_of("files_low", machine_limits.open_files(), "open files")
         for use in (machine_limits.address_space(), machine_limits.cgroup_memory()):
             yield from self._short_of("memory_low", use, "MiB of memory", shift=20)
@@ -243,7 +249,7 @@ class Machine:
 
     def _short_of(
         self, code: str, use: Use | None, what: str, *, shift: int = 0
-    ) -> Iterator[Condition]:
+    ) -> Iterator[HealthCondition]:
         if use is None:
             return
         key = f"{code} {use.limit}"
@@ -252,17 +258,23 @@ class Machine:
         if is_short:
             used, limit = use.used >> shift, use.limit >> shift
             message = f"{used} of {limit} {what} are used"
-            yield Condition(code, "everything", message, {"used": str(used), "limit": str(limit)})
+            yield HealthCondition(
+                code, "everything", message, {"used": str(used), "limit": str(limit)}
+            )
 
-    def _of_the_disk(self) -> Iterator[Condition]:
+    def _of_the_disk(self) -> Iterator[HealthCondition]:
         try:
             disk = os.statvfs(self._folder)
         except OSError as error:
             message = f"The data directory cannot be reached ({error.strerror})"
-            yield Condition("data_dir_gone", "changes", message, {"error": str(error.strerror)})
+            yield HealthCondition(
+                "data_dir_gone", "changes", message, {"error": str(error.strerror)}
+            )
             return
         if disk.f_flag & os.ST_RDONLY:
-            yield Condition("data_dir_read_only", "changes", "The data directory is read-only")
+            yield HealthCondition(
+                "data_dir_read_only", "changes", "The data directory is read-only"
+            )
         free = disk.f_bavail * disk.f_frsize
         short = self._disk_reserve * (5 if "disk" in self._short else 4) // 4
         is_short = free < short or (disk.f_files > 0 and disk.f_favail < _FEW_INODES)
@@ -270,10 +282,10 @@ class Machine:
         if is_short:
             mib = str(free >> 20)
             message = f"The disk of the data directory is nearly full ({mib} MiB free)"
-            yield Condition("disk_low", "changes", message, {"mib": mib})
+            yield HealthCondition("disk_low", "changes", message, {"mib": mib})
         yield from self._of_the_journal()
 
-    def _of_the_journal(self) -> Iterator[Condition]:
+    def _of_the_journal(self) -> Iterator[HealthCondition]:
         try:
             size = (self._folder / "tollgate.db-wal").stat().st_size
         except OSError:
@@ -281,13 +293,13 @@ class Machine:
         if size > _LARGE_WAL:
             mib = str(size >> 20)
             message = f"The database's journal has {mib} MiB: something has read for too long"
-            yield Condition("journal_large", "nothing", message, {"mib": mib})
+            yield HealthCondition("journal_large", "nothing", message, {"mib": mib})
 
-    def _of_the_clock(self) -> Iterator[Condition]:
+    def _of_the_clock(self) -> Iterator[HealthCondition]:
         offset = self._clock.time() - self._clock.monotonic()
         if self._offset is not None and abs(offset - self._offset) > _JUMP_S:
             self._jumped_at = self._clock.monotonic()
             log.warning("the machine's clock was set by %+.0f s", offset - self._offset)
         self._offset = offset
         if self._clock.monotonic() - self._jumped_at < _JUMP_SHOWN_S:
-            yield Condition("clock_set", "nothing", "The machine's clock was set")
+            yield HealthCondition("clock_set", "nothing", "The machine's clock was set")

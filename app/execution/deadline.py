@@ -56,7 +56,7 @@ class Deadlines:
     """The deadlines of what runs in one event loop."""
 
     def __init__(self) -> None:
-        self._lines: dict[float, _Line] = {}
+        self._lines: dict[float, _DeadlineQueue] = {}
 
     @property
     def lengths(self) -> tuple[float, ...]:
@@ -67,18 +67,18 @@ class Deadlines:
         """A deadline for `task` in `seconds` from now."""
         line = self._lines.get(seconds)
         if line is None:
-            line = self._lines[seconds] = _Line(self._lines, seconds)
+            line = self._lines[seconds] = _DeadlineQueue(self._lines, seconds)
         deadline = Deadline(task, line.waiting)
         line.waiting[deadline] = line.time() + seconds
         return deadline
 
 
-class _Line:
+class _DeadlineQueue:
     """Deadlines of one length with the moment of each, the first to come first."""
 
     __slots__ = ("_lines", "_loop", "_seconds", "time", "waiting")
 
-    def __init__(self, lines: dict[float, _Line], seconds: float) -> None:
+    def __init__(self, lines: dict[float, _DeadlineQueue], seconds: float) -> None:
         self._lines = lines
         self._loop = asyncio.get_running_loop()
         self._seconds = seconds

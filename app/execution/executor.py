@@ -19,11 +19,11 @@ from app.execution.admission import Admission, denial
 from app.execution.batch_recovery import BatchRecovery
 from app.execution.batches import SuspendedBatch
 from app.execution.cache import ResultCache
+from app.execution.call import CallBatch, CallState, Refusal
 from app.execution.calls import CallRequest
 from app.execution.confirmation.request import reasons_of
 from app.execution.confirmation.step import ConfirmationStep
 from app.execution.context import CallContext
-from app.execution.finishing import Finisher
 from app.execution.hooks.chain import Hooks
 from app.execution.hooks.model import HookDenied, HookType
 from app.execution.hooks.view import before_call
@@ -31,9 +31,9 @@ from app.execution.interactions.pending_inputs import PendingInputs
 from app.execution.limits.limiter import Limiter
 from app.execution.loops import LoopGuard
 from app.execution.outcome import CallOutcome
-from app.execution.pipeline import Batch, Call, Refusal
+from app.execution.outcome_builder import OutcomeBuilder
 from app.execution.record import Recorder
-from app.execution.running import Ran, Runner
+from app.execution.runner import ToolExecution, ToolRunner
 from app.policy.decision import ALLOW
 from app.policy.risk.model import Verdict
 
@@ -51,9 +51,9 @@ class Executor:
         limits: Limiter,
         confirmation_step: ConfirmationStep,
         batch_recovery: BatchRecovery,
-        runner: Runner,
+        runner: ToolRunner,
         recorder: Recorder,
-        finisher: Finisher,
+        outcome_builder: OutcomeBuilder,
         waiting: PendingInputs,
         db: DatabaseWriter,
         redactor: Redactor,
@@ -68,12 +68,12 @@ class Executor:
         self._batch_recovery = batch_recovery
         self._runner = runner
         self._recorder = recorder
-        self._finisher = finisher
+        self._outcome_builder = outcome_builder
         self._waiting = waiting
         self._db = db
         self._redactor = redactor
         self._max_workers = max_workers
-        self._running: dict[str, Call] = {}
+        self._running: dict[str, CallState] = {}
         confirmation_step.bind(self._gate)
         waiting.bind(self._running.get)
 
@@ -94,24 +94,24 @@ class Executor:
         cancelled before the cancellation goes on.
         """
         calls = [self._admission.take_up(r, i, context) for i, r in enumerate(requests)]
-        batch = Batch(calls, max_workers)
+        batch = CallBatch(calls, max_workers)
         for call in calls:
             call.batch = batch
         return await self._carry_out(batch, {} if finished is None else finished)
 
-    def foresee(self, request: CallRequest, context: CallContext) -> Call:
+    def foresee(self, request: CallRequest, context: CallContext) -> CallState:
         """A call as it would be decided about before its hooks; it is not made, nor counted."""
         return self._admission.take_up(request, 0, context, is_real=False)
 
-    def rebuild(self, suspended: SuspendedBatch, context: CallContext) -> Batch:
+    def rebuild(self, suspended: SuspendedBatch, context: CallContext) -> CallBatch:
         """What a former process left of a batch; its open questions can be answered now."""
         return self._batch_recovery.rebuild(suspended, context)
 
-    async def resume(self, batch: Batch, finished: dict[str, CallOutcome]) -> list[CallOutcome]:
+    async def resume(self, batch: CallBatch, finished: dict[str, CallOutcome]) -> list[CallOutcome]:
         """Go on with a batch that was rebuilt: as `run`, but for what had happened already."""
         return await self._carry_out(batch, finished)
 
-    async def _carry_out(self, batch: Batch, sink: dict[str, CallOutcome]) -> list[CallOutcome]:
+    async def _carry_out(self, batch: CallBatch, sink: dict[str, CallOutcome]) -> list[CallOutcome]:
         if len(batch.calls) == 1:
             outcomes = [await self._settle(batch.calls[0], None, sink)]
         else:
@@ -121,7 +121,9 @@ class Executor:
         batch.let_go()
         return outcomes
 
-    async def _settle_all(self, batch: Batch, sink: dict[str, CallOutcome]) -> list[CallOutcome]:
+    async def _settle_all(
+        self, batch: CallBatch, sink: dict[str, CallOutcome]
+    ) -> list[CallOutcome]:
         calls = batch.calls
         _pair_twins(calls)
         workers = max(1, min(batch.max_workers or self._max_workers, 6))
@@ -140,7 +142,7 @@ class Executor:
             raise
 
     async def _one_by_one(
-        self, calls: list[Call], finished: dict[str, CallOutcome]
+        self, calls: list[CallState], finished: dict[str, CallOutcome]
     ) -> list[CallOutcome]:
         """In order: each call is over before the next one begins."""
         try:
@@ -149,18 +151,18 @@ class Executor:
             for call in calls:
                 if call.outcome is None and not self._leaves(call):
                     self._waiting.give_up(call)
-                    _resolve(call, self._finisher.cancelled(call), finished)
+                    _resolve(call, self._outcome_builder.cancelled(call), finished)
             raise
 
-    def abandon(self, batch: Batch) -> None:
+    def abandon(self, batch: CallBatch) -> None:
         """End what never came to go on of a batch that was rebuilt; nothing after `resume`."""
         for call in batch.calls:
             if call.outcome is None and not self._leaves(call):
                 self._confirmation_step.give_up(call)
                 self._waiting.give_up(call)
-                self._finisher.cancelled(call)
+                self._outcome_builder.cancelled(call)
 
-    def _leaves(self, call: Call) -> bool:
+    def _leaves(self, call: CallState) -> bool:
         """Whether a cancelled call stays as it is for the process that comes next."""
         return self._confirmation_step.leaves(call) or self._waiting.leaves(call)
 
@@ -190,7 +192,7 @@ class Executor:
         ]
 
     async def _settle(
-        self, call: Call, slots: asyncio.Semaphore | None, finished: dict[str, CallOutcome]
+        self, call: CallState, slots: asyncio.Semaphore | None, finished: dict[str, CallOutcome]
     ) -> CallOutcome:
         """Take one call to its outcome, whatever happens.
 
@@ -206,13 +208,13 @@ class Executor:
         try:
             with ErrorBoundary(task) as held:
                 await self._govern(call, slots)
-            outcome = call.outcome or self._finisher.broken(call, held.error)
+            outcome = call.outcome or self._outcome_builder.broken(call, held.error)
             _resolve(call, outcome, finished)
         except asyncio.CancelledError:
             if call.outcome is None and self._leaves(call):
                 raise
             # Its end may be recorded already, while hooks are being told of it.
-            outcome = call.outcome or self._finisher.cancelled(call)
+            outcome = call.outcome or self._outcome_builder.cancelled(call)
             _resolve(call, outcome, finished)
             if not (call.cancel_requested and task.uncancel() <= cancelling):
                 raise
@@ -226,9 +228,9 @@ class Executor:
                 call.done.cancel()
         return outcome
 
-    async def _govern(self, call: Call, slots: asyncio.Semaphore | None) -> CallOutcome:
-        if call.refusal is None and call.twin is not None:
-            return await self._share(call, call.twin)
+    async def _govern(self, call: CallState, slots: asyncio.Semaphore | None) -> CallOutcome:
+        if call.refusal is None and call.duplicate_of is not None:
+            return await self._share(call, call.duplicate_of)
         limited = self._limits.concerns(call.context)
         if call.asked is not None:
             # Taken up by a former process: it waits where it waited then.
@@ -241,17 +243,17 @@ class Executor:
                 # Others went first: what was decided when the batch came may be long ago.
                 call.refusal = self._admission.readmit(call)
             if (kept := await self._judge(call, limited=limited)) is not None:
-                return await self._finisher.repeated(call, kept)
+                return await self._outcome_builder.repeated(call, kept)
         if call.refusal is not None:
             self._waiting.give_up(call)
-            return await self._finisher.refused(call, call.refusal)
+            return await self._outcome_builder.refused(call, call.refusal)
         while (outcome := await self._placed(call, slots, limited=limited)) is None:
             # What a person agreed to is no longer what it would hit.
             call.refusal = await self._confirmation_step.confirm(call)
         return outcome
 
     async def _placed(
-        self, call: Call, slots: asyncio.Semaphore | None, *, limited: bool
+        self, call: CallState, slots: asyncio.Semaphore | None, *, limited: bool
     ) -> CallOutcome | None:
         """Run it in a place of its batch; None where a person has to be asked again."""
         if slots is None or (call.tool is not None and call.tool.interactive):
@@ -261,7 +263,7 @@ class Executor:
         async with slots:
             return await self._turn(call, limited=limited, in_batch=True, waited=waited)
 
-    async def _judge(self, call: Call, *, limited: bool) -> CallOutcome | None:
+    async def _judge(self, call: CallState, *, limited: bool) -> CallOutcome | None:
         """Everything before the call may run; a kept result when it need not run at all."""
         asks = False
         if call.refusal is None and limited:
@@ -281,7 +283,7 @@ class Executor:
         return None
 
     async def _turn(
-        self, call: Call, *, limited: bool, in_batch: bool, waited: bool
+        self, call: CallState, *, limited: bool, in_batch: bool, waited: bool
     ) -> CallOutcome | None:
         """Run it, once there is a place for it; what waits for one is not claimed yet.
 
@@ -302,10 +304,10 @@ class Executor:
             call.refusal = await self._claim(call)
         if call.refusal is not None:
             self._waiting.give_up(call)
-            return await self._finisher.refused(call, call.refusal)
+            return await self._outcome_builder.refused(call, call.refusal)
         return await self._run(call)
 
-    def _decided_anew(self, call: Call) -> Refusal | None:
+    def _decided_anew(self, call: CallState) -> Refusal | None:
         """Why a call must not run any more after it waited for a place.
 
         What nobody was asked about when it could have been is not asked now, while others
@@ -318,7 +320,7 @@ class Executor:
             return Refusal("denied", "decision_changed", message)
         return refusal
 
-    async def _gate(self, call: Call) -> bool:
+    async def _gate(self, call: CallState) -> bool:
         """Pre hooks, then the final verdict; whether a person must confirm."""
         assert call.tool is not None
         assert call.prepared is not None
@@ -353,13 +355,13 @@ class Executor:
             decision.verdict is Verdict.ASK and (decision.asks or not decision.findings)
         )
 
-    def _repeats(self, call: Call) -> int:
+    def _repeats(self, call: CallState) -> int:
         """How often an agent has made this call already when it must not make it again."""
         if not call.context.is_agents:
             return 0
         return self._loops.refuses(call.context.session_id, call.key)
 
-    async def _claim(self, call: Call) -> Refusal | None:
+    async def _claim(self, call: CallState) -> Refusal | None:
         """Before a side effect, its row is on disk: a crash leaves a trace, never a repeat."""
         assert call.tool is not None
         if call.decision is not None and call.decision.grant_id is not None:
@@ -377,7 +379,7 @@ class Executor:
             return Refusal("error", error.code, f"Not run: {error.message}")
         return None
 
-    async def _run(self, call: Call) -> CallOutcome:
+    async def _run(self, call: CallState) -> CallOutcome:
         assert call.tool is not None
         is_shared = self._may_share(call)
         epoch = self._cache.epoch(call.context.scope) if is_shared else None
@@ -388,46 +390,46 @@ class Executor:
             failed, plan = not ran.result.success, self._hooks.plan(call.tool_name)
             if plan.post or (failed and plan.error):
                 await self._after(call, ran, failed=failed)
-            outcome = await self._finisher.ran(call, ran)
+            outcome = await self._outcome_builder.ran(call, ran)
         finally:
             ran.let_go()
         if is_shared:
             self._cache.put(call.context.session_id, call.context.scope, call.key, outcome, epoch)
         return outcome
 
-    async def _after(self, call: Call, ran: Ran, *, failed: bool) -> None:
+    async def _after(self, call: CallState, ran: ToolExecution, *, failed: bool) -> None:
         """Error hooks when the call failed, and post hooks."""
-        seen = self._finisher.hook_context(call, ran.result)
+        seen = self._outcome_builder.hook_context(call, ran.result)
         if failed:
             await self._hooks.notify(HookType.TOOL_ERROR, seen)
         replaced = await self._hooks.after(seen)
         if replaced is not None:
             ran.replace(replaced)
 
-    async def _share(self, call: Call, twin: Call) -> CallOutcome:
+    async def _share(self, call: CallState, duplicate_of: CallState) -> CallOutcome:
         """An equal call of this batch is on its way: wait for it and take its result."""
-        assert twin.done is not None
-        first = await asyncio.shield(twin.done)
-        return await self._finisher.skipped(call, twin, first)
+        assert duplicate_of.done is not None
+        first = await asyncio.shield(duplicate_of.done)
+        return await self._outcome_builder.skipped(call, duplicate_of, first)
 
-    def _may_share(self, call: Call) -> bool:
+    def _may_share(self, call: CallState) -> bool:
         assert call.tool is not None
         return call.context.cacheable and self._cache.may_keep(call.tool)
 
-    def _cached(self, call: Call) -> CallOutcome | None:
+    def _cached(self, call: CallState) -> CallOutcome | None:
         if not self._may_share(call):
             return None
         return self._cache.get(call.context.session_id, call.context.scope, call.key)
 
 
-def _runs_files(call: Call, *, in_batch: bool) -> bool:
+def _runs_files(call: CallState, *, in_batch: bool) -> bool:
     """Whether it may run what has been written since it was judged."""
     if in_batch and call.tool is not None and call.tool.shell is not None:
         return True
     return call.decision is not None and bool(call.decision.judged)
 
 
-def _leaves_a_trace(call: Call) -> bool:
+def _leaves_a_trace(call: CallState) -> bool:
     """Whether something must be on disk before it runs: an effect, an approval that is used."""
     assert call.tool is not None
     if call.tool.has_side_effects or call.asked is not None:
@@ -435,26 +437,26 @@ def _leaves_a_trace(call: Call) -> bool:
     return call.decision is not None and call.decision.grant_id is not None
 
 
-def _pair_twins(calls: list[Call]) -> None:
+def _pair_twins(calls: list[CallState]) -> None:
     """Point each call at the first equal one before it, with no other write between them."""
     if len(calls) < 2:
         return
-    first: dict[tuple[str, bytes], Call] = {}
+    first: dict[tuple[str, bytes], CallState] = {}
     for call in calls:
         if call.refusal is not None or call.prepared is None:
             continue
-        twin = first.get(call.key)
-        if twin is None:
+        duplicate_of = first.get(call.key)
+        if duplicate_of is None:
             if call.tool is not None and call.tool.has_side_effects:
                 first.clear()
             first[call.key] = call
             continue
-        call.twin = twin
-        if twin.done is None:
-            twin.done = asyncio.get_running_loop().create_future()
+        call.duplicate_of = duplicate_of
+        if duplicate_of.done is None:
+            duplicate_of.done = asyncio.get_running_loop().create_future()
 
 
-def _resolve(call: Call, outcome: CallOutcome, finished: dict[str, CallOutcome]) -> None:
+def _resolve(call: CallState, outcome: CallOutcome, finished: dict[str, CallOutcome]) -> None:
     finished[call.request.id] = outcome
     if call.done is not None and not call.done.done():
         call.done.set_result(outcome)

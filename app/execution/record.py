@@ -20,8 +20,8 @@ from app.policy.decision import ALLOW
 from app.toolkit.tool import Tool
 
 if TYPE_CHECKING:
-    from app.execution.auditing import CallAudit
-    from app.execution.pipeline import Call
+    from app.execution.call import CallState
+    from app.execution.call_audit import CallAudit
 
 MAX_ARGS_CHARS = 32_000
 MAX_CONTENT_CHARS = 60_000
@@ -43,7 +43,7 @@ class Recorder:
         self._audit = audit
         self._cards: dict[str, _Card] = {}
 
-    def started(self, call: Call, *, awaits_confirmation: bool = False) -> None:
+    def started(self, call: CallState, *, awaits_confirmation: bool = False) -> None:
         """The gate took the call up. Once per call."""
         shown, redacted, args = self._shown(call)
         card = self._card(call)
@@ -66,14 +66,14 @@ class Recorder:
         if awaits_confirmation or call.refusal is not None:
             self._audit.decided(call)
 
-    def claimed(self, call: Call) -> None:
+    def claimed(self, call: CallState) -> None:
         """The call is about to have side effects: its row must be on disk before it does."""
         self._db.append(START_CALL, self.row_head(call, "started"))
         call.is_claimed = True
 
     def completed(
         self,
-        call: Call,
+        call: CallState,
         outcome: CallOutcome,
         *,
         chunks: int = 0,
@@ -110,7 +110,7 @@ class Recorder:
         known = outcome.tool_name if call.entry else "unknown"
         self._metrics.call(known, outcome.status, outcome.execution_time)
 
-    def _card(self, call: Call) -> _Card:
+    def _card(self, call: CallState) -> _Card:
         """What every event of a tool says alike; made up names are not kept."""
         card = self._cards.get(call.tool_name)
         if card is None or card.tool is not call.tool:
@@ -119,7 +119,7 @@ class Recorder:
                 self._cards[call.tool_name] = card
         return card
 
-    def _keep(self, call: Call, outcome: CallOutcome, data: bytes | None) -> None:
+    def _keep(self, call: CallState, outcome: CallOutcome, data: bytes | None) -> None:
         if data is None:
             result = dump_json(outcome.result.to_dict())
         else:
@@ -154,14 +154,14 @@ class Recorder:
         )
         self._db.append(FINISH_CALL if call.is_claimed else ADD_CALL, row)
 
-    def _decision(self, call: Call) -> str:
+    def _decision(self, call: CallState) -> str:
         """What was decided; it quotes rules, which may hold anything."""
         encoded = call.decision_json()
         if call.decision is ALLOW or self._redactor.is_text_clean(encoded.encode()):
             return encoded
         return dump_json(self._redactor.secrets_in(orjson.loads(encoded))).decode()
 
-    def _shown(self, call: Call) -> tuple[Any, list[str], str]:
+    def _shown(self, call: CallState) -> tuple[Any, list[str], str]:
         """Arguments fit to be seen, the paths that were masked, and their JSON in the event."""
         raw = call.shown_arguments
         encoded = call.prepared.canonical if call.prepared else dump_json(raw)
@@ -180,12 +180,12 @@ class Recorder:
             shown = dump_json(exact_json(raw)).decode()
         return raw, redacted, shown
 
-    def edited(self, call: Call) -> str:
+    def edited(self, call: CallState) -> str:
         """Take the arguments that the call has now into its record; as they are shown."""
         self._shown(call)
         return call.arguments_json
 
-    def row_head(self, call: Call, status: str) -> tuple[Any, ...]:
+    def row_head(self, call: CallState, status: str) -> tuple[Any, ...]:
         """The row of `START_CALL`."""
         context = call.context
         return (

@@ -20,8 +20,9 @@ from app.execution.assembly import Asking, Ground, build, govern
 from app.execution.background.notices import processes_of
 from app.execution.background.processes import Processes
 from app.execution.cache import ResultCache
+from app.execution.catalog_sync import CatalogSync, in_step
 from app.execution.checkpoints.undo import Undo
-from app.execution.conditions import Conditions
+from app.execution.conditions import HealthMonitor
 from app.execution.confirmation.service import ConfirmationService
 from app.execution.deferred import DeferredTools
 from app.execution.executor import Executor
@@ -34,7 +35,6 @@ from app.execution.projects import OwnFolders, Projects
 from app.execution.provenance.written import WrittenFiles
 from app.execution.stores import Stores, open_stores
 from app.execution.suspension import RunSuspension
-from app.execution.syncing import CatalogSync, in_step
 from app.execution.uploads import Uploads
 from app.governance.agent_store import AgentStore
 from app.governance.audit.keeper import looked_after
@@ -92,7 +92,7 @@ class Gate:
     audit: Audit
     metrics: Metrics
     services: Services
-    conditions: Conditions
+    conditions: HealthMonitor
 
     @property
     def suspension(self) -> RunSuspension:
@@ -206,7 +206,7 @@ def assemble(
     own = OwnFolders(settings.data_dir, settings.workspace_dir)
     projects = Projects(db, clock, workspaces, audit=audit, changes=changes, own=own)
     agents = AgentStore(governed.governance, clock)
-    undo = Undo(machine.watching, projects, machine.cache, audit)
+    undo = Undo(machine.workspace_watch, projects, machine.cache, audit)
     return Gate(
         settings=settings,
         clock=clock,
@@ -240,7 +240,7 @@ def assemble(
         audit=audit,
         metrics=metrics,
         services=services,
-        conditions=Conditions(settings, db, clock, metrics, audit),
+        conditions=HealthMonitor(settings, db, clock, metrics, audit),
     )
 
 

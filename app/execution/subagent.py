@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from app.execution.live import LiveOutput
+from app.execution.streamed_output import StreamedOutput
 from app.governance.agents import SubagentScope
 from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
@@ -24,7 +24,7 @@ class OwnProcess(Protocol):
         tool: str,
         arguments: Mapping[str, Any],
         context: ToolContext,
-        live: LiveOutput | None,
+        live: StreamedOutput | None,
     ) -> ToolResult:
         """Run a tool's function there. Being cancelled stops it there too.
 

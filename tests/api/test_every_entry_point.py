@@ -305,7 +305,7 @@ def test_only_one_line_of_the_service_calls_a_tools_function():
     # A worker process has no door of its own: it runs what the runner has sent there.
     assert sorted(calls) == [
         ("app/db/writer.py", "work.function"),
-        ("app/execution/running.py", "tool.function"),
+        ("app/execution/runner.py", "tool.function"),
         ("app/workers/executions.py", "tool.function"),
     ]
     assert {path for path, _ in others} == {

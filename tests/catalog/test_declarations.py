@@ -10,7 +10,7 @@ import pytest
 
 from app.catalog.plugins import load_plugins
 from app.catalog.registry import ToolRegistry
-from app.execution.hooks.checking import check_hooks
+from app.execution.hooks.validation import check_hooks
 
 HEAD = """
 from pathlib import Path

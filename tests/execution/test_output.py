@@ -10,7 +10,7 @@ import pytest
 from app.core.settings import Settings
 from app.execution.artifacts import Spool
 from app.execution.calls import CallRequest
-from app.execution.finishing import SHARED
+from app.execution.outcome_builder import SHARED
 from app.toolkit.context import Output
 from app.toolkit.result import ToolResult
 from tests.execution.lab import AnyArgs, Lab, made, open_lab

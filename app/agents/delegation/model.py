@@ -10,7 +10,7 @@ from typing import Any
 from app.agents.budget import Spending
 from app.agents.delegation.worker_calls import WorkerCalls
 from app.agents.sessions import Session
-from app.execution.pipeline import Batch as CallBatch
+from app.execution.call import CallBatch
 from app.governance.agents import SubagentScope
 from app.governance.limits import QuotaSubject
 from app.toolkit.context import NOTHING, ReportProgress

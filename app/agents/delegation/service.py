@@ -97,15 +97,15 @@ class DelegationService:
         parent = await self._parent(ctx, background=background)
         depth = self._limits.depth_of(parent)
         fingerprint = fingerprint_of(kind, name, specs, parent)
-        twin = self._twin(parent, fingerprint)
-        if twin is not None:
-            if background and not twin.background:
+        duplicate_of = self._duplicate_of(parent, fingerprint)
+        if duplicate_of is not None:
+            if background and not duplicate_of.background:
                 self._check_room(parent, len(specs), background=True)
-                twin.background = True
-                if self._outlives(twin):
-                    self._book.goes_on(twin)
-            await self._follow(twin, background=background)
-            return twin.report(duplicate=True)
+                duplicate_of.background = True
+                if self._outlives(duplicate_of):
+                    self._book.goes_on(duplicate_of)
+            await self._follow(duplicate_of, background=background)
+            return duplicate_of.report(duplicate=True)
         self._check_room(parent, len(specs), background=background)
         batch = TaskBatch(
             id=new_id("dlg"),
@@ -290,7 +290,7 @@ class DelegationService:
                     return batch, task
         return None
 
-    def _twin(self, parent: Parent, fingerprint: str) -> TaskBatch | None:
+    def _duplicate_of(self, parent: Parent, fingerprint: str) -> TaskBatch | None:
         """The same batch, asked for a moment ago, unless it has failed since."""
         oldest = self._gate.clock.monotonic() - self._settings.sub_agent.duplicate_window_s
         for batch in self._of_session(parent.session.id):

@@ -20,7 +20,7 @@ from app.agents.delegation.ports import WorkerProcess
 from app.core.errors import InvalidArguments, ToolFailed
 from app.core.ids import call_id
 from app.core.text import clean, truncate
-from app.execution.live import LiveOutput
+from app.execution.streamed_output import StreamedOutput
 from app.toolkit.context import Output as LivePiece
 from app.toolkit.context import Progress, ToolContext
 from app.toolkit.result import RawKind, RawResult, ToolResult
@@ -34,7 +34,7 @@ _MAX_UNIT = 64
 class _Execution:
     result: asyncio.Future[Executed]
     context: ToolContext
-    live: LiveOutput | None
+    live: StreamedOutput | None
 
 
 class WorkerCalls:
@@ -61,7 +61,7 @@ class WorkerCalls:
         tool: str,
         arguments: Mapping[str, Any],
         context: ToolContext,
-        live: LiveOutput | None,
+        live: StreamedOutput | None,
     ) -> ToolResult:
         """See `OwnProcess.execute`."""
         execution_id = call_id("exe")

@@ -45,7 +45,7 @@ from app.events.control import (
     ServiceCondition,
 )
 from app.events.envelope import Wire
-from app.execution.conditions import Condition
+from app.execution.conditions import HealthCondition
 
 log = logging.getLogger(__name__)
 
@@ -132,10 +132,10 @@ class Connection:
         conditions.listeners.add(self._changed)
         return [self._message_of(item, lasts=True) for item in conditions.noted]
 
-    def _changed(self, condition: Condition, *, lasts: bool) -> None:
+    def _changed(self, condition: HealthCondition, *, lasts: bool) -> None:
         self.send(self._message_of(condition, lasts=lasts))
 
-    def _message_of(self, condition: Condition, *, lasts: bool) -> ServiceCondition:
+    def _message_of(self, condition: HealthCondition, *, lasts: bool) -> ServiceCondition:
         return ServiceCondition(
             ts=stamp(self._service.gate.clock.time()),
             code=condition.code,

@@ -11,7 +11,7 @@ from app.core.text import clean, truncate
 from app.events.durable import ProcessEnded
 from app.events.log import EventLog
 from app.execution.background.process import OwnedProcess
-from app.execution.background.processes import Bounds, Processes
+from app.execution.background.processes import ProcessBounds, Processes
 
 _MAX_COMMAND = 500
 
@@ -53,7 +53,7 @@ def processes_of(
     notices = Notices(events, redactor)
     folder: Path = settings.data_dir / "processes"
     sandbox = settings.sandbox
-    bounds = Bounds(
+    bounds = ProcessBounds(
         timeout_s=sandbox.command_timeout_max_s, usual_timeout_s=sandbox.command_timeout_s
     )
     return Processes(folder, redactor, clock, bounds, on_kept=notices.kept, on_ended=notices.ended)

@@ -18,7 +18,7 @@ from app.tools.shell.ports import ProcessRequest, SessionProcess
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class ProcessBounds:
     """How much the service keeps.
 
     Attributes:
@@ -61,7 +61,7 @@ class Processes:
         folder: Path,
         redactor: Redactor,
         clock: Clock,
-        bounds: Bounds | None = None,
+        bounds: ProcessBounds | None = None,
         *,
         on_kept: Kept = _nobody,
         on_ended: Kept = _nobody,
@@ -69,7 +69,7 @@ class Processes:
         self._folder = folder
         self._redactor = redactor
         self._clock = clock
-        self._bounds = bounds or Bounds()
+        self._bounds = bounds or ProcessBounds()
         self._on_kept = on_kept
         self._on_ended = on_ended
         self._owned: set[OwnedProcess] = set()

@@ -29,7 +29,7 @@ _OF_RUN = f"SELECT {_COLUMNS} FROM checkpoints WHERE session_id = ? AND run_id =
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class ChangeOrigin:
     """Whose change it is.
 
     Attributes:
@@ -83,7 +83,7 @@ class CheckpointStore:
         self._db = db
         self._clock = clock
 
-    async def record(self, origin: Origin, edits: Sequence[Edited]) -> list[Record]:
+    async def record(self, origin: ChangeOrigin, edits: Sequence[Edited]) -> list[Record]:
         """Keep what is about to change. When it returns, it is in the database.
 
         Only the first change of a run says what was before; later ones move what is after.
@@ -111,7 +111,7 @@ class CheckpointStore:
         for record in records:
             self._db.append(ADD_CHECKPOINT, astuple(record))
 
-    def _record(self, origin: Origin, edit: Edited) -> Record:
+    def _record(self, origin: ChangeOrigin, edit: Edited) -> Record:
         moment = isoformat(self._clock.now())
         unkept: str = edit.unread or ""
         digest = size = None

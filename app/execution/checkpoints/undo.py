@@ -12,9 +12,9 @@ from app.core.errors import Busy, Conflict, NotFound, TollgateError
 from app.core.ids import new_id
 from app.execution.cache import ResultCache
 from app.execution.checkpoints.blobs import digest_of
-from app.execution.checkpoints.restoring import MAX_NAMED, PuttingBack, chosen, stay_in_place
-from app.execution.checkpoints.store import MAX_KEPT_BYTES, Origin, Record
-from app.execution.checkpoints.watching import Watching
+from app.execution.checkpoints.restore import MAX_NAMED, RestorePlan, chosen, stay_in_place
+from app.execution.checkpoints.store import MAX_KEPT_BYTES, ChangeOrigin, Record
+from app.execution.checkpoints.workspace_watch import WorkspaceWatch
 from app.execution.projects import Projects
 from app.governance.audit.writing import Audit
 from app.operations.protocols.files import Edited, FileOperations, FileState
@@ -70,13 +70,13 @@ class Undo:
     """Reads checkpoints, and restores through the operations of their project."""
 
     def __init__(
-        self, watching: Watching, projects: Projects, cache: ResultCache, audit: Audit
+        self, workspace_watch: WorkspaceWatch, projects: Projects, cache: ResultCache, audit: Audit
     ) -> None:
-        self._watching = watching
+        self._workspace_watch = workspace_watch
         self._projects = projects
         self._cache = cache
         self._audit = audit
-        self._store = watching.store
+        self._store = workspace_watch.store
 
     async def runs(self, session_id: str, *, limit: int | None = None) -> list[RunChanges]:
         """What each run of a session changed, the last run first; `limit` runs at most."""
@@ -141,7 +141,7 @@ class Undo:
         project = self._projects.get(kept[0].project_id)
         restored_as = new_id("undo")
         files = self.watched(session_id, restored_as, project.id, restores=run_id)
-        putting_back = PuttingBack(kept, await self._contents(kept), force=force)
+        putting_back = RestorePlan(kept, await self._contents(kept), force=force)
 
         async def still_right(edits: Sequence[Edited]) -> None:
             if is_active():
@@ -168,8 +168,8 @@ class Undo:
             NotFound: there is no such project.
         """
         project = self._projects.get(project_id)
-        origin = Origin(session_id, run_id, project_id, run_id, restores=restores)
-        return self._watching.operations(project, origin).files
+        origin = ChangeOrigin(session_id, run_id, project_id, run_id, restores=restores)
+        return self._workspace_watch.operations(project, origin).files
 
     def _note(
         self,

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from app.core.errors import TollgateError
-from app.execution.checkpoints.seen import (
+from app.execution.checkpoints.seen_files import (
     Place,
-    Seen,
+    SeenFile,
     SeenFiles,
     changed_since_read,
     is_same,
     look_at,
 )
-from app.execution.checkpoints.store import CheckpointStore, Origin, Record
+from app.execution.checkpoints.store import ChangeOrigin, CheckpointStore, Record
 from app.execution.created import CreatedFiles
 from app.execution.provenance.written import WrittenFiles
 from app.operations.paths import join_path, split_path
@@ -46,7 +46,7 @@ class WatchedFiles(OverApply):
         root: str,
         seen: SeenFiles,
         store: CheckpointStore,
-        origin: Origin,
+        origin: ChangeOrigin,
         created: CreatedFiles,
         written: WrittenFiles,
     ) -> None:
@@ -140,12 +140,12 @@ class WatchedFiles(OverApply):
     async def _record(self, edits: Sequence[Edited]) -> list[Record]:
         return await self._store.record(self._origin, edits)
 
-    async def _remember(self, edits: Sequence[Edited]) -> list[tuple[Place, Seen | None]]:
+    async def _remember(self, edits: Sequence[Edited]) -> list[tuple[Place, SeenFile | None]]:
         """Note what is about to be written; what was noted before.
 
         What a person restores is not what the session knows.
         """
-        former: list[tuple[Place, Seen | None]] = []
+        former: list[tuple[Place, SeenFile | None]] = []
         if self._origin.restores:
             return former
         for edit in edits:
@@ -156,7 +156,9 @@ class WatchedFiles(OverApply):
                 self._seen.note(self._origin.session_id, place, after)
         return former
 
-    def _put_back(self, records: Sequence[Record], former: list[tuple[Place, Seen | None]]) -> None:
+    def _put_back(
+        self, records: Sequence[Record], former: list[tuple[Place, SeenFile | None]]
+    ) -> None:
         for place, seen in former:
             self._seen.note(self._origin.session_id, place, seen)
         with suppress(TollgateError):
@@ -175,7 +177,7 @@ class _Watch:
         self._then = before_write
         self._fresh = fresh
         self._records: list[Record] = []
-        self._former: list[tuple[Place, Seen | None]] = []
+        self._former: list[tuple[Place, SeenFile | None]] = []
 
     async def before_write(self, edits: Sequence[Edited]) -> None:
         self.take_back()  # of a try that came to nothing
@@ -190,6 +192,6 @@ class _Watch:
         self._records, self._former = [], []
 
 
-async def _looked_at(data: bytes) -> Seen:
+async def _looked_at(data: bytes) -> SeenFile:
     """As `look_at`; in a thread when it takes long enough for others to notice."""
     return look_at(data) if len(data) <= _QUICK_BYTES else await asyncio.to_thread(look_at, data)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 
-from app.execution.pipeline import Call
+from app.execution.call import CallState
 
 MAX_RUNS = 1024
 STOP_AFTER = 3
@@ -25,7 +25,7 @@ class Declines:
     def __init__(self) -> None:
         self._runs: OrderedDict[str, Counter[str]] = OrderedDict()
 
-    def note(self, call: Call) -> str | None:
+    def note(self, call: CallState) -> str | None:
         """Count a declined call; what the model is told when it was one too many."""
         run_id = call.context.run_id
         if run_id is None or not call.context.is_agents:
@@ -40,7 +40,7 @@ class Declines:
             STOP_TRYING.format(times=times).replace("3th", "3rd") if times >= STOP_AFTER else None
         )
 
-    def times(self, call: Call) -> int:
+    def times(self, call: CallState) -> int:
         """How often a person declined what this call is after."""
         counts = self._runs.get(call.context.run_id or "")
         if not counts or not call.context.is_agents:
@@ -48,7 +48,7 @@ class Declines:
         return max((counts[goal] for goal in goals_of(call)), default=0)
 
 
-def goals_of(call: Call) -> frozenset[str]:
+def goals_of(call: CallState) -> frozenset[str]:
     """What a call is after: what was found in it, else the program or the place it names."""
     name, decision = call.tool_name, call.decision
     codes = {finding.code for finding in decision.findings} if decision else set()

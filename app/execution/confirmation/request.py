@@ -11,11 +11,11 @@ import orjson
 from app.core.escaping import unpadded, visible_json
 from app.core.redaction import Redactor
 from app.core.text import truncate
+from app.execution.call import CallState
 from app.execution.confirmation.options import GrantCoverage, GrantTtls, options_for
 from app.execution.confirmation.pending import ConfirmationRequest
 from app.execution.confirmation.targets import Targets
 from app.execution.context import CallContext
-from app.execution.pipeline import Call
 from app.execution.record import bounded, title
 from app.policy.decision import Decision
 from app.policy.grants import describe_pattern
@@ -50,7 +50,7 @@ def call_digest(
     return sha256(parts + b"\0" + canonical).hexdigest()
 
 
-def digest_of(call: Call, version: str, targets: str = "") -> str:
+def digest_of(call: CallState, version: str, targets: str = "") -> str:
     """What an approval of this call, as it stands, is bound to."""
     assert call.prepared is not None
     context = call.context
@@ -70,7 +70,7 @@ def tool_version(tool: Tool) -> str:
     return sha256(orjson.dumps(known, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
 
 
-def reasons_of(call: Call) -> frozenset[str]:
+def reasons_of(call: CallState) -> frozenset[str]:
     """Why a call asks, as codes: whoever approved it has seen these."""
     decision = call.decision
     if decision is None:
@@ -88,7 +88,7 @@ def shown_arguments(arguments: Mapping[str, Any], redactor: Redactor) -> Any:
 
 
 def confirmation_request(
-    call: Call,
+    call: CallState,
     *,
     redactor: Redactor,
     times: GrantTtls,
@@ -170,7 +170,7 @@ def restored_arguments(edited: Any, shown: Any, original: Any) -> Any:
     return edited
 
 
-def _description(call: Call, decision: Decision, again: str) -> str:
+def _description(call: CallState, decision: Decision, again: str) -> str:
     why = "; ".join(call.ask_reasons) or decision.reason
     return f"{again}. {why}" if again else why
 

@@ -14,6 +14,7 @@ from app.db.statements import KEEP_BATCH
 from app.db.writer import DatabaseWriter
 from app.execution.admission import Admission, denial
 from app.execution.batches import kept_of
+from app.execution.call import CallBatch, CallConfirmation, CallState, Refusal
 from app.execution.confirmation.answers import ConfirmationResolution
 from app.execution.confirmation.declines import REFUSED, STOP_AFTER, Declines
 from app.execution.confirmation.options import GrantTtls
@@ -26,13 +27,12 @@ from app.execution.confirmation.request import (
 )
 from app.execution.confirmation.service import ConfirmationService
 from app.execution.confirmation.targets import Targets, targets_of
-from app.execution.pipeline import Asked, Batch, Call, Refusal
 from app.execution.record import Recorder
 from app.execution.suspension import RunSuspension
 from app.governance.agents import Unattended
 from app.governance.grants import GrantStore
 
-GateCall = Callable[[Call], Awaitable[bool]]
+GateCall = Callable[[CallState], Awaitable[bool]]
 _MAX_TOLD_CHARS = 8_000
 
 
@@ -41,7 +41,7 @@ class CallRequester:
     """`Asker` of one call."""
 
     confirmation_step: ConfirmationStep
-    call: Call
+    call: CallState
 
     async def checked(self, arguments: dict[str, Any]) -> dict[str, Any]:
         return await self.confirmation_step.checked(self.call, arguments)
@@ -88,7 +88,7 @@ class ConfirmationStep:
         """How arguments that a person edited pass the hooks and the policy again."""
         self._gate = gate
 
-    def refused_at_once(self, call: Call) -> Refusal | None:
+    def refused_at_once(self, call: CallState) -> Refusal | None:
         """Why a call that asks is not even put to a person."""
         times = self._declines.times(call)
         if times >= STOP_AFTER:
@@ -98,14 +98,14 @@ class ConfirmationStep:
         message = "Nobody is there to confirm it, so it was not run"
         return Refusal("denied", "unattended", message)
 
-    def is_unattended(self, call: Call) -> bool:
+    def is_unattended(self, call: CallState) -> bool:
         """Whether nobody would answer, and nobody shall be waited for."""
         if call.context.attended:
             return False
         profile = self._admission.agent(call.context)
         return ((profile.unattended if profile else None) or self._unattended) == "deny"
 
-    def keep(self, call: Call) -> None:
+    def keep(self, call: CallState) -> None:
         """Keep what a restarted service would need to go on with the call's batch."""
         context, batch = call.context, call.batch
         # A terminal that made the call is gone with the process.
@@ -115,12 +115,12 @@ class ConfirmationStep:
             batch.is_kept = True
             self._db.append(KEEP_BATCH, (kept_of(batch), context.run_id))
 
-    def released(self, call: Call) -> None:
+    def released(self, call: CallState) -> None:
         """Count the use of the grant that answered for a person."""
         if call.asked is None and call.decision is not None and call.decision.grant_id is not None:
             self._grants.hit(call.decision.grant_id)
 
-    async def confirm(self, call: Call) -> Refusal | None:
+    async def confirm(self, call: CallState) -> Refusal | None:
         """Ask, and check afterwards that what was approved is still what would run."""
         try:
             again = call.asked_again
@@ -149,7 +149,7 @@ class ConfirmationStep:
         except TollgateError as error:
             return Refusal("error", error.code, error.message)
 
-    async def must_ask_again(self, call: Call) -> bool:
+    async def must_ask_again(self, call: CallState) -> bool:
         """Whether an approved call, which had to wait for a place, would hit something else.
 
         Its approval is void then, and `confirm` asks again.
@@ -164,7 +164,7 @@ class ConfirmationStep:
         call.asked, call.asked_again = None, changed
         return True
 
-    async def consume(self, call: Call) -> Refusal | None:
+    async def consume(self, call: CallState) -> Refusal | None:
         """Use the approval and claim the call: together, and at most once."""
         assert call.asked is not None
         # Also when the commit is not seen: whoever records the end must find the row.
@@ -180,21 +180,21 @@ class ConfirmationStep:
             "cancelled", "approval_used", "The approval is no longer there; the call was not run"
         )
 
-    def give_up(self, call: Call) -> None:
+    def give_up(self, call: CallState) -> None:
         """Take back the question of a call that will not run."""
         if call.asked is not None:
             self._confirmations.give_up(call.asked.id)
 
-    def over(self, batch: Batch) -> None:
+    def over(self, batch: CallBatch) -> None:
         """Let go of what was kept for a restart."""
         self._db.append(KEEP_BATCH, (None, batch.calls[0].context.run_id))
 
-    def settled(self, call: Call) -> None:
+    def settled(self, call: CallState) -> None:
         """Leave no approval behind that was not used, when a call has ended otherwise."""
         if call.outcome is not None and not call.is_claimed:
             self.give_up(call)
 
-    def leaves(self, call: Call) -> bool:
+    def leaves(self, call: CallState) -> bool:
         """Whether a cancelled call stays as it is for the process that comes next."""
         if call.is_claimed or not self._suspension.is_suspended(call.context.run_id):
             return False
@@ -202,7 +202,7 @@ class ConfirmationStep:
 
     def restore(
         self,
-        call: Call,
+        call: CallState,
         confirmation_id: str,
         question: ConfirmationRequest,
         request: dict[str, Any],
@@ -230,7 +230,7 @@ class ConfirmationStep:
 
     # -- for the question -------------------------------------------------------------
 
-    async def checked(self, call: Call, arguments: dict[str, Any]) -> dict[str, Any]:
+    async def checked(self, call: CallState, arguments: dict[str, Any]) -> dict[str, Any]:
         """Edited arguments, validated, judged and through the hooks, as they would run.
 
         Raises:
@@ -259,7 +259,7 @@ class ConfirmationStep:
         assert trial.prepared is not None
         return trial.prepared.raw
 
-    def released_by(self, call: Call) -> str | None:
+    def released_by(self, call: CallState) -> str | None:
         """The grant that answers the call's question by now."""
         if call.prepared is None or _hook_asks(call):
             return None
@@ -278,13 +278,13 @@ class ConfirmationStep:
 
     # -- within -----------------------------------------------------------------------
 
-    async def _targets(self, call: Call) -> Targets:
+    async def _targets(self, call: CallState) -> Targets:
         """What the call would hit now."""
         if call.decision is None or not call.decision.resolved_targets:
             return Targets()
         return await targets_of(call.decision.resolved_targets, call.context.project)
 
-    async def _hits_others(self, call: Call, asked: Asked) -> str:
+    async def _hits_others(self, call: CallState, asked: CallConfirmation) -> str:
         """How what the call would hit differs from what the person saw, in words; "" if not.
 
         An approval that was to last is taken back with the one that it came with.
@@ -298,7 +298,7 @@ class ConfirmationStep:
             self._admission.readmit(call)
         return changed
 
-    async def _put(self, call: Call, again: str = "") -> None:
+    async def _put(self, call: CallState, again: str = "") -> None:
         """Ask, and keep what a restarted service would need.
 
         Args:
@@ -318,11 +318,11 @@ class ConfirmationStep:
             agent=profile.title or None if profile else None,
         )
         confirmation_id = self._confirmations.put(context.log, question, CallRequester(self, call))
-        call.asked = Asked(confirmation_id, reasons_of(call), targets=targets)
+        call.asked = CallConfirmation(confirmation_id, reasons_of(call), targets=targets)
         call.asked_again = ""
         self.keep(call)
 
-    def _pattern(self, call: Call) -> dict[str, Any] | None:
+    def _pattern(self, call: CallState) -> dict[str, Any] | None:
         """What a lasting approval would cover; None when none may be offered.
 
         A hook's question is its own: no grant answers it. What is masked cannot be shown in
@@ -333,7 +333,7 @@ class ConfirmationStep:
             return None
         return self._admission.pattern(call)
 
-    def _accepted(self, call: Call, answer: ConfirmationResolution) -> Refusal | None:
+    def _accepted(self, call: CallState, answer: ConfirmationResolution) -> Refusal | None:
         """Decide once more, right before the call runs, with what the person approved."""
         assert call.asked is not None
         edited = answer.edited_args
@@ -348,7 +348,7 @@ class ConfirmationStep:
             )
         return self._admission.readmit(call)
 
-    def _unanswered(self, call: Call, answer: ConfirmationResolution) -> Refusal:
+    def _unanswered(self, call: CallState, answer: ConfirmationResolution) -> Refusal:
         if answer.outcome == "declined":
             message = "A person declined this call; it was not run"
             if answer.message:
@@ -361,12 +361,12 @@ class ConfirmationStep:
         return Refusal("cancelled", "cancelled", "The call was cancelled before it ran")
 
 
-def _may_hit(call: Call, asked: Asked) -> bool:
+def _may_hit(call: CallState, asked: CallConfirmation) -> bool:
     """Whether the call hits something by now, and a list of it was made."""
     return bool(asked.targets.digest and call.decision and call.decision.resolved_targets)
 
 
-def _is_covered_elsewhere(call: Call, answer: ConfirmationResolution | None) -> bool:
+def _is_covered_elsewhere(call: CallState, answer: ConfirmationResolution | None) -> bool:
     """Whether the call runs by a lasting approval that was given for another question."""
     if answer is not None and answer.is_released:
         return True
@@ -375,7 +375,7 @@ def _is_covered_elsewhere(call: Call, answer: ConfirmationResolution | None) -> 
     return granted and (answer is None or answer.grant_id is None)
 
 
-def _hook_asks(call: Call) -> bool:
+def _hook_asks(call: CallState) -> bool:
     """Whether a hook asks for a reason of its own, and not for what policy found."""
     reason = call.decision.reason if call.decision else ""
     return any(asked != reason for asked in call.ask_reasons)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from app.execution.conditions import Condition
+from app.execution.conditions import HealthCondition
 from app.execution.doctor.check import Check, State
 
 
-def condition_checks(conditions: Sequence[Condition]) -> Iterator[Check]:
+def condition_checks(conditions: Sequence[HealthCondition]) -> Iterator[Check]:
     """Everything that is wrong with it, or that nothing is."""
     if not conditions:
         yield Check("condition", "ok", "condition.none")

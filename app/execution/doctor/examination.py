@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from app.core.loop_watch import Blockage
 from app.core.settings import Settings
-from app.execution.conditions import Condition
+from app.execution.conditions import HealthCondition
 from app.execution.doctor.access_checks import access_checks
 from app.execution.doctor.check import Check
 from app.execution.doctor.condition_checks import condition_checks
@@ -46,7 +46,7 @@ class Installation:
     gates: Callable[[], Gates]
     sandbox: Callable[[], SandboxStatus]
     disabled: Callable[[], Mapping[str, DisabledReason]]
-    conditions: Callable[[], Sequence[Condition]] = tuple
+    conditions: Callable[[], Sequence[HealthCondition]] = tuple
     is_running: bool = False
     blockages: tuple[Blockage, ...] = ()
 

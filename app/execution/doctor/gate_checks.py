@@ -20,9 +20,9 @@ from app.core.settings import Settings
 from app.execution.doctor.check import Check
 from app.execution.doctor.texts import SUBJECTS
 from app.execution.hooks.chain import Hooks
-from app.execution.hooks.checking import check_hooks
 from app.execution.hooks.model import HookProblem
 from app.execution.hooks.plugins import load_hook_plugins
+from app.execution.hooks.validation import check_hooks
 
 
 class Gates(NamedTuple):

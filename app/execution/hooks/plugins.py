@@ -22,7 +22,6 @@ from app.core.error_boundary import try_call
 from app.core.errors import ConfigurationError
 from app.core.text import clean
 from app.execution.hooks.chain import Hooks
-from app.execution.hooks.checking import check_hooks
 from app.execution.hooks.model import (
     HookConfig,
     HookContext,
@@ -31,6 +30,7 @@ from app.execution.hooks.model import (
     HookResult,
     HookType,
 )
+from app.execution.hooks.validation import check_hooks
 
 log = logging.getLogger(__name__)
 

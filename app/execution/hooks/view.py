@@ -6,24 +6,24 @@ from typing import Any
 
 import orjson
 
+from app.execution.call import CallState
 from app.execution.hooks.model import HookContext
-from app.execution.pipeline import Call
 from app.toolkit.result import ToolResult
 
 
-def before_call(call: Call) -> HookContext:
+def before_call(call: CallState) -> HookContext:
     """What a gate looks at: the arguments as they would run, read anew."""
     assert call.prepared is not None
     return _view(call, orjson.loads(call.prepared.canonical), None, None)
 
 
-def after_call(call: Call, result: ToolResult, reason: str | None = None) -> HookContext:
+def after_call(call: CallState, result: ToolResult, reason: str | None = None) -> HookContext:
     """What hooks look at when a call is over, or was not run for that `reason`."""
     return _view(call, dict(call.prepared.raw) if call.prepared else {}, result, reason)
 
 
 def _view(
-    call: Call, arguments: dict[str, Any], result: ToolResult | None, reason: str | None
+    call: CallState, arguments: dict[str, Any], result: ToolResult | None, reason: str | None
 ) -> HookContext:
     context = call.context
     return HookContext(

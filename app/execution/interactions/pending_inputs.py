@@ -15,12 +15,12 @@ from typing import Any, Literal, TypeVar
 from app.core.clock import Clock
 from app.core.errors import StorageUnavailable
 from app.db.writer import DatabaseWriter
-from app.execution.pipeline import Call
+from app.execution.call import CallState
 from app.execution.suspension import RunSuspension
 
 T = TypeVar("T")
 Kind = Literal["question", "ticket"]
-Lookup = Callable[[str], Call | None]
+Lookup = Callable[[str], CallState | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class PendingInput:
 
     kind: Kind
     subject_id: str
-    call: Call
+    call: CallState
     request: Mapping[str, Any]
     future: asyncio.Future[InputResult]
     timer: asyncio.TimerHandle | None = None
@@ -91,7 +91,7 @@ class PendingInputs:
         """Who writes the ends of this kind."""
         self._owners[kind] = owner
 
-    def call(self, operation_id: str) -> Call:
+    def call(self, operation_id: str) -> CallState:
         """The call that is under way.
 
         Raises:
@@ -115,7 +115,7 @@ class PendingInputs:
         return (wait for wait in self._open.by_subject.values() if wait.session_id == session_id)
 
     def expect(
-        self, kind: Kind, subject_id: str, call: Call, request: Mapping[str, Any]
+        self, kind: Kind, subject_id: str, call: CallState, request: Mapping[str, Any]
     ) -> PendingInput:
         """A call is going to wait, or will be made again to go on waiting."""
         future: asyncio.Future[InputResult] = asyncio.get_running_loop().create_future()
@@ -163,18 +163,18 @@ class PendingInputs:
         del self._open.by_operation[wait.call.operation_id]
         return True
 
-    def give_up(self, call: Call) -> None:
+    def give_up(self, call: CallState) -> None:
         """Leave nothing open that a call waited for, because it will not go on."""
         wait = self.of(call.operation_id)
         if wait is not None:
             self._cancel(wait)
 
-    def settled(self, call: Call) -> None:
+    def settled(self, call: CallState) -> None:
         """As `give_up`, for a call whose end is recorded; one that is left to others has none."""
         if self._open.by_operation and call.outcome is not None:
             self.give_up(call)
 
-    def leaves(self, call: Call) -> bool:
+    def leaves(self, call: CallState) -> bool:
         """Whether a cancelled call stays as it is for the process that comes next."""
         waits = self.of(call.operation_id) is not None
         return waits and self._suspension.is_suspended(call.context.run_id)

@@ -24,6 +24,7 @@ from app.db.question_statements import TELL_QUESTION
 from app.db.writer import DatabaseWriter
 from app.events.durable import QuestionAnswered, QuestionAsked
 from app.events.log import SessionLog
+from app.execution.call import CallState
 from app.execution.confirmation.step import ConfirmationStep
 from app.execution.interactions.pending_inputs import (
     InputOwner,
@@ -33,7 +34,6 @@ from app.execution.interactions.pending_inputs import (
 )
 from app.execution.interactions.replies import QuestionReply, responses_to
 from app.execution.interactions.rows import QuestionRows, StoredQuestion, StoredReply
-from app.execution.pipeline import Call
 from app.governance.audit.writing import Audit
 from app.tools.interaction.ports import Question, QuestionAnswers
 
@@ -101,7 +101,7 @@ class UserQuestions:
         return _answers(await self._waiting.wait(wait, expires))
 
     def _put(
-        self, call: Call, questions: Sequence[Question], timeout_s: float | None
+        self, call: CallState, questions: Sequence[Question], timeout_s: float | None
     ) -> tuple[PendingInput, float | None]:
         context = call.context
         if self._confirmation_step.is_unattended(call):
@@ -133,7 +133,7 @@ class UserQuestions:
         return _answers(InputResult(outcome, stored.responses))
 
     def _request(
-        self, call: Call, questions: Sequence[Question], expires: float | None
+        self, call: CallState, questions: Sequence[Question], expires: float | None
     ) -> dict[str, Any]:
         """The fields of the event: without secrets, every choice with an id."""
         shown: list[dict[str, Any]] = self._redactor.secrets_in(

@@ -12,7 +12,7 @@ from app.core.clock import Clock, isoformat
 from app.core.text import dump_json
 from app.db.question_statements import ADD_QUESTION, CANCEL_QUESTION
 from app.db.writer import DatabaseWriter, Transaction
-from app.execution.pipeline import Call
+from app.execution.call import CallState
 from app.governance.audit.writing import Audit
 
 _COLUMNS = (
@@ -92,7 +92,7 @@ class QuestionRows:
         self._audit = audit
 
     def add(
-        self, question_id: str, call: Call, request: Mapping[str, Any], expires: float | None
+        self, question_id: str, call: CallState, request: Mapping[str, Any], expires: float | None
     ) -> None:
         """Queue the row and its line of audit, to be committed with the event that follows."""
         context = call.context
@@ -164,7 +164,7 @@ class QuestionRows:
 
         return await self._db.transact(end)
 
-    def cancel(self, question_id: str, call: Call) -> None:
+    def cancel(self, question_id: str, call: CallState) -> None:
         """End a question whose call is over."""
         self._db.append(CANCEL_QUESTION, (isoformat(self._clock.now()), question_id))
         self._audit.record(
@@ -202,7 +202,7 @@ def _read(transaction: Transaction, question_id: str) -> StoredQuestion | None:
     return StoredQuestion(*found[0]) if found else None
 
 
-def about_call(call: Call) -> dict[str, Any]:
+def about_call(call: CallState) -> dict[str, Any]:
     """What a line of the audit says of a call."""
     return {
         "session_id": call.context.session_id,

@@ -13,8 +13,8 @@ from app.core.errors import Conflict, NotFound, RateLimited
 from app.core.ids import new_id
 from app.core.versions import check_version
 from app.db.writer import DatabaseWriter, Transaction
+from app.execution.call import CallState
 from app.execution.interactions.rows import about_call
-from app.execution.pipeline import Call
 from app.governance.audit.writing import Audit
 from app.tools.interaction.ports import Addressee, Escalation, Severity, TicketStatus
 
@@ -87,7 +87,7 @@ class TicketRows:
         self._audit = audit
 
     async def open(
-        self, call: Call, wanted: Escalation, expires: float | None
+        self, call: CallState, wanted: Escalation, expires: float | None
     ) -> tuple[StoredTicket, bool]:
         """A new ticket, or the one that the run has for this reason; whether it is new.
 

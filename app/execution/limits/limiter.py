@@ -14,9 +14,9 @@ from app.core.clock import Clock
 from app.core.metrics import Metrics
 from app.core.sections import LimitSettings
 from app.core.settings import Settings
+from app.execution.call import CallState, Refusal
 from app.execution.context import CallContext
 from app.execution.limits.store import Demand, Lease, LimitStore, MemoryLimits, Shortage
-from app.execution.pipeline import Call, Refusal
 from app.governance.audit.writing import Audit
 from app.governance.limits import NAMES, NO_LIMITS, Limits
 from app.governance.snapshot import GovernanceSnapshot
@@ -83,7 +83,7 @@ class Limiter:
         """Whether anything may limit calls of this context."""
         return self.active or context.limits is not None
 
-    async def admit(self, call: Call) -> Refusal | None:
+    async def admit(self, call: CallState) -> Refusal | None:
         """Count a call against rates and its run's share; why it may not go on."""
         demands = self._demands(call)
         if not demands:
@@ -91,7 +91,7 @@ class Limiter:
         shortage = await self.store.spend(demands, call.context.counted_run)
         return None if shortage is None else self._refused(call, shortage)
 
-    async def enter(self, call: Call, *, in_batch: bool) -> Refusal | None:
+    async def enter(self, call: CallState, *, in_batch: bool) -> Refusal | None:
         """Wait for a place among the running calls; why there is none.
 
         Calls of one batch wait for as long as it takes: others of the batch, whose number is
@@ -110,12 +110,12 @@ class Limiter:
         self._leases[call.operation_id] = answer
         return None
 
-    def leave(self, call: Call) -> None:
+    def leave(self, call: CallState) -> None:
         """Give the place back, if the call had one."""
         if self._leases and (lease := self._leases.pop(call.operation_id, None)) is not None:
             self.store.leave(lease)
 
-    def _demands(self, call: Call) -> tuple[Demand, ...]:
+    def _demands(self, call: CallState) -> tuple[Demand, ...]:
         context = call.context
         user = Limits.tightest(self.defaults, context.limits)
         found = [(user_key(context.user_id, context.token_id), user)]
@@ -128,7 +128,7 @@ class Limiter:
                 found.append((f"agent:{profile.id}", profile.limits))
         return tuple(Demand(key, limits) for key, limits in found if limits.of_calls)
 
-    def _refused(self, call: Call, shortage: Shortage) -> Refusal:
+    def _refused(self, call: CallState, shortage: Shortage) -> Refusal:
         details = {
             "limited": shortage.key,
             "limit": shortage.limit,

@@ -45,7 +45,7 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class CounterUsage:
     """What one counter stands at. `calls_left` of the minute is None when it has no rate."""
 
     key: str
@@ -76,7 +76,7 @@ class LimitStore(Protocol):
     def run_ended(self, run_id: str) -> None:
         """Forget what a run has spent."""
 
-    def usage(self) -> list[Usage]:
+    def usage(self) -> list[CounterUsage]:
         """Every counter in use."""
 
 
@@ -177,13 +177,13 @@ class MemoryLimits:
     def run_ended(self, run_id: str) -> None:
         self._runs.pop(run_id, None)
 
-    def usage(self) -> list[Usage]:
+    def usage(self) -> list[CounterUsage]:
         now = self._clock.monotonic()
         for bucket in self._buckets.values():
             bucket.refill(now)
         waiting = {demand.key for waiter in self._line for demand in waiter.demands}
         return [
-            Usage(
+            CounterUsage(
                 key,
                 int(self._buckets[key].level + 1e-9) if key in self._buckets else None,
                 self._running.get(key, 0),

@@ -21,7 +21,7 @@ from typing import Any, Literal
 from app.db.statements import BUMP_WRITTEN, KEEP_WRITTEN
 from app.db.writer import DatabaseWriter, Transaction
 from app.execution.context import Project
-from app.execution.provenance.reading import Known, look
+from app.execution.provenance.reader import Known, look
 from app.governance.changes import Changes
 from app.policy.risk.model import Given, Run
 

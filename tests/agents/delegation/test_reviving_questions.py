@@ -12,7 +12,7 @@ import pytest
 
 from app.agents.restart_policy import MOST_TRIES
 from app.core.settings import Settings
-from app.execution.finishing import INTERRUPTED
+from app.execution.outcome_builder import INTERRUPTED
 from app.governance.limits import QuotaSubject
 from app.tools.delegation.ports import TaskSpec
 from tests.agents.delegation.department import Department, Goals, open_department, spec

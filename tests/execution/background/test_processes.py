@@ -16,7 +16,7 @@ from app.core.clock import SystemClock
 from app.core.errors import ToolFailed
 from app.core.redaction import Redactor
 from app.execution.background.process import OwnedProcess
-from app.execution.background.processes import Bounds, Processes
+from app.execution.background.processes import ProcessBounds, Processes
 from app.execution.background.states import SessionShells
 from app.operations.protocols.processes import ProcessChunk, ProcessExit, ProcessSpec
 from app.tools.shell.ports import ProcessRequest, ShellState
@@ -52,7 +52,7 @@ def _ending(*chunks: bytes, code: int = 0) -> ScriptedProcesses:
 
 @asynccontextmanager
 async def _processes(
-    folder: Path, bounds: Bounds | None = None, **more: Any
+    folder: Path, bounds: ProcessBounds | None = None, **more: Any
 ) -> AsyncIterator[Processes]:
     clock = more.pop("clock", None) or SystemClock()
     made = Processes(folder, Redactor(), clock, bounds, **more)
@@ -62,7 +62,7 @@ async def _processes(
 
 
 async def test_each_session_and_the_service_may_keep_so_many_at_once(tmp_path):
-    async with _processes(tmp_path, Bounds(running_per_session=2, running=3)) as keeper:
+    async with _processes(tmp_path, ProcessBounds(running_per_session=2, running=3)) as keeper:
         for session_id in ("ses_1", "ses_1", "ses_2"):
             await keeper.background(_request(session_id), _hanging())
         codes = []
@@ -81,7 +81,7 @@ async def test_each_session_and_the_service_may_keep_so_many_at_once(tmp_path):
 
 async def test_those_that_ended_are_forgotten_by_number_and_by_age(tmp_path):
     clock = StillClock()
-    bounds = Bounds(ended_per_session=2, ended_s=60)
+    bounds = ProcessBounds(ended_per_session=2, ended_s=60)
     async with _processes(tmp_path, bounds, clock=clock) as keeper:
         ids = []
         for _ in range(3):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from app.core.errors import ToolFailed
-from app.execution.checkpoints.seen import (
+from app.execution.checkpoints.seen_files import (
     MAX_KEPT_BYTES,
     MAX_KEPT_FILE,
     MAX_PATHS,

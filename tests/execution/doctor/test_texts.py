@@ -14,7 +14,7 @@ import pytest
 
 from app.execution.doctor.check import Check
 from app.execution.doctor.sandbox_checks import sandbox_checks
-from app.execution.doctor.texts import FOUND, SUBJECTS, Subject
+from app.execution.doctor.texts import FOUND, SUBJECTS, CheckSubject
 from app.operations.sandbox.probing import Probe
 from app.operations.sandbox.status import PYTHON, judge
 
@@ -35,8 +35,8 @@ def _has_han(text: str) -> bool:
 def test_every_subject_is_named_explained_and_mended_in_chinese_too():
     assert set(CHINESE["subjects"]) == set(SUBJECTS)
     for code, english in SUBJECTS.items():
-        chinese = Subject(**CHINESE["subjects"][code])
-        for field in Subject._fields:
+        chinese = CheckSubject(**CHINESE["subjects"][code])
+        for field in CheckSubject._fields:
             said = getattr(english, field)
             translated = getattr(chinese, field)
             assert bool(said) == bool(translated), (code, field)

@@ -76,11 +76,11 @@ async def in_step(
     """
     await sync.now(registry.snapshot())
     stop = registry.on_change(sync.announce)
-    watching = asyncio.create_task(changes.run(), name="changes")
+    workspace_watch = asyncio.create_task(changes.run(), name="changes")
     try:
         yield
     finally:
         stop()
-        watching.cancel()
-        await asyncio.wait({watching})
+        workspace_watch.cancel()
+        await asyncio.wait({workspace_watch})
         await sync.close()

@@ -21,7 +21,7 @@ Place = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SeenFile:
     """One file as a session knows it; `size` in bytes, `data` while there is room for it."""
 
     checksum: int
@@ -29,13 +29,13 @@ class Seen:
     data: bytes | None
 
 
-def look_at(data: bytes) -> Seen:
+def look_at(data: bytes) -> SeenFile:
     """A file with this content, as it is remembered."""
     # Every read pays for this. It is there to notice a change, which nobody gains from hiding.
-    return Seen(zlib.crc32(data), len(data), data if len(data) <= MAX_KEPT_FILE else None)
+    return SeenFile(zlib.crc32(data), len(data), data if len(data) <= MAX_KEPT_FILE else None)
 
 
-def is_same(seen: Seen, now: Seen) -> bool:
+def is_same(seen: SeenFile, now: SeenFile) -> bool:
     """Whether the file is as it was."""
     return (seen.checksum, seen.size) == (now.checksum, now.size)
 
@@ -48,11 +48,11 @@ class SeenFiles:
     """
 
     def __init__(self) -> None:
-        self._sessions: OrderedDict[str, OrderedDict[Place, Seen]] = OrderedDict()
+        self._sessions: OrderedDict[str, OrderedDict[Place, SeenFile]] = OrderedDict()
         self._kept: OrderedDict[tuple[str, Place], int] = OrderedDict()
         self._bytes = 0
 
-    def note(self, session_id: str, place: Place, seen: Seen | None) -> None:
+    def note(self, session_id: str, place: Place, seen: SeenFile | None) -> None:
         """The session has read or written this; None: it knows nothing of the file any more."""
         files = self._sessions.setdefault(session_id, OrderedDict())
         self._sessions.move_to_end(session_id)
@@ -65,7 +65,7 @@ class SeenFiles:
                 self._bytes += seen.size
         self._shrink()
 
-    def last(self, session_id: str, place: Place) -> Seen | None:
+    def last(self, session_id: str, place: Place) -> SeenFile | None:
         """What the session last knew; None when it never read the file, or long ago."""
         files = self._sessions.get(session_id)
         return None if files is None else files.get(place)
@@ -84,13 +84,13 @@ class SeenFiles:
             (session_id, place), size = self._kept.popitem(last=False)
             self._bytes -= size
             seen = self._sessions[session_id][place]
-            self._sessions[session_id][place] = Seen(seen.checksum, seen.size, None)
+            self._sessions[session_id][place] = SeenFile(seen.checksum, seen.size, None)
 
     def _forget(self, session_id: str, place: Place) -> None:
         self._bytes -= self._kept.pop((session_id, place), 0)
 
 
-def changed_since_read(path: str, seen: Seen, now: bytes) -> ToolFailed:
+def changed_since_read(path: str, seen: SeenFile, now: bytes) -> ToolFailed:
     """The refusal to overwrite what somebody else wrote, with what they changed."""
     message = (
         f"{path!r} has changed since this session last read or wrote it"

@@ -24,7 +24,7 @@ SPILL_CHUNK = 256 << 10
 SPILL_LIMIT = 64 << 20
 
 
-class LiveOutput:
+class StreamedOutput:
     """What a streaming tool has printed so far.
 
     `write` is called by the executor for each item the tool yields; it awaits only to

@@ -13,15 +13,15 @@ from app.core.redaction import Redactor
 from app.core.text import clean, dump_json
 from app.events.durable import CallStatus
 from app.execution.artifacts import ArtifactStore, Spool
+from app.execution.call import CallState, Refusal
 from app.execution.hooks.chain import Hooks
 from app.execution.hooks.model import HookContext, HookType
 from app.execution.hooks.view import after_call
-from app.execution.live import LiveOutput
 from app.execution.loops import LoopGuard
 from app.execution.outcome import CallOutcome
-from app.execution.pipeline import Call, Refusal
 from app.execution.record import Recorder
-from app.execution.running import Ran
+from app.execution.runner import ToolExecution
+from app.execution.streamed_output import StreamedOutput
 from app.toolkit.result import ToolResult
 
 log = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ _NOTES = 2_000
 _ENDED_IN_ERROR = ("invalid_arguments", "error")
 
 
-class Finisher:
+class OutcomeBuilder:
     """Builds outcomes and records them."""
 
     def __init__(
@@ -58,7 +58,7 @@ class Finisher:
         self._output_chars = output_chars
         self._turn_chars = turn_chars
 
-    async def ran(self, call: Call, ran: Ran) -> CallOutcome:
+    async def ran(self, call: CallState, ran: ToolExecution) -> CallOutcome:
         """A call that ran, well or not."""
         result, text, data = self._told(ran.result)
         shown, artifact_id, truncated = text, None, False
@@ -94,7 +94,7 @@ class Finisher:
         )
         return outcome
 
-    async def refused(self, call: Call, refusal: Refusal) -> CallOutcome:
+    async def refused(self, call: CallState, refusal: Refusal) -> CallOutcome:
         """A call that did not run; its start has been recorded."""
         message = self._redactor.text(refusal.message)
         details = self._redactor.secrets_in(refusal.details)
@@ -112,7 +112,7 @@ class Finisher:
         await self._notify(kind, call, result, refusal.code)
         return outcome
 
-    async def repeated(self, call: Call, kept: CallOutcome) -> CallOutcome:
+    async def repeated(self, call: CallState, kept: CallOutcome) -> CallOutcome:
         """A read that was answered from the session's cache."""
         self._recorder.started(call)
         warning = self._note(call, kept.text)
@@ -130,7 +130,9 @@ class Finisher:
         await self._notify(HookType.TOOL_SKIP, call, kept.result, "cached")
         return outcome
 
-    async def skipped(self, call: Call, twin: Call, first: CallOutcome) -> CallOutcome:
+    async def skipped(
+        self, call: CallState, duplicate_of: CallState, first: CallOutcome
+    ) -> CallOutcome:
         """A call that equals an earlier one of its batch: the same result, run once."""
         self._recorder.started(call)
         first = await self._fitting(call, first)
@@ -140,14 +142,14 @@ class Finisher:
             operation_id=call.operation_id,
             status="skipped",
             text=f"{first.text}\n\n{SHARED}".strip(),
-            duplicate_of=twin.request.id,
+            duplicate_of=duplicate_of.request.id,
             execution_time=0.0,
         )
         self._recorder.completed(call, outcome)
         await self._notify(HookType.TOOL_SKIP, call, first.result, "duplicate")
         return outcome
 
-    def cancelled(self, call: Call) -> CallOutcome:
+    def cancelled(self, call: CallState) -> CallOutcome:
         """A call that was stopped. Does not await: the caller is being cancelled."""
         if not call.is_started:
             self._recorder.started(call)
@@ -170,12 +172,12 @@ class Finisher:
         self._recorder.completed(call, outcome, chunks=partial.chunks, size=partial.size)
         return outcome
 
-    def interrupted(self, call: Call, note: str = "") -> CallOutcome:
+    def interrupted(self, call: CallState, note: str = "") -> CallOutcome:
         """A call that was under way when a former process ended; `note`: told besides."""
         message = f"{INTERRUPTED}. {note}" if note else INTERRUPTED
         return self._ended(call, "interrupted", "interrupted", message)
 
-    def broken(self, call: Call, error: BaseException | None) -> CallOutcome:
+    def broken(self, call: CallState, error: BaseException | None) -> CallOutcome:
         """A call on whose way something of ours, or a plugin's adapter, failed."""
         overload = overload_of(error) if error is not None else None
         if overload is not None:
@@ -190,7 +192,7 @@ class Finisher:
         message = f"Internal error {error_id}; see the service's log"
         return self._ended(call, "error", "internal", message)
 
-    def _ended(self, call: Call, status: CallStatus, code: str, message: str) -> CallOutcome:
+    def _ended(self, call: CallState, status: CallStatus, code: str, message: str) -> CallOutcome:
         """Record an end of which nothing but a sentence is known."""
         outcome = CallOutcome(
             request=call.request,
@@ -204,12 +206,12 @@ class Finisher:
         return outcome
 
     def hook_context(
-        self, call: Call, result: ToolResult, reason: str | None = None
+        self, call: CallState, result: ToolResult, reason: str | None = None
     ) -> HookContext:
         """What hooks after the call see."""
         return after_call(call, result, reason)
 
-    def _note(self, call: Call, text: str) -> str | None:
+    def _note(self, call: CallState, text: str) -> str | None:
         """Count the call; a warning when an agent repeats itself."""
         assert call.tool is not None
         if not call.context.is_agents:
@@ -218,7 +220,9 @@ class Finisher:
             call.context.session_id, call.key, text, wrote=call.tool.has_side_effects
         )
 
-    async def _notify(self, kind: HookType, call: Call, result: ToolResult, reason: str) -> None:
+    async def _notify(
+        self, kind: HookType, call: CallState, result: ToolResult, reason: str
+    ) -> None:
         if self._hooks.of(kind, call.tool_name):
             await self._hooks.notify(kind, self.hook_context(call, result, reason))
 
@@ -251,7 +255,7 @@ class Finisher:
             else replace(raw, data=self._redactor.secrets_in(raw.data)),
         )
 
-    def _limit(self, call: Call, text: str) -> int:
+    def _limit(self, call: CallState, text: str) -> int:
         """How much of a result may be told: of this call, and of a turn's calls in sum."""
         limit = call.setting.max_output_chars or self._output_chars
         if call.batch is None or not call.context.is_agents:
@@ -260,7 +264,7 @@ class Finisher:
         call.batch.told_chars += min(limit, len(text))
         return limit
 
-    async def _fitting(self, call: Call, told: CallOutcome) -> CallOutcome:
+    async def _fitting(self, call: CallState, told: CallOutcome) -> CallOutcome:
         """A result that is told again, as much of it as still fits into the turn."""
         limit = self._limit(call, told.text)
         if not call.context.is_agents or len(told.text) <= limit + _NOTES:
@@ -269,7 +273,12 @@ class Finisher:
         return replace(told, text=text, artifact_id=artifact_id, truncated=True)
 
     async def _capped(
-        self, call: Call, text: str, limit: int, live: LiveOutput | None, spool: Spool | None
+        self,
+        call: CallState,
+        text: str,
+        limit: int,
+        live: StreamedOutput | None,
+        spool: Spool | None,
     ) -> tuple[str, str | None, bool]:
         """What the model gets, where the whole lies, and whether anything is missing."""
         printed_more = live is not None and spool is not None and live.size > len(text) + limit // 4
@@ -285,7 +294,7 @@ class Finisher:
         return _head_and_tail(text, limit, note), artifact_id, True
 
     async def _spill(
-        self, call: Call, text: str, live: LiveOutput | None, spool: Spool | None
+        self, call: CallState, text: str, live: StreamedOutput | None, spool: Spool | None
     ) -> tuple[str, int]:
         name = f"{call.tool_name}-{call.operation_id}.txt"
         session_id = call.context.session_id
@@ -307,7 +316,7 @@ class Finisher:
         return kept.id, kept.size
 
 
-def _reshaped(call: Call, result: ToolResult, *, replaced: bool) -> ToolResult:
+def _reshaped(call: CallState, result: ToolResult, *, replaced: bool) -> ToolResult:
     """The result in the shape the alias's users know, where a hook's can take that shape."""
     alias = call.entry.alias if call.entry else None
     if alias is None or alias.reshape is None:

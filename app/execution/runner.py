@@ -20,16 +20,16 @@ from app.core.redaction import Redactor
 from app.db.writer import DatabaseWriter
 from app.events.durable import CallStatus
 from app.execution.artifacts import Spool
-from app.execution.checkpoints.store import Origin
-from app.execution.checkpoints.watching import Watching
+from app.execution.call import CallState, PartialOutput
+from app.execution.checkpoints.store import ChangeOrigin
+from app.execution.checkpoints.workspace_watch import WorkspaceWatch
 from app.execution.context import Project
 from app.execution.created import CreatedFiles
 from app.execution.deadline import Deadlines
-from app.execution.live import LiveOutput
 from app.execution.operation_logs import OperationLogs
-from app.execution.pipeline import Call, Partial
 from app.execution.progress import ProgressReporter
 from app.execution.provenance.written import WrittenFiles
+from app.execution.streamed_output import StreamedOutput
 from app.operations.protocols.operations import Operations
 from app.toolkit.context import Output, Progress, ToolContext
 from app.toolkit.ports import NOT_HERE
@@ -44,7 +44,7 @@ _UNFINISHED = ToolResult.fail("the tool did not finish")
 
 
 @dataclass(slots=True)
-class Ran:
+class ToolExecution:
     """How the function ended: `live` holds what it printed on the way.
 
     Attributes:
@@ -54,7 +54,7 @@ class Ran:
     status: CallStatus
     result: ToolResult
     seconds: float
-    live: LiveOutput | None = None
+    live: StreamedOutput | None = None
     spool: Spool | None = None
     is_replaced: bool = False
 
@@ -72,7 +72,7 @@ class Ran:
             self.spool = None
 
 
-class Runner:
+class ToolRunner:
     """Runs a governed call. Nobody else calls a tool's function."""
 
     def __init__(
@@ -85,12 +85,12 @@ class Runner:
         logs: OperationLogs,
         db: DatabaseWriter,
         timeout_s: float,
-        watching: Watching,
+        workspace_watch: WorkspaceWatch,
         created: CreatedFiles,
         written: WrittenFiles,
     ) -> None:
         self._written = written
-        self._watching = watching
+        self._workspace_watch = workspace_watch
         self._created = created
         self._services = services
         self._clock = clock
@@ -101,7 +101,7 @@ class Runner:
         self._timeout_s = timeout_s
         self._deadlines = Deadlines()
 
-    async def run(self, call: Call) -> Ran:
+    async def run(self, call: CallState) -> ToolExecution:
         """Run the call; only cancellation from outside is raised.
 
         A tool's failure, a bug in it, and its deadline all become a `Ran`.
@@ -110,7 +110,7 @@ class Runner:
         assert tool is not None
         progress = _LazyProgress(self, call)
         context = self._context(call, progress)
-        ran = Ran("error", _UNFINISHED, 0.0)
+        ran = ToolExecution("error", _UNFINISHED, 0.0)
         if tool.is_streaming:
             ran.spool = Spool(self._spool_dir)
             ran.live = self._live(call, ran.spool)
@@ -144,7 +144,7 @@ class Runner:
             await asyncio.to_thread(self._created.note_new, session_id, fresh)
         return ran
 
-    def _begin(self, call: Call, tool: Tool) -> list[str]:
+    def _begin(self, call: CallState, tool: Tool) -> list[str]:
         """What is written from now on is written by it; the files that are not there yet."""
         project = call.context.project
         if project is None or not tool.has_side_effects:
@@ -155,13 +155,13 @@ class Runner:
             self._written.accept(project.root, call.command_key, judged)
         return self._created.missing(call.writes)
 
-    def _end(self, call: Call, tool: Tool) -> None:
+    def _end(self, call: CallState, tool: Tool) -> None:
         project = call.context.project
         if project is not None and tool.has_side_effects:
             self._written.end(project, call.writes)
 
     async def _guarded(
-        self, tool: Tool, call: Call, context: ToolContext, live: LiveOutput | None
+        self, tool: Tool, call: CallState, context: ToolContext, live: StreamedOutput | None
     ) -> tuple[CallStatus, ToolResult]:
         """The one place where a tool's exceptions end."""
         assert call.prepared is not None
@@ -183,14 +183,14 @@ class Runner:
             return "success", result
         return ("timeout" if result.code == TIMEOUT_CODE else "error"), result
 
-    def _live(self, call: Call, spool: Spool) -> LiveOutput:
+    def _live(self, call: CallState, spool: Spool) -> StreamedOutput:
         """Where the call's output goes, open to whoever joins while it runs."""
         context = call.context
-        live = LiveOutput(context.log, call.head(), spool, self._redactor, context.on_output)
+        live = StreamedOutput(context.log, call.head(), spool, self._redactor, context.on_output)
         context.log.live[call.operation_id] = live
         return live
 
-    def _context(self, call: Call, progress: _LazyProgress) -> ToolContext:
+    def _context(self, call: CallState, progress: _LazyProgress) -> ToolContext:
         context, project = call.context, call.context.project
         return ToolContext(
             tool_call_id=call.request.id,
@@ -212,18 +212,18 @@ class Runner:
             report=progress.report,
         )
 
-    def _operations(self, call: Call, project: Project) -> Operations:
+    def _operations(self, call: CallState, project: Project) -> Operations:
         """The workspace as this call may use it: what it overwrites can be undone."""
         run_id = call.context.run_id or call.operation_id
-        origin = Origin(call.context.session_id, run_id, project.id, call.operation_id)
-        return self._watching.operations(project, origin)
+        origin = ChangeOrigin(call.context.session_id, run_id, project.id, call.operation_id)
+        return self._workspace_watch.operations(project, origin)
 
     def redacted(self, progress: Progress) -> Progress:
         """A report without secrets."""
         stage, message = self._redactor.secrets_in([progress.stage, progress.message])
         return replace(progress, stage=stage, message=message)
 
-    def reporter(self, call: Call) -> ProgressReporter:
+    def reporter(self, call: CallState) -> ProgressReporter:
         """Where the call's progress goes."""
         return ProgressReporter(
             *(call.context.log, call.head(), call.tool_name),
@@ -238,7 +238,7 @@ class _LazyProgress:
 
     __slots__ = ("_call", "_is_over", "_reporter", "_runner")
 
-    def __init__(self, runner: Runner, call: Call) -> None:
+    def __init__(self, runner: ToolRunner, call: CallState) -> None:
         self._runner = runner
         self._call = call
         self._reporter: ProgressReporter | None = None
@@ -257,7 +257,9 @@ class _LazyProgress:
             self._reporter.finish(failed=failed)
 
 
-async def _in_own_process(call: Call, context: ToolContext, live: LiveOutput | None) -> ToolResult:
+async def _in_own_process(
+    call: CallState, context: ToolContext, live: StreamedOutput | None
+) -> ToolResult:
     """Let the process of the sub-agent run it; nothing but the place is different."""
     assert call.context.subagent is not None
     assert call.prepared is not None
@@ -265,7 +267,7 @@ async def _in_own_process(call: Call, context: ToolContext, live: LiveOutput | N
     return await process.execute(call.tool_name, call.prepared.raw, context, live)
 
 
-async def _drain(produced: AsyncIterator[Any], live: LiveOutput) -> ToolResult:
+async def _drain(produced: AsyncIterator[Any], live: StreamedOutput) -> ToolResult:
     """Stream what a generator yields; its `ToolResult`, or everything it printed, is the result."""
     result: ToolResult | None = None
     async with aclosing(cast("Any", produced)) as items:
@@ -304,13 +306,13 @@ def _failure(error: TollgateError) -> ToolResult:
     return ToolResult.fail(error.message, code=code, data=error.details or None)
 
 
-def _partial(live: LiveOutput | None, seconds: float) -> Partial:
+def _partial(live: StreamedOutput | None, seconds: float) -> PartialOutput:
     if live is None:
-        return Partial(seconds)
-    return Partial(seconds, live.text(), live.chunks, live.size)
+        return PartialOutput(seconds)
+    return PartialOutput(seconds, live.text(), live.chunks, live.size)
 
 
-def _timed_out(tool: Tool, seconds: float, live: LiveOutput | None) -> ToolResult:
+def _timed_out(tool: Tool, seconds: float, live: StreamedOutput | None) -> ToolResult:
     message = f"{tool.name} did not finish within {seconds:g} s and was stopped"
     partial = live.text() if live is not None else ""
     text = f"{message}. Output so far:\n{partial}" if partial else message

@@ -12,7 +12,7 @@ from app.operations.protocols.files import Edited, FileStates
 MAX_NAMED = 20
 
 
-class PuttingBack:
+class RestorePlan:
     """A `Change`; it raises `Conflict` where a file was changed after the run.
 
     Attributes:

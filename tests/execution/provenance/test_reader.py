@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.execution.provenance import reading
-from app.execution.provenance.reading import Known, look
+from app.execution.provenance import reader
+from app.execution.provenance.reader import Known, look
 from app.policy.risk.model import Given, Run
 
 
@@ -82,8 +82,8 @@ def test_tests_are_found_below_a_folder_with_what_configures_them(root: Path):
     [
         (b"\x7fELF\0\0", "is no text"),
         (b"caf\xe9", "is no text"),
-        (b"a" * (reading.MAX_TEXT + 1), "is too long to be judged"),
-        (b"a" * (reading.MAX_HASHED + 1), "is too long to be judged"),
+        (b"a" * (reader.MAX_TEXT + 1), "is too long to be judged"),
+        (b"a" * (reader.MAX_HASHED + 1), "is too long to be judged"),
     ],
 )
 def test_what_cannot_be_judged_says_why(root: Path, content: bytes, why: str):
@@ -123,7 +123,7 @@ def test_patterns_stand_for_the_files_of_one_folder(root: Path):
 
 
 def test_no_more_is_handed_in_than_can_be_judged(root: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(reading, "MAX_ALL_TEXT", 5)
+    monkeypatch.setattr(reader, "MAX_ALL_TEXT", 5)
     put(root, a__x="1234", a__y="5678")
     given = found(root, "a/*", "shell")
 
@@ -133,7 +133,7 @@ def test_no_more_is_handed_in_than_can_be_judged(root: Path, monkeypatch: pytest
 
 
 def test_a_named_file_is_not_left_out_in_silence(root: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(reading, "MAX_GIVEN", 1)
+    monkeypatch.setattr(reader, "MAX_GIVEN", 1)
     put(root, a="1", b="2")
     runs = [Run(f"{root}/{name}", "shell") for name in "ab"]
     given = look(str(root), runs, lambda *_: "named")

@@ -14,7 +14,7 @@ import orjson
 from app.catalog.catalog import CatalogEntry
 from app.core.errors import InvalidArguments
 from app.events.durable import CallStatus, Route
-from app.execution.arguments import Prepared, parse_object
+from app.execution.arguments import PreparedArguments, parse_object
 from app.execution.calls import CallRequest
 from app.execution.confirmation.answers import ConfirmationResolution
 from app.execution.confirmation.targets import Targets
@@ -38,7 +38,7 @@ class Refusal:
 
 
 @dataclass(slots=True)
-class Asked:
+class CallConfirmation:
     """The question about a call, why it asked as codes, and who has answered it.
 
     Attributes:
@@ -57,7 +57,7 @@ LEAST_TOLD = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Partial:
+class PartialOutput:
     """How far a call had come when it was stopped: its output, in pieces and bytes."""
 
     seconds: float = 0.0
@@ -66,11 +66,11 @@ class Partial:
     size: int = 0
 
 
-NOT_BEGUN = Partial()
+NOT_BEGUN = PartialOutput()
 
 
 @dataclass(slots=True)
-class Call:
+class CallState:
     """The working state of one call. Only the executor changes it.
 
     Attributes:
@@ -101,22 +101,22 @@ class Call:
     ids: str
     entry: CatalogEntry | None = None
     tool: Tool | None = None
-    prepared: Prepared | None = None
+    prepared: PreparedArguments | None = None
     decision: Decision | None = None
     refusal: Refusal | None = None
-    twin: Call | None = None
+    duplicate_of: CallState | None = None
     done: asyncio.Future[CallOutcome] | None = None
     task: asyncio.Task[Any] | None = None
     cancel_requested: bool = False
     is_started: bool = False
     ask_reasons: Sequence[str] = ()
-    partial: Partial = NOT_BEGUN
+    partial: PartialOutput = NOT_BEGUN
     outcome: CallOutcome | None = None
     started_at: str = ""
     arguments_json: str = "{}"
     is_claimed: bool = False
-    batch: Batch | None = None
-    asked: Asked | None = None
+    batch: CallBatch | None = None
+    asked: CallConfirmation | None = None
     asked_again: str = ""
     kept_cwd: str | None = None
     writes: tuple[str, ...] = ()
@@ -190,7 +190,7 @@ class Call:
         project = self.context.project
         return self.kept_cwd or (project.root if project else None)
 
-    def replace_arguments(self, prepared: Prepared) -> None:
+    def replace_arguments(self, prepared: PreparedArguments) -> None:
         """Go on with other arguments."""
         self.prepared = prepared
         self._key = None
@@ -202,7 +202,7 @@ class Call:
 
 
 @dataclass(slots=True)
-class Batch:
+class CallBatch:
     """The calls of one turn of a model, or of one direct request.
 
     Attributes:
@@ -210,7 +210,7 @@ class Batch:
         told_chars: how much text of results there is already.
     """
 
-    calls: list[Call]
+    calls: list[CallState]
     max_workers: int | None = None
     is_kept: bool = False
     told_chars: int = 0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from app.execution.checkpoints.seen import SeenFiles
-from app.execution.checkpoints.store import CheckpointStore, Origin
+from app.execution.checkpoints.seen_files import SeenFiles
+from app.execution.checkpoints.store import ChangeOrigin, CheckpointStore
 from app.execution.checkpoints.watched import WatchedFiles
 from app.execution.context import Project
 from app.execution.created import CreatedFiles
@@ -13,7 +13,7 @@ from app.execution.provenance.written import WrittenFiles
 from app.operations.protocols.operations import Operations
 
 
-class Watching:
+class WorkspaceWatch:
     """What is remembered of all sessions of this process; shared by all calls."""
 
     def __init__(
@@ -24,7 +24,7 @@ class Watching:
         self.written = written
         self._seen = SeenFiles()
 
-    def operations(self, project: Project, origin: Origin) -> Operations:
+    def operations(self, project: Project, origin: ChangeOrigin) -> Operations:
         """A project's operations, as one call may use them."""
         inner = project.operations
         files = WatchedFiles(

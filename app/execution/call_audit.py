@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from app.execution.call import CallState
 from app.execution.outcome import CallOutcome
-from app.execution.pipeline import Call
 from app.governance.audit.writing import Audit, bounded_json
 from app.policy.decision import ALLOW
 from app.policy.risk.model import Verdict
@@ -25,14 +25,14 @@ class CallAudit:
     def __init__(self, audit: Audit) -> None:
         self._audit = audit
 
-    def decided(self, call: Call) -> None:
+    def decided(self, call: CallState) -> None:
         """It asks, or it will not run. Queued before the question or the refusal goes out."""
         facts: dict[str, Any] = {"caller": call.context.caller, "tool_call_id": call.request.id}
         if call.ask_reasons:
             facts["hooks"] = list(call.ask_reasons)
         self._row("call.decided", call, None, facts)
 
-    def finished(self, call: Call, outcome: CallOutcome) -> None:
+    def finished(self, call: CallState, outcome: CallOutcome) -> None:
         """The end of a call, whatever it was. Queued; waits for nobody."""
         plain = call.refusal is None and call.decision is ALLOW and call.asked is None
         if not plain or not outcome.result.success or outcome.cached or call.ask_reasons:
@@ -60,7 +60,7 @@ class CallAudit:
             detail,
         )
 
-    def _finished(self, call: Call, outcome: CallOutcome) -> None:
+    def _finished(self, call: CallState, outcome: CallOutcome) -> None:
         facts: dict[str, Any] = {
             "caller": call.context.caller,
             "tool_call_id": call.request.id,
@@ -78,7 +78,7 @@ class CallAudit:
             {key: value for key, value in facts.items() if value or key == "ms"},
         )
 
-    def _row(self, kind: str, call: Call, outcome: str | None, facts: dict[str, Any]) -> None:
+    def _row(self, kind: str, call: CallState, outcome: str | None, facts: dict[str, Any]) -> None:
         context, refusal, decision = call.context, call.refusal, call.decision
         if decision is not None and decision is not ALLOW:
             facts["decision"] = decision.to_dict()
@@ -101,7 +101,7 @@ class CallAudit:
             f"{detail[:-1]}{self._arguments(call)}}}",
         )
 
-    def _arguments(self, call: Call) -> str:
+    def _arguments(self, call: CallState) -> str:
         """`,"args":…` as the level of detail has it."""
         level = self._audit.level
         if level == "redacted":
@@ -111,7 +111,7 @@ class CallAudit:
         return "" if shown is None else f',"args":{shown}'
 
 
-def verdict_of(call: Call) -> str | None:
+def verdict_of(call: CallState) -> str | None:
     """What the gate said in the end: policy, switches, hooks and limits taken together."""
     refusal, decision = call.refusal, call.decision
     if refusal is not None and refusal.status in _DENIED:
