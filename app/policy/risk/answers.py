@@ -1,4 +1,4 @@
-"""What the rules say about one command, kept for the next time it is met."""
+"""What the rules say about one command."""
 
 from __future__ import annotations
 
@@ -14,9 +14,6 @@ from app.policy.risk.strangers import stranger
 from app.policy.risk.unknown_acts import acts, by_address
 from app.policy.risk.unknown_clients import statements
 from app.policy.risk.unknown_senders import sends_by_shape
-
-MAX_REMEMBERED = 512
-"""Longest command, in characters, whose judgement is kept."""
 
 
 def judged(call: Call) -> tuple[Answer, ...]:
@@ -58,19 +55,6 @@ def _by_shape(call: Call, *, known: bool) -> tuple[Answer, ...]:
         *acts(call, known=known),
         *sends_by_shape(call),
     )
-
-
-@lru_cache(maxsize=2048)
-def remembered(
-    name: str,
-    args: tuple[str, ...],
-    cwd: str | None,
-    home: str,
-    *,
-    contained: bool = False,
-) -> tuple[Answer, ...]:
-    """A rule says the same about the same words: it sees nothing else."""
-    return judged(Call(name, list(args), cwd, home, None, contained))
 
 
 @lru_cache(maxsize=4096)

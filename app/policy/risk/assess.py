@@ -7,11 +7,11 @@ from dataclasses import replace
 from functools import lru_cache
 
 from app.policy.risk import integrity
-from app.policy.risk.answers import remembered
 from app.policy.risk.call import UNKNOWN, Payload, ask
 from app.policy.risk.code import kept_code
 from app.policy.risk.collected import ANY_HOME
 from app.policy.risk.engine import Assessor
+from app.policy.risk.known import known
 from app.policy.risk.model import Given, RiskReport, ShellName
 from app.policy.risk.scope import Scope
 from app.policy.risk.syntax import Unreadable
@@ -122,5 +122,5 @@ def forget() -> None:
     _kept.cache_clear()
     _kept_long.cache_clear()
     _kept_given.cache_clear()
-    remembered.cache_clear()
+    known.cache_clear()
     kept_code.cache_clear()

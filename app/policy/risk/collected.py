@@ -37,11 +37,15 @@ _Found = tuple[str, int | None, str, RiskLevel, Verdict]
 
 @dataclass(slots=True)
 class Met:
-    """A command that was met. The segment is made of it once it is certain to be reported."""
+    """A command that was met. The segment is made of it once it is certain to be reported.
+
+    One that is kept for every time that it is met (`known`) is never changed but for `made`.
+    """
 
     argv: tuple[str, ...]
     cwd: str | None
     wraps: bool = False
+    made: Segment | None = None
 
 
 _ENDING = frozenset(["kill", "docker", "podman"])
@@ -79,7 +83,7 @@ class Collected:
         return RiskReport(
             verdict=worst_verdict([finding.verdict for finding in findings]),
             risk=worst_level([finding.level for finding in findings]),
-            segments=tuple([_segment(met) for met in self.segments]),
+            segments=tuple([met.made or _segment(met) for met in self.segments]),
             findings=findings,
             resolved_targets=tuple(self.targets),
             emptied=tuple(self.emptied),
@@ -106,12 +110,12 @@ class Collected:
         if UNKNOWN not in path and len(self.opened) < MAX_OPENED and path != "/dev/null":
             self.opened[path.replace(ANY_HOME, "~", 1)] = None
 
-    def segment(self, argv: list[str], scope: Scope) -> int:
+    def segment(self, argv: list[str], scope: Scope, met: Met | None = None) -> int:
         self.walked += 1
         at = len(self.segments)
         if at >= MAX_SEGMENTS or self.walked > MAX_WALKED:
             raise Unreadable(f"more than {MAX_SEGMENTS} commands")
-        self.segments.append(Met(tuple(argv), scope.cwd))
+        self.segments.append(met or Met(tuple(argv), scope.cwd))
         if argv[0] in _ENDING and UNKNOWN in argv[-1]:
             self._ends_what_is_listed(argv, at)
         return at
@@ -167,6 +171,11 @@ def _shorten(kept: dict[Any, None], length: int) -> None:
 
 
 def _segment(met: Met) -> Segment:
+    met.made = _made(met)
+    return met.made
+
+
+def _made(met: Met) -> Segment:
     argv = met.argv
     text = " ".join(argv)
     if ANY_HOME in text:

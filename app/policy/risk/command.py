@@ -38,13 +38,21 @@ def reads_written(call: Call, files: Mapping[str, str | None]) -> bool:
 def may_run_written(call: Call, files: Mapping[str, str | None]) -> bool:
     """Whether the script that an interpreter runs may turn out to be one that was written
     here: `bash ./*`, `. "$x/a"`."""
-    path = next((arg for arg in call.args if arg[:1] != "-"), "")
-    if call.name == "cat" or not _NOT_TOLD.search(path):
+    if not may_name_written(call):
         return False
     if len(files) > _MOST_COMPARED:
         return True
-    pattern = call.at(path).replace(UNKNOWN, "*")
+    pattern = call.at(_script_of(call)).replace(UNKNOWN, "*")
     return any(fnmatchcase(written, pattern) for written in files)
+
+
+def may_name_written(call: Call) -> bool:
+    """Whether it is not told which script an interpreter runs."""
+    return call.name != "cat" and _NOT_TOLD.search(_script_of(call)) is not None
+
+
+def _script_of(call: Call) -> str:
+    return next((arg for arg in call.args if arg[:1] != "-"), "")
 
 
 def file_operand(call: Call, files: Mapping[str, str | None]) -> Stream:
@@ -61,6 +69,13 @@ READERS: dict[str, str] = {
     **dict.fromkeys(("python", "python3", "node", "perl", "ruby", "lua", "php"), "-"),
     "cat": "",
 }
+
+
+def program_name(word: str) -> str:
+    """The name of the program or builtin that a command word stands for."""
+    if "\\" in word:
+        return word.replace("\\", "/").rsplit("/", 1)[-1].lower().removesuffix(".exe")
+    return word.rsplit("/", 1)[-1] if "/" in word else word
 
 
 @lru_cache(maxsize=4096)

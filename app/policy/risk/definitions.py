@@ -83,6 +83,10 @@ class Definitions:
             if waiting.node.name in text:
                 waiting.is_doubtful = True
 
+    def holds(self, name: str) -> bool:
+        """Whether a function of this name was met."""
+        return name in self._bodies
+
     def called_outside(self, name: str) -> None:
         """Another process runs `name`: when that is a function, this and all that it calls may
         have been exported."""

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from app.policy.risk import effects, flow, fold, windows
-from app.policy.risk.answers import MAX_REMEMBERED, judged, remembered
+from app.policy.risk.answers import judged
 from app.policy.risk.call import (
-    OWN_PROGRAMS,
     UNKNOWN,
     Answer,
     Call,
@@ -19,31 +18,30 @@ from app.policy.risk.call import (
     Stream,
     ask,
     deny,
-    resolve,
 )
 from app.policy.risk.carriers import FILLING
-from app.policy.risk.code import code_answers
 from app.policy.risk.command import (
     READERS,
     file_operand,
     may_run_written,
-    plain_name,
+    program_name,
     reads_written,
     unresolved,
 )
-from app.policy.risk.control import SILENT, UNSEEN, is_traceless
+from app.policy.risk.control import SILENT, UNSEEN
 from app.policy.risk.expand import Expander
 from app.policy.risk.guess import Possible, names_in, possible, written_by
+from app.policy.risk.known import Known, is_short, known, sees_secrets
 from app.policy.risk.model import Given, RiskLevel
 from app.policy.risk.parse import parse
-from app.policy.risk.redirections import Redirections, runs_a_reader
-from app.policy.risk.registry import READING, RULES, SENDING, WRAPPING
+from app.policy.risk.payloads import Payloads
+from app.policy.risk.redirections import runs_a_reader
+from app.policy.risk.registry import READING, RULES, WRAPPING
 from app.policy.risk.rules.environment import assignment
-from app.policy.risk.scope import Scope, certain_words
-from app.policy.risk.syntax import ARGUMENTS, Assign, Part, Simple, Unreadable
+from app.policy.risk.scope import Scope
+from app.policy.risk.syntax import Assign, Part, Simple, Unreadable
 
 MAX_WINDOWS = 24_000
-MAX_NESTING = 16
 MAX_PLACES = 8
 """In so many of the directories that commands ran in, a trap is judged."""
 
@@ -54,15 +52,13 @@ _NO_FILES: dict[str, str | None] = {}
 _ANY_TIME = frozenset(["DEBUG", "ERR", "RETURN"])
 
 
-class Assessor(Redirections):
+class Assessor(Payloads):
     """One assessment: walks what runs and collects what is found."""
 
     def __init__(self, home: str, given: Sequence[Given] = ()) -> None:
         super().__init__(home, given)
-        self.nesting = 0
         self.guessed: set[tuple[object, ...]] = set()
         self.traps: dict[str, tuple[Given, ...]] = {}
-        self.outside = 0
 
     def finish(self, scope: Scope) -> None:
         """Judge what runs later than where it stands, `scope` being how the script ends."""
@@ -113,7 +109,7 @@ class Assessor(Redirections):
     def _windows(self, argv: list[str], answer: Answer | None, scope: Scope) -> None:
         index = self._last()
         if argv:
-            name, word = _program(argv[0]), argv[0].replace("\\", "/")
+            name, word = program_name(argv[0]), argv[0].replace("\\", "/")
             call = Call(name, argv[1:], scope.cwd, scope.home)
             index = self.segment(argv, scope)
             self.judge_files(call, word, scope, index)
@@ -144,7 +140,9 @@ class Assessor(Redirections):
         self.fed = self._fed(node, scope) or (stdin.secret if stdin is not None else "")
         argv = [field for word in node.words for field in expander.fields(word)]
         if argv and any(map(runs_a_reader, node.redirects)):
-            self.fed = flow.printed(Call(_program(argv[0]), argv[1:], scope.cwd, scope.home, stdin))
+            self.fed = flow.printed(
+                Call(program_name(argv[0]), argv[1:], scope.cwd, scope.home, stdin)
+            )
         stdin, files = self.redirects(node.redirects, scope, stdin)
         self._assignments(values, scope)
         if scope.maybe or scope.lists or scope.poisoned:
@@ -242,36 +240,96 @@ class Assessor(Redirections):
         assigned: dict[str, str] | None = None,
     ) -> Stream:
         """Assess one command given by its words."""
-        index = self.segment(argv, scope)
-        word = argv[0]
-        if hit := unresolved(word):
-            return self._unresolved(hit, argv, scope, index)
-        name = _program(word)
-        call = Call(
+        given = stdin if stdin is not None else scope.stdin
+        found = None if assigned else self._known(argv, scope, given)
+        if found is None:
+            return self._by_what_was_done(argv, scope, given, assigned or _NO_VALUES)
+        index = self.segment(argv, scope, found.met)
+        for how in found.runs:
+            for place in self._places(how, scope.cwd):
+                self.looks_at(place)
+        output, shown = self._answered(found.answers, index, scope)
+        if found.met is None and len(self.segments) > index + 1:
+            self.segments[index].wraps = True
+        call = None
+        if found.has_effects or found.may_fill or shown or self.consumed:
+            name = found.name if given is None else found.judged_as
+            call = self._call(name, argv, scope, given)
+        if call is not None and found.has_effects:
+            self._leaves_behind(call, scope)
+        if found.shows is not None and not self.consumed:
+            self.found(found.shows, index)
+        folded = found.output
+        if folded.text is None and not folded.listed:
+            folded = output or UNSEEN
+        if call is None or not (shown or self.consumed or found.may_fill):
+            return folded
+        return flow.follow(call, folded, reads_secret=shown, consumed=self.consumed > 0)
+
+    def _known(self, argv: list[str], scope: Scope, stdin: Stream | None) -> Known | None:
+        """What `argv` does by its words alone; None where the script decides that too."""
+        if self._given or not is_short(argv, stdin) or argv[0] in scope.aliases:
+            return None
+        own, outside = scope.functions, self.outside
+        if own or outside:
+            name = program_name(argv[0])
+            if name in own or (outside and self.definitions.holds(name)):
+                return None
+        found = known(tuple(argv), scope.cwd, scope.home, stdin, contained=self.contained)
+        return found if found is not None and found.holds(scope.files, self.flow) else None
+
+    def _call(
+        self,
+        name: str,
+        argv: list[str],
+        scope: Scope,
+        stdin: Stream | None,
+        assigned: dict[str, str] = _NO_VALUES,
+    ) -> Call:
+        return Call(
             name,
             argv[1:],
             scope.cwd,
             scope.home,
-            stdin if stdin is not None else scope.stdin,
+            stdin,
             self.contained,
-            assigned or _NO_VALUES,
+            assigned,
             scope.files,
             self.flow,
         )
-        output, judged = self._own(call, argv, scope, index)
-        shown = False
-        for answer in self._answers(call, scope, _NO_FILES if judged else scope.files):
+
+    def _answered(
+        self, answers: Sequence[Answer], index: int, scope: Scope
+    ) -> tuple[Stream | None, bool]:
+        """Take what the rules answer; what the commands among it write, and whether a secret is
+        shown."""
+        output, shown = None, False
+        for answer in answers:
             if type(answer) is Hit:
                 self.found(answer, index)
                 shown = shown or answer.code == "secret_read"
             else:
                 output = self._answer(answer, index, scope) or output
+        return output, shown
+
+    def _by_what_was_done(
+        self, argv: list[str], scope: Scope, stdin: Stream | None, assigned: dict[str, str]
+    ) -> Stream:
+        """Assess one command where files, functions or variables of the script decide, too."""
+        index = self.segment(argv, scope)
+        word = argv[0]
+        if hit := unresolved(word):
+            return self._unresolved(hit, argv, scope, index)
+        name = program_name(word)
+        call = self._call(name, argv, scope, stdin, assigned)
+        output, judged = self._own(call, argv, scope, index)
+        answers = self._answers(call, word, scope, _NO_FILES if judged else scope.files)
+        written, shown = self._answered(answers, index, scope)
+        output = written or output
         if name in WRAPPING and len(self.segments) > index + 1:
             self.segments[index].wraps = True
         if name in effects.EFFECTIVE:
             self._leaves_behind(call, scope)
-        if name == "trap":
-            self._trap(call.args, scope)
         folded = fold.output(call) if name in fold.FOLDED else UNSEEN
         if folded.text is None and not folded.listed:
             folded = output or UNSEEN
@@ -286,6 +344,8 @@ class Assessor(Redirections):
         if call.name in effects.MOVING:
             for path in effects.moved_over(call):
                 self.empties(path)
+        if call.name == "trap":
+            self._trap(call.args, scope)
 
     def _own(
         self, call: Call, argv: list[str], scope: Scope, index: int
@@ -313,7 +373,7 @@ class Assessor(Redirections):
         return output
 
     def _answers(
-        self, call: Call, scope: Scope, files: dict[str, str | None]
+        self, call: Call, word: str, scope: Scope, files: dict[str, str | None]
     ) -> tuple[Answer, ...]:
         if files and call.name in READERS and reads_written(call, files):
             call.stdin = file_operand(call, files)
@@ -322,11 +382,11 @@ class Assessor(Redirections):
         if call.name in scope.functions and call.name not in RULES:
             return ()
         if call.stdin is None and not (files and call.name in READING) and not self._sees(call):
-            words = tuple(call.args)
-            if sum(map(len, words)) <= MAX_REMEMBERED:
-                if call.contained:
-                    return remembered(call.name, words, call.cwd, call.home, contained=True)
-                return remembered(call.name, words, call.cwd, call.home)
+            argv = [word, *call.args]
+            if is_short(argv, None):
+                found = known(tuple(argv), call.cwd, call.home, None, contained=call.contained)
+                if found is not None:
+                    return found.answers
         return judged(call)
 
     def _sees(self, call: Call) -> bool:
@@ -335,13 +395,13 @@ class Assessor(Redirections):
         if not flow.files and not flow.remotes:
             return False
         done = flow.remotes if call.name == "git" else flow.files
-        return bool(done) and (call.name in SENDING or call.name not in RULES)
+        return bool(done) and sees_secrets(call.name)
 
     def _unresolved(self, hit: Hit, argv: list[str], scope: Scope, index: int) -> Stream:
         """A command whose name is not all told; its end may tell which file it is."""
         self.found(hit, index)
         if "/" in argv[0]:
-            call = Call(_program(argv[0]), argv[1:], scope.cwd, scope.home)
+            call = Call(program_name(argv[0]), argv[1:], scope.cwd, scope.home)
             self.judge_files(call, argv[0], scope, index)
         return UNSEEN
 
@@ -362,102 +422,5 @@ class Assessor(Redirections):
         payload = Payload("shell", text=scope.files[call.at(word)])
         return self._answer(payload, index, scope)
 
-    def program(self, payload: Payload, scope: Scope) -> None:
-        """A program that no command starts."""
-        self._answer(payload, None, scope)
-
-    def answer(self, answer: Answer, index: int | None, scope: Scope) -> None:
-        self._answer(answer, index, scope)
-
-    def _answer(self, answer: Answer, index: int | None, scope: Scope) -> Stream | None:
-        if isinstance(answer, Hit):
-            self.found(answer, index)
-            return None
-        if answer.vague and self.origins:
-            return None
-        if answer is OWN_PROGRAMS:
-            self.own_programs = True
-            return None
-        if self.nesting >= MAX_NESTING:
-            self.found(ask("nested", "commands are wrapped too deeply"), index)
-            return None
-        self.nesting += 1
-        contained, self.contained = self.contained, self.contained or answer.contained
-        output = self._payload(answer, index, scope)
-        self.contained = contained
-        self.nesting -= 1
-        return output
-
-    def _payload(self, payload: Payload, index: int | None, scope: Scope) -> Stream | None:
-        if payload.kind == "argv" and payload.moves is None and not payload.contained:
-            words = list(payload.argv)
-            if not words or is_traceless(words[0], scope):
-                return self.argv(words, scope, payload.stdin) if words else None
-        inner = scope if payload.here else scope.child()
-        before = scope.given
-        if payload.given:
-            inner.list_words(ARGUMENTS, payload.given[1:])
-            inner.given = certain_words(payload.given[1:])
-            inner.record("0", payload.given[0])
-        given = inner.given
-        if payload.moves is not None:
-            moved = resolve(payload.moves, scope.cwd, scope.home)
-            inner.be_in([None if UNKNOWN in moved else moved])
-        output = self._run(payload, index, inner)
-        if payload.given and payload.here:
-            # A sourced file has arguments of its own, unless it sets those of all.
-            scope.given = before if scope.given == given else None
-        if not payload.contained:
-            scope.files.update(inner.files)
-        return output
-
-    def _run(self, payload: Payload, index: int | None, inner: Scope) -> Stream | None:
-        if payload.kind == "argv":
-            return self._words(payload, inner) if payload.argv else None
-        if payload.kind == "tool":
-            known = plain_name(payload.argv[0]) in RULES
-            return self.argv(list(payload.argv), inner, payload.stdin) if known else None
-        if payload.text is None:
-            self.found(
-                ask("opaque_code", f"runs {payload.kind} code that is not known here"), index
-            )
-            return None
-        if payload.kind in {"shell", "powershell", "cmd"}:
-            if not payload.here:
-                self.definitions.mentioned(payload.text)
-            self.outside += not payload.here
-            output = self.text(payload.text, inner, payload.kind, payload.stdin)
-            self.outside -= not payload.here
-            return output
-        for answer in code_answers(payload.kind, payload.text):
-            self._answer(_at_home(answer, inner.home), index, inner)
-        return None
-
-    def _words(self, payload: Payload, scope: Scope) -> Stream:
-        """A command by its words; behind `command` and `builtin` a name means no function."""
-        words = list(payload.argv)
-        body = scope.functions.pop(words[0], None) if payload.here else None
-        output = self.argv(words, scope, payload.stdin)
-        if body is not None:
-            scope.functions.setdefault(words[0], body)
-        return output
-
     def _last(self) -> int | None:
         return len(self.segments) - 1 if self.segments else None
-
-
-def _at_home(answer: Answer, home: str) -> Answer:
-    """The same with home folders by their path: in a program's text `~` is what it opens there."""
-    if not isinstance(answer, Payload) or not any(word[:1] == "~" for word in answer.argv):
-        return answer
-    words = (
-        home + word[1:] if word == "~" or word.startswith("~/") else word for word in answer.argv
-    )
-    return answer._replace(argv=tuple(words))
-
-
-def _program(word: str) -> str:
-    """The name of the program or builtin that a command word stands for."""
-    if "\\" in word:
-        return word.replace("\\", "/").rsplit("/", 1)[-1].lower().removesuffix(".exe")
-    return word.rsplit("/", 1)[-1] if "/" in word else word

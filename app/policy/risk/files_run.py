@@ -8,7 +8,7 @@ from app.policy.risk.call import UNKNOWN, Answer, Call, Hit, ask, resolve
 from app.policy.risk.control import ControlFlow
 from app.policy.risk.given import HANDED_IN, OF_PARTS, answers_of
 from app.policy.risk.model import Given, Run
-from app.policy.risk.runs import FINDERS, FROM_INPUT, runs_of
+from app.policy.risk.runs import FROM_INPUT, may_run_files, runs_of
 from app.policy.risk.scope import Scope
 
 MAX_RUNS = 300
@@ -35,7 +35,7 @@ class FilesRun(ControlFlow):
 
     def judge_files(self, call: Call, word: str, scope: Scope, index: int) -> bool:
         """Judge the files that `call` runs and that are known; whether there were any."""
-        if "/" not in word and word not in FINDERS and not word[-1:].isdigit():
+        if not may_run_files(word):
             return False
         if call.stdin and call.stdin.text in self._texts and call.name in FROM_INPUT:
             # Judged as the file that it is, with its name.

@@ -78,7 +78,7 @@ def follow(call: Call, output: Stream, *, reads_secret: bool, consumed: bool) ->
         reads_secret: the rules have found that the command shows a secret.
         consumed: something reads what it writes.
     """
-    if call.name in FILLING and _may_fill(call):
+    if call.name in FILLING and may_fill(call):
         _fill(call, call.flow)
     if output.secret or not (consumed or reads_secret):
         return output
@@ -121,7 +121,8 @@ def _printed(call: Call) -> str:
 _GIT_FILLS = frozenset(["remote", "config", "bundle", "archive"])
 
 
-def _may_fill(call: Call) -> bool:
+def may_fill(call: Call) -> bool:
+    """Whether a program of `FILLING` may fill files, by the words of `call`."""
     if call.name == "git":
         return not _GIT_FILLS.isdisjoint(call.args)
     return bool(call.flow.files or call.name in FILL_ANYWAY or incoming(call) or _hints(call))

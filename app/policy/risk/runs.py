@@ -41,6 +41,11 @@ _CODE = re.compile(r"-[a-zA-Z]*[cs][a-zA-Z]*")
 _PATH = re.compile(r"[\w@%+=:,.~*?\[\]-]*[/.][\w@%+=:,./~*?\[\]-]*")
 
 
+def may_run_files(word: str) -> bool:
+    """Whether a command with this first word may run or obey a file that `runs_of` names."""
+    return "/" in word or word in FINDERS or word[-1:].isdigit()
+
+
 def runs_of(call: Call, word: str) -> Iterator[Run]:
     """The files that `call`, whose first word is `word`, runs or obeys."""
     if "/" in word:

@@ -1,0 +1,131 @@
+"""Runs what commands are given to run: other commands, scripts, programs of other languages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from app.policy.risk.call import (
+    OWN_PROGRAMS,
+    UNKNOWN,
+    Answer,
+    Hit,
+    Payload,
+    Stream,
+    ask,
+    resolve,
+)
+from app.policy.risk.code import code_answers
+from app.policy.risk.command import plain_name
+from app.policy.risk.control import is_traceless
+from app.policy.risk.model import Given
+from app.policy.risk.redirections import Redirections
+from app.policy.risk.registry import RULES
+from app.policy.risk.scope import Scope, certain_words
+from app.policy.risk.syntax import ARGUMENTS
+
+MAX_NESTING = 16
+
+
+class Payloads(Redirections):
+    """Judges what rules say that a command runs in turn. A subclass judges words and text."""
+
+    def __init__(self, home: str, given: Sequence[Given] = ()) -> None:
+        super().__init__(home, given)
+        self.nesting = 0
+        self.outside = 0
+
+    def argv(self, argv: list[str], scope: Scope, stdin: Stream | None) -> Stream:
+        raise NotImplementedError
+
+    def text(self, text: str, scope: Scope, shell: str, stdin: Stream | None = None) -> Stream:
+        raise NotImplementedError
+
+    def program(self, payload: Payload, scope: Scope) -> None:
+        """A program that no command starts."""
+        self._answer(payload, None, scope)
+
+    def answer(self, answer: Answer, index: int | None, scope: Scope) -> None:
+        self._answer(answer, index, scope)
+
+    def _answer(self, answer: Answer, index: int | None, scope: Scope) -> Stream | None:
+        if isinstance(answer, Hit):
+            self.found(answer, index)
+            return None
+        if answer.vague and self.origins:
+            return None
+        if answer is OWN_PROGRAMS:
+            self.own_programs = True
+            return None
+        if self.nesting >= MAX_NESTING:
+            self.found(ask("nested", "commands are wrapped too deeply"), index)
+            return None
+        self.nesting += 1
+        contained, self.contained = self.contained, self.contained or answer.contained
+        output = self._payload(answer, index, scope)
+        self.contained = contained
+        self.nesting -= 1
+        return output
+
+    def _payload(self, payload: Payload, index: int | None, scope: Scope) -> Stream | None:
+        if payload.kind == "argv" and payload.moves is None and not payload.contained:
+            words = list(payload.argv)
+            if not words or is_traceless(words[0], scope):
+                return self.argv(words, scope, payload.stdin) if words else None
+        inner = scope if payload.here else scope.child()
+        before = scope.given
+        if payload.given:
+            inner.list_words(ARGUMENTS, payload.given[1:])
+            inner.given = certain_words(payload.given[1:])
+            inner.record("0", payload.given[0])
+        given = inner.given
+        if payload.moves is not None:
+            moved = resolve(payload.moves, scope.cwd, scope.home)
+            inner.be_in([None if UNKNOWN in moved else moved])
+        output = self._run(payload, index, inner)
+        if payload.given and payload.here:
+            # A sourced file has arguments of its own, unless it sets those of all.
+            scope.given = before if scope.given == given else None
+        if not payload.contained:
+            scope.files.update(inner.files)
+        return output
+
+    def _run(self, payload: Payload, index: int | None, inner: Scope) -> Stream | None:
+        if payload.kind == "argv":
+            return self._words(payload, inner) if payload.argv else None
+        if payload.kind == "tool":
+            known = plain_name(payload.argv[0]) in RULES
+            return self.argv(list(payload.argv), inner, payload.stdin) if known else None
+        if payload.text is None:
+            self.found(
+                ask("opaque_code", f"runs {payload.kind} code that is not known here"), index
+            )
+            return None
+        if payload.kind in {"shell", "powershell", "cmd"}:
+            if not payload.here:
+                self.definitions.mentioned(payload.text)
+            self.outside += not payload.here
+            output = self.text(payload.text, inner, payload.kind, payload.stdin)
+            self.outside -= not payload.here
+            return output
+        for answer in code_answers(payload.kind, payload.text):
+            self._answer(_at_home(answer, inner.home), index, inner)
+        return None
+
+    def _words(self, payload: Payload, scope: Scope) -> Stream:
+        """A command by its words; behind `command` and `builtin` a name means no function."""
+        words = list(payload.argv)
+        body = scope.functions.pop(words[0], None) if payload.here else None
+        output = self.argv(words, scope, payload.stdin)
+        if body is not None:
+            scope.functions.setdefault(words[0], body)
+        return output
+
+
+def _at_home(answer: Answer, home: str) -> Answer:
+    """The same with home folders by their path: in a program's text `~` is what it opens there."""
+    if not isinstance(answer, Payload) or not any(word[:1] == "~" for word in answer.argv):
+        return answer
+    words = (
+        home + word[1:] if word == "~" or word.startswith("~/") else word for word in answer.argv
+    )
+    return answer._replace(argv=tuple(words))

