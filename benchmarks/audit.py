@@ -23,8 +23,8 @@ from app.db.schema import ensure_schema
 from app.db.writer import CHECKPOINT_PAGES, SqliteWriter
 from app.execution.call_audit import CallAudit
 from app.governance.audit.chain import ADD_AUDIT
+from app.governance.audit.log import AuditLog
 from app.governance.audit.verify import verify
-from app.governance.audit.writing import Audit
 from app.policy.decision import ALLOW
 from benchmarks.harness import (
     Benchmark,
@@ -74,7 +74,7 @@ async def _compare(scale: Scale) -> Compared:
 
 
 async def _record(db: SqliteWriter, groups: int) -> Figures:
-    audit = CallAudit(Audit(db, SystemClock(), Redactor()))
+    audit = CallAudit(AuditLog(db, SystemClock(), Redactor()))
     call, outcome = _call(), cast("Any", _OUTCOME)
     on_loop = 0.0
     watch = Stopwatch()

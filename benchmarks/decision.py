@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from app.policy.deciding import decide, is_plain
+from app.policy.evaluator import decide, is_plain
 from app.policy.facts import CallFacts
-from app.policy.rules.book import RuleBook
 from app.policy.rules.compile import compile_rule, read_definition
+from app.policy.rules.rule_set import RuleSet
 from app.tools.data.calculator import calculator
 from app.tools.shell.bash import bash
 from benchmarks.harness import Benchmark, Compared, Result, Scale, interleave, run
@@ -24,12 +24,12 @@ COMMANDS = (
 )
 
 
-def rulebook(size: int) -> RuleBook:
+def rulebook(size: int) -> RuleSet:
     """Rules as teams write them: most name a program, one in ten paths or fields."""
     tools = {"bash": bash}
     bodies = [_body(at) for at in range(size)]
     rules = [compile_rule(f"r{at}", read_definition(body)) for at, body in enumerate(bodies)]
-    return RuleBook(rules, tools)
+    return RuleSet(rules, tools)
 
 
 def _body(at: int) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def _facts() -> list[CallFacts]:
     return [CallFacts(bash, raw, raw) for raw in raws]
 
 
-def _decided(rules: RuleBook, scale: Scale) -> dict[str, float]:
+def _decided(rules: RuleSet, scale: Scale) -> dict[str, float]:
     calls = scale.count(CALLS)
     known = _facts()
     for facts in known:  # compile and fill what is kept
@@ -60,7 +60,7 @@ def _decided(rules: RuleBook, scale: Scale) -> dict[str, float]:
     return {"cpu": (time.thread_time_ns() - start) / 1e3 / calls}
 
 
-def _looked_up(rules: RuleBook, scale: Scale) -> dict[str, float]:
+def _looked_up(rules: RuleSet, scale: Scale) -> dict[str, float]:
     calls = scale.count(CALLS * 10)
     start = time.thread_time_ns()
     for _ in range(calls):
@@ -68,8 +68,8 @@ def _looked_up(rules: RuleBook, scale: Scale) -> dict[str, float]:
     return {"cpu": (time.thread_time_ns() - start) / 1e3 / calls}
 
 
-async def _compare(scale: Scale, rules: RuleBook, *, concerned: bool) -> Compared:
-    bare = RuleBook([], {"bash": bash})
+async def _compare(scale: Scale, rules: RuleSet, *, concerned: bool) -> Compared:
+    bare = RuleSet([], {"bash": bash})
     measure = _decided if concerned else _looked_up
 
     async def subject() -> dict[str, float]:

@@ -21,7 +21,7 @@ from app.core.clock import SystemClock
 from app.db.schema import ensure_schema
 from app.db.writer import SqliteWriter, Transaction
 from app.execution.setup import redactor_of
-from app.governance.audit.writing import Audit
+from app.governance.audit.log import AuditLog
 from app.knowledge.memory.opening import memory_on
 from app.knowledge.memory.store import Prepared, StoredMemory
 from app.tools.memory.ports import Draft, Place, Wanted, Writer
@@ -69,7 +69,7 @@ async def _filled(folder: Path, texts: list[str]) -> AsyncIterator[StoredMemory]
     )
     await db.start()
     try:
-        audit = Audit(db, clock, redactor)
+        audit = AuditLog(db, clock, redactor)
         store = memory_on(settings, db, clock, redactor, audit).store
         moment = "2026-11-01T00:00:00.000Z"
 

@@ -17,7 +17,7 @@ from app.core.clock import Clock
 from app.core.errors import BadFrame, Forbidden, TollgateError, Unauthenticated
 from app.core.settings import Settings
 from app.core.text import truncate
-from app.governance.audit.writing import Audit
+from app.governance.audit.log import AuditLog
 from app.governance.identity.logins import Logins, csrf_matches
 from app.governance.identity.token_rules import ADMIN_USER, LOCAL_USER
 from app.governance.identity.tokens import PREFIX, Standing, Tokens, equal_secrets
@@ -40,7 +40,7 @@ class Authenticator:
     """Checks hosts, origins, tokens and logins."""
 
     def __init__(
-        self, settings: Settings, tokens: Tokens, logins: Logins, audit: Audit, clock: Clock
+        self, settings: Settings, tokens: Tokens, logins: Logins, audit: AuditLog, clock: Clock
     ) -> None:
         self._settings = settings
         self._tokens = tokens

@@ -203,7 +203,7 @@ def from_class(source: type[BaseTool] | BaseTool, **options: Any) -> Tool:
     return from_schema(instance.name, instance.description, instance.parameters, execute, **options)
 
 
-class AgentTool(Protocol):
+class FrameworkTool(Protocol):
     """An object with the four members agent frameworks share; `execute` may be sync."""
 
     @property
@@ -219,7 +219,7 @@ class AgentTool(Protocol):
     def execute(self) -> Handler: ...
 
 
-def from_agent_tool(source: AgentTool, **options: Any) -> Tool:
+def from_agent_tool(source: FrameworkTool, **options: Any) -> Tool:
     """A tool from an agent tool object; `execute(args)` gives text or a JSON value.
 
     Raises:

@@ -12,8 +12,8 @@ from app.channels.texts import WeixinTexts
 from app.core.channels import ChannelSettings
 from app.core.clock import Clock
 from app.db.writer import DatabaseWriter
-from app.governance.audit.writing import Audit
-from app.governance.changes import Changes
+from app.governance.audit.log import AuditLog
+from app.governance.config_versions import ConfigVersions
 from app.toolkit.services import Services
 from app.tools.channels.ports import CHANNEL_TEXTS
 
@@ -33,7 +33,12 @@ class Channels:
 
 
 def assemble_channels(
-    settings: ChannelSettings, db: DatabaseWriter, clock: Clock, *, audit: Audit, changes: Changes
+    settings: ChannelSettings,
+    db: DatabaseWriter,
+    clock: Clock,
+    *,
+    audit: AuditLog,
+    changes: ConfigVersions,
 ) -> Channels:
     """Bind the parts."""
     news = TaskNews()

@@ -25,8 +25,8 @@ from app.core.error_boundary import ErrorBoundary
 from app.core.errors import Conflict, NotFound, RateLimited, ToolFailed
 from app.core.ids import new_id
 from app.db.writer import DatabaseWriter, Transaction
-from app.governance.audit.writing import Audit
-from app.governance.changes import Changes
+from app.governance.audit.log import AuditLog
+from app.governance.config_versions import ConfigVersions
 from app.tools.channels.ports import Watermark
 
 log = logging.getLogger(__name__)
@@ -78,8 +78,8 @@ class DesktopOpService:
         self,
         db: DatabaseWriter,
         clock: Clock,
-        audit: Audit,
-        changes: Changes,
+        audit: AuditLog,
+        changes: ConfigVersions,
         news: TaskNews,
         settings: ChannelSettings,
     ) -> None:

@@ -32,7 +32,7 @@ from app.core.errors import Busy, Conflict, NotFound, RateLimited
 from app.core.escaping import visible
 from app.core.ids import new_id
 from app.db.writer import DatabaseWriter, Transaction
-from app.governance.audit.writing import Audit
+from app.governance.audit.log import AuditLog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,7 @@ class OperatorDesk:
         self,
         db: DatabaseWriter,
         clock: Clock,
-        audit: Audit,
+        audit: AuditLog,
         channels: ChannelStore,
         news: TaskNews,
         settings: ChannelSettings,

@@ -13,8 +13,8 @@ from app.core.clock import Clock, isoformat
 from app.core.errors import AlreadyExists, NotFound
 from app.core.versions import check_version
 from app.db.writer import DatabaseWriter, Transaction
-from app.governance.audit.writing import Audit
-from app.governance.changes import Changes, bump, number_of
+from app.governance.audit.log import AuditLog
+from app.governance.config_versions import ConfigVersions, increment, number_of
 
 SUBJECT = "channels"
 
@@ -54,7 +54,9 @@ class Channel:
 class ChannelStore:
     """Makes, changes and forgets channels. What is stored is kept in memory."""
 
-    def __init__(self, db: DatabaseWriter, clock: Clock, audit: Audit, changes: Changes) -> None:
+    def __init__(
+        self, db: DatabaseWriter, clock: Clock, audit: AuditLog, changes: ConfigVersions
+    ) -> None:
         self._db = db
         self._clock = clock
         self._audit = audit
@@ -182,7 +184,7 @@ class ChannelStore:
         after: Mapping[str, Any] | None,
         actor: str,
     ) -> None:
-        bump(transaction, SUBJECT)
+        increment(transaction, SUBJECT)
         self._audit.within(
             transaction,
             "governance.channel",

@@ -9,7 +9,7 @@ from typing import Any
 
 from app.core.errors import NotFound
 from app.db.writer import Transaction
-from app.governance.changes import bump
+from app.governance.config_versions import increment
 from app.tools.channels.ports import TaskStatus, Watermark
 
 SUBJECT = "desktop_tasks"
@@ -86,7 +86,7 @@ class TaskFilter:
 def add(transaction: Transaction, task: DesktopTask) -> None:
     """Store a new task."""
     transaction.execute(_ADD, astuple(task))
-    bump(transaction, SUBJECT)
+    increment(transaction, SUBJECT)
 
 
 def change(transaction: Transaction, task_id: str, **values: Any) -> DesktopTask:
@@ -96,7 +96,7 @@ def change(transaction: Transaction, task_id: str, **values: Any) -> DesktopTask
     assignments = ", ".join(f"{name} = ?" for name in values)
     statement = f"UPDATE desktop_tasks SET {assignments} WHERE id = ?"  # noqa: S608 - names of our own
     transaction.execute(statement, (*values.values(), task_id))
-    bump(transaction, SUBJECT)
+    increment(transaction, SUBJECT)
     return get(transaction, task_id)
 
 

@@ -14,7 +14,7 @@ import typer
 from app.cli.place import Place, Service
 from app.core.escaping import visible
 from app.core.text import dump_json
-from app.governance.audit.wanted import Filters
+from app.governance.audit.filters import AuditFilters
 
 PAGE = 500
 BROKEN = 1
@@ -23,7 +23,7 @@ _SHOWN_CHARS = 160
 
 
 async def show_audit(
-    place: Place, filters: Filters, *, limit: int, follow: bool, as_json: bool
+    place: Place, filters: AuditFilters, *, limit: int, follow: bool, as_json: bool
 ) -> int:
     """Print the newest rows in chronological order; with `follow`, keep printing new rows."""
     if isinstance(place, Service):
@@ -65,7 +65,7 @@ async def verify_audit(place: Place, *, as_json: bool) -> int:
 
 
 async def _served(
-    service: Service, filters: Filters, *, limit: int, follow: bool
+    service: Service, filters: AuditFilters, *, limit: int, follow: bool
 ) -> AsyncIterator[Iterable[Mapping[str, Any]]]:
     """Return rows of a running service in chronological order."""
     wanted = asdict(filters)

@@ -10,15 +10,15 @@ from typing import Any
 from app.core.settings import Settings
 from app.db.engine import Database
 from app.governance.audit.anchor import FILE_NAME, AnchorFile
-from app.governance.audit.reading import AuditReader, facts
+from app.governance.audit.filters import AuditFilters
+from app.governance.audit.reader import AuditReader, facts
 from app.governance.audit.verify import verify
-from app.governance.audit.wanted import Filters
 
 FOLLOW_S = 0.5
 
 
 async def stored(
-    settings: Settings, filters: Filters, *, limit: int, follow: bool
+    settings: Settings, filters: AuditFilters, *, limit: int, follow: bool
 ) -> AsyncIterator[Iterable[Mapping[str, Any]]]:
     """Return the newest rows in chronological order; with `follow`, also later rows."""
     async with _opened(settings) as database:

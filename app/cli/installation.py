@@ -12,8 +12,8 @@ from app.core.settings import Settings
 from app.db.schema import ensure_schema
 from app.db.writer import SqliteWriter
 from app.execution.setup import redactor_of
-from app.governance.audit.writing import Audit
-from app.governance.identity.known import Known, known_names
+from app.governance.audit.log import AuditLog
+from app.governance.identity.known_names import KnownNames, known_names
 from app.governance.identity.tokens import Tokens
 
 
@@ -25,10 +25,10 @@ async def open_tokens(settings: Settings) -> AsyncIterator[Tokens]:
 
 
 @asynccontextmanager
-async def open_named_tokens(settings: Settings) -> AsyncIterator[tuple[Tokens, Known]]:
+async def open_named_tokens(settings: Settings) -> AsyncIterator[tuple[Tokens, KnownNames]]:
     """Open the tokens of this installation and the names they may refer to.
 
-        Creates or migrates the database.
+    Creates or migrates the database.
 
     Raises:
         StorageUnavailable: The data folder is not writable.
@@ -38,7 +38,7 @@ async def open_named_tokens(settings: Settings) -> AsyncIterator[tuple[Tokens, K
     db = SqliteWriter(settings.database_path)
     await db.start()
     clock = SystemClock()
-    audit = Audit(db, clock, redactor_of(settings), level=settings.audit_detail)
+    audit = AuditLog(db, clock, redactor_of(settings), level=settings.audit_detail)
     try:
         yield Tokens(db, clock, audit), await known_names(db)
     finally:

@@ -349,9 +349,9 @@ def audit(
     if verdict not in (None, "allow", "ask", "deny"):
         _fail(f"Invalid --verdict {verdict!r}: must be allow, ask or deny", USAGE)
     from app.cli.audit import show_audit, verify_audit
-    from app.governance.audit.wanted import Filters, moment_of
+    from app.governance.audit.filters import AuditFilters, moment_of
 
-    filters = Filters(
+    filters = AuditFilters(
         kind=kind,
         actor=actor,
         tool_name=tool,

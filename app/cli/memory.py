@@ -20,7 +20,7 @@ from app.core.settings import Settings
 from app.db.schema import ensure_schema
 from app.db.writer import SqliteWriter
 from app.execution.setup import redactor_of
-from app.governance.audit.writing import Audit
+from app.governance.audit.log import AuditLog
 from app.knowledge.memory.administration import MemoryAdministration
 from app.knowledge.memory.opening import memory_on
 from app.knowledge.memory.selecting import Filters
@@ -64,7 +64,7 @@ async def open_memory(settings: Settings) -> AsyncIterator[MemoryAdministration]
     await db.start()
     try:
         clock, redactor = SystemClock(), redactor_of(settings)
-        audit = Audit(db, clock, redactor, level=settings.audit_detail)
+        audit = AuditLog(db, clock, redactor, level=settings.audit_detail)
         memory = memory_on(settings, db, clock, redactor, audit)
         try:
             yield memory

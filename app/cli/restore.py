@@ -33,8 +33,8 @@ from app.db.schema import current_revision, ensure_schema, make_data_dir, refuse
 from app.db.writer import SqliteWriter, Transaction
 from app.execution.setup import redactor_of
 from app.governance.audit.anchor import FILE_NAME, AnchorFile
+from app.governance.audit.log import AuditLog
 from app.governance.audit.verify import verify
-from app.governance.audit.writing import Audit
 
 RESTORED = "installation.restored"
 # They belong to this machine: its settings, what unlocks the database, what its commands need.
@@ -193,7 +193,7 @@ async def _noted(settings: Settings, cut: dict[str, Any]) -> dict[str, Any]:
     await db.start()
     try:
         clock = SystemClock()
-        audit = Audit(db, clock, redactor_of(settings), level=settings.audit_detail)
+        audit = AuditLog(db, clock, redactor_of(settings), level=settings.audit_detail)
 
         def note(transaction: Transaction) -> None:
             audit.within(transaction, RESTORED, actor="cli", detail=cut)

@@ -23,12 +23,12 @@ from app.core.settings import Settings
 from app.db.schema import ensure_schema
 from app.db.writer import SqliteWriter
 from app.execution.setup import redactor_of
-from app.governance.audit.writing import Audit
+from app.governance.audit.log import AuditLog
 from app.governance.rule_file import parse_rules, read_rule_file
 from app.governance.rules import RuleStore, file_rules
 from app.policy.rules.compile import compile_rule, read_definition
 from app.policy.rules.definition import RuleDefinition
-from app.resolver.rulebook import LoadedRule, RuleBooks, rule_state
+from app.resolver.rule_set_cache import LoadedRule, RuleSetCache, rule_state
 
 ACTOR = "cli"
 _STATES = {"active": "on", "disabled": "off", "invalid": "INVALID"}
@@ -39,7 +39,7 @@ class Rules:
     """Stored rules and their evaluation."""
 
     store: RuleStore
-    books: RuleBooks
+    books: RuleSetCache
 
 
 @asynccontextmanager
@@ -55,13 +55,13 @@ async def open_rules(settings: Settings) -> AsyncIterator[Rules]:
     await db.start()
     try:
         clock = SystemClock()
-        audit = Audit(db, clock, redactor_of(settings), level=settings.audit_detail)
+        audit = AuditLog(db, clock, redactor_of(settings), level=settings.audit_detail)
         path = settings.rules_file
         entries = file_rules(read_rule_file(path)) if path else ()
         store = RuleStore(db, clock, audit, from_file=entries)
         await store.load()
         catalog = register_all_tools(plugin_dir=settings.plugins_dir).snapshot()
-        yield Rules(store, RuleBooks(lambda: store.snapshot, lambda: catalog))
+        yield Rules(store, RuleSetCache(lambda: store.snapshot, lambda: catalog))
     finally:
         await db.close()
 
@@ -98,7 +98,7 @@ def test_file(path: Path, plugins: Path | None, *, as_json: bool) -> int:
     """
     entries = file_rules(_read(path))
     catalog = register_all_tools(plugin_dir=plugins).snapshot()
-    loaded = RuleBooks(lambda: entries, lambda: catalog).loaded()
+    loaded = RuleSetCache(lambda: entries, lambda: catalog).loaded()
     return _tested([_row(item) for item in loaded], as_json=as_json)
 
 

@@ -28,9 +28,9 @@ from app.core.settings import Settings
 from app.db.schema import ensure_schema
 from app.db.writer import SqliteWriter
 from app.execution.setup import redactor_of
-from app.governance.audit.writing import Audit
-from app.governance.changes import Changes
-from app.governance.identity.known import DEFAULT, Known
+from app.governance.audit.log import AuditLog
+from app.governance.config_versions import ConfigVersions
+from app.governance.identity.known_names import DEFAULT, KnownNames
 from app.knowledge.sources.drivers.protocol import TableFacts
 from app.knowledge.sources.inspection import MAX_LISTED
 from app.knowledge.sources.model import (
@@ -73,9 +73,9 @@ async def open_sources(settings: Settings) -> AsyncIterator[Sources]:
     await db.start()
     try:
         clock, redactor = SystemClock(), redactor_of(settings)
-        audit = Audit(db, clock, redactor, level=settings.audit_detail)
+        audit = AuditLog(db, clock, redactor, level=settings.audit_detail)
         sources = assemble_sources(
-            settings, db, clock, audit=audit, changes=Changes(db), redactor=redactor
+            settings, db, clock, audit=audit, changes=ConfigVersions(db), redactor=redactor
         )
         await sources.store.load()
         try:
@@ -331,7 +331,9 @@ async def _check_agents(place: Place, ids: Iterable[str]) -> None:
         return
     if isinstance(place, Service):
         rows = await place.pages("agents", "admin", "agents", limit=500)
-        known = Known({id_: id_ for id_ in (DEFAULT, *(row["profile"]["id"] for row in rows))}, {})
+        known = KnownNames(
+            {id_: id_ for id_ in (DEFAULT, *(row["profile"]["id"] for row in rows))}, {}
+        )
     else:
         async with open_named_tokens(place.settings) as (_, known):
             pass

@@ -22,12 +22,12 @@ from app.execution.context import CallContext
 from app.execution.created import CreatedFiles
 from app.execution.provenance.written import WrittenFiles
 from app.governance.agents import AgentProfile, SubagentScope
-from app.policy.deciding import decide, is_plain, written_files
 from app.policy.decision import ALLOW, Decision
+from app.policy.evaluator import decide, is_plain, written_files
 from app.policy.facts import CallFacts, never
-from app.policy.grants import NO_GRANTS, GrantBook, pattern_for
+from app.policy.grants import NO_GRANTS, GrantSet, pattern_for
 from app.policy.risk.model import Given, Run, Verdict
-from app.policy.rules.book import NO_RULES, RuleBook
+from app.policy.rules.rule_set import NO_RULES, RuleSet
 from app.policy.self_protection import SelfProtection
 from app.resolver.resolver import ResolvedToolset, Resolver
 from app.toolkit.services import Services
@@ -57,8 +57,8 @@ class Admission:
         resolver: Resolver,
         protection: SelfProtection | None = None,
         *,
-        rules: Callable[[], RuleBook] = lambda: NO_RULES,
-        grants: Callable[[], GrantBook] = lambda: NO_GRANTS,
+        rules: Callable[[], RuleSet] = lambda: NO_RULES,
+        grants: Callable[[], GrantSet] = lambda: NO_GRANTS,
         on_rules: Callable[[Sequence[str]], None] | None = None,
         kept_cwd: KeptCwd = _at_the_root,
         mask: Callable[[str], str] = str,

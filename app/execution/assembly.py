@@ -42,19 +42,19 @@ from app.execution.record import Recorder
 from app.execution.result_archive import ResultArchive
 from app.execution.runner import ToolRunner
 from app.execution.suspension import RunSuspension
-from app.governance.audit.writing import Audit
-from app.governance.changes import Changes
+from app.governance.audit.log import AuditLog
+from app.governance.config_versions import ConfigVersions
 from app.governance.grants import GrantStore
 from app.governance.rules import RuleStore, StoredRule, file_rules
-from app.governance.store import GovernanceStore
+from app.governance.tool_settings import ToolSettingsRepository
 from app.operations.local.environment import SAFE_PATH
 from app.operations.protocols.sandbox import Level
 from app.operations.protocols.workspaces import Workspaces
 from app.policy.self_protection import SelfProtection
-from app.resolver.grantbook import GrantBooks
-from app.resolver.layers import Confinement, Surroundings
+from app.resolver.grant_set_cache import GrantSetCache
+from app.resolver.layers import Confinement, HostCapabilities
 from app.resolver.resolver import Resolver
-from app.resolver.rulebook import RuleBooks
+from app.resolver.rule_set_cache import RuleSetCache
 from app.toolkit.ports import ARTIFACTS, CODE_OPERATIONS, CODE_RULES, TOOL_FINDER
 from app.toolkit.services import Services
 from app.tools.code.modules import CodeRules
@@ -75,20 +75,20 @@ class Ground:
     redactor: Redactor
     metrics: Metrics
     services: Services
-    audit: Audit
-    changes: Changes
+    audit: AuditLog
+    changes: ConfigVersions
 
 
 @dataclass(frozen=True, slots=True)
 class Governed:
     """What administrators stored, and what is made of it."""
 
-    governance: GovernanceStore
+    governance: ToolSettingsRepository
     resolver: Resolver
     deferred: DeferredTools
     grants: GrantStore
     rules: RuleStore
-    rulebook: RuleBooks
+    rule_sets: RuleSetCache
     admission: Admission
     created: CreatedFiles
     written: WrittenFiles
@@ -123,15 +123,15 @@ def govern(ground: Ground) -> Governed:
     settings, registry = ground.settings, ground.registry
     db, clock = ground.db, ground.clock
     audit, changes = ground.audit, ground.changes
-    governance = GovernanceStore(db, clock, audit=audit, changes=changes)
-    surroundings = _surroundings(settings, ground.services, ground.workspaces)
-    resolver = Resolver(registry.snapshot, lambda: governance.snapshot, surroundings)
+    governance = ToolSettingsRepository(db, clock, audit=audit, changes=changes)
+    host = _surroundings(settings, ground.services, ground.workspaces)
+    resolver = Resolver(registry.snapshot, lambda: governance.snapshot, host)
     deferred = DeferredTools(registry.snapshot, resolver)
     ground.services.register(TOOL_FINDER, deferred)
     grants = GrantStore(db, clock, audit)
     from_file = _rules_of(settings.rules_file)
     rules = RuleStore(db, clock, audit, changes, from_file=from_file)
-    rulebook = RuleBooks(lambda: rules.snapshot, registry.snapshot)
+    rule_sets = RuleSetCache(lambda: rules.snapshot, registry.snapshot)
     ground.services.register(CODE_OPERATIONS, ground.workspaces.code)
     ground.services.register(CODE_RULES, CodeRules.of(settings.code_execution))
     shells = SessionShells()
@@ -141,19 +141,19 @@ def govern(ground: Ground) -> Governed:
         registry.snapshot,
         resolver,
         _protection(settings),
-        rules=rulebook.current,
+        rules=rule_sets.current,
         on_rules=rules.hit,
         kept_cwd=lambda shell_id, project_id: shells.get(shell_id, project_id).cwd,
         mask=ground.redactor.text,
         secret_in=ground.redactor.secret_in,
         services=ground.services,
-        grants=GrantBooks(lambda: grants.snapshot, permanent=settings.allow_permanent).current,
+        grants=GrantSetCache(lambda: grants.snapshot, permanent=settings.allow_permanent).current,
         clock=clock,
         created=created,
         written=written,
     )
     return Governed(
-        *(governance, resolver, deferred, grants, rules, rulebook, admission, created, written)
+        *(governance, resolver, deferred, grants, rules, rule_sets, admission, created, written)
     )
 
 
@@ -235,7 +235,9 @@ def _outcome_builder(
     )
 
 
-def _surroundings(settings: Settings, services: Services, workspaces: Workspaces) -> Surroundings:
+def _surroundings(
+    settings: Settings, services: Services, workspaces: Workspaces
+) -> HostCapabilities:
     """A tool's requirement is met by a service of that name, or by a setting that has a value."""
 
     def has(name: str) -> bool:
@@ -248,7 +250,7 @@ def _surroundings(settings: Settings, services: Services, workspaces: Workspaces
         found = workspaces.status.levels[level]
         return Confinement(found.available, found.asks, found.sentence)
 
-    return Surroundings(
+    return HostCapabilities(
         has=has,
         finds=finds,
         confinement=confinement,

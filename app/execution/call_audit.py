@@ -10,7 +10,7 @@ from typing import Any
 
 from app.execution.call import CallState
 from app.execution.outcome import CallOutcome
-from app.governance.audit.writing import Audit, bounded_json
+from app.governance.audit.log import AuditLog, bounded_json
 from app.policy.decision import ALLOW
 from app.policy.risk.model import Verdict
 
@@ -22,7 +22,7 @@ _ASKED = ("declined", "expired")
 class CallAudit:
     """Writes a call's rows: `call.decided` and `call.finished`."""
 
-    def __init__(self, audit: Audit) -> None:
+    def __init__(self, audit: AuditLog) -> None:
         self._audit = audit
 
     def decided(self, call: CallState) -> None:

@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 from app.catalog.catalog import Catalog
 from app.catalog.registry import ToolRegistry
 from app.core.errors import StorageUnavailable
-from app.governance.changes import Changes
-from app.governance.store import GovernanceStore
+from app.governance.config_versions import ConfigVersions
+from app.governance.tool_settings import ToolSettingsRepository
 
 log = logging.getLogger(__name__)
 
@@ -21,7 +21,7 @@ RETRY_S = 1.0
 class CatalogSync:
     """Brings every new catalog to the database; of several in a row, the last."""
 
-    def __init__(self, governance: GovernanceStore) -> None:
+    def __init__(self, governance: ToolSettingsRepository) -> None:
         self._governance = governance
         self._next: Catalog | None = None
         self._task: asyncio.Task[None] | None = None
@@ -67,7 +67,7 @@ class CatalogSync:
 
 @asynccontextmanager
 async def in_step(
-    registry: ToolRegistry, sync: CatalogSync, changes: Changes
+    registry: ToolRegistry, sync: CatalogSync, changes: ConfigVersions
 ) -> AsyncIterator[None]:
     """Sync the catalog now and whenever it changes, and look for changes of other processes.
 

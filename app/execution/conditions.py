@@ -26,7 +26,7 @@ from app.core.machine_limits import Use
 from app.core.metrics import Metrics
 from app.core.settings import Settings
 from app.db.writer import SqliteWriter
-from app.governance.audit.writing import Audit
+from app.governance.audit.log import AuditLog
 
 log = logging.getLogger(__name__)
 
@@ -80,7 +80,7 @@ class HealthMonitor:
     """
 
     def __init__(
-        self, settings: Settings, db: SqliteWriter, clock: Clock, metrics: Metrics, audit: Audit
+        self, settings: Settings, db: SqliteWriter, clock: Clock, metrics: Metrics, audit: AuditLog
     ) -> None:
         self._settings = settings
         self._db = db

@@ -17,8 +17,8 @@ from app.core.versions import check_version
 from app.db.writer import DatabaseWriter, Transaction
 from app.execution.context import Project
 from app.execution.project_roots import check_root, check_roots
-from app.governance.audit.writing import Audit
-from app.governance.changes import Changes, bump, number_of
+from app.governance.audit.log import AuditLog
+from app.governance.config_versions import ConfigVersions, increment, number_of
 from app.operations.protocols.workspaces import Workspaces
 
 DEFAULT_PROJECT = "default"
@@ -81,8 +81,8 @@ class Projects:
         clock: Clock,
         workspaces: Workspaces,
         *,
-        audit: Audit,
-        changes: Changes,
+        audit: AuditLog,
+        changes: ConfigVersions,
         own: OwnFolders,
     ) -> None:
         self._db = db
@@ -297,7 +297,7 @@ class Projects:
         actor: str,
         force: bool = False,
     ) -> None:
-        bump(transaction, SUBJECT)
+        increment(transaction, SUBJECT)
         self._audit.within(
             transaction,
             "governance.project",

@@ -37,12 +37,12 @@ from app.execution.stores import Stores, open_stores
 from app.execution.suspension import RunSuspension
 from app.execution.uploads import Uploads
 from app.governance.agent_store import AgentStore
-from app.governance.audit.keeper import looked_after
-from app.governance.audit.writing import Audit
-from app.governance.changes import Changes
+from app.governance.audit.log import AuditLog
+from app.governance.audit.maintenance import maintained
+from app.governance.config_versions import ConfigVersions
 from app.governance.grants import GrantStore
 from app.governance.rules import RuleStore
-from app.governance.store import GovernanceStore
+from app.governance.tool_settings import ToolSettingsRepository
 from app.knowledge.boards.boards import Boards
 from app.knowledge.memory.administration import MemoryAdministration
 from app.knowledge.outbound_requests.sending import OutboundRequests
@@ -51,7 +51,7 @@ from app.knowledge.sources.query_retention import queries_trimmed
 from app.knowledge.sources.setup import Sources
 from app.operations.protocols.workspaces import Workspaces
 from app.resolver.resolver import Resolver
-from app.resolver.rulebook import RuleBooks
+from app.resolver.rule_set_cache import RuleSetCache
 from app.toolkit.services import Services
 from app.tools.shell.ports import SESSION_PROCESSES
 
@@ -65,9 +65,9 @@ class Gate:
     db: SqliteWriter
     events: EventLog
     registry: ToolRegistry
-    governance: GovernanceStore
+    governance: ToolSettingsRepository
     agents: AgentStore
-    changes: Changes
+    changes: ConfigVersions
     catalog_sync: CatalogSync
     resolver: Resolver
     deferred: DeferredTools
@@ -78,7 +78,7 @@ class Gate:
     asking: Asking
     grants: GrantStore
     rules: RuleStore
-    rulebook: RuleBooks
+    rule_sets: RuleSetCache
     written: WrittenFiles
     artifacts: ArtifactStore
     workspaces: Workspaces
@@ -89,7 +89,7 @@ class Gate:
     stores: Stores
     executor: Executor
     redactor: Redactor
-    audit: Audit
+    audit: AuditLog
     metrics: Metrics
     services: Services
     conditions: HealthMonitor
@@ -170,7 +170,7 @@ async def open_gate(
         kept_days = settings.audit_retention_days
         query_days = settings.sources.query_retention_days
         async with (
-            looked_after(gate.audit, db, clock, settings.data_dir, retention_days=kept_days),
+            maintained(gate.audit, db, clock, settings.data_dir, retention_days=kept_days),
             queries_trimmed(db, clock, gate.audit, days=query_days),
             in_step(registry, gate.catalog_sync, gate.changes),
         ):
@@ -193,8 +193,8 @@ def assemble(
     """Bind the parts. Only hooks touch the world here: plugins are imported."""
     events = EventLog(db, clock, ring=settings.event_ring)
     redactor, metrics, services = redactor_of(settings), Metrics(), Services()
-    audit = Audit(db, clock, redactor, level=settings.audit_detail)
-    changes = Changes(db)
+    audit = AuditLog(db, clock, redactor, level=settings.audit_detail)
+    changes = ConfigVersions(db)
     ground = Ground(
         *(settings, registry, workspaces, db, clock),
         *(redactor, metrics, services, audit, changes),
@@ -226,7 +226,7 @@ def assemble(
         asking=machine.asking,
         grants=governed.grants,
         rules=governed.rules,
-        rulebook=governed.rulebook,
+        rule_sets=governed.rule_sets,
         written=governed.written,
         artifacts=machine.artifacts,
         workspaces=workspaces,

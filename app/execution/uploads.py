@@ -12,7 +12,7 @@ from app.core.escaping import visible
 from app.core.ids import new_id
 from app.execution.cache import ResultCache
 from app.execution.checkpoints.undo import Undo
-from app.governance.audit.writing import Audit
+from app.governance.audit.log import AuditLog
 from app.operations.protocols.files import FileState, FileStates
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Upload:
 class Uploads:
     """Writes files into one folder of a workspace, whole, and over nothing unasked."""
 
-    def __init__(self, undo: Undo, cache: ResultCache, audit: Audit, *, max_bytes: int) -> None:
+    def __init__(self, undo: Undo, cache: ResultCache, audit: AuditLog, *, max_bytes: int) -> None:
         self._undo = undo
         self._cache = cache
         self._audit = audit

@@ -12,7 +12,7 @@ from app.db.writer import Transaction
 from app.governance.agents import NO_OVERRIDE, AgentProfile, AgentTool, StoredAgent
 from app.governance.identity.token_rules import DEFAULT_AGENT
 from app.governance.rows import read_agent_versions, read_agents
-from app.governance.store import GovernanceStore
+from app.governance.tool_settings import ToolSettingsRepository
 
 _ADD = "INSERT INTO agents (id, profile, version, created_at, updated_at) VALUES (?, ?, 1, ?, ?)"
 _CHANGE = "UPDATE agents SET profile = ?, version = version + 1, updated_at = ? WHERE id = ?"
@@ -22,7 +22,7 @@ _REMOVE = "DELETE FROM agents WHERE id = ?"
 class AgentStore:
     """Profiles by id. Reading takes the governance snapshot: no query."""
 
-    def __init__(self, governance: GovernanceStore, clock: Clock) -> None:
+    def __init__(self, governance: ToolSettingsRepository, clock: Clock) -> None:
         self._governance = governance
         self._clock = clock
 

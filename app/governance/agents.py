@@ -39,13 +39,13 @@ Hint = Annotated[str, Field(max_length=2000)]
 _LimitsInput = Annotated[Any, WithJsonSchema({"type": "object", **SCHEMA})]
 
 
-class Part(BaseModel):
+class ProfilePart(BaseModel):
     """Base of what a profile is made of: immutable, nothing unknown, nothing converted."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
-class AgentTool(Part):
+class AgentTool(ProfilePart):
     """One agent's override of one tool.
 
     `on` adds it to the selection, `off` takes it away, `ask` adds it and asks every time.
@@ -56,7 +56,7 @@ class AgentTool(Part):
     hint: Hint | None = None
 
 
-class SubagentLimits(Part):
+class SubagentLimits(ProfilePart):
     """What sub-agents of an agent may use, at most.
 
     Attributes:
@@ -88,7 +88,7 @@ class SubagentScope:
     may_delegate: bool = False
 
 
-class AgentProfile(Part):
+class AgentProfile(ProfilePart):
     """Everything an operator decides about one agent; None leaves the service's own value.
 
     Attributes:

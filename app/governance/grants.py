@@ -19,8 +19,8 @@ from app.core.errors import NotFound
 from app.core.ids import new_id
 from app.db.statements import GRANT_HIT
 from app.db.writer import DatabaseWriter, Transaction
-from app.governance.audit.writing import Audit
-from app.governance.changes import Changes, bump
+from app.governance.audit.log import AuditLog
+from app.governance.config_versions import ConfigVersions, increment
 
 GrantScope = Literal["run", "session", "agent", "always"]
 # Those that outlive the session in which they were given.
@@ -85,7 +85,11 @@ class GrantStore:
     """
 
     def __init__(
-        self, db: DatabaseWriter, clock: Clock, audit: Audit, changes: Changes | None = None
+        self,
+        db: DatabaseWriter,
+        clock: Clock,
+        audit: AuditLog,
+        changes: ConfigVersions | None = None,
     ) -> None:
         if changes is not None:
             changes.watch(GRANTS, self.load)
@@ -141,7 +145,7 @@ class GrantStore:
             grant.expires_at,
         )
         transaction.execute(_ADD, row)
-        bump(transaction, GRANTS)
+        increment(transaction, GRANTS)
         self._audit.within(
             transaction,
             "governance.grant",
@@ -173,7 +177,7 @@ class GrantStore:
             before = grant_of(found[0])
             if not transaction.execute(_REVOKE, (moment, by, grant_id)):
                 return before
-            bump(transaction, GRANTS)
+            increment(transaction, GRANTS)
             after = replace(before, revoked_at=moment, revoked_by=by)
             self._audit.within(
                 transaction,

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from app.core.errors import InvalidInput
 from app.db.writer import Transaction
 from app.governance.agents import StoredAgent, read_profile
-from app.governance.changes import number_of
+from app.governance.config_versions import number_of
 from app.governance.limits import Limits
 from app.governance.snapshot import ToolsetState, ToolState
 from app.toolkit.tool import Tool
@@ -47,7 +47,7 @@ _READ_AGENTS = "SELECT id, profile, version, created_at, updated_at FROM agents 
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class VersionedRows:
     """Everything of one moment, and how often it had been changed by then."""
 
     tools: dict[str, ToolState]
@@ -56,8 +56,8 @@ class Stored:
     number: int
 
 
-def read_stored(transaction: Transaction) -> Stored:
-    return Stored(
+def read_stored(transaction: Transaction) -> VersionedRows:
+    return VersionedRows(
         read_tools(transaction),
         read_toolsets(transaction),
         read_agents(transaction),

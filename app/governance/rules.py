@@ -18,8 +18,8 @@ from app.core.ids import new_id
 from app.core.versions import check_version
 from app.db.statements import RULE_HIT
 from app.db.writer import DatabaseWriter, Transaction
-from app.governance.audit.writing import Audit
-from app.governance.changes import Changes, bump, number_of
+from app.governance.audit.log import AuditLog
+from app.governance.config_versions import ConfigVersions, increment, number_of
 
 RULES = "rules"
 MAX_RULES = 5_000
@@ -69,15 +69,15 @@ class RuleStore:
         self,
         db: DatabaseWriter,
         clock: Clock,
-        audit: Audit,
-        changes: Changes | None = None,
+        audit: AuditLog,
+        changes: ConfigVersions | None = None,
         *,
         from_file: tuple[StoredRule, ...] = (),
     ) -> None:
         self._db = db
         self._clock = clock
         self._audit = audit
-        self._changes = changes or Changes(db)
+        self._changes = changes or ConfigVersions(db)
         self._changes.watch(RULES, self.load)
         self._from_file = from_file
         self._hits: dict[str, tuple[int, str]] = {}
@@ -203,7 +203,7 @@ class RuleStore:
     def _note(
         self, transaction: Transaction, rule_id: str, before: Any, after: Any, *, actor: str
     ) -> None:
-        bump(transaction, RULES)
+        increment(transaction, RULES)
         self._audit.within(
             transaction,
             "governance.rule",

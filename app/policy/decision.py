@@ -1,4 +1,4 @@
-"""What policy says about one call: a value. `app.policy.deciding` makes it."""
+"""What policy says about one call: a value. `app.policy.evaluator` makes it."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Grant:
     expires_at: float | None = None
 
 
-class GrantBook:
+class GrantSet:
     """The grants of this moment, by tool. Immutable."""
 
     def __init__(self, grants: Iterable[Grant] = ()) -> None:
@@ -92,7 +92,7 @@ class GrantBook:
         return None
 
 
-NO_GRANTS = GrantBook()
+NO_GRANTS = GrantSet()
 
 
 def may_release(decision: Decision) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from app.catalog.catalog import Catalog
 from app.governance.snapshot import GovernanceSnapshot
 from app.resolver.exposure import Exposure
-from app.resolver.layers import Surroundings, Viewer, objection
+from app.resolver.layers import AccessSubject, HostCapabilities, objection
 from app.resolver.reasons import DisabledReason
 from app.resolver.settings import ToolSetting
 from app.toolkit.tool import Tool
@@ -18,15 +18,15 @@ from app.toolkit.tool import Tool
 def diagnose(
     catalog: Catalog,
     governance: GovernanceSnapshot,
-    viewer: Viewer,
-    surroundings: Surroundings,
+    viewer: AccessSubject,
+    host: HostCapabilities,
     reasons: Mapping[str, DisabledReason],
     states: Mapping[str, ToolSetting],
     exposure: Exposure,
 ) -> Mapping[str, Any]:
     """What built an answer, and a row for each tool."""
     rows = [
-        _row(tool, governance, viewer, surroundings, reasons.get(name), states[name], exposure)
+        _row(tool, governance, viewer, host, reasons.get(name), states[name], exposure)
         for name, tool in catalog.tools.items()
     ]
     rows += [_lost(name, reason) for name, reason in reasons.items() if name not in catalog.tools]
@@ -51,14 +51,14 @@ def diagnose(
 def _row(
     tool: Tool,
     governance: GovernanceSnapshot,
-    viewer: Viewer,
-    surroundings: Surroundings,
+    viewer: AccessSubject,
+    host: HostCapabilities,
     reason: DisabledReason | None,
     setting: ToolSetting,
     exposure: Exposure,
 ) -> dict[str, Any]:
     as_subagent = viewer if viewer.subagent is not None else viewer.as_subagent()
-    blocked = objection(tool, governance, as_subagent, surroundings)
+    blocked = objection(tool, governance, as_subagent, host)
     return {
         "name": tool.name,
         "toolset": tool.toolset,

@@ -45,7 +45,7 @@ def _confined(_: Level) -> Confinement:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class HostCapabilities:
     """What the installation is like.
 
     Attributes:
@@ -64,7 +64,7 @@ class Surroundings:
 
 
 @dataclass(frozen=True, slots=True)
-class Viewer:
+class AccessSubject:
     """For whom tools are resolved.
 
     Attributes:
@@ -79,20 +79,20 @@ class Viewer:
     subagent: SubagentLimits | None = None
     scope: SubagentScope = WHOLE_SCOPE
 
-    def as_subagent(self, scope: SubagentScope = WHOLE_SCOPE) -> Viewer:
+    def as_subagent(self, scope: SubagentScope = WHOLE_SCOPE) -> AccessSubject:
         limits = self.profile.subagents if self.profile else NO_LIMITS_FOR_SUBAGENTS
-        return Viewer(self.agent_id, self.profile, limits, scope)
+        return AccessSubject(self.agent_id, self.profile, limits, scope)
 
 
 @dataclass(frozen=True, slots=True)
-class _Question:
+class _AccessQuery:
     """May this viewer use this tool?"""
 
     tool: Tool
     state: ToolState
     governance: GovernanceSnapshot
-    viewer: Viewer
-    surroundings: Surroundings
+    viewer: AccessSubject
+    host: HostCapabilities
 
     @property
     def is_core(self) -> bool:
@@ -101,10 +101,10 @@ class _Question:
 
 
 def objection(
-    tool: Tool, governance: GovernanceSnapshot, viewer: Viewer, surroundings: Surroundings
+    tool: Tool, governance: GovernanceSnapshot, viewer: AccessSubject, host: HostCapabilities
 ) -> DisabledReason | None:
     """Why this viewer may not use the tool; None when it may."""
-    question = _Question(tool, governance.state(tool.name), governance, viewer, surroundings)
+    question = _AccessQuery(tool, governance.state(tool.name), governance, viewer, host)
     for layer in _LAYERS:
         reason = layer(question)
         if reason is not None:
@@ -124,14 +124,14 @@ def gone(catalog: Catalog, governance: GovernanceSnapshot) -> dict[str, Disabled
     }
 
 
-def _agent_exists(question: _Question) -> DisabledReason | None:
+def _agent_exists(question: _AccessQuery) -> DisabledReason | None:
     viewer = question.viewer
     if viewer.agent_id is None or viewer.profile is not None:
         return None
     return reasons.unknown_agent(viewer.agent_id)
 
 
-def _switched_on(question: _Question) -> DisabledReason | None:
+def _switched_on(question: _AccessQuery) -> DisabledReason | None:
     tool = question.tool
     if not question.state.enabled:
         return reasons.disabled_global(tool.name)
@@ -140,7 +140,7 @@ def _switched_on(question: _Question) -> DisabledReason | None:
     return None
 
 
-def _selected(question: _Question) -> DisabledReason | None:
+def _selected(question: _AccessQuery) -> DisabledReason | None:
     """A core tool needs no selection; only the agent's own `off` takes it away."""
     profile, tool = question.viewer.profile, question.tool
     if profile is None:
@@ -152,7 +152,7 @@ def _selected(question: _Question) -> DisabledReason | None:
     return None
 
 
-def _for_subagents(question: _Question) -> DisabledReason | None:
+def _for_subagents(question: _AccessQuery) -> DisabledReason | None:
     limits, tool, scope = question.viewer.subagent, question.tool, question.viewer.scope
     if limits is None:
         return None
@@ -172,34 +172,34 @@ def _for_subagents(question: _Question) -> DisabledReason | None:
     return None
 
 
-def _configured(question: _Question) -> DisabledReason | None:
+def _configured(question: _AccessQuery) -> DisabledReason | None:
     tool = question.tool
-    missing = [name for name in tool.requires if not question.surroundings.has(name)]
+    missing = [name for name in tool.requires if not question.host.has(name)]
     return reasons.missing_config(tool.name, missing) if missing else None
 
 
-def _installed(question: _Question) -> DisabledReason | None:
+def _installed(question: _AccessQuery) -> DisabledReason | None:
     tool = question.tool
-    missing = [name for name in tool.programs if not question.surroundings.finds(name)]
+    missing = [name for name in tool.programs if not question.host.finds(name)]
     return reasons.missing_program(tool.name, missing) if missing else None
 
 
-def _on_platform(question: _Question) -> DisabledReason | None:
-    tool, platform = question.tool, question.surroundings.platform
+def _on_platform(question: _AccessQuery) -> DisabledReason | None:
+    tool, platform = question.tool, question.host.platform
     if not tool.platforms or platform.startswith(tool.platforms):
         return None
     return reasons.wrong_platform(tool.name, platform, tool.platforms)
 
 
-def _in_sandbox(question: _Question) -> DisabledReason | None:
+def _in_sandbox(question: _AccessQuery) -> DisabledReason | None:
     tool = question.tool
     if tool.sandbox is None:
         return None
-    found = question.surroundings.confinement(tool.sandbox)
+    found = question.host.confinement(tool.sandbox)
     return None if found.available else reasons.no_sandbox(tool.name, found.why)
 
 
-_LAYERS: tuple[Callable[[_Question], DisabledReason | None], ...] = (
+_LAYERS: tuple[Callable[[_AccessQuery], DisabledReason | None], ...] = (
     _agent_exists,
     _switched_on,
     _selected,

@@ -17,7 +17,7 @@ from app.governance.identity.token_rules import DEFAULT_AGENT
 from app.governance.snapshot import GovernanceSnapshot
 from app.resolver.diagnostic import diagnose
 from app.resolver.exposure import Exposure, expose
-from app.resolver.layers import Surroundings, Viewer, gone, objection
+from app.resolver.layers import AccessSubject, HostCapabilities, gone, objection
 from app.resolver.reasons import DisabledReason as DisabledReason  # noqa: PLC0414 - part of the answer
 from app.resolver.settings import ToolSetting, setting_of
 from app.toolkit.tool import Tool
@@ -60,11 +60,11 @@ class Resolver:
         self,
         catalog: Callable[[], Catalog],
         governance: Callable[[], GovernanceSnapshot],
-        surroundings: Surroundings | None = None,
+        host: HostCapabilities | None = None,
     ) -> None:
         self._catalog = catalog
         self._governance = governance
-        self._surroundings = surroundings or Surroundings()
+        self._surroundings = host or HostCapabilities()
         self._from_catalog: Catalog | None = None
         self._from_governance: GovernanceSnapshot | None = None
         self._answers: dict[tuple[str | None, SubagentScope | None], ResolvedToolset] = {}
@@ -106,7 +106,7 @@ class Resolver:
         subagent: SubagentScope | None,
     ) -> ResolvedToolset:
         stored = governance.agents.get(DEFAULT_AGENT if agent_id is None else agent_id)
-        viewer = Viewer(agent_id, stored.profile if stored else None)
+        viewer = AccessSubject(agent_id, stored.profile if stored else None)
         if subagent is not None:
             viewer = viewer.as_subagent(subagent)
         return project(catalog, governance, viewer, self._surroundings)
@@ -115,27 +115,25 @@ class Resolver:
 def project(
     catalog: Catalog,
     governance: GovernanceSnapshot,
-    viewer: Viewer | None = None,
-    surroundings: Surroundings | None = None,
+    viewer: AccessSubject | None = None,
+    host: HostCapabilities | None = None,
 ) -> ResolvedToolset:
     """Compute the answer."""
-    viewer, surroundings = viewer or Viewer(), surroundings or Surroundings()
+    viewer, host = viewer or AccessSubject(), host or HostCapabilities()
     reasons: dict[str, DisabledReason] = {}
     routes: dict[str, RouteName] = {}
     for name, tool in catalog.tools.items():
-        reason = objection(tool, governance, viewer, surroundings)
+        reason = objection(tool, governance, viewer, host)
         routes[name] = "disabled" if reason else tool.route
         if reason is not None:
             reasons[name] = reason
     states = {
-        name: setting_of(
-            tool, governance.state(name), viewer.profile, weak=_is_weak(tool, surroundings)
-        )
+        name: setting_of(tool, governance.state(name), viewer.profile, weak=_is_weak(tool, host))
         for name, tool in catalog.tools.items()
     }
     names = tuple(name for name in catalog.tools if name not in reasons)
     reasons |= gone(catalog, governance)
-    exposure = expose(catalog, names, states, viewer.profile, surroundings.max_visible)
+    exposure = expose(catalog, names, states, viewer.profile, host.max_visible)
     return ResolvedToolset(
         names,
         MappingProxyType({name: hint for name in names if (hint := states[name].hint)}),
@@ -143,12 +141,12 @@ def project(
         MappingProxyType(routes),
         MappingProxyType(reasons),
         frozenset(name for name in names if states[name].asks),
-        diagnose(catalog, governance, viewer, surroundings, reasons, states, exposure),
+        diagnose(catalog, governance, viewer, host, reasons, states, exposure),
         MappingProxyType(states),
         viewer.profile,
         exposure,
     )
 
 
-def _is_weak(tool: Tool, surroundings: Surroundings) -> bool:
-    return tool.sandbox is not None and surroundings.confinement(tool.sandbox).asks
+def _is_weak(tool: Tool, host: HostCapabilities) -> bool:
+    return tool.sandbox is not None and host.confinement(tool.sandbox).asks

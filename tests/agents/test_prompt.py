@@ -9,7 +9,7 @@ from app.agents.prompt.facts import Facts
 from app.catalog.builtin import register_all_tools
 from app.governance.agents import AgentTool
 from app.governance.snapshot import ToolState
-from app.resolver.layers import Surroundings
+from app.resolver.layers import HostCapabilities
 from app.resolver.resolver import project
 from app.toolkit.ports import SEARCH_TOOLS
 from tests.resolver.test_layers import a_tool, agent, catalog, governance
@@ -29,7 +29,7 @@ def test_hints_are_for_tools_of_the_resolved_set_only():
 
 def test_the_hint_of_a_tool_that_is_not_shown_comes_when_it_is_found():
     shown = catalog(a_tool(SEARCH_TOOLS, core=True), a_tool("a"), a_tool("b"), a_tool("c"))
-    toolset = project(shown, governance(HINTS), None, Surroundings(max_visible=2))
+    toolset = project(shown, governance(HINTS), None, HostCapabilities(max_visible=2))
     assert toolset.exposure.visible == (SEARCH_TOOLS, "a")
     before = build_prompt(toolset).system
     after = build_prompt(toolset, found=["c"]).system

@@ -27,8 +27,8 @@ from app.core.clock import ManualClock
 from app.core.errors import Busy, Conflict, NotFound, ToolFailed
 from app.core.redaction import Redactor
 from app.db.writer import SqliteWriter
-from app.governance.audit.writing import Audit
-from app.governance.changes import Changes
+from app.governance.audit.log import AuditLog
+from app.governance.config_versions import ConfigVersions
 from tests.channels.desk import GROUP, channel, claim_of, operator
 from tests.support.database import new_database
 
@@ -41,13 +41,13 @@ class World:
     def __init__(self, db: SqliteWriter, clock: ManualClock, **settings: Any) -> None:
         self.db = db
         self.clock = clock
-        self.changes = Changes(db)
+        self.changes = ConfigVersions(db)
         self.settings = ChannelSettings(**settings)
         self.channels: Channels = assemble_channels(
             self.settings,
             db,
             clock,
-            audit=Audit(db, clock, Redactor()),
+            audit=AuditLog(db, clock, Redactor()),
             changes=self.changes,
         )
         self.calls: list[asyncio.Task[DesktopTask]] = []

@@ -17,8 +17,8 @@ from app.db.engine import Database
 from app.execution.calls import CallRequest
 from app.execution.hooks.model import HookAction, HookConfig, HookContext, HookResult, HookType
 from app.governance.audit.anchor import FILE_NAME, AnchorFile
+from app.governance.audit.log import Level
 from app.governance.audit.verify import verify
-from app.governance.audit.writing import Level
 from app.toolkit.tool import ToolArgs
 from tests.execution.lab import WRITES, AnyArgs, Lab, bare_lab, counted, made, open_lab
 

@@ -134,7 +134,7 @@ async def test_a_row_that_nobody_can_read_asks_and_leaves_the_rest(lab: Lab):
         denied = await lab.call("other", call_id="c2")
         assert (asked.status, denied.result.code) == ("denied", "denied_by_rule")
         assert ran == []
-    states = {item.stored.id: item.problems for item in lab.gate.rulebook.loaded()}
+    states = {item.stored.id: item.problems for item in lab.gate.rule_sets.loaded()}
     assert states["bad"]
 
 
@@ -170,7 +170,7 @@ async def test_rules_of_a_file_count_and_cannot_be_changed(settings: Settings, t
     )
     async with open_lab(settings.model_copy(update={"rules_file": path})) as house:
         assert (await house.call("calculator", expression="1")).status == "denied"
-        assert [item.problems != () for item in house.gate.rulebook.loaded()] == [False, True]
+        assert [item.problems != () for item in house.gate.rule_sets.loaded()] == [False, True]
         with pytest.raises(NotFound, match="rules file"):
             await house.gate.rules.remove("file:1", actor="ann")
         assert (await house.gate.rules.counted())["file:1"][0] == 1

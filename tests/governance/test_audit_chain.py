@@ -19,9 +19,9 @@ from app.db.engine import Database
 from app.db.writer import SqliteWriter, Transaction
 from app.governance.audit.anchor import AnchorFile
 from app.governance.audit.chain import COLUMNS, row_hash
-from app.governance.audit.keeper import AuditKeeper
+from app.governance.audit.log import AuditLog
+from app.governance.audit.maintenance import AuditMaintenance
 from app.governance.audit.verify import Verification, verify
-from app.governance.audit.writing import Audit
 
 ROWS = 20
 
@@ -34,12 +34,12 @@ def path(tmp_path: Path, template: Path) -> Path:
 
 
 @asynccontextmanager
-async def auditing(path: Path) -> AsyncIterator[tuple[Audit, AuditKeeper]]:
+async def auditing(path: Path) -> AsyncIterator[tuple[AuditLog, AuditMaintenance]]:
     """An audit on that database; its end is noted when the block is left."""
     db = SqliteWriter(path)
     await db.start()
-    audit = Audit(db, SystemClock(), Redactor())
-    keeper = AuditKeeper(audit, db, SystemClock(), AnchorFile(path.with_suffix(".anchor")))
+    audit = AuditLog(db, SystemClock(), Redactor())
+    keeper = AuditMaintenance(audit, db, SystemClock(), AnchorFile(path.with_suffix(".anchor")))
     try:
         yield audit, keeper
         await keeper.close()

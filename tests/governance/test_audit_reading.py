@@ -16,9 +16,9 @@ from app.core.redaction import Redactor
 from app.db.engine import Database
 from app.db.tables import AuditRow
 from app.db.writer import SqliteWriter
-from app.governance.audit.reading import AuditReader, conditions
-from app.governance.audit.wanted import Filters
-from app.governance.audit.writing import Audit
+from app.governance.audit.filters import AuditFilters
+from app.governance.audit.log import AuditLog
+from app.governance.audit.reader import AuditReader, conditions
 from tests.support.database import new_database
 
 KINDS = ("call.decided", "call.finished", "governance.rule", "call.finished", "auth.refused")
@@ -30,7 +30,7 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
     await asyncio.to_thread(new_database, path)
     db = SqliteWriter(path)
     await db.start()
-    audit = Audit(db, SystemClock(), Redactor())
+    audit = AuditLog(db, SystemClock(), Redactor())
     for kind in KINDS:
         audit.record(kind, actor="somebody")
     await db.close()
@@ -57,15 +57,17 @@ async def test_a_kind_is_given_by_how_it_begins(
     database: Database, kind: str | None, found: list[str]
 ):
     reader = AuditReader(database)
-    oldest_first = await reader.after(Filters(kind=kind), 0)
-    newest_first = await reader.page(Filters(kind=kind), limit=10)
+    oldest_first = await reader.after(AuditFilters(kind=kind), 0)
+    newest_first = await reader.page(AuditFilters(kind=kind), limit=10)
     assert [row.kind for row in oldest_first] == found
     assert [row.kind for row in newest_first] == found[::-1]
 
 
-@pytest.mark.parametrize("wanted", [Filters(kind="governance."), Filters(subject="rul_1")])
+@pytest.mark.parametrize(
+    "wanted", [AuditFilters(kind="governance."), AuditFilters(subject="rul_1")]
+)
 async def test_what_is_no_end_of_a_call_is_found_without_looking_through_them(
-    database: Database, wanted: Filters
+    database: Database, wanted: AuditFilters
 ):
     query = select(AuditRow).where(*conditions(wanted))
     dialect = sqlite.dialect()

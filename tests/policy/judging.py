@@ -6,13 +6,13 @@ from typing import Any
 
 from pydantic import Field
 
-from app.policy.deciding import decide
 from app.policy.decision import Decision
+from app.policy.evaluator import decide
 from app.policy.facts import CallFacts
-from app.policy.grants import NO_GRANTS, GrantBook
-from app.policy.rules.book import RuleBook
+from app.policy.grants import NO_GRANTS, GrantSet
 from app.policy.rules.compile import load_rule
 from app.policy.rules.rule import Rule
+from app.policy.rules.rule_set import RuleSet
 from app.toolkit.tool import Tool, ToolArgs, tool
 from app.tools.files.write_file import write_file
 from app.tools.shell.bash import bash
@@ -57,10 +57,10 @@ def argv(*words: Any) -> Body:
     return {"match": {"argv": list(words)}}
 
 
-def book(*bodies: Any) -> RuleBook:
+def book(*bodies: Any) -> RuleSet:
     """Rules called r0, r1, … in order."""
     loaded = [load_rule(f"r{at}", body, TOOLS)[0] for at, body in enumerate(bodies)]
-    return RuleBook([rule for rule in loaded if rule is not None], TOOLS)
+    return RuleSet([rule for rule in loaded if rule is not None], TOOLS)
 
 
 def rule(body: Body) -> Rule:
@@ -79,7 +79,7 @@ def judge(
     call: str | Body,
     *bodies: Any,
     name: str = "bash",
-    grants: GrantBook = NO_GRANTS,
+    grants: GrantSet = NO_GRANTS,
     now: float = 0.0,
     **more: Any,
 ) -> Decision:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.policy.grants import Grant, GrantBook, describe_pattern, pattern_for
+from app.policy.grants import Grant, GrantSet, describe_pattern, pattern_for
 from tests.policy.judging import allow, ask, deny, facts, judge
 
 
@@ -16,10 +16,10 @@ def pattern(call: str | dict[str, Any], *rules: Any, **more: Any) -> dict[str, A
     return pattern_for(facts(call, name, **more), decision)
 
 
-def granted(wanted: dict[str, Any] | None, scope: str = "always", **fields: Any) -> GrantBook:
+def granted(wanted: dict[str, Any] | None, scope: str = "always", **fields: Any) -> GrantSet:
     assert wanted is not None
     tool = fields.pop("tool", "bash")
-    return GrantBook([Grant("g1", tool, scope, fields.pop("scope_id", None), wanted, **fields)])
+    return GrantSet([Grant("g1", tool, scope, fields.pop("scope_id", None), wanted, **fields)])
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from app.catalog.catalog import Catalog, PluginProblem
 from app.catalog.registry import ToolRegistry
 from app.governance.agents import AgentProfile, AgentTool, SubagentLimits
 from app.governance.snapshot import GovernanceSnapshot, ToolsetState, ToolState
-from app.resolver.layers import Confinement, Surroundings, Viewer
+from app.resolver.layers import AccessSubject, Confinement, HostCapabilities
 from app.resolver.reasons import LAYERS
 from app.resolver.resolver import ResolvedToolset, project
 from app.toolkit.tool import PermissionClass, Tool
@@ -49,9 +49,9 @@ def governance(
     )
 
 
-def agent(**fields: Any) -> Viewer:
+def agent(**fields: Any) -> AccessSubject:
     profile = AgentProfile(id="writer", **fields)
-    return Viewer("writer", profile)
+    return AccessSubject("writer", profile)
 
 
 def codes(answer: ResolvedToolset) -> dict[str, str]:
@@ -95,10 +95,10 @@ PROFILES = st.builds(
     ),
 )
 VIEWERS = st.one_of(
-    st.just(Viewer()),
-    st.just(Viewer("nobody")),
-    PROFILES.map(lambda profile: Viewer("writer", profile)),
-    PROFILES.map(lambda profile: Viewer("writer", profile).as_subagent()),
+    st.just(AccessSubject()),
+    st.just(AccessSubject("nobody")),
+    PROFILES.map(lambda profile: AccessSubject("writer", profile)),
+    PROFILES.map(lambda profile: AccessSubject("writer", profile).as_subagent()),
 )
 
 
@@ -113,11 +113,11 @@ def test_each_tool_has_a_name_or_a_reason_whatever_was_chosen(
     tools: list[Tool],
     states: dict[str, ToolState],
     toolsets: dict[str, ToolsetState],
-    viewer: Viewer,
+    viewer: AccessSubject,
 ):
     shown = catalog(*(replace(tool, name=name) for tool, name in zip(tools, NAMES, strict=False)))
-    surroundings = Surroundings(has=lambda name: name == "there", platform="linux", max_visible=3)
-    answer = project(shown, governance(states, toolsets), viewer, surroundings)
+    host = HostCapabilities(has=lambda name: name == "there", platform="linux", max_visible=3)
+    answer = project(shown, governance(states, toolsets), viewer, host)
     names, reasons = set(answer.tool_names), set(answer.disabled_reasons)
     assert names & reasons == set()
     assert names | reasons == set(shown.tools) | set(states)
@@ -154,7 +154,7 @@ def test_the_operator_says_what_is_core():
 def test_an_override_shows_a_tool_to_one_agent_only():
     shown = catalog(a_tool("shared"), a_tool("special"))
     ours = agent(selection=("shared",), tools={"special": AgentTool(state="on")})
-    theirs = Viewer("reader", AgentProfile(id="reader", selection=("shared",)))
+    theirs = AccessSubject("reader", AgentProfile(id="reader", selection=("shared",)))
     assert project(shown, governance(), ours).tool_names == ("shared", "special")
     assert codes(project(shown, governance(), theirs)) == {"special": "not_selected"}
     off = agent(tools={"special": AgentTool(state="off")})
@@ -178,7 +178,7 @@ def test_a_toolset_that_is_off_takes_its_tools_along():
 
 
 def test_an_agent_that_does_not_exist_may_use_nothing():
-    answer = project(catalog(a_tool("a", core=True)), governance(), Viewer("ghost"))
+    answer = project(catalog(a_tool("a", core=True)), governance(), AccessSubject("ghost"))
     assert codes(answer) == {"a": "unknown_agent"}
     assert "'ghost'" in answer.disabled_reasons["a"].message
 
@@ -210,8 +210,8 @@ def test_what_a_sub_agent_may_not_use_says_why_before_one_is_started(
 
 def test_what_is_not_configured_or_not_for_this_platform_says_so():
     shown = catalog(a_tool("a", requires=("search_key",)), a_tool("b", platforms=("win32",)))
-    surroundings = Surroundings(has=lambda _: False, platform="linux")
-    answer = project(shown, governance(), Viewer(), surroundings)
+    host = HostCapabilities(has=lambda _: False, platform="linux")
+    answer = project(shown, governance(), AccessSubject(), host)
     assert codes(answer) == {"a": "missing_config", "b": "platform"}
     assert "search_key" in answer.disabled_reasons["a"].message
 
@@ -268,15 +268,15 @@ def test_the_operator_s_timeout_and_cap_stand_in_the_place_of_the_tool_s():
     assert (settings["b"].timeout_s, settings["b"].max_output_chars) == (5, None)
 
 
-def offers(**levels: Confinement) -> Surroundings:
-    return Surroundings(confinement=lambda level: levels.get(level, Confinement()))
+def offers(**levels: Confinement) -> HostCapabilities:
+    return HostCapabilities(confinement=lambda level: levels.get(level, Confinement()))
 
 
 def test_a_tool_whose_sandbox_is_missing_is_off_and_says_what_is_missing() -> None:
     tools = catalog(a_tool("a", sandbox="bash"), a_tool("b", sandbox="standard"), a_tool("c"))
     without = offers(bash=Confinement(available=False, why="this kernel cannot confine files"))
 
-    answer = project(tools, governance(), surroundings=without)
+    answer = project(tools, governance(), host=without)
 
     assert answer.tool_names == ("b", "c")
     assert codes(answer) == {"a": "no_sandbox"}
@@ -288,7 +288,7 @@ def test_a_weak_sandbox_makes_every_call_ask_whatever_the_operator_said() -> Non
     weak = offers(bash=Confinement(asks=True, why="no signal scope"))
     silenced = governance({"a": ToolState(requires_confirmation=False)})
 
-    answer = project(tools, silenced, surroundings=weak)
+    answer = project(tools, silenced, host=weak)
 
     assert answer.confirmation == {"a"}
     assert answer.states["a"].asks_by == "sandbox"

@@ -10,7 +10,7 @@ import pytest
 
 from app.catalog.builtin import register_all_tools
 from app.governance.agents import AgentProfile
-from app.resolver.layers import Surroundings, Viewer
+from app.resolver.layers import AccessSubject, HostCapabilities
 from app.resolver.resolver import project
 from tests.resolver.test_layers import governance
 from tests.support.http import HttpClient
@@ -44,8 +44,8 @@ DESIGNS = {
 def shown(family: str | None) -> set[str]:
     catalog = register_all_tools(installed_plugins=False).snapshot()
     profile = AgentProfile.model_validate({"id": "a", "aliases": family})
-    around = Surroundings(max_visible=1000)
-    exposure = project(catalog, governance(), Viewer("a", profile), around).exposure
+    around = HostCapabilities(max_visible=1000)
+    exposure = project(catalog, governance(), AccessSubject("a", profile), around).exposure
     return {definition["name"] for definition in exposure.definitions.values()}
 
 

@@ -17,8 +17,8 @@ from app.core.ids import new_id
 from app.core.schedules import ScheduleSettings
 from app.core.versions import check_version
 from app.db.writer import DatabaseWriter, Transaction
-from app.governance.audit.writing import Audit
-from app.governance.changes import Changes, bump
+from app.governance.audit.log import AuditLog
+from app.governance.config_versions import ConfigVersions, increment
 from app.tools.automation.ports import Occurrence, Schedule, ScheduleInput, ScheduleOwner
 from app.tools.automation.timing import Timing, check_cron, check_interval, moment_of
 
@@ -40,8 +40,8 @@ class ScheduleService:
         self,
         db: DatabaseWriter,
         clock: Clock,
-        audit: Audit,
-        changes: Changes,
+        audit: AuditLog,
+        changes: ConfigVersions,
         settings: ScheduleSettings,
     ) -> None:
         self._db = db
@@ -316,7 +316,7 @@ class ScheduleService:
         before: Schedule | None,
         after: Schedule | None,
     ) -> None:
-        bump(transaction, SUBJECT)
+        increment(transaction, SUBJECT)
         subject = after or before
         assert subject is not None
         self._audit.within(

@@ -15,7 +15,7 @@ from app.core.ids import new_id
 from app.core.versions import check_version
 from app.db.writer import Transaction
 from app.execution.setup import Gate
-from app.governance.changes import bump, number_of
+from app.governance.config_versions import increment, number_of
 from app.knowledge.sources.sealing import KeyRing
 
 T = TypeVar("T")
@@ -243,7 +243,7 @@ class WebhookRepository:
     ) -> None:
         subject = after or before
         assert subject is not None
-        bump(transaction, SUBJECT)
+        increment(transaction, SUBJECT)
         self._gate.audit.within(
             transaction,
             "governance.webhook",

@@ -16,7 +16,7 @@ from app.execution.checkpoints.restore import MAX_NAMED, RestorePlan, chosen, st
 from app.execution.checkpoints.store import MAX_KEPT_BYTES, ChangeOrigin, Record
 from app.execution.checkpoints.workspace_watch import WorkspaceWatch
 from app.execution.projects import Projects
-from app.governance.audit.writing import Audit
+from app.governance.audit.log import AuditLog
 from app.operations.protocols.files import Edited, FileOperations, FileState
 from app.tools.files.diff import FileDiff, unified_diff
 
@@ -70,7 +70,11 @@ class Undo:
     """Reads checkpoints, and restores through the operations of their project."""
 
     def __init__(
-        self, workspace_watch: WorkspaceWatch, projects: Projects, cache: ResultCache, audit: Audit
+        self,
+        workspace_watch: WorkspaceWatch,
+        projects: Projects,
+        cache: ResultCache,
+        audit: AuditLog,
     ) -> None:
         self._workspace_watch = workspace_watch
         self._projects = projects

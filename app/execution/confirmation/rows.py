@@ -18,7 +18,7 @@ from app.db.statements import (
 from app.db.writer import DatabaseWriter, Row, Transaction
 from app.execution.confirmation.answers import ConfirmationResolution
 from app.execution.confirmation.pending import ConfirmationRequest, PendingConfirmation
-from app.governance.audit.writing import Audit
+from app.governance.audit.log import AuditLog
 
 Write = Callable[[Transaction], bool]
 
@@ -42,7 +42,7 @@ _READ = "SELECT status, digest, answered_by, expires_at, session_id FROM confirm
 class ConfirmationRows:
     """Writes them; the loop's side of a confirmation is `Confirmations`."""
 
-    def __init__(self, db: DatabaseWriter, clock: Clock, audit: Audit) -> None:
+    def __init__(self, db: DatabaseWriter, clock: Clock, audit: AuditLog) -> None:
         self._db = db
         self._clock = clock
         self._audit = audit

@@ -41,7 +41,7 @@ from app.execution.confirmation.pending import (
 )
 from app.execution.confirmation.rows import ConfirmationRows
 from app.execution.suspension import RunSuspension
-from app.governance.audit.writing import Audit
+from app.governance.audit.log import AuditLog
 from app.governance.grants import GrantStore, StoredGrant
 
 
@@ -53,7 +53,7 @@ class ConfirmationService:
         db: DatabaseWriter,
         clock: Clock,
         grants: GrantStore,
-        audit: Audit,
+        audit: AuditLog,
         suspension: RunSuspension,
         *,
         ttl_s: float = 600.0,

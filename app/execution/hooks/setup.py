@@ -13,7 +13,7 @@ from app.execution.hooks.chain import Hooks, OnFailure
 from app.execution.hooks.command import command_hooks
 from app.execution.hooks.model import HookConfig, HookContext, HookFailure
 from app.execution.hooks.plugins import load_hook_plugins
-from app.governance.audit.writing import Audit
+from app.governance.audit.log import AuditLog
 from app.operations.protocols.workspaces import Workspaces
 
 
@@ -23,7 +23,7 @@ def assemble_hooks(
     workspaces: Workspaces,
     clock: Clock,
     *,
-    audit: Audit,
+    audit: AuditLog,
     metrics: Metrics,
 ) -> Hooks:
     """Make them. Imports plugins, and makes the folder that command hooks start in.
@@ -56,7 +56,7 @@ def assemble_hooks(
     return hooks
 
 
-def failure_recorder(audit: Audit, metrics: Metrics) -> OnFailure:
+def failure_recorder(audit: AuditLog, metrics: Metrics) -> OnFailure:
     """Puts a broken hook into the audit and the figures."""
 
     def record(hook: HookConfig, context: HookContext, failure: HookFailure, outcome: str) -> None:

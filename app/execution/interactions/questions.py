@@ -34,7 +34,7 @@ from app.execution.interactions.pending_inputs import (
 )
 from app.execution.interactions.replies import QuestionReply, responses_to
 from app.execution.interactions.rows import QuestionRows, StoredQuestion, StoredReply
-from app.governance.audit.writing import Audit
+from app.governance.audit.log import AuditLog
 from app.tools.interaction.ports import Question, QuestionAnswers
 
 MAX_OPEN = 20
@@ -67,7 +67,7 @@ class UserQuestions:
         self,
         db: DatabaseWriter,
         clock: Clock,
-        audit: Audit,
+        audit: AuditLog,
         redactor: Redactor,
         waiting: PendingInputs,
         confirmation_step: ConfirmationStep,

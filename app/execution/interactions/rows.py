@@ -13,7 +13,7 @@ from app.core.text import dump_json
 from app.db.question_statements import ADD_QUESTION, CANCEL_QUESTION
 from app.db.writer import DatabaseWriter, Transaction
 from app.execution.call import CallState
-from app.governance.audit.writing import Audit
+from app.governance.audit.log import AuditLog
 
 _COLUMNS = (
     "id, session_id, run_id, tool_call_id, operation_id, agent_id, caller, status, request,"
@@ -86,7 +86,7 @@ class StoredReply:
 class QuestionRows:
     """Reads and writes them."""
 
-    def __init__(self, db: DatabaseWriter, clock: Clock, audit: Audit) -> None:
+    def __init__(self, db: DatabaseWriter, clock: Clock, audit: AuditLog) -> None:
         self._db = db
         self._clock = clock
         self._audit = audit

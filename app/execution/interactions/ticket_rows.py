@@ -15,7 +15,7 @@ from app.core.versions import check_version
 from app.db.writer import DatabaseWriter, Transaction
 from app.execution.call import CallState
 from app.execution.interactions.rows import about_call
-from app.governance.audit.writing import Audit
+from app.governance.audit.log import AuditLog
 from app.tools.interaction.ports import Addressee, Escalation, Severity, TicketStatus
 
 PER_SESSION, PER_USER, WITHIN = 20, 60, timedelta(hours=1)
@@ -81,7 +81,7 @@ class TicketFilter:
 class TicketRows:
     """Reads and writes them."""
 
-    def __init__(self, db: DatabaseWriter, clock: Clock, audit: Audit) -> None:
+    def __init__(self, db: DatabaseWriter, clock: Clock, audit: AuditLog) -> None:
         self._db = db
         self._clock = clock
         self._audit = audit

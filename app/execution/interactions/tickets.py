@@ -19,7 +19,7 @@ from app.execution.interactions.pending_inputs import (
 )
 from app.execution.interactions.questions import expires_at
 from app.execution.interactions.ticket_rows import StoredTicket, TicketFilter, TicketRows
-from app.governance.audit.writing import Audit
+from app.governance.audit.log import AuditLog
 from app.tools.interaction.ports import Escalation, TicketState, TicketStatus
 
 AGENT = "agent:"
@@ -48,7 +48,7 @@ class OperatorTickets:
         self,
         db: DatabaseWriter,
         clock: Clock,
-        audit: Audit,
+        audit: AuditLog,
         redactor: Redactor,
         waiting: PendingInputs,
         confirmation_step: ConfirmationStep,

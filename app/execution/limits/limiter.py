@@ -17,10 +17,10 @@ from app.core.settings import Settings
 from app.execution.call import CallState, Refusal
 from app.execution.context import CallContext
 from app.execution.limits.store import Demand, Lease, LimitStore, MemoryLimits, Shortage
-from app.governance.audit.writing import Audit
+from app.governance.audit.log import AuditLog
 from app.governance.limits import NAMES, NO_LIMITS, Limits
 from app.governance.snapshot import GovernanceSnapshot
-from app.governance.store import GovernanceStore
+from app.governance.tool_settings import ToolSettingsRepository
 from app.resolver.resolver import Resolver
 
 _WHAT = {
@@ -59,7 +59,7 @@ class Limiter:
         *,
         defaults: Limits = NO_LIMITS,
         queue: Queue = Queue(16, 30.0),
-        audit: Audit | None = None,
+        audit: AuditLog | None = None,
         metrics: Metrics | None = None,
     ) -> None:
         self.store = store
@@ -161,11 +161,11 @@ def user_key(user_id: str | None, token_id: str | None) -> str:
 
 def assemble_limits(
     settings: Settings,
-    governance: GovernanceStore,
+    governance: ToolSettingsRepository,
     resolver: Resolver,
     clock: Clock,
     *,
-    audit: Audit,
+    audit: AuditLog,
     metrics: Metrics,
 ) -> Limiter:
     """The limiter of this process, which follows what administrators change."""

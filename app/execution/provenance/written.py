@@ -22,7 +22,7 @@ from app.db.statements import BUMP_WRITTEN, KEEP_WRITTEN
 from app.db.writer import DatabaseWriter, Transaction
 from app.execution.context import Project
 from app.execution.provenance.reader import Known, look
-from app.governance.changes import Changes
+from app.governance.config_versions import ConfigVersions
 from app.policy.risk.model import Given, Run
 
 MAX_FILES = 5_000
@@ -82,7 +82,7 @@ class WrittenFiles:
     def __init__(
         self,
         db: DatabaseWriter | None = None,
-        changes: Changes | None = None,
+        changes: ConfigVersions | None = None,
         *,
         is_worked_in: Callable[[str], bool] = _in_none,
         now: Callable[[], float] = time.time,

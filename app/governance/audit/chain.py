@@ -101,7 +101,7 @@ class Break:
     why: str
 
 
-class Walk:
+class ChainWalk:
     """Checks rows in their order, holding nothing but the end of the chain so far.
 
     Attributes:

@@ -11,7 +11,7 @@ from sqlalchemy import text
 
 from app.db.engine import Database
 from app.governance.audit.anchor import Anchor
-from app.governance.audit.chain import COLUMNS, Break, Walk
+from app.governance.audit.chain import COLUMNS, Break, ChainWalk
 
 PAGE = 500
 # One query, so that both ends of the chain and of the table are of one moment.
@@ -104,7 +104,7 @@ class _Check:
 
     def __init__(self, ends: _Ends, anchors: Sequence[Anchor]) -> None:
         self._ends = ends
-        self._walk = Walk(ends.first_seq, ends.first_previous)
+        self._walk = ChainWalk(ends.first_seq, ends.first_previous)
         self._anchors = {a.seq: a for a in anchors if a.seq >= ends.first_seq}
 
     async def run(self, database: Database) -> Break | None:

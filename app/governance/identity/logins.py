@@ -20,7 +20,7 @@ from app.db.writer import DatabaseWriter, Transaction
 from app.governance.identity.tokens import REREAD_S, Standing, Tokens, digest, equal_secrets
 
 if TYPE_CHECKING:
-    from app.governance.audit.writing import Audit
+    from app.governance.audit.log import AuditLog
 
 _ADD = (
     "INSERT INTO logins (id, token_id, user_id, sha256, created_at, expires_at, last_used_at)"
@@ -67,7 +67,7 @@ class Logins:
         self,
         db: DatabaseWriter,
         clock: Clock,
-        audit: Audit,
+        audit: AuditLog,
         tokens: Tokens,
         *,
         lifetime_s: float,

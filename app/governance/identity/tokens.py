@@ -30,7 +30,7 @@ from app.governance.identity.token_rules import (
 from app.governance.limits import NO_LIMITS, Limits
 
 if TYPE_CHECKING:
-    from app.governance.audit.writing import Audit
+    from app.governance.audit.log import AuditLog
 
 __all__ = ["ADMIN_USER", "BOOTSTRAP_USER", "LOCAL_USER", "SCOPES", "Token", "Tokens"]
 
@@ -102,7 +102,7 @@ class Tokens:
     once a second.
     """
 
-    def __init__(self, db: DatabaseWriter, clock: Clock, audit: Audit) -> None:
+    def __init__(self, db: DatabaseWriter, clock: Clock, audit: AuditLog) -> None:
         self._db = db
         self._clock = clock
         self._audit = audit

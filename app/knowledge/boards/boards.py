@@ -7,7 +7,7 @@ from typing import Self
 
 from app.core.clock import Clock
 from app.db.writer import DatabaseWriter
-from app.governance.audit.writing import Audit
+from app.governance.audit.log import AuditLog
 from app.knowledge.boards.appointments import StoredCalendar
 from app.knowledge.boards.forum import StoredForum
 from app.knowledge.boards.tasks import StoredTasks
@@ -26,7 +26,7 @@ class Boards:
     forum: StoredForum
 
     @classmethod
-    def on(cls, db: DatabaseWriter, clock: Clock, audit: Audit) -> Self:
+    def on(cls, db: DatabaseWriter, clock: Clock, audit: AuditLog) -> Self:
         return cls(
             StoredTodoLists(db, clock),
             StoredTasks(db, clock),

@@ -9,7 +9,7 @@ from typing import Any
 from app.core.clock import Clock, isoformat
 from app.core.errors import NotFound, ToolFailed
 from app.db.writer import DatabaseWriter, Transaction
-from app.governance.audit.writing import Audit
+from app.governance.audit.log import AuditLog
 from app.knowledge.boards.matching import LIKE, pattern_of
 from app.tools.planning.ports import Post
 
@@ -41,7 +41,7 @@ class PlacedPost:
 class StoredForum:
     """`Forum` in the database, and what administrators may do with it."""
 
-    def __init__(self, db: DatabaseWriter, clock: Clock, audit: Audit) -> None:
+    def __init__(self, db: DatabaseWriter, clock: Clock, audit: AuditLog) -> None:
         self._db = db
         self._clock = clock
         self._audit = audit

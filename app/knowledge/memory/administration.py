@@ -18,7 +18,7 @@ from app.core.redaction import Redactor
 from app.core.text import dump_json
 from app.core.versions import check_version
 from app.db.writer import DatabaseWriter, Transaction
-from app.governance.audit.writing import Audit
+from app.governance.audit.log import AuditLog
 from app.knowledge.memory import rows, selecting
 from app.knowledge.memory.selecting import Filters
 from app.knowledge.memory.storage import Storage
@@ -65,7 +65,7 @@ class MemoryAdministration:
         db: DatabaseWriter,
         clock: Clock,
         *,
-        audit: Audit,
+        audit: AuditLog,
         redactor: Redactor,
     ) -> None:
         self.store = store

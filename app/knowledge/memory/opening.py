@@ -6,7 +6,7 @@ from app.core.clock import Clock
 from app.core.redaction import Redactor
 from app.core.settings import Settings
 from app.db.writer import DatabaseWriter
-from app.governance.audit.writing import Audit
+from app.governance.audit.log import AuditLog
 from app.knowledge.memory.administration import MemoryAdministration
 from app.knowledge.memory.fts5_index import Fts5Index
 from app.knowledge.memory.meaning import Meanings
@@ -17,7 +17,7 @@ from app.operations.embeddings.openai_compatible import embedder_of
 
 
 def memory_on(
-    settings: Settings, db: DatabaseWriter, clock: Clock, redactor: Redactor, audit: Audit
+    settings: Settings, db: DatabaseWriter, clock: Clock, redactor: Redactor, audit: AuditLog
 ) -> MemoryAdministration:
     """The memory of an installation; its `store` is the service for tools.
 
@@ -37,7 +37,9 @@ def _meanings(settings: Settings, storage: Storage, redactor: Redactor) -> Meani
     return Meanings(storage, embedder, redactor, least=settings.memory.embeddings_least)
 
 
-def _storage(settings: Settings, db: DatabaseWriter, redactor: Redactor, audit: Audit) -> Storage:
+def _storage(
+    settings: Settings, db: DatabaseWriter, redactor: Redactor, audit: AuditLog
+) -> Storage:
     address = settings.memory.postgres
     if address is None:
         reader = Reader(settings.database_path)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from app.core.errors import ConfigurationError, StorageUnavailable
 from app.db.writer import DatabaseWriter, Transaction
-from app.governance.audit.writing import Audit
+from app.governance.audit.log import AuditLog
 from app.knowledge.memory.postgres_index import SCHEMA, PostgresIndex
 from app.knowledge.memory.reading import Query
 
@@ -63,7 +63,7 @@ class PostgresStorage:
     followed by one that says so.
     """
 
-    def __init__(self, address: str, db: DatabaseWriter, audit: Audit) -> None:
+    def __init__(self, address: str, db: DatabaseWriter, audit: AuditLog) -> None:
         self._address = address
         self._db = db
         self._audit = audit

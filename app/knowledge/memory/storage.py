@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from app.db.writer import DatabaseWriter, Transaction
-from app.governance.audit.writing import Audit
+from app.governance.audit.log import AuditLog
 from app.knowledge.memory.reading import Query, Reader
 
 T = TypeVar("T")
@@ -87,7 +87,9 @@ class Storage(Protocol):
 class SqliteStorage:
     """`Storage` in the database of the service."""
 
-    def __init__(self, db: DatabaseWriter, reader: Reader, audit: Audit, index: WordIndex) -> None:
+    def __init__(
+        self, db: DatabaseWriter, reader: Reader, audit: AuditLog, index: WordIndex
+    ) -> None:
         self._db = db
         self._reader = reader
         self._audit = audit

@@ -8,8 +8,8 @@ from app.core.clock import Clock
 from app.core.redaction import Redactor
 from app.core.settings import Settings
 from app.db.writer import DatabaseWriter
-from app.governance.audit.writing import Audit
-from app.governance.changes import Changes
+from app.governance.audit.log import AuditLog
+from app.governance.config_versions import ConfigVersions
 from app.knowledge.outbound_requests.allowing import AllowList
 from app.knowledge.outbound_requests.sending import OutboundRequests
 from app.knowledge.outbound_requests.store import OutboundRequestStore
@@ -39,8 +39,8 @@ def assemble_outbound_requests(
     services: Services,
     *,
     keys: KeyRing,
-    audit: Audit,
-    changes: Changes,
+    audit: AuditLog,
+    changes: ConfigVersions,
     redactor: Redactor,
     on_offer: Callable[[], None],
 ) -> OutboundRequests:

@@ -15,8 +15,8 @@ from app.core.ids import new_id
 from app.core.redaction import Redactor
 from app.core.versions import check_version
 from app.db.writer import DatabaseWriter, Transaction
-from app.governance.audit.writing import Audit
-from app.governance.changes import Changes, bump, number_of
+from app.governance.audit.log import AuditLog
+from app.governance.config_versions import ConfigVersions, increment, number_of
 from app.knowledge.outbound_requests.headers import header_problem
 from app.knowledge.outbound_requests.model import OutboundRequest, RequestTarget
 from app.knowledge.sources.sealing import KeyRing
@@ -60,8 +60,8 @@ class OutboundRequestStore:
         self,
         db: DatabaseWriter,
         clock: Clock,
-        audit: Audit,
-        changes: Changes,
+        audit: AuditLog,
+        changes: ConfigVersions,
         keys: KeyRing,
         redactor: Redactor,
         on_change: Callable[[], None],
@@ -236,7 +236,7 @@ class OutboundRequestStore:
         actor: str,
         outcome: str,
     ) -> None:
-        bump(transaction, SUBJECT)
+        increment(transaction, SUBJECT)
         self._audit.within(
             transaction,
             "governance.trigger",

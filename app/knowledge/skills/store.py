@@ -14,8 +14,8 @@ from typing import Any
 from app.core.clock import Clock, isoformat
 from app.core.versions import check_version
 from app.db.writer import DatabaseWriter, Transaction
-from app.governance.audit.writing import Audit
-from app.governance.changes import Changes, bump, number_of
+from app.governance.audit.log import AuditLog
+from app.governance.config_versions import ConfigVersions, increment, number_of
 
 SUBJECT = "skills"
 _READ = "SELECT id, enabled, trusted_digest, version FROM skills"
@@ -47,7 +47,9 @@ _Decisions = Mapping[str, Decision]
 class SkillStore:
     """Decisions by skill id."""
 
-    def __init__(self, db: DatabaseWriter, clock: Clock, audit: Audit, changes: Changes) -> None:
+    def __init__(
+        self, db: DatabaseWriter, clock: Clock, audit: AuditLog, changes: ConfigVersions
+    ) -> None:
         self._db = db
         self._clock = clock
         self._audit = audit
@@ -91,7 +93,7 @@ class SkillStore:
             if after.shown() != before.shown():
                 row = (skill_id, enabled, trusted_digest, after.version, moment, actor)
                 transaction.execute(_PUT, row)
-                bump(transaction, SUBJECT)
+                increment(transaction, SUBJECT)
                 self._audit.within(
                     transaction,
                     "governance.skill",

@@ -9,7 +9,7 @@ import orjson
 from app.core.clock import Clock, isoformat
 from app.core.text import truncate
 from app.db.writer import DatabaseWriter, Transaction
-from app.governance.audit.writing import Audit
+from app.governance.audit.log import AuditLog
 from app.tools.sql.ports import Asker
 
 MAX_SQL_CHARS = 20_000
@@ -43,7 +43,7 @@ class Asked:
 class QueryAudit:
     """Writes rows, each together with a line of the house's own audit."""
 
-    def __init__(self, db: DatabaseWriter, clock: Clock, audit: Audit) -> None:
+    def __init__(self, db: DatabaseWriter, clock: Clock, audit: AuditLog) -> None:
         self._db = db
         self._clock = clock
         self._audit = audit

@@ -11,7 +11,7 @@ from datetime import timedelta
 from app.core.clock import Clock, isoformat
 from app.core.errors import StorageUnavailable
 from app.db.writer import DatabaseWriter, Transaction
-from app.governance.audit.writing import Audit
+from app.governance.audit.log import AuditLog
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ _REMOVE = (
 class QueryRetention:
     """Removes the queries that are older than `days`; 0 keeps them for ever."""
 
-    def __init__(self, db: DatabaseWriter, clock: Clock, audit: Audit, *, days: int) -> None:
+    def __init__(self, db: DatabaseWriter, clock: Clock, audit: AuditLog, *, days: int) -> None:
         self._db = db
         self._clock = clock
         self._audit = audit
@@ -69,7 +69,7 @@ class QueryRetention:
 
 @asynccontextmanager
 async def queries_trimmed(
-    db: DatabaseWriter, clock: Clock, audit: Audit, *, days: int
+    db: DatabaseWriter, clock: Clock, audit: AuditLog, *, days: int
 ) -> AsyncIterator[None]:
     """Look after the audit of queries for as long as the block lasts."""
     task = asyncio.create_task(QueryRetention(db, clock, audit, days=days).run())

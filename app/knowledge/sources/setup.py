@@ -8,8 +8,8 @@ from app.core.clock import Clock
 from app.core.redaction import Redactor
 from app.core.settings import Settings
 from app.db.writer import DatabaseWriter
-from app.governance.audit.writing import Audit
-from app.governance.changes import Changes
+from app.governance.audit.log import AuditLog
+from app.governance.config_versions import ConfigVersions
 from app.knowledge.sources.inspection import SourceInspection
 from app.knowledge.sources.links import Links
 from app.knowledge.sources.query_audit import QueryAudit
@@ -33,8 +33,8 @@ def assemble_sources(
     db: DatabaseWriter,
     clock: Clock,
     *,
-    audit: Audit,
-    changes: Changes,
+    audit: AuditLog,
+    changes: ConfigVersions,
     redactor: Redactor,
 ) -> Sources:
     """Bind the parts. No key is read and nothing is connected before it is needed.

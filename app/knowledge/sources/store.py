@@ -13,8 +13,8 @@ from app.core.errors import AlreadyExists, NotFound
 from app.core.ids import new_id
 from app.core.versions import check_version
 from app.db.writer import DatabaseWriter, Transaction
-from app.governance.audit.writing import Audit
-from app.governance.changes import Changes, bump, number_of
+from app.governance.audit.log import AuditLog
+from app.governance.config_versions import ConfigVersions, increment, number_of
 from app.knowledge.sources.checks import check_move, check_source
 from app.knowledge.sources.model import (
     PASSWORD,
@@ -66,7 +66,12 @@ class SourceStore:
     """Makes, changes and forgets data sources. What is stored is kept in memory, sealed."""
 
     def __init__(
-        self, db: DatabaseWriter, clock: Clock, audit: Audit, changes: Changes, keys: KeyRing
+        self,
+        db: DatabaseWriter,
+        clock: Clock,
+        audit: AuditLog,
+        changes: ConfigVersions,
+        keys: KeyRing,
     ) -> None:
         self._db = db
         self._clock = clock
@@ -228,7 +233,7 @@ class SourceStore:
         actor: str,
         outcome: str,
     ) -> None:
-        bump(transaction, SUBJECT)
+        increment(transaction, SUBJECT)
         self._audit.within(
             transaction,
             "governance.source",

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from app.policy.risk.call import names
 from app.policy.risk.model import Segment
 from app.policy.rules.arguments import texts_of
-from app.policy.rules.words import MAX_WORDS, MAYBE, NO, YES, Match, glob
+from app.policy.rules.words import MAX_WORDS, MAYBE, NO, YES, WordMatch, glob
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://[^\s'\"<>`]+")
 _URL_FIELD = re.compile(r"(?:^|_)(?:url|urls|uri|uris|href|link|endpoint|host)$", re.IGNORECASE)
@@ -43,7 +43,7 @@ _TALKS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class CallAddress:
     """Where a call would go. `host` None: not known; `odd`: programs read it differently."""
 
     scheme: str
@@ -62,7 +62,7 @@ class UrlPattern:
     port: int | None
     path: str | None
 
-    def match(self, address: Address) -> Match:
+    def match(self, address: CallAddress) -> WordMatch:
         if address.host is None:
             return MAYBE
         found = YES
@@ -90,17 +90,17 @@ class UrlPattern:
         return wanted.startswith("*.") and host == wanted[2:]
 
 
-def address(text: str, *, scheme: str = "") -> Address | None:
+def address(text: str, *, scheme: str = "") -> CallAddress | None:
     """The address in `text`, which may lack a scheme; None when it is none."""
     try:
         parts = urlsplit(text if "://" in text else f"{scheme or 'x'}://{text}")
         host, port = parts.hostname, parts.port
     except ValueError:
-        return Address(scheme, None, None, "", odd=True)
+        return CallAddress(scheme, None, None, "", odd=True)
     if not host:
         return None
     known = parts.scheme.lower() if "://" in text else scheme
-    return Address(
+    return CallAddress(
         known,
         _plain_host(host),
         port or _PORTS.get(known),
@@ -123,7 +123,7 @@ def _plain_host(host: str) -> str:
         return lowered
 
 
-_UNSEEN = Address("", None, None, "")
+_UNSEEN = CallAddress("", None, None, "")
 
 
 def _ascii(host: str) -> str:
@@ -137,9 +137,9 @@ def _ascii(host: str) -> str:
         return lowered
 
 
-def argument_addresses(values: Mapping[str, Any]) -> tuple[Address, ...]:
+def argument_addresses(values: Mapping[str, Any]) -> tuple[CallAddress, ...]:
     """Addresses in any text, and bare hosts under telling names."""
-    found: dict[Address, None] = {}
+    found: dict[CallAddress, None] = {}
     for text, telling in texts_of(values, _URL_FIELD):
         if text is None or text.find("://", _MAX_SEARCHED - _LONGEST_ADDRESS) >= 0:
             found[_UNSEEN] = None
@@ -161,11 +161,11 @@ def _as_browsers_read(text: str) -> str:
     return whole[slashes.end() :] if slashes else whole
 
 
-def word_addresses(segment: Segment) -> tuple[Address, ...]:
+def word_addresses(segment: Segment) -> tuple[CallAddress, ...]:
     """Addresses among the words of one command; bare hosts where the program talks to one."""
     program = (segment.argv[0] or "").rsplit("/", 1)[-1] if segment.argv else ""
     scheme = _TALKS.get(program)
-    found: dict[Address, None] = {}
+    found: dict[CallAddress, None] = {}
     unseen = segment.argv[MAX_WORDS:]
     if unseen and (scheme is not None or any(word is None or "://" in word for word in unseen)):
         found[_UNSEEN] = None
@@ -188,11 +188,11 @@ def word_addresses(segment: Segment) -> tuple[Address, ...]:
     return tuple(found)
 
 
-def _bare(word: str, scheme: str) -> Iterator[Address | None]:
+def _bare(word: str, scheme: str) -> Iterator[CallAddress | None]:
     if word.startswith("-"):
         return
     if scheme != "http" and (remote := _SCP.fullmatch(word)):
-        yield Address("ssh", _plain_host(remote[1]), 22, "/" + remote[2].lstrip("/"))
+        yield CallAddress("ssh", _plain_host(remote[1]), 22, "/" + remote[2].lstrip("/"))
         return
     head = re.split(r"[/:?#]", word, maxsplit=1)[0]
     local_name = scheme == "ssh" and "@" not in word and "." not in word

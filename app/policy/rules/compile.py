@@ -13,11 +13,11 @@ from app.core.field_problems import Problem, field_problem, problem
 from app.policy.facts import CallFacts
 from app.policy.risk.assess import assess_command
 from app.policy.risk.model import RiskReport, Verdict
+from app.policy.rules.call_view import CallView
 from app.policy.rules.coverage import covering
 from app.policy.rules.definition import RuleDefinition
 from app.policy.rules.rule import Rule, broken_rule, build_rule
-from app.policy.rules.sight import Sight
-from app.policy.rules.words import MAYBE, YES, Match
+from app.policy.rules.words import MAYBE, YES, WordMatch
 from app.toolkit.schema import path_label
 from app.toolkit.tool import Tool
 
@@ -87,18 +87,18 @@ def load_rule(
         return broken, definition, problems
 
 
-def matches(rule: Rule, example: str | dict[str, Any], tool: Tool) -> Match:
+def matches(rule: Rule, example: str | dict[str, Any], tool: Tool) -> WordMatch:
     """Whether a rule matches one call: as its kind of rule reads it, whatever its scope."""
-    sight = Sight(*example_call(example, tool))
+    view = CallView(*example_call(example, tool))
     if rule.verdict is not Verdict.ALLOW:
-        return rule.match(sight)[0]
-    report = sight.report
+        return rule.match(view)[0]
+    report = view.report
     if report is None:
-        return Match(YES if rule.allows(sight) else Match.NO)
+        return WordMatch(YES if rule.allows(view) else WordMatch.NO)
     needed = {at for at, segment in enumerate(report.segments) if not segment.wraps}
     hopeless = report.opaque or report.verdict is Verdict.DENY
-    covered = needed and not hopeless and needed <= rule.covers(sight)
-    return YES if covered and (not report.findings or covering(sight, [rule])) else Match.NO
+    covered = needed and not hopeless and needed <= rule.covers(view)
+    return YES if covered and (not report.findings or covering(view, [rule])) else WordMatch.NO
 
 
 def example_call(example: str | dict[str, Any], tool: Tool) -> tuple[CallFacts, RiskReport | None]:
@@ -136,7 +136,7 @@ def _failure(
     rule: Rule, example: str | dict[str, Any], tool: Tool, path: str, *, wanted: bool
 ) -> Problem | None:
     found = matches(rule, example, tool)
-    if found is (YES if wanted else Match.NO):
+    if found is (YES if wanted else WordMatch.NO):
         return None
     if found is MAYBE:
         told = "can only be told when it runs"

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from app.policy.risk.call import names
 from app.policy.risk.model import Segment
+from app.policy.rules.call_view import CallView
 from app.policy.rules.rule import Rule
-from app.policy.rules.sight import Sight
 
 # What they run, they run as somebody else or somewhere else: an answer about `rm build` is none
 # about `sudo rm build`.
@@ -21,22 +21,22 @@ _ELSEWHERE = frozenset(
 )
 
 
-def covering(sight: Sight, allows: Iterable[Rule]) -> tuple[str, ...]:
+def covering(view: CallView, allows: Iterable[Rule]) -> tuple[str, ...]:
     """Ids of the rules that together allow the call; none when something is left over.
 
     Every command must be named by some rule, or have been found harmless. What belongs to no
     command (a redirection, an assignment) and what cannot be read is nobody's to allow; nor is
     a command whose program the script puts in place of the one that the name stands for.
     """
-    report = sight.report
+    report = view.report
     if report is None:
-        return tuple(rule.id for rule in allows if rule.allows(sight))
+        return tuple(rule.id for rule in allows if rule.allows(view))
     places = {finding.segment for finding in report.findings}
     if report.opaque or report.own_programs or None in places or not report.segments:
         return ()
     named: dict[int, str] = {}
     for rule in allows:
-        for at in rule.covers(sight):
+        for at in rule.covers(view):
             named.setdefault(at, rule.id)
     if not named or not places <= named.keys():
         return ()

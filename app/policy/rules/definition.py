@@ -44,13 +44,13 @@ def _depth(value: Any) -> int:
     return depth
 
 
-class Part(BaseModel):
+class DefinitionPart(BaseModel):
     """Base of everything in a definition: no unknown key, no silent conversion."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, populate_by_name=True)
 
 
-class AnyOf(Part):
+class AnyOf(DefinitionPart):
     """Any of these words or globs."""
 
     any_of: Annotated[list[Text], Field(min_length=1, max_length=100)]
@@ -65,7 +65,7 @@ WordPattern = Annotated[
 ]
 
 
-class Range(Part):
+class Range(DefinitionPart):
     """Both ends belong to it."""
 
     min: int | float | None = None
@@ -82,7 +82,7 @@ class Range(Part):
         return self
 
 
-class Condition(Part):
+class Condition(DefinitionPart):
     """One condition on a field: exactly one of these."""
 
     equals: Any = None
@@ -132,7 +132,7 @@ class Condition(Part):
         return (value.min, value.max) if isinstance(value, Range) else value
 
 
-class Url(Part):
+class Url(DefinitionPart):
     """Parts of an address; what is not given may be anything."""
 
     scheme: Text | None = None
@@ -155,7 +155,7 @@ def _as_list(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
-class Conditions(Part):
+class Conditions(DefinitionPart):
     """What a call must be like. Every condition that is given must hold; none: every call."""
 
     argv: Annotated[list[WordPattern], Field(min_length=1, max_length=64)] | None = Field(
@@ -210,7 +210,7 @@ class Conditions(Part):
         return not any((self.argv, self.command, self.fields, self.paths, self.urls))
 
 
-class Examples(Part):
+class Examples(DefinitionPart):
     """Calls the rule must and must not match: shell commands, or arguments objects."""
 
     match: Annotated[list[str | dict[str, Any]], Field(max_length=100)] = Field(
@@ -234,7 +234,7 @@ def _no_number(value: Any) -> Any:
 Moment = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_no_number)]
 
 
-class RuleDefinition(Part):
+class RuleDefinition(DefinitionPart):
     """One rule. deny > ask > allow, whoever is more specific; the floor stands above all."""
 
     tool: Annotated[str, StringConstraints(min_length=1, max_length=128)] = Field(

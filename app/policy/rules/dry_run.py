@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.core.redaction import MASK
-from app.policy.deciding import decide
+from app.policy.evaluator import decide
 from app.policy.facts import CallFacts
 from app.policy.risk.model import Verdict
-from app.policy.rules.book import RuleBook
+from app.policy.rules.rule_set import RuleSet
 
 MAX_EXAMPLES = 20
 
@@ -45,7 +45,7 @@ class Effect:
 
 
 def compare(
-    calls: Iterable[PastCall], before: RuleBook, after: RuleBook, rule_id: str, now: float
+    calls: Iterable[PastCall], before: RuleSet, after: RuleSet, rule_id: str, now: float
 ) -> Effect:
     """Judge each call with both books. Grants are left out: they were given later or have ended."""
     effect = Effect()

@@ -11,10 +11,10 @@ from typing import Any
 import re2
 
 from app.policy.risk.model import Verdict
+from app.policy.rules.call_view import CallView
 from app.policy.rules.fields import FieldMatcher, as_text, regex, values_at
-from app.policy.rules.places import PathUnion, Place, is_literal, union_of
+from app.policy.rules.places import CallPath, PathUnion, is_literal, union_of
 from app.policy.rules.rule import Rule
-from app.policy.rules.sight import Sight
 
 # Patterns that are tried as one: few enough that one match does not bring in too many rules.
 _TOGETHER = 40
@@ -29,14 +29,14 @@ class RuleIndex:
         self._rules = rules
         self._always: list[int] = []
         self._idle_in_shells: list[int] = []
-        self._programs: dict[str, _Program] = {}
+        self._programs: dict[str, _ProgramRules] = {}
         placed: list[Numbered] = []
         written: dict[tuple[str | int, ...], list[Numbered]] = {}
         for at, rule in enumerate(rules):
             field = _telling(rule)
             if rule.programs is not None:
                 for name in rule.programs:
-                    self._programs.setdefault(name, _Program()).add(at, rule)
+                    self._programs.setdefault(name, _ProgramRules()).add(at, rule)
             elif rule.verdict is Verdict.ALLOW and not rule.is_empty and not rule.reads_commands:
                 self._idle_in_shells.append(at)
             elif rule.paths and not rule.reads_commands:
@@ -47,31 +47,31 @@ class RuleIndex:
                 self._always.append(at)
         self._placed = [_Placed(chunk) for chunk in _chunks(placed)]
         self._written = [
-            _Written(path, chunk) for path, found in written.items() for chunk in _chunks(found)
+            _FieldRules(path, chunk) for path, found in written.items() for chunk in _chunks(found)
         ]
 
-    def about(self, sight: Sight) -> Iterable[Rule]:
+    def about(self, view: CallView) -> Iterable[Rule]:
         """The rules that may speak about one call, each once, in their order."""
         found = set(self._always)
-        if sight.report is None:
+        if view.report is None:
             found.update(self._idle_in_shells)
         for placed in self._placed:
-            if placed.may_speak(sight):
+            if placed.may_speak(view):
                 found.update(placed.numbers)
         for written in self._written:
-            if written.may_speak(sight):
+            if written.may_speak(view):
                 found.update(written.numbers)
-        for at, names in enumerate(sight.programs if self._programs else ()):
+        for at, names in enumerate(view.programs if self._programs else ()):
             if not names:
                 return self._rules
             for name in names:
                 program = self._programs.get(name)
                 if program is not None:
-                    found.update(program.about(sight.words[at]))
+                    found.update(program.about(view.words[at]))
         return [self._rules[at] for at in sorted(found)]
 
 
-class _Program:
+class _ProgramRules:
     """Rules that name one program, by a word that has to follow it."""
 
     def __init__(self) -> None:
@@ -105,9 +105,9 @@ class _Placed:
         self._texts = [pattern.text for _, rule in rules for pattern in rule.paths]
         self._by_root: dict[str, PathUnion] = {}
 
-    def may_speak(self, sight: Sight) -> bool:
-        known = self._in(sight.facts.cwd)
-        return any(not is_literal(p) or known.fullmatch(p.path or "") for p in _places(sight))
+    def may_speak(self, view: CallView) -> bool:
+        known = self._in(view.facts.cwd)
+        return any(not is_literal(p) or known.fullmatch(p.path or "") for p in _places(view))
 
     def _in(self, root: str) -> PathUnion:
         found = self._by_root.get(root)
@@ -118,7 +118,7 @@ class _Placed:
         return found
 
 
-class _Written:
+class _FieldRules:
     """Rules that speak only when one field fits a regular expression."""
 
     def __init__(self, path: tuple[str | int, ...], rules: Iterable[Numbered]) -> None:
@@ -132,10 +132,10 @@ class _Written:
         except re2.error:
             return  # two groups of one name, or too much for one pattern
 
-    def may_speak(self, sight: Sight) -> bool:
+    def may_speak(self, view: CallView) -> bool:
         if self._any is None:
             return True
-        values: Iterator[Any] = values_at(sight.values, self._path)
+        values: Iterator[Any] = values_at(view.values, self._path)
         return any(
             isinstance(value, str) and self._any.search(as_text(value)) is not None
             for value in values
@@ -147,13 +147,13 @@ def _telling(rule: Rule) -> FieldMatcher | None:
     return next((field for field in rule.fields if field.kind == "regex"), None)
 
 
-def _places(sight: Sight) -> Iterator[Place]:
-    if sight.report is None:
-        yield from sight.argument_places
+def _places(view: CallView) -> Iterator[CallPath]:
+    if view.report is None:
+        yield from view.argument_places
         return
-    for at in range(len(sight.segments)):
-        yield from sight.places(at)
-    yield from sight.redirected
+    for at in range(len(view.segments)):
+        yield from view.places(at)
+    yield from view.redirected
 
 
 def _chunks(rules: Sequence[Numbered]) -> Iterator[Sequence[Numbered]]:

@@ -24,7 +24,7 @@ from app.policy.rules.fields import as_text
 from app.policy.rules.globs import GLOBBED, is_wider, overlaps
 from app.policy.rules.inner_names import names_inside
 from app.policy.rules.pattern_words import pattern_words
-from app.policy.rules.words import MAX_WORDS, MAYBE, NO, YES, Match
+from app.policy.rules.words import MAX_WORDS, MAYBE, NO, YES, WordMatch
 
 _PATH_FIELD = re.compile(
     r"(?:^|_)(?:path|paths|file|files|filename|filenames|dir|dirs|directory|directories|folder|"
@@ -49,7 +49,7 @@ _FEW_STARS, _SHORT_PATH = 3, 128
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CallPath:
     """One path a call may touch. None: not known.
 
     Attributes:
@@ -77,7 +77,7 @@ def _normal(path: str) -> str:
     return normal[1:] if normal.startswith("//") else normal
 
 
-def word_places(segment: Segment, *, windows: bool, alone: bool = False) -> tuple[Place, ...]:
+def word_places(segment: Segment, *, windows: bool, alone: bool = False) -> tuple[CallPath, ...]:
     """Every path that the words behind the program's name may mean.
 
     Args:
@@ -87,27 +87,27 @@ def word_places(segment: Segment, *, windows: bool, alone: bool = False) -> tupl
     name = "" if program is None else program.rsplit("/", 1)[-1]
     if name in _NAMES_NO_FILE:
         return ()
-    found: dict[Place, None] = {}
+    found: dict[CallPath, None] = {}
     if program and "/" in program:
-        found[Place(resolve(program, segment.cwd), surely=False)] = None
+        found[CallPath(resolve(program, segment.cwd), surely=False)] = None
     looked_for = frozenset() if windows else pattern_words(segment.argv, alone=alone)
     words = [word for at, word in enumerate(segment.argv[:MAX_WORDS]) if at not in looked_for]
     for word in words[1:]:
         if word is None:
             if name != "cd":
-                found[Place(None)] = None
+                found[CallPath(None)] = None
             continue
         text = word.replace("\\", "/") if windows else word
         for reading, surely in _word_readings(text):
-            found[Place(resolve(reading, segment.cwd), surely)] = None
+            found[CallPath(resolve(reading, segment.cwd), surely)] = None
         for inner in names_inside(name, text):
-            found.setdefault(Place(resolve(inner, segment.cwd), surely=False))
+            found.setdefault(CallPath(resolve(inner, segment.cwd), surely=False))
     globbed = [place for place in found if place.path and GLOBBED.search(place.path)]
     for place in globbed[_MAX_GLOBBED:]:
         # Each is compared with every pattern, which takes long: they may be anything instead.
         del found[place]
     if len(segment.argv) > MAX_WORDS or len(globbed) > _MAX_GLOBBED:
-        found[Place(None)] = None
+        found[CallPath(None)] = None
     return tuple(found)
 
 
@@ -128,7 +128,7 @@ def _word_readings(word: str) -> Iterator[tuple[str, bool]]:
         yield word.split("=", 1)[1], option
 
 
-def elsewhere(segment: Segment, known: tuple[Place, ...], start: str) -> Iterator[Place]:
+def elsewhere(segment: Segment, known: tuple[CallPath, ...], start: str) -> Iterator[CallPath]:
     """The places of a command if it ran where the script began."""
     if segment.cwd == start:
         return
@@ -138,20 +138,22 @@ def elsewhere(segment: Segment, known: tuple[Place, ...], start: str) -> Iterato
             yield replace(place, perhaps=True)
 
 
-def argument_places(values: Mapping[str, Any], cwd: str) -> tuple[Place, ...]:
+def argument_places(values: Mapping[str, Any], cwd: str) -> tuple[CallPath, ...]:
     """Paths under telling names, at any depth."""
-    found: dict[Place, None] = {}
+    found: dict[CallPath, None] = {}
     for text, telling in texts_of(values, _PATH_FIELD):
         if text is None:
-            found[Place(None)] = None
+            found[CallPath(None)] = None
         elif telling:
-            found[Place(resolve(text.replace("\\", "/"), cwd))] = None
+            found[CallPath(resolve(text.replace("\\", "/"), cwd))] = None
             if "\\" in text:
-                found[Place(resolve(text, cwd))] = None
+                found[CallPath(resolve(text, cwd))] = None
     return tuple(found)
 
 
-def redirected(command: str, segments: tuple[Segment, ...], cwd: str | None) -> tuple[Place, ...]:
+def redirected(
+    command: str, segments: tuple[Segment, ...], cwd: str | None
+) -> tuple[CallPath, ...]:
     """Files that `>`, `<` and their like open, also in scripts that are words of a command.
 
     Which directory a redirection runs in is not known here, so that every one that a command
@@ -161,13 +163,13 @@ def redirected(command: str, segments: tuple[Segment, ...], cwd: str | None) -> 
     texts += [word for s in segments for word in s.argv[1:] if word and _SCRIPTS.search(word)]
     texts = list(dict.fromkeys(texts))
     where = dict.fromkeys([cwd, *(segment.cwd for segment in segments)])
-    found: dict[Place, None] = {}
+    found: dict[CallPath, None] = {}
     for default in _DEFAULT.findall(command)[:MAX_SCRIPTS]:
         # What a variable is where nothing has set it, in whatever command.
         for place in where:
-            found[Place(resolve(default, place), surely=False)] = None
+            found[CallPath(resolve(default, place), surely=False)] = None
     if len(texts) > MAX_SCRIPTS:
-        found[Place(None)] = None
+        found[CallPath(None)] = None
     for text in texts[:MAX_SCRIPTS]:
         try:
             tree = parse(text)
@@ -175,7 +177,7 @@ def redirected(command: str, segments: tuple[Segment, ...], cwd: str | None) -> 
             continue  # no script, or one that asks as a whole
         for target in _targets(tree):
             for place in where:
-                found[Place(None if target is None else resolve(target, place))] = None
+                found[CallPath(None if target is None else resolve(target, place))] = None
     return tuple(found)
 
 
@@ -204,7 +206,7 @@ class PathPattern:
 
     text: str
 
-    def match(self, place: Place, root: str) -> Match:
+    def match(self, place: CallPath, root: str) -> WordMatch:
         path = place.path
         if path is None:
             return MAYBE if place.surely else NO
@@ -219,7 +221,7 @@ class PathPattern:
             return MAYBE if any(_compiled(home).fullmatch(path) for home in homes) else NO
         return NO
 
-    def covers(self, place: Place, root: str) -> bool:
+    def covers(self, place: CallPath, root: str) -> bool:
         """Whether it matches whatever the place turns out to be."""
         if self.match(place, root) is not YES or place.path is None:
             return False
@@ -227,7 +229,7 @@ class PathPattern:
         return any(not is_wider(place.path, form) for form in forms)
 
 
-def is_literal(place: Place) -> bool:
+def is_literal(place: CallPath) -> bool:
     """Whether a pattern matches the place just when it matches the text of its path."""
     path = place.path
     return path is not None and not path.startswith("~") and not GLOBBED.search(path)

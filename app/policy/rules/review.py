@@ -17,7 +17,7 @@ MAX_COMPARED = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class RuleContext:
     """What exists where the rules are; None: not known, so nothing is said about it."""
 
     tools: Mapping[str, Tool]
@@ -28,12 +28,12 @@ class Surroundings:
 
 def warnings(
     definitions: Mapping[str, RuleDefinition],
-    around: Surroundings,
+    around: RuleContext,
     compiled: Mapping[str, Rule] | None = None,
 ) -> dict[str, list[dict[str, str]]]:
     """Per rule, warnings as `{code, message}`. `compiled` spares compiling what is there."""
     known = compiled or {}
-    index = _Index(definitions)
+    index = _IncludeIndex(definitions)
     return {
         key: [
             {"code": code, "message": message}
@@ -46,7 +46,7 @@ def warnings(
     }
 
 
-class _Index:
+class _IncludeIndex:
     """Enabled rules by what a rule that they include must have in common with them."""
 
     def __init__(self, definitions: Mapping[str, RuleDefinition]) -> None:
@@ -77,7 +77,7 @@ def _firsts(definition: RuleDefinition) -> list[str]:
 
 
 def _alone(
-    definition: RuleDefinition, rule: Rule, around: Surroundings
+    definition: RuleDefinition, rule: Rule, around: RuleContext
 ) -> Iterable[tuple[str, str]]:
     if rule.expires is not None and rule.expires <= around.now:
         yield "expired", f"It expired at {definition.expires_at} and does nothing"
@@ -100,7 +100,7 @@ def _alone(
             yield "unanchored", f"fields.{path}: without ^ and $ the rest may be anything"
 
 
-def _unknown_scope(definition: RuleDefinition, around: Surroundings) -> Iterable[tuple[str, str]]:
+def _unknown_scope(definition: RuleDefinition, around: RuleContext) -> Iterable[tuple[str, str]]:
     kind, _, wanted = definition.scope.partition(":")
     agents = None if around.agents is None else {*around.agents, DEFAULT_AGENT}
     if kind == "agent" and agents is not None and wanted not in agents:

@@ -7,13 +7,22 @@ from dataclasses import dataclass
 
 from app.policy.facts import CallFacts
 from app.policy.risk.model import Segment, Verdict
-from app.policy.rules.addresses import Address, UrlPattern
+from app.policy.rules.addresses import CallAddress, UrlPattern
+from app.policy.rules.call_view import CallView
 from app.policy.rules.definition import AnyOf, Conditions, RuleDefinition
 from app.policy.rules.fields import FieldMatcher, steps
-from app.policy.rules.places import PathPattern, Place
+from app.policy.rules.places import CallPath, PathPattern
 from app.policy.rules.programs import certain_names, names_of, readings
-from app.policy.rules.sight import Sight
-from app.policy.rules.words import MAYBE, NO, YES, Match, Word, compile_word, glob, match_words
+from app.policy.rules.words import (
+    MAYBE,
+    NO,
+    YES,
+    PatternWord,
+    WordMatch,
+    compile_word,
+    glob,
+    match_words,
+)
 from app.toolkit.tool import Tool
 
 # The agent that governs calls which name none; as `app.governance.identity.token_rules` has it.
@@ -38,15 +47,15 @@ class Rule:
     expires: float | None = None
     justification: str = ""
     broken: str = ""
-    argv: tuple[Word, ...] = ()
-    command: Word | None = None
+    argv: tuple[PatternWord, ...] = ()
+    command: PatternWord | None = None
     fields: tuple[FieldMatcher, ...] = ()
     paths: tuple[PathPattern, ...] = ()
     urls: tuple[UrlPattern, ...] = ()
     programs: frozenset[str] | None = None
     needed: tuple[frozenset[str], ...] = ()
-    folded_argv: tuple[Word, ...] = ()
-    folded_command: Word | None = None
+    folded_argv: tuple[PatternWord, ...] = ()
+    folded_command: PatternWord | None = None
 
     @property
     def reads_commands(self) -> bool:
@@ -71,95 +80,95 @@ class Rule:
             return (facts.agent_id or DEFAULT_AGENT) == wanted
         return kind == "global" or facts.session_id == wanted
 
-    def match(self, sight: Sight) -> tuple[Match, int | None]:
+    def match(self, view: CallView) -> tuple[WordMatch, int | None]:
         """How an ask or a deny matches: on any command; the command it matched on."""
-        if self.fields and not all(f.match(sight.values, every=False) for f in self.fields):
+        if self.fields and not all(f.match(view.values, every=False) for f in self.fields):
             return NO, None
-        if not sight.segments:
+        if not view.segments:
             if self.reads_commands:
                 return NO, None
-            if sight.report is None or not (self.paths or self.urls):
-                return min(self._call_places(sight), self._call_urls(sight)), None
+            if view.report is None or not (self.paths or self.urls):
+                return min(self._call_places(view), self._call_urls(view)), None
         if not (self.reads_commands or self.paths or self.urls):
             return YES, None
-        best: tuple[Match, int | None] = (NO, None)
-        for at, segment in enumerate(sight.segments):
-            found = self._segment(sight, at, segment)
+        best: tuple[WordMatch, int | None] = (NO, None)
+        for at, segment in enumerate(view.segments):
+            found = self._segment(view, at, segment)
             if found > best[0]:
                 best = (found, at)
                 if found is YES:
                     return best
         if not self.reads_commands and not self.urls:
-            opened = self._any_place(sight.redirected, sight.facts.cwd)
+            opened = self._any_place(view.redirected, view.facts.cwd)
             best = (opened, None) if opened > best[0] else best
         return best
 
-    def covers(self, sight: Sight) -> frozenset[int]:
+    def covers(self, view: CallView) -> frozenset[int]:
         """Commands of a shell that an allow answers for: certain of every word of them."""
         if self.verdict is not Verdict.ALLOW or (not self.is_empty and not self.reads_commands):
             return frozenset()
-        if self.fields and not all(f.match(sight.values, every=True) for f in self.fields):
+        if self.fields and not all(f.match(view.values, every=True) for f in self.fields):
             return frozenset()
         if self.paths and any(
-            place for place in sight.redirected if not self._certain_place(place, sight)
+            place for place in view.redirected if not self._certain_place(place, view)
         ):
             return frozenset()
         return frozenset(
             at
-            for at, segment in enumerate(sight.segments)
-            if self._covers_segment(sight, at, segment)
+            for at, segment in enumerate(view.segments)
+            if self._covers_segment(view, at, segment)
         )
 
-    def allows(self, sight: Sight) -> bool:
+    def allows(self, view: CallView) -> bool:
         """Whether an allow answers for a call of a tool that is no shell."""
         if self.reads_commands:
             return False
-        if not all(f.match(sight.values, every=True) for f in self.fields):
+        if not all(f.match(view.values, every=True) for f in self.fields):
             return False
-        places, addresses = sight.argument_places, sight.addresses
+        places, addresses = view.argument_places, view.addresses
         if self.paths and not (
-            places and all(self._certain_place(place, sight) for place in places)
+            places and all(self._certain_place(place, view) for place in places)
         ):
             return False
         return not self.urls or (bool(addresses) and all(map(self._certain_url, addresses)))
 
     # -- deny and ask -----------------------------------------------------------------
 
-    def _segment(self, sight: Sight, at: int, segment: Segment) -> Match:
-        found = self._words(sight, at, segment) if self.reads_commands else YES
+    def _segment(self, view: CallView, at: int, segment: Segment) -> WordMatch:
+        found = self._words(view, at, segment) if self.reads_commands else YES
         if found and self.paths:
-            root = sight.facts.cwd
-            places = self._any_place(sight.places(at), root)
+            root = view.facts.cwd
+            places = self._any_place(view.places(at), root)
             if places is not YES and self.reads_commands:
-                places = max(places, self._any_place(sight.redirected, root))
+                places = max(places, self._any_place(view.redirected, root))
             found = min(found, places)
         if found and self.urls:
-            found = min(found, self._any_url(sight.segment_addresses(at)))
+            found = min(found, self._any_url(view.segment_addresses(at)))
         return found
 
-    def _words(self, sight: Sight, at: int, segment: Segment) -> Match:
-        names = sight.programs[at]
+    def _words(self, view: CallView, at: int, segment: Segment) -> WordMatch:
+        names = view.programs[at]
         if not names:
             return MAYBE if segment.argv else NO
-        if self.needed and (words := sight.words[at]) is not None:
+        if self.needed and (words := view.words[at]) is not None:
             for choices in self.needed:
                 if choices.isdisjoint(words):
                     return NO
         found = YES
-        command = self.folded_command if sight.windows else self.command
+        command = self.folded_command if view.windows else self.command
         if command is not None:
             found = max(map(command.certain, names))
         if found and self.argv:
-            found = min(found, self._argv(sight, names, at))
+            found = min(found, self._argv(view, names, at))
         return found
 
-    def _argv(self, sight: Sight, names: tuple[str, ...], at: int) -> Match:
-        pattern = self.folded_argv if sight.windows else self.argv
+    def _argv(self, view: CallView, names: tuple[str, ...], at: int) -> WordMatch:
+        pattern = self.folded_argv if view.windows else self.argv
         first = pattern[0]
         name = next((name for name in names if first.rest or first.certain(name)), None)
         if name is None:
             return NO
-        args, whole = sight.readable[at], sight.arguments[at]
+        args, whole = view.readable[at], view.arguments[at]
         operands = not any(word.is_option for word in pattern)
         best = NO
         for reading in readings(names[-1], args, operands=operands):
@@ -173,7 +182,7 @@ class Rule:
     def _names_all(self, words: tuple[str | None, ...]) -> bool:
         return all(any(word in choices for word in words) for choices in self.needed)
 
-    def _any_place(self, places: Iterable[Place], root: str) -> Match:
+    def _any_place(self, places: Iterable[CallPath], root: str) -> WordMatch:
         best = NO
         for place in places:
             for pattern in self.paths:
@@ -184,21 +193,21 @@ class Rule:
                     best = MAYBE
         return best
 
-    def _any_url(self, addresses: Iterable[Address]) -> Match:
+    def _any_url(self, addresses: Iterable[CallAddress]) -> WordMatch:
         found = (pattern.match(address) for address in addresses for pattern in self.urls)
         return max(found, default=NO)
 
-    def _call_places(self, sight: Sight) -> Match:
+    def _call_places(self, view: CallView) -> WordMatch:
         if not self.paths:
             return YES
-        return self._any_place(sight.argument_places, sight.facts.cwd)
+        return self._any_place(view.argument_places, view.facts.cwd)
 
-    def _call_urls(self, sight: Sight) -> Match:
-        return self._any_url(sight.addresses) if self.urls else YES
+    def _call_urls(self, view: CallView) -> WordMatch:
+        return self._any_url(view.addresses) if self.urls else YES
 
     # -- allow ------------------------------------------------------------------------
 
-    def _covers_segment(self, sight: Sight, at: int, segment: Segment) -> bool:
+    def _covers_segment(self, view: CallView, at: int, segment: Segment) -> bool:
         if not segment.argv or any(word is None for word in segment.argv):
             return False
         names = certain_names(segment.argv[0] or "")
@@ -210,18 +219,18 @@ class Rule:
         ):
             return False
         if self.paths:
-            places = [place for place in sight.places(at) if place.surely]
-            if not places or not all(self._certain_place(place, sight) for place in places):
+            places = [place for place in view.places(at) if place.surely]
+            if not places or not all(self._certain_place(place, view) for place in places):
                 return False
         if self.urls:
-            addresses = sight.segment_addresses(at)
+            addresses = view.segment_addresses(at)
             return bool(addresses) and all(map(self._certain_url, addresses))
         return True
 
-    def _certain_place(self, place: Place, sight: Sight) -> bool:
-        return any(pattern.covers(place, sight.facts.cwd) for pattern in self.paths)
+    def _certain_place(self, place: CallPath, view: CallView) -> bool:
+        return any(pattern.covers(place, view.facts.cwd) for pattern in self.paths)
 
-    def _certain_url(self, address: Address) -> bool:
+    def _certain_url(self, address: CallAddress) -> bool:
         return not address.odd and any(pattern.match(address) is YES for pattern in self.urls)
 
 
@@ -262,7 +271,7 @@ def broken_rule(rule_id: str, tool: str, problem: str) -> Rule:
     return Rule(rule_id, tool, Verdict.ASK, broken=problem)
 
 
-def _programs(argv: tuple[Word, ...], command: Word | None) -> frozenset[str] | None:
+def _programs(argv: tuple[PatternWord, ...], command: PatternWord | None) -> frozenset[str] | None:
     first = command or (argv[0] if argv else None)
     if first is None or first.rest or first.globs:
         return None

@@ -17,13 +17,13 @@ from functools import lru_cache
 from app.policy.rules.globs import GLOBBED, is_wider, overlaps
 
 
-class Match(IntEnum):
+class WordMatch(IntEnum):
     NO = 0
     MAYBE = 1
     YES = 2
 
 
-NO, MAYBE, YES = Match
+NO, MAYBE, YES = WordMatch
 REST = "..."
 # What stands behind so many words is not looked at: it may be anything.
 MAX_WORDS = 4_000
@@ -40,7 +40,7 @@ def glob(pattern: str) -> re.Pattern[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class PatternWord:
     """One position of a pattern: any of some literals or globs, or (`rest`) any words.
 
     Attributes:
@@ -58,12 +58,12 @@ class Word:
             item.pattern.startswith(("(?s:\\-", "(?s:-")) for item in self.globs
         )
 
-    def certain(self, word: str) -> Match:
+    def certain(self, word: str) -> WordMatch:
         if word in self.literals or any(item.match(word) for item in self.globs):
             return YES
         return NO
 
-    def covers(self, word: str) -> Match:
+    def covers(self, word: str) -> WordMatch:
         """How an allow reads it: whatever a word with a glob becomes must match."""
         if word in self.literals:
             return YES
@@ -71,7 +71,7 @@ class Word:
         found = any(item.match(word) and not is_wider(word, text) for item, text in named)
         return YES if found else NO
 
-    def loose(self, word: str) -> Match:
+    def loose(self, word: str) -> WordMatch:
         if self.certain(word):
             return YES
         if GLOBBED.search(word) and self._may_be(word):
@@ -117,12 +117,12 @@ def _may_meet(word: str, text: str) -> bool:
     return overlaps(word.replace("*", "**"), text.replace("*", "**"))
 
 
-def compile_word(choices: Iterable[str]) -> Word:
+def compile_word(choices: Iterable[str]) -> PatternWord:
     listed = list(choices)
     if listed == [REST]:
-        return Word(rest=True)
+        return PatternWord(rest=True)
     texts = tuple(text for text in listed if GLOBBED.search(text))
-    return Word(
+    return PatternWord(
         frozenset(text for text in listed if not GLOBBED.search(text)),
         tuple(map(glob, texts)),
         texts=texts,
@@ -130,8 +130,8 @@ def compile_word(choices: Iterable[str]) -> Word:
 
 
 def match_words(
-    pattern: Sequence[Word], words: Sequence[str | None], *, certain: bool = False
-) -> Match:
+    pattern: Sequence[PatternWord], words: Sequence[str | None], *, certain: bool = False
+) -> WordMatch:
     """The whole pattern against all of the words."""
     states = _skip_rest(pattern, [YES] + [NO] * len(pattern))
     for word in words:
@@ -156,7 +156,7 @@ def match_words(
     return states[-1]
 
 
-def _skip_rest(pattern: Sequence[Word], states: list[Match]) -> list[Match]:
+def _skip_rest(pattern: Sequence[PatternWord], states: list[WordMatch]) -> list[WordMatch]:
     for at, item in enumerate(pattern):
         if item.rest:
             states[at + 1] = max(states[at + 1], states[at])

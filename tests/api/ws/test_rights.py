@@ -9,8 +9,8 @@ import pytest
 import websockets
 
 from app.core.errors import Unauthenticated
-from app.governance.audit.reading import AuditReader
-from app.governance.audit.wanted import Filters
+from app.governance.audit.filters import AuditFilters
+from app.governance.audit.reader import AuditReader
 from tests.api.people import browser
 from tests.support.service import Chat, Running, serving, settings_for
 
@@ -174,7 +174,7 @@ async def test_what_a_token_may_not_do_stands_in_the_audit(tmp_path: Path):
             refused = await ann.command(type="tool_call", session_id=session.id, **call)
         await running.service.gate.db.flush()
         (row,) = await AuditReader(running.service.database).page(
-            Filters(kind="auth.refused"), limit=5
+            AuditFilters(kind="auth.refused"), limit=5
         )
 
     assert refused["error"]["code"] == "forbidden"

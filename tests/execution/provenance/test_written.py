@@ -13,7 +13,7 @@ from app.db.writer import SqliteWriter
 from app.execution.context import Project
 from app.execution.provenance import written as module
 from app.execution.provenance.written import WrittenFiles
-from app.governance.changes import Changes
+from app.governance.config_versions import ConfigVersions
 from app.policy.risk.model import Run
 
 
@@ -184,7 +184,7 @@ async def test_a_call_that_was_cut_off_counts_until_the_next_start(
 
 
 async def test_another_process_sees_it(root: Path, db: SqliteWriter):
-    changes = Changes(db)
+    changes = ConfigVersions(db)
     service = WrittenFiles(db, changes)
     await service.load()
     await changes.poll()

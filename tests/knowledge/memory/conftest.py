@@ -17,7 +17,7 @@ from app.core.redaction import Redactor
 from app.core.settings import load_settings
 from app.db.writer import SqliteWriter
 from app.execution.setup import redactor_of
-from app.governance.audit.writing import Audit
+from app.governance.audit.log import AuditLog
 from app.knowledge.memory.administration import MemoryAdministration
 from app.knowledge.memory.opening import memory_on
 from app.knowledge.memory.store import StoredMemory
@@ -90,7 +90,7 @@ async def keeping(folder: Path, **memory: Any) -> AsyncIterator[Kept]:
     )
     await db.start()
     try:
-        audit = Audit(db, clock, redactor)
+        audit = AuditLog(db, clock, redactor)
         opened = memory_on(settings, db, clock, redactor, audit)
         try:
             yield Kept(opened, db, redactor, clock)

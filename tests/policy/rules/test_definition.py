@@ -8,8 +8,8 @@ import pytest
 
 from app.core.errors import InvalidInput
 from app.policy.rules.compile import compile_rule, load_rule, read_definition
-from app.policy.rules.places import PathPattern, Place
-from app.policy.rules.review import Surroundings, warnings
+from app.policy.rules.places import CallPath, PathPattern
+from app.policy.rules.review import RuleContext, warnings
 from app.policy.rules.words import MAYBE, NO, YES
 from tests.policy.judging import TOOLS, allow, argv, ask, book, deny, judge, verdict
 
@@ -176,7 +176,7 @@ def test_an_invalid_rule_keeps_its_scope_and_end():
 
 def warned(*bodies: dict[str, Any], now: float = 0.0) -> dict[str, list[str]]:
     definitions = {f"r{at}": read_definition(body) for at, body in enumerate(bodies)}
-    around = Surroundings(TOOLS, now, agents={"writer"})
+    around = RuleContext(TOOLS, now, agents={"writer"})
     found = warnings(definitions, around)
     return {key: [item["code"] for item in value] for key, value in found.items() if value}
 
@@ -223,9 +223,9 @@ def test_a_value_that_is_nested_without_end_is_refused():
 def test_no_pattern_takes_for_ever_on_any_path(pattern: str):
     path = PathPattern(pattern)
 
-    assert path.match(Place("/" + "a" * 20_000 + "c"), "/workspace") is NO
-    assert path.match(Place("/" + "a/" * 10_000 + "c"), "/workspace") is NO
-    assert path.match(Place("/" + "a*" * 10_000 + "c"), "/workspace") in (NO, MAYBE)
+    assert path.match(CallPath("/" + "a" * 20_000 + "c"), "/workspace") is NO
+    assert path.match(CallPath("/" + "a/" * 10_000 + "c"), "/workspace") is NO
+    assert path.match(CallPath("/" + "a*" * 10_000 + "c"), "/workspace") in (NO, MAYBE)
 
 
 def test_a_command_of_globs_is_not_compared_with_every_pattern():
@@ -236,5 +236,5 @@ def test_a_command_of_globs_is_not_compared_with_every_pattern():
 
 @pytest.mark.parametrize("pattern", ["/a/[z-a]", "/a/[[]x", "/a/[&&]", "/a/[\\]"])
 def test_an_odd_class_of_characters_breaks_nothing(pattern: str):
-    assert PathPattern(pattern).match(Place("/b/" + "x" * 500), "/workspace") is NO
-    assert PathPattern("/a/[!b]*").match(Place("/a/cd"), "/workspace") is YES
+    assert PathPattern(pattern).match(CallPath("/b/" + "x" * 500), "/workspace") is NO
+    assert PathPattern("/a/[!b]*").match(CallPath("/a/cd"), "/workspace") is YES

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from app.policy.risk.model import Verdict
-from app.policy.rules.book import RuleBook
 from app.policy.rules.dry_run import PastCall, compare
 from app.policy.rules.fatigue import AskedBefore, figures
+from app.policy.rules.rule_set import RuleSet
 from tests.policy.judging import TOOLS, allow, argv, deny, facts, rule
 
 
@@ -14,8 +14,8 @@ def past(*commands: str) -> list[PastCall]:
 
 
 def test_a_dry_run_tells_what_would_have_changed():
-    before = RuleBook([], TOOLS)
-    after = RuleBook([rule(deny("no push", **argv("git", "push", "...")))], TOOLS)
+    before = RuleSet([], TOOLS)
+    after = RuleSet([rule(deny("no push", **argv("git", "push", "...")))], TOOLS)
 
     effect = compare(past("ls", "git push", "rm a", "git -C x push"), before, after, "r0", 0)
 
@@ -33,18 +33,18 @@ def test_a_dry_run_tells_what_would_have_changed():
 
 
 def test_a_dry_run_says_where_masked_arguments_leave_it_unknown():
-    after = RuleBook([rule(allow(match={"command": "rm"}))], TOOLS)
+    after = RuleSet([rule(allow(match={"command": "rm"}))], TOOLS)
 
-    effect = compare(past("rm «redacted»", "rm a"), RuleBook([], TOOLS), after, "r0", 0)
+    effect = compare(past("rm «redacted»", "rm a"), RuleSet([], TOOLS), after, "r0", 0)
 
     assert effect.unknowable == 1
     assert effect.changes == {"ask_to_allow": 2}
 
 
 def test_no_more_than_twenty_examples_are_kept():
-    after = RuleBook([rule(deny())], TOOLS)
+    after = RuleSet([rule(deny())], TOOLS)
 
-    effect = compare(past(*["ls"] * 30), RuleBook([], TOOLS), after, "r0", 0)
+    effect = compare(past(*["ls"] * 30), RuleSet([], TOOLS), after, "r0", 0)
 
     assert effect.changes == {"allow_to_deny": 30}
     assert len(effect.examples["allow_to_deny"]) == 20
@@ -70,8 +70,8 @@ def test_what_is_always_approved_proposes_exactly_what_was_approved():
         },
     )
     wanted = rule(found.codes[0].proposals[0])
-    book = RuleBook([wanted], TOOLS)
-    effect = compare(past("rm '*.pyc'", "rm x.pyc"), RuleBook([], TOOLS), book, "r0", 0)
+    book = RuleSet([wanted], TOOLS)
+    effect = compare(past("rm '*.pyc'", "rm x.pyc"), RuleSet([], TOOLS), book, "r0", 0)
     assert effect.changes == {"ask_to_allow": 1}
 
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.policy.deciding import decide
+from app.policy.evaluator import decide
 from app.policy.risk.assess import assess_command
-from app.policy.rules.book import RuleBook, ToolRules
+from app.policy.rules.call_view import CallView
 from app.policy.rules.rule import Rule
-from app.policy.rules.sight import Sight
+from app.policy.rules.rule_set import RuleSet, ToolRules
 from tests.policy.judging import TOOLS, Body, argv, book, deny, facts
 
 WORDS = ["git", "rm", "npm", "push", "status", "-f", "--force", "src", ".env", "a b", "$X", "*"]
@@ -85,12 +85,12 @@ calls = st.one_of(
 )
 
 
-class Tried(RuleBook):
+class Tried(RuleSet):
     """Every rule about the tool is tried on every call."""
 
     def for_tool(self, name: str) -> ToolRules:
         class All(ToolRules):
-            def about(self, sight: Sight) -> Iterable[Rule]:
+            def about(self, view: CallView) -> Iterable[Rule]:
                 return self.all
 
         return All(super().for_tool(name))
@@ -126,5 +126,5 @@ def many(count: int) -> list[Body]:
     ],
 )
 def test_only_rules_that_may_speak_are_tried(command: str, tried: int):
-    sight = Sight(facts(command), assess_command(command, shell="bash"))
-    assert len(list(book(*many(300)).for_tool("bash").about(sight))) == tried
+    view = CallView(facts(command), assess_command(command, shell="bash"))
+    assert len(list(book(*many(300)).for_tool("bash").about(view))) == tried

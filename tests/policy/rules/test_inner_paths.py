@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from app.policy.deciding import decide
+from app.policy.evaluator import decide
 from app.policy.facts import CallFacts
 from app.policy.risk.model import Verdict
-from app.policy.rules.book import RuleBook
 from app.policy.rules.compile import load_rule
+from app.policy.rules.rule_set import RuleSet
 from app.tools.files.patch import PatchArgs, patch
 
 SECRETS = {
@@ -30,7 +30,7 @@ def verdict(text: str, *rules: dict[str, Any], asks: bool = False) -> Verdict:
     tools = {patch.name: patch}
     loaded = [load_rule(f"r{at}", body, tools) for at, body in enumerate(rules)]
     assert all(problems == [] for *_, problems in loaded)
-    book = RuleBook([rule for rule, *_ in loaded if rule is not None], tools)
+    book = RuleSet([rule for rule, *_ in loaded if rule is not None], tools)
     return decide(facts, rules=book).verdict
 
 

@@ -16,9 +16,9 @@ from app.api.rest.examples import MOMENT, example
 from app.api.rest.routing import routes_of
 from app.db.tables import AuditRow
 from app.governance.audit.anchor import FILE_NAME, AnchorFile
-from app.governance.audit.reading import AuditReader, facts
+from app.governance.audit.filters import AuditFilters, moment_of
+from app.governance.audit.reader import AuditReader, facts
 from app.governance.audit.verify import Verification, verify
-from app.governance.audit.wanted import Filters, moment_of
 
 router = routes_of("admin", below="/admin")
 
@@ -141,13 +141,13 @@ def filters_of(
     outcome: Word = None,
     since: Moment = None,
     until: Moment = None,
-) -> Filters:
+) -> AuditFilters:
     """Which rows a request wants.
 
     Raises:
         InvalidInput: `since` or `until` is no moment.
     """
-    return Filters(
+    return AuditFilters(
         kind=kind,
         actor=actor,
         subject=subject,
@@ -163,7 +163,7 @@ def filters_of(
     )
 
 
-Wanted = Annotated[Filters, Depends(filters_of)]
+Wanted = Annotated[AuditFilters, Depends(filters_of)]
 
 
 @router.get("/audit", summary="What happened", responses=problems())

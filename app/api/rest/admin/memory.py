@@ -18,7 +18,7 @@ from app.api.rest.headers import VERSIONED
 from app.api.rest.routing import routes_of
 from app.core.errors import AlreadyExists, Conflict, NotFound, VersionMismatch
 from app.core.field_problems import FieldError
-from app.governance.audit.wanted import moment_of
+from app.governance.audit.filters import moment_of
 from app.knowledge.memory.administration import Imported, MemoryAdministration
 from app.knowledge.memory.selecting import Filters
 from app.tools.memory.lines import KeyText, ScopeName, Tag

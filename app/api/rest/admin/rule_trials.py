@@ -22,16 +22,16 @@ from app.core.clock import isoformat
 from app.core.errors import InvalidInput, NotFound, ToolNotFound
 from app.core.field_problems import FieldError
 from app.core.text import dump_json
-from app.policy.deciding import decide
 from app.policy.decision import Decision
+from app.policy.evaluator import decide
 from app.policy.facts import CallFacts, never
 from app.policy.risk.assess import assess_command
 from app.policy.risk.model import Verdict
+from app.policy.rules.call_view import CallView
 from app.policy.rules.compile import compile_rule
 from app.policy.rules.definition import RuleDefinition
 from app.policy.rules.dry_run import Effect, compare
 from app.policy.rules.rule import Rule
-from app.policy.rules.sight import Sight
 
 router = routes_of("admin", below="/admin")
 
@@ -221,17 +221,17 @@ async def try_rule(body: RuleTest, service: ServiceDep, principal: Admin) -> Rul
     facts = _facts(service, body)
     now = gate.clock.time()
     rule = _draft(service, body.definition) if body.definition else None
-    book = gate.rulebook.with_rule(rule)
+    book = gate.rule_sets.with_rule(rule)
     report = None
     if facts.tool.shell is not None:
         report = assess_command(facts.command, shell=facts.tool.shell, cwd=facts.shell_cwd)
-    sight = Sight(facts, report)
+    sight = CallView(facts, report)
     voices = [
         _voice(known, sight)
         for known in book.for_tool(facts.tool.name)
         if known.in_force(facts, now)
     ]
-    without = decide(facts, rules=gate.rulebook.current(), now=now) if rule else None
+    without = decide(facts, rules=gate.rule_sets.current(), now=now) if rule else None
     return RuleTestResult(
         decision=_explained(decide(facts, rules=book, now=now)),
         without=_explained(without) if without else None,
@@ -250,14 +250,14 @@ async def dry_run(body: DryRun, service: ServiceDep, principal: Admin) -> DryRun
     """Scope `admin`. Grants and hooks are left out, before and after alike."""
     gate = service.gate
     rule = _draft(service, body.definition)
-    after = gate.rulebook.with_rule(
+    after = gate.rule_sets.with_rule(
         rule if body.definition.enabled else None, instead_of=body.instead_of
     )
     calls, not_judged = await past_calls(service.database, gate, body.last)
     now = gate.clock.time()
     # Judging thousands of commands takes a while; the service goes on meanwhile.
-    effect = await asyncio.to_thread(compare, calls, gate.rulebook.current(), after, DRAFT, now)
-    review = gate.rulebook.review(
+    effect = await asyncio.to_thread(compare, calls, gate.rule_sets.current(), after, DRAFT, now)
+    review = gate.rule_sets.review(
         now, agents=gate.governance.snapshot.agents, further={DRAFT: body.definition}
     )
     warned = await asyncio.to_thread(review)
@@ -317,7 +317,7 @@ def _facts(service: Service, body: RuleTest) -> CallFacts:
     )
 
 
-def _voice(rule: Rule, sight: Sight) -> RuleVoice:
+def _voice(rule: Rule, sight: CallView) -> RuleVoice:
     if rule.verdict is Verdict.ALLOW:
         covered = sorted(rule.covers(sight))
         said = bool(covered) or (sight.report is None and rule.allows(sight))

@@ -23,7 +23,7 @@ from app.api.service import Service
 from app.core.errors import AlreadyExists, InvalidInput, NotFound, VersionMismatch
 from app.policy.rules.compile import compile_rule, read_definition
 from app.policy.rules.definition import Conditions, Examples, Moment, RuleDefinition, Verb
-from app.resolver.rulebook import LoadedRule, rule_state
+from app.resolver.rule_set_cache import LoadedRule, rule_state
 
 router = routes_of("admin", below="/admin")
 
@@ -275,8 +275,8 @@ async def _shown(service: Service, rule_id: str, response: Response) -> RuleView
 async def _views(service: Service) -> list[RuleView]:
     gate = service.gate
     now = gate.clock.time()
-    loaded = gate.rulebook.loaded()
-    review = gate.rulebook.review(now, agents=gate.governance.snapshot.agents)
+    loaded = gate.rule_sets.loaded()
+    review = gate.rule_sets.review(now, agents=gate.governance.snapshot.agents)
     # Thousands of rules are compared with each other: not on the loop.
     warnings = await asyncio.to_thread(review)
     counted = await gate.rules.counted()

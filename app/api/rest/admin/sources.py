@@ -32,7 +32,7 @@ from app.core.errors import (
     NotFound,
     VersionMismatch,
 )
-from app.governance.audit.wanted import moment_of
+from app.governance.audit.filters import moment_of
 from app.knowledge.sources.inspection import MAX_LISTED
 from app.knowledge.sources.model import Source
 from app.knowledge.sources.query_reading import QueryAuditReader, QueryFilters

@@ -18,7 +18,7 @@ from app.api.rest.routing import routes_of
 from app.api.service import Service
 from app.core.clock import isoformat
 from app.core.errors import NotFound
-from app.governance.identity.known import known_names
+from app.governance.identity.known_names import known_names
 from app.governance.identity.token_rules import MAX_DAYS, MAX_GRACE_S, MAX_LISTED, SCOPES
 from app.governance.identity.tokens import Token
 from app.governance.limits import SCHEMA, Limits

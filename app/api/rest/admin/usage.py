@@ -15,7 +15,7 @@ from app.api.errors import problems
 from app.api.rest.admin.audit import Moment
 from app.api.rest.examples import example
 from app.api.rest.routing import routes_of
-from app.governance.audit.wanted import moment_of
+from app.governance.audit.filters import moment_of
 
 router = routes_of("admin", below="/admin")
 

@@ -1,4 +1,4 @@
-"""Stored rules as the book that policy reads, compiled once per change.
+"""Stored rules as the set that policy reads, compiled once per change.
 
 A rule that cannot be read never disables the rest: an invalid ask or deny asks for its
 tools, an invalid allow does nothing, and both are listed with what is wrong.
@@ -15,11 +15,11 @@ from typing import Literal
 from app.catalog.catalog import Catalog
 from app.core.field_problems import Problem
 from app.governance.rules import StoredRule
-from app.policy.rules.book import NO_RULES, RuleBook
 from app.policy.rules.compile import load_rule
 from app.policy.rules.definition import RuleDefinition
-from app.policy.rules.review import Surroundings, warnings
+from app.policy.rules.review import RuleContext, warnings
 from app.policy.rules.rule import Rule
+from app.policy.rules.rule_set import NO_RULES, RuleSet
 
 Review = Callable[[], dict[str, list[dict[str, str]]]]
 NOTHING_MORE: Mapping[str, RuleDefinition] = MappingProxyType({})
@@ -48,8 +48,8 @@ def rule_state(item: LoadedRule, now: float) -> RuleState:
     return "expired" if expires is not None and expires <= now else "active"
 
 
-class RuleBooks:
-    """The current book; two identity checks when nothing has changed."""
+class RuleSetCache:
+    """The current set; two identity checks when nothing has changed."""
 
     def __init__(
         self, stored: Callable[[], tuple[StoredRule, ...]], catalog: Callable[[], Catalog]
@@ -59,24 +59,24 @@ class RuleBooks:
         self._from_stored: tuple[StoredRule, ...] | None = None
         self._from_catalog: Catalog | None = None
         self._loaded: dict[str, LoadedRule] = {}
-        self._book = NO_RULES
+        self._set = NO_RULES
 
-    def current(self) -> RuleBook:
-        """The book of this moment."""
+    def current(self) -> RuleSet:
+        """The current set."""
         stored, catalog = self._stored(), self._catalog()
         if stored is not self._from_stored or catalog is not self._from_catalog:
             self._build(stored, catalog)
-        return self._book
+        return self._set
 
     def loaded(self) -> list[LoadedRule]:
         """Every stored rule, in order."""
         self.current()
         return list(self._loaded.values())
 
-    def with_rule(self, rule: Rule | None, *, instead_of: str | None = None) -> RuleBook:
-        """The book as it would be with one more rule, or without the one that is named."""
+    def with_rule(self, rule: Rule | None, *, instead_of: str | None = None) -> RuleSet:
+        """The set as it would be with one more rule, or without the one that is named."""
         kept = [known for known in self.current().rules if known.id != instead_of]
-        return RuleBook([*kept, *([rule] if rule else [])], self._catalog().tools)
+        return RuleSet([*kept, *([rule] if rule else [])], self._catalog().tools)
 
     def review(
         self,
@@ -97,7 +97,7 @@ class RuleBooks:
         compiled = {
             item.stored.id: item.rule for item in loaded if item.rule and not item.rule.broken
         }
-        around = Surroundings(self._catalog().tools, now, agents)
+        around = RuleContext(self._catalog().tools, now, agents)
         return partial(warnings, {**definitions, **further}, around, compiled)
 
     def _build(self, stored: tuple[StoredRule, ...], catalog: Catalog) -> None:
@@ -110,6 +110,6 @@ class RuleBooks:
                 rule, definition, problems = load_rule(item.id, item.body, catalog.tools)
                 loaded[item.id] = LoadedRule(item, rule, definition, tuple(problems))
         rules = [item.rule for item in loaded.values() if item.rule and item.stored.enabled]
-        self._book = RuleBook(rules, catalog.tools)
+        self._set = RuleSet(rules, catalog.tools)
         self._loaded = loaded
         self._from_stored, self._from_catalog = stored, catalog

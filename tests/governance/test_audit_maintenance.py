@@ -21,10 +21,10 @@ from app.db.engine import Database
 from app.db.writer import SqliteWriter
 from app.governance.audit import anchor as audit_anchor
 from app.governance.audit.anchor import Anchor, AnchorFile
-from app.governance.audit.keeper import ANCHOR_ROWS, ANCHOR_S, AuditKeeper
+from app.governance.audit.log import AuditLog
+from app.governance.audit.maintenance import ANCHOR_ROWS, ANCHOR_S, AuditMaintenance
 from app.governance.audit.refusals import PER_SOURCE, PER_WINDOW, WINDOW_S
 from app.governance.audit.verify import Verification, verify
-from app.governance.audit.writing import Audit
 from tests.support.source import ROOT
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -34,7 +34,7 @@ from pathlib import Path
 from app.core.clock import SystemClock
 from app.core.redaction import Redactor
 from app.db.writer import SqliteWriter
-from app.governance.audit.writing import Audit
+from app.governance.audit.log import Audit
 
 async def main(path, rows):
     db = SqliteWriter(Path(path))
@@ -67,9 +67,9 @@ class Office:
         self.path = path
         self.clock = ManualClock(START)
         self.db = SqliteWriter(path)
-        self.audit = Audit(self.db, self.clock, Redactor())
+        self.audit = AuditLog(self.db, self.clock, Redactor())
         self.anchors = AnchorFile(path.with_name("audit.anchor"))
-        self.keeper = AuditKeeper(
+        self.keeper = AuditMaintenance(
             self.audit, self.db, self.clock, self.anchors, retention_days=days
         )
 

@@ -13,7 +13,7 @@ _SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownNames:
     """Names by id."""
 
     agents: Mapping[str, str]
@@ -34,13 +34,13 @@ class Known:
                     raise _unknown(field, one, known)
 
 
-async def known_names(db: DatabaseWriter) -> Known:
+async def known_names(db: DatabaseWriter) -> KnownNames:
     """Those of the database, and the ones that every installation has."""
 
-    def read(transaction: Transaction) -> Known:
+    def read(transaction: Transaction) -> KnownNames:
         agents = transaction.fetch("SELECT id FROM agents ORDER BY id")
         projects = transaction.fetch("SELECT id, name FROM projects ORDER BY id")
-        return Known(
+        return KnownNames(
             {DEFAULT: DEFAULT, **{row[0]: row[0] for row in agents}},
             {DEFAULT: DEFAULT, **{row[0]: row[1] for row in projects}},
         )

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from app.policy.decision import ALLOW, Decision, RiskName
 from app.policy.facts import CallFacts
-from app.policy.grants import NO_GRANTS, WEAK_SANDBOX, GrantBook, may_release
+from app.policy.grants import NO_GRANTS, WEAK_SANDBOX, GrantSet, may_release
 from app.policy.own_files import with_losses, without_own_deletions
 from app.policy.released_paths import without_released
 from app.policy.risk.assess import assess_command, assess_program
@@ -29,10 +29,10 @@ from app.policy.risk.model import (
     worst_verdict,
 )
 from app.policy.risk.paths import protected_write, reported_write
-from app.policy.rules.book import NO_RULES, NOTHING, RuleBook, ToolRules
+from app.policy.rules.call_view import CallView
 from app.policy.rules.coverage import covering
 from app.policy.rules.rule import Rule
-from app.policy.rules.sight import Sight
+from app.policy.rules.rule_set import NO_RULES, NOTHING, RuleSet, ToolRules
 from app.policy.rules.words import MAYBE, NO
 from app.policy.self_protection import SelfProtection
 from app.toolkit.tool import Tool
@@ -40,7 +40,7 @@ from app.toolkit.tool import Tool
 _MOST_ROUNDS = 6
 
 
-def is_plain(tool: Tool, rules: RuleBook, *, asks: bool) -> bool:
+def is_plain(tool: Tool, rules: RuleSet, *, asks: bool) -> bool:
     """Whether `decide` could only answer `ALLOW`: the fast way, before facts are gathered."""
     may_ask = asks or tool.shell is not None or tool.asks is not None
     may_ask = may_ask or tool.edits_files or tool.sends
@@ -50,8 +50,8 @@ def is_plain(tool: Tool, rules: RuleBook, *, asks: bool) -> bool:
 def decide(
     facts: CallFacts,
     *,
-    rules: RuleBook = NO_RULES,
-    grants: GrantBook = NO_GRANTS,
+    rules: RuleSet = NO_RULES,
+    grants: GrantSet = NO_GRANTS,
     now: float = 0.0,
     protection: SelfProtection | None = None,
 ) -> Decision:
@@ -91,9 +91,7 @@ def written_files(facts: CallFacts) -> tuple[str, ...]:
     return assess_command(facts.command, shell=shell, cwd=facts.shell_cwd).written
 
 
-def _unruled(
-    facts: CallFacts, report: RiskReport | None, grants: GrantBook, now: float
-) -> Decision:
+def _unruled(facts: CallFacts, report: RiskReport | None, grants: GrantSet, now: float) -> Decision:
     """No rule speaks about the tool."""
     findings = report.findings if report is not None else ()
     if not facts.asks and not findings:
@@ -109,7 +107,7 @@ class _Weighing:
         facts: CallFacts,
         report: RiskReport | None,
         concerned: ToolRules,
-        grants: GrantBook,
+        grants: GrantSet,
         now: float,
     ) -> None:
         self._facts = facts
@@ -118,7 +116,7 @@ class _Weighing:
         self._grants = grants
         self._now = now
         # Rules look at the arguments of a tool that writes files, as of any that is no shell.
-        self._sight = Sight(facts, None if facts.tool.edits_files else report)
+        self._sight = CallView(facts, None if facts.tool.edits_files else report)
         self._denies: list[Finding] = []
         self._asks: list[Finding] = []
         self._allows: list[Rule] = []
@@ -233,7 +231,7 @@ def _asking(
     facts: CallFacts,
     report: RiskReport | None,
     findings: tuple[Finding, ...],
-    grants: GrantBook,
+    grants: GrantSet,
     now: float,
     *,
     flagged: bool,
@@ -309,7 +307,7 @@ def _risk(report: RiskReport | None, findings: Iterable[Finding]) -> RiskName:
 
 def _paths(facts: CallFacts) -> tuple[str, ...]:
     """The paths that a tool which changes files names, as far as they are known."""
-    places = Sight(facts, None).argument_places
+    places = CallView(facts, None).argument_places
     return tuple(dict.fromkeys(place.path for place in places if place.path))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from app.catalog.catalog import Catalog
 from app.governance.rules import StoredRule, file_rules
 from app.policy.rules.compile import compile_rule, read_definition
-from app.resolver.rulebook import RuleBooks
+from app.resolver.rule_set_cache import RuleSetCache
 from app.toolkit.tool import Tool
 from app.tools.data.calculator import calculator
 
@@ -25,7 +25,7 @@ DENY = {"tool": "calculator", "decision": "deny", "justification": "count yourse
 
 def test_a_book_is_built_once_for_each_change():
     state: dict[str, Any] = {"rules": rules(DENY), "catalog": catalog_of(calculator)}
-    books = RuleBooks(lambda: state["rules"], lambda: state["catalog"])
+    books = RuleSetCache(lambda: state["rules"], lambda: state["catalog"])
 
     first = books.current()
     assert books.current() is first
@@ -40,7 +40,7 @@ def test_a_book_is_built_once_for_each_change():
 
 
 def test_an_invalid_rule_is_listed_and_leaves_the_rest():
-    books = RuleBooks(
+    books = RuleSetCache(
         lambda: rules({**DENY, "justification": ""}, DENY, 7), lambda: catalog_of(calculator)
     )
 
@@ -52,7 +52,7 @@ def test_an_invalid_rule_is_listed_and_leaves_the_rest():
 
 def test_a_rule_can_be_put_beside_the_others_or_in_the_place_of_one():
     stored = rules(DENY)
-    books = RuleBooks(lambda: stored, lambda: catalog_of(calculator))
+    books = RuleSetCache(lambda: stored, lambda: catalog_of(calculator))
     draft = compile_rule("draft", read_definition({**DENY, "decision": "ask"}))
 
     assert [rule.id for rule in books.with_rule(draft).rules] == ["file:1", "draft"]
@@ -63,7 +63,7 @@ def test_a_rule_can_be_put_beside_the_others_or_in_the_place_of_one():
 
 def test_a_review_takes_in_a_rule_that_is_not_stored():
     stored = rules(DENY)
-    books = RuleBooks(lambda: stored, lambda: catalog_of(calculator))
+    books = RuleSetCache(lambda: stored, lambda: catalog_of(calculator))
     draft = read_definition({**DENY, "decision": "ask"})
 
     found = books.review(0.0, further={"draft": draft})()

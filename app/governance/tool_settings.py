@@ -12,10 +12,10 @@ from app.core.clock import Clock, isoformat
 from app.core.errors import Conflict, NotFound, ToolNotFound
 from app.core.versions import check_version
 from app.db.writer import DatabaseWriter, Transaction
-from app.governance.changes import Changes, bump
+from app.governance.config_versions import ConfigVersions, increment
 from app.governance.rows import (
     GOVERNANCE,
-    Stored,
+    VersionedRows,
     insert_tool,
     mark_tool,
     read_stored,
@@ -33,12 +33,12 @@ from app.governance.snapshot import (
 )
 
 if TYPE_CHECKING:
-    from app.governance.audit.writing import Audit
+    from app.governance.audit.log import AuditLog
 
 T = TypeVar("T")
 
 
-class GovernanceStore:
+class ToolSettingsRepository:
     """Keeps the current snapshot, and replaces it when a choice changes.
 
     Every change is one transaction: the check of the version, the row, the line of the audit.
@@ -49,13 +49,13 @@ class GovernanceStore:
         db: DatabaseWriter,
         clock: Clock,
         *,
-        audit: Audit | None = None,
-        changes: Changes | None = None,
+        audit: AuditLog | None = None,
+        changes: ConfigVersions | None = None,
     ) -> None:
         self._db = db
         self._clock = clock
         self._audit = audit
-        self._changes = changes or Changes(db)
+        self._changes = changes or ConfigVersions(db)
         self._changes.watch(GOVERNANCE, self.reload)
         self._listeners: list[Callable[[GovernanceSnapshot], None]] = []
         self._catalog = Catalog()
@@ -68,7 +68,7 @@ class GovernanceStore:
         """Bring the table in line with the catalog; choices are never overwritten."""
         moment = isoformat(self._clock.now())
 
-        def merge(transaction: Transaction) -> Stored:
+        def merge(transaction: Transaction) -> VersionedRows:
             known = read_tools(transaction)
             changed = False
             for tool in catalog.tools.values():
@@ -90,7 +90,7 @@ class GovernanceStore:
                     mark_tool(transaction, name, replace(known[name], present=False), moment)
                     changed = True
             if changed:
-                bump(transaction, GOVERNANCE)
+                increment(transaction, GOVERNANCE)
             return read_stored(transaction)
 
         stored = await self._db.transact(merge)
@@ -104,7 +104,7 @@ class GovernanceStore:
     async def write(self, work: Callable[[Transaction], T]) -> T:
         """Run an operator's change as one transaction, and use what it left from now on."""
 
-        def run(transaction: Transaction) -> tuple[T, Stored]:
+        def run(transaction: Transaction) -> tuple[T, VersionedRows]:
             return work(transaction), read_stored(transaction)
 
         result, stored = await self._db.transact(run)
@@ -123,7 +123,7 @@ class GovernanceStore:
         **more: Any,
     ) -> None:
         """Put a change on record inside its own transaction, and tell other processes of it."""
-        bump(transaction, GOVERNANCE)
+        increment(transaction, GOVERNANCE)
         if self._audit is not None:
             self._audit.within(
                 transaction, kind, actor=actor, subject=subject, before=before, after=after, **more
@@ -277,7 +277,7 @@ class GovernanceStore:
         tool = self._catalog.tools.get(tool_name)
         return tool is not None and tool.core
 
-    def _swap(self, stored: Stored) -> None:
+    def _swap(self, stored: VersionedRows) -> None:
         self._changes.saw(GOVERNANCE, stored.number)
         now = self.snapshot
         if (now.tools, now.toolsets, now.agents) == (stored.tools, stored.toolsets, stored.agents):

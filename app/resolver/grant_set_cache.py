@@ -1,15 +1,15 @@
-"""Stored grants as the book that policy reads, built once per change."""
+"""Stored grants as the set that policy reads, built once per change."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from app.governance.grants import PERMANENT_SCOPES, StoredGrant
-from app.policy.grants import Grant, GrantBook
+from app.policy.grants import Grant, GrantSet
 
 
-class GrantBooks:
-    """The current book; two attribute reads when nothing has changed.
+class GrantSetCache:
+    """The current set; two attribute reads when nothing has changed.
 
     Args:
         permanent: grants that outlive a session count.
@@ -21,15 +21,15 @@ class GrantBooks:
         self._stored = stored
         self._permanent = permanent
         self._built_from: tuple[StoredGrant, ...] | None = None
-        self._book = GrantBook(())
+        self._set = GrantSet(())
 
-    def current(self) -> GrantBook:
+    def current(self) -> GrantSet:
         stored = self._stored()
         if self._built_from is not stored:
             counted = (g for g in stored if self._permanent or g.scope not in PERMANENT_SCOPES)
-            self._book = GrantBook(tuple(map(_grant, counted)))
+            self._set = GrantSet(tuple(map(_grant, counted)))
             self._built_from = stored
-        return self._book
+        return self._set
 
 
 def _grant(stored: StoredGrant) -> Grant:

@@ -11,7 +11,7 @@ from app.core.errors import Conflict, NotFound, ToolNotFound, VersionMismatch
 from app.core.settings import Settings
 from app.governance.agents import AgentProfile
 from app.governance.limits import Limits
-from app.governance.store import GovernanceStore
+from app.governance.tool_settings import ToolSettingsRepository
 from tests.execution.lab import AnyArgs, Lab, bare_lab, made
 
 
@@ -70,11 +70,11 @@ async def test_a_choice_about_a_tool_that_never_was_is_refused(lab: Lab):
 
 
 async def test_a_tool_without_a_row_is_on(lab: Lab):
-    store = GovernanceStore(lab.gate.db, lab.gate.clock)
+    store = ToolSettingsRepository(lab.gate.db, lab.gate.clock)
     assert store.snapshot.state("anything").enabled is True
 
 
-async def two_tools(lab: Lab) -> GovernanceStore:
+async def two_tools(lab: Lab) -> ToolSettingsRepository:
     lab.add(tool("one"), tool("two"))
     await lab.gate.governance.sync(lab.gate.registry.snapshot())
     return lab.gate.governance
@@ -93,7 +93,7 @@ async def test_every_choice_is_kept_read_back_and_put_on_record(lab: Lab):
     }
     state = await store.change_tool("one", choices, actor="ann")
     assert {name: getattr(state, name) for name in choices} == choices
-    again = GovernanceStore(lab.gate.db, lab.gate.clock)
+    again = ToolSettingsRepository(lab.gate.db, lab.gate.clock)
     await again.reload()
     assert again.snapshot.tools == store.snapshot.tools
     (row,) = await lab.rows(

@@ -1,6 +1,6 @@
 """Seeing what another process on the same database has changed.
 
-Whoever changes something in a subject bumps its number in the same transaction. A
+Whoever changes something in a subject increments its number in the same transaction. A
 process asks for all numbers once a second and reads again what has moved.
 """
 
@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 POLL_S = 1.0
 _READ = "SELECT subject, number FROM changes"
-_BUMP = (
+_INCREMENT = (
     "INSERT INTO changes (subject, number) VALUES (?, 1)"
     " ON CONFLICT (subject) DO UPDATE SET number = changes.number + 1"
 )
@@ -26,9 +26,9 @@ _NUMBER = "SELECT number FROM changes WHERE subject = ?"
 Reload = Callable[[], Awaitable[None]]
 
 
-def bump(transaction: Transaction, subject: str) -> None:
+def increment(transaction: Transaction, subject: str) -> None:
     """Tell other processes that the subject has changed, when this transaction commits."""
-    transaction.execute(_BUMP, (subject,))
+    transaction.execute(_INCREMENT, (subject,))
 
 
 def number_of(transaction: Transaction, subject: str) -> int:
@@ -37,7 +37,7 @@ def number_of(transaction: Transaction, subject: str) -> int:
     return int(rows[0][0]) if rows else 0
 
 
-class Changes:
+class ConfigVersions:
     """What this process has seen of each subject."""
 
     def __init__(self, db: DatabaseWriter) -> None:

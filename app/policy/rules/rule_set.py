@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from app.policy.risk.model import Verdict
+from app.policy.rules.call_view import CallView
 from app.policy.rules.index import RuleIndex
 from app.policy.rules.rule import Rule
-from app.policy.rules.sight import Sight
 from app.toolkit.tool import Tool
 
 
@@ -28,12 +28,12 @@ class ToolRules:
     def __iter__(self) -> Iterator[Rule]:
         return iter(self.all)
 
-    def about(self, sight: Sight) -> Iterable[Rule]:
+    def about(self, view: CallView) -> Iterable[Rule]:
         """The rules that may speak about one call, each once, in their order."""
-        return self._index.about(sight)
+        return self._index.about(view)
 
 
-class RuleBook:
+class RuleSet:
     """Immutable. `for_tool` is one dict lookup once a tool was asked for.
 
     A tool that is not in `tools` has no rules: it cannot be called either.
@@ -55,4 +55,4 @@ class RuleBook:
 
 
 NOTHING = ToolRules()
-NO_RULES = RuleBook()
+NO_RULES = RuleSet()

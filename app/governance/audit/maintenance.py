@@ -14,8 +14,8 @@ from app.core.clock import Clock, isoformat, stamp
 from app.core.errors import StorageUnavailable
 from app.db.writer import DatabaseWriter, Transaction
 from app.governance.audit.anchor import FILE_NAME, Anchor, AnchorFile
-from app.governance.audit.chain import COLUMNS, TRIMMED, Break, Walk
-from app.governance.audit.writing import Audit
+from app.governance.audit.chain import COLUMNS, TRIMMED, Break, ChainWalk
+from app.governance.audit.log import AuditLog
 
 log = logging.getLogger(__name__)
 
@@ -33,12 +33,12 @@ _BEGIN = "UPDATE audit_head SET first_seq = ?, first_previous = ? WHERE id = 1"
 
 
 @asynccontextmanager
-async def looked_after(
-    audit: Audit, db: DatabaseWriter, clock: Clock, folder: Path, *, retention_days: int
+async def maintained(
+    audit: AuditLog, db: DatabaseWriter, clock: Clock, folder: Path, *, retention_days: int
 ) -> AsyncIterator[None]:
     """Keep the audit of an installation for as long as the block lasts."""
     anchors = AnchorFile(folder / FILE_NAME)
-    keeper = AuditKeeper(audit, db, clock, anchors, retention_days=retention_days)
+    keeper = AuditMaintenance(audit, db, clock, anchors, retention_days=retention_days)
     task = asyncio.create_task(keeper.run())
     try:
         yield
@@ -48,12 +48,12 @@ async def looked_after(
         await keeper.close()
 
 
-class AuditKeeper:
+class AuditMaintenance:
     """Runs beside the service: `run` until cancelled, then `close`."""
 
     def __init__(
         self,
-        audit: Audit,
+        audit: AuditLog,
         db: DatabaseWriter,
         clock: Clock,
         anchors: AnchorFile,
@@ -132,7 +132,7 @@ class AuditKeeper:
             return 0
         first: int = head[0][2]
         previous: str = head[0][3]
-        walk = Walk(first, previous)
+        walk = ChainWalk(first, previous)
         for row in transaction.fetch(_OLDEST, (first,)):
             if row[1] >= until:
                 break

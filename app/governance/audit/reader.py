@@ -13,7 +13,7 @@ from sqlmodel import col, select
 from app.core.text import dump_json
 from app.db.engine import Database
 from app.db.tables import BESIDE_CALLS, AuditRow, SessionRow
-from app.governance.audit.wanted import Filters
+from app.governance.audit.filters import AuditFilters
 
 PAGE = 500
 _CALL_ENDS = "call.finished"
@@ -31,7 +31,7 @@ _COLUMNS = {
 }
 
 
-def conditions(filters: Filters) -> list[Any]:
+def conditions(filters: AuditFilters) -> list[Any]:
     """As SQL."""
     wanted = {field.name: getattr(filters, field.name) for field in fields(filters)}
     found: list[Any] = [
@@ -61,7 +61,7 @@ class AuditReader:
         self._database = database
 
     async def page(
-        self, filters: Filters, *, limit: int, before: int | None = None
+        self, filters: AuditFilters, *, limit: int, before: int | None = None
     ) -> Sequence[AuditRow]:
         """Newest first. `before` is the `seq` of the last row seen."""
         query = select(AuditRow).where(*conditions(filters))
@@ -72,7 +72,7 @@ class AuditReader:
             return (await session.exec(query)).all()
 
     async def after(
-        self, filters: Filters, seq: int, *, upto: int | None = None, limit: int = PAGE
+        self, filters: AuditFilters, seq: int, *, upto: int | None = None, limit: int = PAGE
     ) -> Sequence[AuditRow]:
         """Oldest first, behind `seq`."""
         query = select(AuditRow).where(*conditions(filters), col(AuditRow.seq) > seq)
@@ -87,7 +87,7 @@ class AuditReader:
         async with self._database.session() as session:
             return (await session.exec(select(func.max(AuditRow.seq)))).one() or 0
 
-    async def export(self, filters: Filters) -> AsyncIterator[bytes]:
+    async def export(self, filters: AuditFilters) -> AsyncIterator[bytes]:
         """Lines of JSON, oldest first, up to the row that is the newest now."""
         upto, seen = await self.last(), 0
         while rows := await self.after(filters, seen, upto=upto):

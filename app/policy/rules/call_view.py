@@ -10,10 +10,10 @@ from typing import Any
 from app.core.errors import TollgateError
 from app.policy.facts import CallFacts
 from app.policy.risk.model import RiskReport, Segment
-from app.policy.rules.addresses import Address, argument_addresses, word_addresses
+from app.policy.rules.addresses import CallAddress, argument_addresses, word_addresses
 from app.policy.rules.globs import GLOBBED
 from app.policy.rules.places import (
-    Place,
+    CallPath,
     argument_places,
     elsewhere,
     redirected,
@@ -46,7 +46,7 @@ def _is_known(argv: tuple[str | None, ...]) -> bool:
     return not any(word is None or GLOBBED.search(word) for word in argv)
 
 
-class Sight:
+class CallView:
     """A call and its risk report; what is costly to find is found when a rule asks for it."""
 
     def __init__(self, facts: CallFacts, report: RiskReport | None) -> None:
@@ -54,7 +54,7 @@ class Sight:
         self.report = report
         self.windows = facts.tool.shell in ("powershell", "cmd")
         self.segments: tuple[Segment, ...] = report.segments if report else ()
-        self._places: dict[int, tuple[Place, ...]] = {}
+        self._places: dict[int, tuple[CallPath, ...]] = {}
 
     @cached_property
     def values(self) -> Mapping[str, Any]:
@@ -103,39 +103,39 @@ class Sight:
         return moves and _NOT_AND.search(self.facts.command.replace("&&", "")) is not None
 
     @cached_property
-    def argument_places(self) -> tuple[Place, ...]:
+    def argument_places(self) -> tuple[CallPath, ...]:
         """Paths among the arguments of a tool that is no shell."""
         places = argument_places(self.values, self.facts.cwd)
         find = self.facts.tool.paths_in
         return places if find is None else (*places, *self._inner_places(find))
 
-    def _inner_places(self, find: PathFinder) -> tuple[Place, ...]:
+    def _inner_places(self, find: PathFinder) -> tuple[CallPath, ...]:
         """Paths that stand inside a text; one that is not known, when it cannot be read."""
         try:
             paths = find(self.values)
         except TollgateError:
-            return (Place(None),)
-        return tuple(Place(resolve(path, self.facts.cwd)) for path in paths)
+            return (CallPath(None),)
+        return tuple(CallPath(resolve(path, self.facts.cwd)) for path in paths)
 
     @cached_property
-    def redirected(self) -> tuple[Place, ...]:
+    def redirected(self) -> tuple[CallPath, ...]:
         """Files that a shell itself opens for its commands, or a program text of theirs."""
         if self.windows:
             return ()
         found = redirected(self.facts.command, self.segments, self.facts.shell_cwd)
         opened = self.report.opened if self.report is not None else ()
-        return tuple(dict.fromkeys([*found, *map(Place, opened)]))
+        return tuple(dict.fromkeys([*found, *map(CallPath, opened)]))
 
     @cached_property
-    def addresses(self) -> tuple[Address, ...]:
+    def addresses(self) -> tuple[CallAddress, ...]:
         """Addresses among the arguments of a tool that is no shell."""
         return argument_addresses(self.values)
 
-    def segment_addresses(self, at: int) -> tuple[Address, ...]:
+    def segment_addresses(self, at: int) -> tuple[CallAddress, ...]:
         """Addresses that the words of one segment name."""
         return word_addresses(self.segments[at])
 
-    def places(self, at: int) -> tuple[Place, ...]:
+    def places(self, at: int) -> tuple[CallPath, ...]:
         """Paths that the words of one segment may name."""
         found = self._places.get(at)
         if found is None:

@@ -21,7 +21,7 @@ _SHOWN_OF_CUT = 4_000
 _SHAPE_KEYS, _SHAPE_DEPTH = 50, 6
 
 
-class Audit:
+class AuditLog:
     """Writes rows; reading and checking them is `audit_reading` and `audit_verify`.
 
     Attributes:

@@ -14,7 +14,7 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
+class AuditFilters:
     """Which rows are wanted; None wants all.
 
     Attributes:
