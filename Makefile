@@ -1,7 +1,7 @@
 # Each target is a wrapper: `python3 scripts/bootstrap.py TARGET` does the same without make.
 PYTHON ?= python3
 BOOTSTRAP = $(PYTHON) scripts/bootstrap.py
-.PHONY: run test test-fast test-changed test-all test-web test-report setup web bench demo check lock metrics changelog
+.PHONY: run test test-fast test-changed test-all test-web test-report setup web bench demo check lock metrics docs changelog
 
 run:
 	@$(BOOTSTRAP) run
@@ -21,7 +21,7 @@ test-changed:
 # Everything, with every part that it needs: a missing one is a failure.
 test-all:
 	@$(PYTHON) scripts/parts.py install
-	@$(BOOTSTRAP) changelog
+	@$(BOOTSTRAP) docs
 	@CI=true $(MAKE) --no-print-directory test
 	@$(BOOTSTRAP) test-web
 
@@ -49,6 +49,10 @@ check:
 
 lock:
 	@$(BOOTSTRAP) lock
+
+# The site of the documentation, in site/ or FOLDER; a warning is a failure.
+docs:
+	@$(BOOTSTRAP) docs $(FOLDER)
 
 # The changelog of the next release as a draft, or written: ARGS="--yes --version 0.3.0"
 changelog:

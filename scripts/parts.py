@@ -111,14 +111,14 @@ DOCKER = Part(
     required=False,
 )
 HELM = Part("Helm", "a program `helm`, 3.17 or newer", (), ("helm",), required=False)
-TOWNCRIER = Part("towncrier", "make changelog", programs=("towncrier",))
+SITE = Part("the generator of the site", "make docs", programs=("sphinx-build", "towncrier"))
 PACKAGED = (
     *(CHROMIUM, X_DISPLAY, MARIADB, CURL, PATCH, RIPGREP, SHELLCHECK, GIT),
     *(NGINX, CADDY, OPENSSL, SYSTEMD, RSYNC, UNZIP, PIP, FISH, ZSH),
 )
 PARTS = (
     *(*PACKAGED, XVFB, POSTGRESQL, POSTGRESQL_TLS, SANDBOX, ROOT_USER, OPENAT2, OPEN_PYTHON),
-    *(NPM, DOCKER, HELM, TOWNCRIER),
+    *(NPM, DOCKER, HELM, SITE),
 )
 
 
