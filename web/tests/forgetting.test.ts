@@ -1,6 +1,6 @@
 /** Forgetting several memories, of which some are refused. */
 import { expect, test } from "vitest";
-import { forgetEach, leftError, type Memory } from "../src/admin/forgetting";
+import { forgetEach, leftError, type Memory } from "../src/admin/knowledge/forgetting";
 import { ApiError } from "../src/api/client";
 import { translate } from "../src/i18n";
 

@@ -1,6 +1,11 @@
 /** The risk view and rules in words. */
 import { describe, expect, test } from "vitest";
-import { conditionsInWords, definitionOf, segmentsOf, VERDICT_TONE } from "../src/admin/ruleWords";
+import {
+  conditionsInWords,
+  definitionOf,
+  segmentsOf,
+  VERDICT_TONE,
+} from "../src/admin/policies/ruleWords";
 
 describe("segmentsOf", () => {
   const segments = [

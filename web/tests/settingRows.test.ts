@@ -1,6 +1,6 @@
 /** Searching settings. */
 import { describe, expect, test } from "vitest";
-import { type Setting, wantedSettings } from "../src/admin/settingRows";
+import { type Setting, wantedSettings } from "../src/admin/system/settingRows";
 
 const row = (name: string, origin: Setting["origin"], help: string): Setting => ({
   name,

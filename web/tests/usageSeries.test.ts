@@ -1,7 +1,7 @@
 /** What charts are drawn from. */
 import { expect, test } from "vitest";
+import { along, fatesOf } from "../src/admin/activity/usageSeries";
 import { daysUntil, labelEvery, roundAbove } from "../src/admin/parts/scale";
-import { along, fatesOf } from "../src/admin/usageSeries";
 
 test("an axis ends at a round number above everything", () => {
   expect([0, 1, 3, 7, 12, 49, 501, 0.03].map(roundAbove)).toEqual([

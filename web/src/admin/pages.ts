@@ -1,4 +1,4 @@
-/** The pages of the admin pages, by what they are for. Each is loaded when it is first opened. */
+/** The admin pages by section of the menu, which is also their folder. Each is loaded when it is first opened. */
 import {
   Bot,
   CalendarClock,
@@ -44,44 +44,44 @@ const of = (
   scope = "admin",
 ): AdminPage => ({ path, title: `admin.${path}` as TextKey, icon, scope, load });
 
-const WAITING: readonly AdminPage[] = [
-  of("inbox", Inbox, () => import("./InboxPage"), "approve"),
-  of("sessions", MessagesSquare, () => import("./SessionsPage")),
-  of("delegations", Network, () => import("./DelegationsPage")),
+const WORK: readonly AdminPage[] = [
+  of("inbox", Inbox, () => import("./work/InboxPage"), "approve"),
+  of("sessions", MessagesSquare, () => import("./work/SessionsPage")),
+  of("delegations", Network, () => import("./work/DelegationsPage")),
 ];
 
-const GOVERNING: readonly AdminPage[] = [
-  of("tools", Wrench, () => import("./ToolsPage")),
-  of("rules", Scale, () => import("./RulesPage")),
-  of("grants", Handshake, () => import("./GrantsPage")),
-  of("agents", Bot, () => import("./AgentsPage")),
-  of("tokens", KeyRound, () => import("./TokensPage")),
+const POLICIES: readonly AdminPage[] = [
+  of("tools", Wrench, () => import("./policies/ToolsPage")),
+  of("rules", Scale, () => import("./policies/RulesPage")),
+  of("grants", Handshake, () => import("./policies/GrantsPage")),
+  of("agents", Bot, () => import("./policies/AgentsPage")),
+  of("tokens", KeyRound, () => import("./policies/TokensPage")),
 ];
 
-const EVIDENCE: readonly AdminPage[] = [
-  of("audit", ScrollText, () => import("./AuditPage"), "audit:read"),
-  of("queries", FileSearch, () => import("./QueriesPage"), "audit:read"),
-  of("usage", ChartColumn, () => import("./UsagePage")),
+const ACTIVITY: readonly AdminPage[] = [
+  of("audit", ScrollText, () => import("./activity/AuditPage"), "audit:read"),
+  of("queries", FileSearch, () => import("./activity/QueriesPage"), "audit:read"),
+  of("usage", ChartColumn, () => import("./activity/UsagePage")),
 ];
 
 const KNOWLEDGE: readonly AdminPage[] = [
-  of("skills", GraduationCap, () => import("./SkillsPage")),
-  of("memory", Notebook, () => import("./MemoryPage")),
-  of("sources", Database, () => import("./SourcesPage")),
-  of("forum", Megaphone, () => import("./ForumPage")),
+  of("skills", GraduationCap, () => import("./knowledge/SkillsPage")),
+  of("memory", Notebook, () => import("./knowledge/MemoryPage")),
+  of("sources", Database, () => import("./knowledge/SourcesPage")),
+  of("forum", Megaphone, () => import("./knowledge/ForumPage")),
 ];
 
 const AUTOMATION: readonly AdminPage[] = [
-  of("schedules", CalendarClock, () => import("./SchedulesPage")),
-  of("triggers", Webhook, () => import("./TriggersPage")),
-  of("channels", MonitorSmartphone, () => import("./ChannelsPage")),
+  of("schedules", CalendarClock, () => import("./automation/SchedulesPage")),
+  of("triggers", Webhook, () => import("./automation/TriggersPage")),
+  of("channels", MonitorSmartphone, () => import("./automation/ChannelsPage")),
 ];
 
-const SERVICE: readonly AdminPage[] = [
-  of("plugins", Plug, () => import("./PluginsPage")),
-  of("system", HeartPulse, () => import("./SystemPage")),
-  of("settings", SlidersHorizontal, () => import("./SettingsPage")),
-  of("doctor", Stethoscope, () => import("./DoctorPage")),
+const SYSTEM: readonly AdminPage[] = [
+  of("plugins", Plug, () => import("./system/PluginsPage")),
+  of("system", HeartPulse, () => import("./system/SystemPage")),
+  of("settings", SlidersHorizontal, () => import("./system/SettingsPage")),
+  of("doctor", Stethoscope, () => import("./system/DoctorPage")),
 ];
 
 export interface AdminGroup {
@@ -90,12 +90,12 @@ export interface AdminGroup {
 }
 
 export const ADMIN_GROUPS: readonly AdminGroup[] = [
-  { title: "admin.group.waiting", pages: WAITING },
-  { title: "admin.group.governing", pages: GOVERNING },
-  { title: "admin.group.evidence", pages: EVIDENCE },
+  { title: "admin.group.work", pages: WORK },
+  { title: "admin.group.policies", pages: POLICIES },
+  { title: "admin.group.activity", pages: ACTIVITY },
   { title: "admin.group.knowledge", pages: KNOWLEDGE },
   { title: "admin.group.automation", pages: AUTOMATION },
-  { title: "admin.group.service", pages: SERVICE },
+  { title: "admin.group.system", pages: SYSTEM },
 ];
 
 export const ADMIN_PAGES: readonly AdminPage[] = ADMIN_GROUPS.flatMap((group) => group.pages);

@@ -177,7 +177,7 @@ function Details({ call, body }: { call: Call; body: React.ReactNode }) {
           {t("output.whole", { size: bytes(call.bytes, language) })}
         </Anchor>
       )}
-      <Subagents call={call} />
+      <Subagents call={call} Card={CallCard} />
       <UnstyledButton
         className={css.fold}
         aria-expanded={argsOpen}

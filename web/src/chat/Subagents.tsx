@@ -1,19 +1,28 @@
 /** The sub-agents of a call, each with its task, its routes and what it did. */
 import { Badge, Loader } from "@mantine/core";
 import { Bot } from "lucide-react";
+import type { ComponentType } from "react";
 import type { Call, Item, SessionState, Subagent } from "../events/model";
 import { TEXTS, type TextKey, useTexts } from "../i18n";
 import { visible } from "../shared/visible";
-import { CallCard } from "./CallCard";
 import { AnswerItem } from "./MessageItem";
 import css from "./Subagents.module.css";
 import { useSession } from "./useSession";
 
-export function Subagents({ call }: { call: Call }) {
-  return call.subagents.length === 0 && call.inner.length === 0 ? null : <Tree call={call} />;
+/** Draws one call; passed in because a card contains the sub-agents of its own call. */
+type Card = ComponentType<{ id: string }>;
+
+interface Props {
+  call: Call;
+  Card: Card;
 }
 
-function Tree({ call }: { call: Call }) {
+export function Subagents({ call, Card }: Props) {
+  const none = call.subagents.length === 0 && call.inner.length === 0;
+  return none ? null : <Tree call={call} Card={Card} />;
+}
+
+function Tree({ call, Card }: Props) {
   const session = useSession((state) => state);
   const named = new Set(call.subagents.map((one) => one.runId));
   const others = call.inner.filter((item) => !named.has(runOf(session, item) ?? ""));
@@ -22,7 +31,10 @@ function Tree({ call }: { call: Call }) {
       {call.subagents.map((one) => (
         <li key={one.runId} className={css.agent}>
           <Head agent={one} />
-          <Inner items={call.inner.filter((item) => runOf(session, item) === one.runId)} />
+          <Inner
+            items={call.inner.filter((item) => runOf(session, item) === one.runId)}
+            Card={Card}
+          />
           {one.summary !== null && (
             <p className={`${css.summary} foreign`}>{visible(one.summary)}</p>
           )}
@@ -30,7 +42,7 @@ function Tree({ call }: { call: Call }) {
       ))}
       {others.length > 0 && (
         <li>
-          <Inner items={others} />
+          <Inner items={others} Card={Card} />
         </li>
       )}
     </ul>
@@ -70,10 +82,10 @@ function Head({ agent }: { agent: Subagent }) {
   );
 }
 
-function Inner({ items }: { items: readonly Item[] }) {
+function Inner({ items, Card }: { items: readonly Item[]; Card: Card }) {
   const messages = useSession((state) => state.messages);
   return items.map((item) => {
-    if (item.kind === "call") return <CallCard key={item.id} id={item.id} />;
+    if (item.kind === "call") return <Card key={item.id} id={item.id} />;
     const message = item.kind === "message" ? messages.get(item.id) : undefined;
     return message?.role === "assistant" ? (
       <AnswerItem key={item.id} content={message.content} />

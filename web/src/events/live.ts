@@ -2,7 +2,7 @@
 import { keyOf } from "./attempts";
 import type { EphemeralEvent } from "./messages";
 import type { Draft, OutputPiece } from "./model";
-import { changeCall, type Work } from "./reduce";
+import { changeCall, type Work } from "./work";
 
 /** Characters of live output that are kept of one call; the whole is in its result. */
 export const MAX_LIVE = 256 * 1024;

@@ -13,33 +13,8 @@ import {
   type Subscribed,
   type Usage,
 } from "./messages";
-import type {
-  Call,
-  Confirmation,
-  Draft,
-  Item,
-  Message,
-  Note,
-  Placed,
-  Question,
-  Run,
-  SessionState,
-  Subagent,
-} from "./model";
-
-/** A state under construction: maps and lists of its own, entries replaced and never changed. */
-export interface Work {
-  state: { -readonly [K in keyof SessionState]: SessionState[K] };
-  messages: Map<string, Message>;
-  drafts: Map<string, Draft>;
-  calls: Map<string, Call>;
-  attempts: Map<string, readonly string[]>;
-  runs: Map<string, Run>;
-  confirmations: Map<string, Confirmation>;
-  questions: Map<string, Question>;
-  items: Placed[];
-  parents: Map<string, string | null>;
-}
+import type { Item, Note, Run, SessionState, Subagent } from "./model";
+import { changeCall, type Work } from "./work";
 
 export function reduce(state: SessionState, events: readonly SessionEvent[]): SessionState {
   if (events.length === 0) return state;
@@ -443,15 +418,6 @@ function delegatedRun(work: Work, event: Of<"subagent_started"> | Of<"subagent_f
         }
       : {};
   work.runs.set(id, { ...known, ...ended });
-}
-
-export function changeCall(
-  work: Work,
-  id: string | null | undefined,
-  change: (call: Call) => Partial<Call>,
-): void {
-  const call = id == null ? undefined : work.calls.get(id);
-  if (call !== undefined) work.calls.set(call.id, { ...call, ...change(call) });
 }
 
 function note(work: Work, event: DurableEvent, value: Note): void {

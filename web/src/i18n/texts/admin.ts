@@ -9,12 +9,12 @@ import { work } from "./admin/work";
 
 export const admin = {
   "admin.title": ["Admin", "控制台"],
-  "admin.group.waiting": ["Now", "进行中"],
-  "admin.group.governing": ["Policies", "权限与规则"],
-  "admin.group.evidence": ["Activity and usage", "记录与统计"],
+  "admin.group.work": ["Work", "工作"],
+  "admin.group.policies": ["Policies", "权限与规则"],
+  "admin.group.activity": ["Activity and usage", "记录与统计"],
   "admin.group.knowledge": ["Knowledge", "知识"],
   "admin.group.automation": ["Automation", "自动化"],
-  "admin.group.service": ["System", "系统"],
+  "admin.group.system": ["System", "系统"],
   "common.saved": ["Saved", "已保存"],
   "common.reload": ["Reload", "重新加载"],
   "common.create": ["Create", "创建"],
