@@ -35,22 +35,25 @@ _ABOUT = (
     "problem details; match on `code`. The WebSocket at `/api/v1/ws` has its own document."
 )
 _TAGS = [
-    {"name": "sessions", "description": "Persisted chats whose messages form a tree."},
-    {"name": "runs", "description": "One user message to its final answer."},
+    {"name": "sessions", "description": "Persistent chats whose messages form a tree."},
+    {"name": "runs", "description": "One user message through to its final answer."},
     {"name": "events", "description": "The append-only log of a session."},
-    {"name": "calls", "description": "Tool calls without a model, by the same governed path."},
-    {"name": "tools", "description": "The catalog, and what is switched on."},
-    {"name": "confirmations", "description": "Questions to a person before a call runs."},
-    {"name": "questions", "description": "What tools ask the user, and the answers."},
-    {"name": "delegations", "description": "What agents have given to sub-agents."},
-    {"name": "artifacts", "description": "Files that calls produced."},
-    {"name": "files", "description": "What people send into a workspace."},
-    {"name": "checkpoints", "description": "What runs changed in files, and taking it back."},
-    {"name": "webhooks", "description": "What other systems begin here, signed."},
-    {"name": "desktop", "description": "Operators of desktops: their tasks."},
-    {"name": "service", "description": "Health, figures, projects, tickets."},
-    {"name": "identity", "description": "Signing in and out with a browser."},
-    {"name": "admin", "description": "What administrators decide, and what they look into."},
+    {
+        "name": "calls",
+        "description": "Direct tool calls without a model, on the same governed path.",
+    },
+    {"name": "tools", "description": "The tool catalog and its switches."},
+    {"name": "confirmations", "description": "Approval requests before a call runs."},
+    {"name": "questions", "description": "Questions that tools ask the user, and their answers."},
+    {"name": "delegations", "description": "Tasks that agents delegate to sub-agents."},
+    {"name": "artifacts", "description": "Files produced by calls."},
+    {"name": "files", "description": "Uploads into a workspace."},
+    {"name": "checkpoints", "description": "File changes made by runs, and undoing them."},
+    {"name": "webhooks", "description": "Signed deliveries from other systems."},
+    {"name": "desktop", "description": "Desktop operators and their tasks."},
+    {"name": "service", "description": "Health, metrics, projects, tickets."},
+    {"name": "identity", "description": "Browser sign-in and sign-out."},
+    {"name": "admin", "description": "Administration and diagnostics."},
 ]
 
 

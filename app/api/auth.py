@@ -124,7 +124,7 @@ class Authenticator:
             Forbidden: the host is neither loopback nor among the allowed ones.
         """
         if len(hosts) > 1:
-            raise BadFrame("A request has one Host, and this one has several")
+            raise BadFrame("The request has several Host headers; send exactly one")
         name = _host_name(hosts[0] if hosts else "")
         if name not in self._hosts and name != self._settings.host.lower():
             raise Forbidden(
@@ -161,7 +161,10 @@ class Authenticator:
         if not changes:
             return
         if origin is None:
-            raise Forbidden("A change with a cookie must have an Origin; send a token otherwise")
+            raise Forbidden(
+                "A change authenticated by cookie requires an Origin header; send one, or "
+                "use a token"
+            )
         if not csrf_matches(secret, headers.get(CSRF_HEADER)):
             raise Forbidden("Send the header X-CSRF-Token with the `csrf_token` of GET /api/v1/me")
 
@@ -170,7 +173,7 @@ class Authenticator:
         may_be_open = settings.open_house and settings.is_loopback and settings.token is None
         if may_be_open and not await self._tokens.any_issued():
             return Principal(LOCAL_USER, ALL_SCOPES, came_by="open_house")
-        raise Unauthenticated("Send a token: `Authorization: Bearer …`")
+        raise Unauthenticated("Authentication required: send `Authorization: Bearer …`")
 
     async def _holder(self, token: str) -> Principal:
         own = self._settings.token

@@ -27,7 +27,7 @@ from app.core.machine_limits import file_limit
 from app.core.serving import ServingSettings
 
 EXTENSION = "tollgate.place"
-SHARE_FULL = "Too many connections of this address have not signed in; try again"
+SHARE_FULL = "Too many unauthenticated connections from this address; try again later"
 _SPARE_S = 2.0
 _PATIENCE_S = 1.0
 # A sweep can come between the accept of a connection and the first look for its data; the next

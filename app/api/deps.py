@@ -32,16 +32,16 @@ def dependency(call: C) -> C:
 _scheme = dependency(
     HTTPBearer(
         auto_error=False,
-        description="A token of `tollgate token create`, the one in TOLLGATE_TOKEN, or the one "
-        "that `tollgate serve` makes when there is none.",
+        description="A token from `tollgate token create`, from TOLLGATE_TOKEN, or the first "
+        "token that `tollgate serve` creates.",
     )
 )
 _cookie = dependency(
     APIKeyCookie(
         name=COOKIE,
         auto_error=False,
-        description="A browser that signed in with `POST /api/v1/login`. What changes something "
-        "also needs the header `X-CSRF-Token`, and an `Origin` of ours.",
+        description="A browser signed in with `POST /api/v1/login`. Changes also require the "
+        "header `X-CSRF-Token` and an allowed `Origin`.",
     )
 )
 
@@ -110,7 +110,7 @@ async def member(principal: SignedIn) -> Principal:
         Forbidden: the token is for the audit or for a desktop alone.
     """
     if principal.scopes <= _APART:
-        raise Forbidden("This needs the scope 'chat', 'tools:call' or 'approve'", scope="chat")
+        raise Forbidden("Requires the scope 'chat', 'tools:call' or 'approve'", scope="chat")
     return principal
 
 

@@ -61,16 +61,16 @@ class Problem(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    type: str = Field(description="`urn:tollgate:error:` and the code.")
+    type: str = Field(description="`urn:tollgate:error:` followed by the code.")
     title: str
-    status: int = Field(description="The HTTP status again.")
+    status: int = Field(description="The HTTP status code.")
     detail: str = Field(description="What happened, and what to do about it.")
-    code: str = Field(description="What clients match on.")
+    code: str = Field(description="Stable code for clients to match on.")
     retryable: bool = Field(description="Whether the same request may succeed later.")
     details: Details | None = Field(
-        default=None, description="More about it; `errors` lists every invalid field."
+        default=None, description="Additional details; `errors` lists every invalid field."
     )
-    error_id: str | None = Field(default=None, description="Names the entry in the server's log.")
+    error_id: str | None = Field(default=None, description="ID of the entry in the server's log.")
 
 
 def install(app: FastAPI) -> None:
@@ -173,7 +173,7 @@ async def _validation_error(_: Request, error: Exception) -> Response:
     for item in raw:
         if item["type"] == "json_invalid":
             reason = item.get("ctx", {}).get("error", item["msg"])
-            return problem_response(BadFrame(f"The body is not JSON in UTF-8: {reason}"))
+            return problem_response(BadFrame(f"The body is not valid UTF-8 JSON: {reason}"))
     errors = [field_problem(error_path(tuple(item["loc"])), item) for item in raw[:MAX_ERRORS]]
     told = "; ".join(f"{item['path']}: {item['message']}" for item in errors)
     return problem_response(InvalidInput(truncate(told, 2000), errors=errors))
@@ -185,7 +185,7 @@ async def _http_exception(request: Request, error: Exception) -> Response:
     path = truncate(request.url.path, 200)
     told = {
         404: f"Nothing is served at {path}",
-        405: f"{request.method} is not possible at {path}",
+        405: f"{request.method} is not supported at {path}",
     }
     code = _HTTP_CODES.get(error.status_code, InvalidInput.code)
     detail = told.get(error.status_code, error.detail)
@@ -216,45 +216,46 @@ async def _unexpected(request: Request, error: Exception) -> Response:
         error_id,
         exc_info=error,
     )
-    internal = TollgateError(f"Internal error {error_id}; the log says more", error_id=error_id)
+    internal = TollgateError(f"Internal error {error_id}; see the service's log", error_id=error_id)
     return problem_response(internal)
 
 
 # -- OpenAPI ----------------------------------------------------------------------------
 
 _SAID = {
-    "bad_frame": "The body is not JSON in UTF-8: unexpected character",
+    "bad_frame": "The body is not valid UTF-8 JSON: unexpected character",
     "validation_failed": "body.title: Input should be a valid string; "
     "body.limit: Input should be less than or equal to 500",
     "too_large": "The body is larger than 8388608 bytes",
-    "unauthenticated": "Send a token: `Authorization: Bearer …`",
-    "forbidden": "This needs the scope 'admin'",
-    "not_found": "No session 'ses_1'",
+    "unauthenticated": "Authentication required: send `Authorization: Bearer …`",
+    "forbidden": "Requires the scope 'admin'",
+    "not_found": "Session 'ses_1' not found",
     "tool_not_found": "Tool not found: nope",
-    "conflict": "The run was cancelled before this call was taken up",
-    "already_exists": "There is an agent 'writer' already",
-    "plugins_refused": "Nothing has changed: greet.py:3: NameError: name 'gret' is not defined",
-    "version_mismatch": "It was changed meanwhile: version 4, not 3; read it again",
-    "busy": "A run is active in this session; wait or cancel it",
-    "already_finished": "The call is over; it was not run",
+    "conflict": "The run was cancelled before this call started",
+    "already_exists": "Agent 'writer' already exists",
+    "plugins_refused": "Nothing was changed: greet.py:3: NameError: name 'gret' is not defined",
+    "version_mismatch": "Changed by someone else (expected version 3, found 4); reload and retry",
+    "busy": "A run is active in this session; wait for it or cancel it",
+    "already_finished": "The call has ended without running",
     "confirmation_already_resolved": "Already approved by local",
     "confirmation_expired": "The confirmation has expired; the call was not run",
-    "digest_mismatch": "The digest is not this call's; load the confirmation again",
+    "digest_mismatch": "The digest does not match this call; reload the confirmation",
     "question_already_answered": "Already answered by local",
-    "question_closed": "The question has expired; nobody waits for an answer",
-    "rate_limited": "Too many open tickets; try again",
+    "question_closed": "The question has expired",
+    "rate_limited": "Too many open tickets; try again later",
     "idempotency_key_reused": "This Idempotency-Key was used for another request",
-    "request_in_flight": "The first request with this Idempotency-Key is still carried out",
-    "outcome_unknown": "The service stopped during the first request with this Idempotency-Key",
-    "answer_not_kept": "The first request was carried out; its answer held a secret",
-    "unrecoverable_position": "The log ends at 12; load the snapshot and go on from there",
+    "request_in_flight": "The first request with this Idempotency-Key is still running",
+    "outcome_unknown": "The service stopped while the first request with this Idempotency-Key was "
+    "running",
+    "answer_not_kept": "The request was processed; its response held a secret and was not stored",
+    "unrecoverable_position": "The log ends at 12; load the snapshot and continue from there",
     "tool_failed": "Not a file: 'uploads/report.pdf'",
     "outside_workspace": "Path is outside project directory: 'uploads/report.pdf'",
     "project_required": "project_id is required for uploads",
-    "storage_unavailable": "Database cannot be written (database or disk is full)",
+    "storage_unavailable": "Database is not writable (database or disk is full)",
     "overloaded": "900 of 1024 open files are used; try again later",
-    "request_timeout": "The body of the request did not come in time",
-    "internal": "Internal error err_0a1b2c; the log says more",
+    "request_timeout": "The body of the request did not arrive in time",
+    "internal": "Internal error err_0a1b2c; see the service's log",
     "unsupported_media_type": "Send the body as Content-Type: application/json",
 }
 _DETAILS: dict[str, dict[str, Any]] = {

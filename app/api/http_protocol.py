@@ -30,7 +30,7 @@ from app.core.errors import BadFrame, HeadersTooLarge, RequestTimeout, TollgateE
 
 MAX_HEAD_BYTES = 64 << 10
 BODY_BYTES_PER_S = 16 << 10
-_FULL = "All connections are in use; try again"
+_FULL = "All connections are in use; try again later"
 
 Reading = Literal["idle", "head", "body", "done"]
 
@@ -107,7 +107,7 @@ class HttpProtocol(HttpToolsProtocol):
         if what == "headers" and not self._received:
             self.transport.close()
             return
-        self.refuse(RequestTimeout(f"The {what} of the request did not come in time"))
+        self.refuse(RequestTimeout(f"The {what} of the request did not arrive in time"))
 
     def refuse(self, error: TollgateError) -> None:
         """Answer in place of the application, and close."""
@@ -146,10 +146,10 @@ class HttpProtocol(HttpToolsProtocol):
         self._received += len(data)
         super().data_received(data)
         if self._reading == "head" and self._received > MAX_HEAD_BYTES:
-            self.refuse(HeadersTooLarge(f"The headers are larger than {MAX_HEAD_BYTES} bytes"))
+            self.refuse(HeadersTooLarge(f"The headers exceed {MAX_HEAD_BYTES} bytes"))
 
     def send_400_response(self, msg: str) -> None:
-        self.refuse(BadFrame("This is not a valid HTTP request"))
+        self.refuse(BadFrame("Invalid HTTP request"))
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -161,7 +161,7 @@ class HttpProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         if not self.url.startswith(b"/"):
             # A whole URL names a second host, which nothing would check.
-            raise ValueError("the target of a request is a path")
+            raise ValueError("the request target must be a path")
         place = self._place
         assert place is not None
         said = [value for name, value in self.headers if name == b"x-forwarded-for"]

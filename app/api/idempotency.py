@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 KEPT_S = 600.0
 MAX_KEPT = 10_000
-"""Answers of one owner; the oldest are forgotten first."""
+"Stored responses per owner; the oldest are dropped first."
 # Of a request without an answer, whose service was killed: it counts from the next start.
 _CLAIMED_S = 86_400.0
 PURGE_S = 60.0

@@ -24,8 +24,9 @@ _KEY = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
-    "description": "Sent again under its key within ten minutes, also after a restart, the request "
-    "is not carried out twice: it gets the answer that it got, with `Idempotency-Replayed: true`.",
+    "description": "Makes the request idempotent. A repeat with the same key within ten minutes, "
+    "even after a restart, returns the first response with `Idempotency-Replayed: "
+    "true` and runs nothing.",
     "schema": {"type": "string", "minLength": 1, "maxLength": idempotent.MAX_KEY},
     "example": '"8e03978e-40d5-43dd-bc93-6894a57f9324"',
 }

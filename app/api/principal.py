@@ -78,15 +78,16 @@ class Principal:
     def require(self, scope: str) -> None:
         """Raises Forbidden unless the scope (or `admin`) was granted."""
         if scope not in self.scopes and not self.is_admin:
-            raise Forbidden(f"This needs the scope {scope!r}", scope=scope)
+            raise Forbidden(f"Requires the scope {scope!r}", scope=scope)
 
     def require_agent(self, agent_id: str | None) -> None:
         """Raises Forbidden unless the agent may be used; it names those that may."""
         if self.agents is not None and not self.may_use_agent(agent_id):
             allowed = sorted(self.agents)
             raise Forbidden(
-                f"The token may not use the agent {agent_id or DEFAULT_AGENT!r};"
-                f" agent_id must be among {', '.join(allowed)}",
+                "The token is not allowed to use the agent "
+                f"{agent_id or DEFAULT_AGENT!r}; agent_id must be one of "
+                f"{', '.join(allowed)}",
                 agents=allowed,
             )
 
@@ -95,8 +96,8 @@ class Principal:
         if self.projects is not None and not self.may_use_project(project_id):
             allowed = sorted(self.projects)
             raise Forbidden(
-                f"The token may not use the project {project_id!r};"
-                f" project_id must be among {', '.join(allowed)}",
+                f"The token is not allowed to use the project {project_id!r}; "
+                f"project_id must be one of {', '.join(allowed)}",
                 projects=allowed,
             )
 

@@ -63,7 +63,7 @@ class Server(uvicorn.Server):
         with ErrorBoundary() as held:
             await self._app.state.later.loaded()
         if held.error is not None:
-            log.critical("the routes cannot be loaded; the service ends", exc_info=held.error)
+            log.critical("failed to load the routes; stopping the service", exc_info=held.error)
             self.should_exit = True
             return False
         self._on_whole()
@@ -82,7 +82,7 @@ class Server(uvicorn.Server):
         await asyncio.sleep(0.05)
         await super().shutdown(sockets=sockets)
         if self._loading is not None and not await self._loading:
-            raise TollgateError("The service could not be loaded; the log says why")
+            raise TollgateError("The service failed to load; see its log")
 
 
 def listening_socket(settings: Settings) -> socket.socket:
@@ -102,8 +102,8 @@ def listening_socket(settings: Settings) -> socket.socket:
     except OSError as error:
         listener.close()
         raise ConfigurationError(
-            f"Cannot listen on {settings.host}:{settings.port} ({error.strerror});"
-            " choose another with TOLLGATE_HOST and TOLLGATE_PORT"
+            f"Cannot listen on {settings.host}:{settings.port} ({error.strerror}); "
+            "choose another address with TOLLGATE_HOST and TOLLGATE_PORT"
         ) from None
     listener.setblocking(False)
     return listener

@@ -68,5 +68,5 @@ class Service:
         """
         session = await self.sessions.get(session_id)
         if session is None or not principal.may_enter(session):
-            raise NotFound(f"No session {session_id!r}", session_id=session_id)
+            raise NotFound(f"Session {session_id!r} not found", session_id=session_id)
         return session

@@ -21,7 +21,7 @@ async def visible_session(service: Service, principal: Principal, session_id: st
     """
     row = await service.archive.session_row(session_id)
     if row is None or not principal.may_enter(row):
-        raise NotFound(f"No session {session_id!r}", session_id=session_id)
+        raise NotFound(f"Session {session_id!r} not found", session_id=session_id)
     return row
 
 

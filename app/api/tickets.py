@@ -29,7 +29,7 @@ class Tickets:
         self._open = {key: item for key, item in self._open.items() if item[0] > now}
         own = sum(holder.user_id == principal.user_id for _, holder in self._open.values())
         if own >= MAX_PER_USER or len(self._open) >= MAX_OPEN:
-            raise RateLimited("Too many open tickets; try again", retry_after_ms=1000)
+            raise RateLimited("Too many open tickets; try again later", retry_after_ms=1000)
         ticket = secrets.token_urlsafe(24)
         self._open[ticket] = (now + TTL_S, principal)
         return ticket
@@ -42,5 +42,5 @@ class Tickets:
         """
         expires, principal = self._open.pop(ticket, (0.0, None))
         if principal is None or expires < time.monotonic():
-            raise Unauthenticated("The ticket is unknown, used or older than 30 seconds")
+            raise Unauthenticated("The ticket is unknown, used, or older than 30 seconds")
         return principal

@@ -39,8 +39,8 @@ _PAGE_HEADERS = {
 _NOT_BUILT = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1"><title>Tollgate</title></head>
-<body><main><h1>Tollgate runs, without its browser interface</h1>
-<p>The interface has not been built here. It needs Node.js 20.19 or newer, and npm.
+<body><main><h1>Tollgate is running without its browser interface</h1>
+<p>The interface has not been built. It requires Node.js 20.19 or newer, and npm.
 Install them, then run <code>python3 scripts/bootstrap.py web</code> in the source folder.</p>
 <p>Everything else works: the API is at <code>/api/v1</code>, and <code>tollgate chat</code>
 talks to it from a terminal.</p>

@@ -66,7 +66,10 @@ def from_schema(
         **options,
     }
     if fields["is_streaming"] != streaming:
-        raise InvalidTool(f"{name!r}: is_streaming goes with an async generator, and only with one")
+        raise InvalidTool(
+            f"{name!r}: is_streaming requires an async generator, and an async generator "
+            "requires is_streaming"
+        )
     try:
         return Tool(
             name=name,
@@ -139,7 +142,7 @@ class _Call:
             return self.handler(*given)
         except StopIteration as error:
             # a future cannot carry it: the caller would wait for ever
-            raise ToolFailed(f"{self.name!r} ran out of items") from error
+            raise ToolFailed(f"{self.name!r} raised StopIteration") from error
 
     def _exited(self, error: SystemExit) -> ToolFailed:
         # on the loop it would end the whole service

@@ -32,7 +32,7 @@ BUILTIN_TOOLSETS: tuple[str, ...] = (
     "app.tools.channels.toolset",
     "app.tools.system.toolset",
 )
-"""Modules with a tuple `TOOLS`, in the order models see them."""
+"Modules with a tuple `TOOLS`, in the order that models see them."
 
 
 def toolset_tools(module: str) -> tuple[Tool, ...]:
@@ -44,7 +44,7 @@ def toolset_tools(module: str) -> tuple[Tool, ...]:
     try:
         tools = import_module(module).TOOLS
     except (ImportError, AttributeError) as error:
-        raise ConfigurationError(f"toolset {module!r} cannot be loaded: {error}") from error
+        raise ConfigurationError(f"cannot load toolset {module!r}: {error}") from error
     return tuple(tools)
 
 

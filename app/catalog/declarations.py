@@ -75,7 +75,7 @@ def check_tool(tool: object, *, foreign: bool = False) -> None:
     if not isinstance(tool, Tool):
         raise InvalidTool(
             f"expected a Tool, got {type(tool).__name__}",
-            fix="List what `@tool` made, or what `from_schema` or `from_class` returned",
+            fix="List objects created by `@tool`, `from_schema` or `from_class`",
         )
     faults = [fault for look in _LOOKS for fault in look(tool)]
     # What needs sound fields is looked at only when they are.
@@ -111,17 +111,17 @@ def _names(tool: Tool) -> Faults:
         if not isinstance(name, str) or not NAME_PATTERN.fullmatch(name):
             yield Fault(
                 "name",
-                f"tool name {_shown(name)} must start with a letter and go on with at most 63 "
-                "letters, digits, '_', '.' or '-'",
-                "Choose such a name",
+                f"tool name {_shown(name)} must start with a letter, followed by at "
+                "most 63 letters, digits, '_', '.' or '-'",
+                "Choose a valid name",
             )
     spelt = [wire_name(alias.name) for alias in tool.aliases if isinstance(alias.name, str)]
     for name in dict.fromkeys(name for name in spelt if spelt.count(name) > 1):
-        yield Fault("aliases", f"alias {_shown(name)} is there more than once", "Name it once")
+        yield Fault("aliases", f"duplicate alias {_shown(name)}", "Name it only once")
     for alias in tool.aliases:
         if not all(item is None or callable(item) for item in (alias.adapt, alias.reshape)):
             message = f"alias {_shown(alias.name)}: adapt and reshape must be functions"
-            yield Fault("aliases", message, "Give functions, or leave them out")
+            yield Fault("aliases", message, "Pass functions, or omit them")
         if not _is_texts(alias.families):
             message = f"alias {_shown(alias.name)}: families must be a tuple of text"
             yield Fault("aliases", message, 'Write families=("name",)')
@@ -130,10 +130,10 @@ def _names(tool: Tool) -> Faults:
 def _words(tool: Tool) -> Faults:
     if not isinstance(tool.description, str) or not tool.description.strip():
         message = f"tool {_shown(tool.name)} needs a description: the model reads it"
-        yield Fault("description", message, "Say in a sentence what the tool does")
+        yield Fault("description", message, "Describe in one sentence what the tool does")
     elif len(tool.description) > _DESCRIPTION_CHARS:
         message = f"the description has {len(tool.description)} characters"
-        yield Fault("description", message, f"Use {_DESCRIPTION_CHARS} at most")
+        yield Fault("description", message, f"Use at most {_DESCRIPTION_CHARS}")
     for field in ("category", "toolset"):
         value = getattr(tool, field)
         if not _is_word(value):
@@ -148,7 +148,7 @@ def _words(tool: Tool) -> Faults:
             yield Fault(field, message, f'Write {field}=("one",)')
     for value in (tool.description, *_texts(tool.tags), tool.category, tool.toolset):
         if isinstance(value, str) and not _is_encodable(value):
-            message = f"{_shown(value)} holds half a character (a lone surrogate)"
+            message = f"{_shown(value)} contains a lone surrogate"
             yield Fault("description", message, "Remove it")
 
 
@@ -171,7 +171,7 @@ def _effects(tool: Tool) -> Faults:
         yield Fault(
             "side_effect_scope",
             message,
-            "Declare PermissionClass.WRITE, or SideEffectScope.NONE when it changes nothing",
+            "Declare PermissionClass.WRITE, or SideEffectScope.NONE if it changes nothing",
         )
     for field, allowed in _CHOICES.items():
         value = getattr(tool, field)
@@ -193,20 +193,20 @@ def _flags(tool: Tool) -> Faults:
 def _limits(tool: Tool) -> Faults:
     seconds, chars = tool.timeout_s, tool.max_output_chars
     if seconds is not None and not (_is_number(seconds) and 0 < seconds <= _MOST_SECONDS):
-        message = f"timeout_s must be a number of seconds over 0, not {_shown(seconds)}"
-        yield Fault("timeout_s", message, f"Use a number up to {_MOST_SECONDS}, or leave it out")
+        message = f"timeout_s must be a number of seconds greater than 0, not {_shown(seconds)}"
+        yield Fault("timeout_s", message, f"Use a number up to {_MOST_SECONDS}, or omit it")
     if chars is not None and not (
         isinstance(chars, int) and not isinstance(chars, bool) and chars > 0
     ):
-        message = f"max_output_chars must be a whole number over 0, not {_shown(chars)}"
-        yield Fault("max_output_chars", message, "Use one, or leave it out")
+        message = f"max_output_chars must be a whole number greater than 0, not {_shown(chars)}"
+        yield Fault("max_output_chars", message, "Use a valid number, or omit it")
 
 
 def _functions(tool: Any) -> Faults:
     for field in ("paths_in", "asks"):
         value = getattr(tool, field)
         if value is not None and not callable(value):
-            yield Fault(field, f"{field} must be a function", "Give a function, or leave it out")
+            yield Fault(field, f"{field} must be a function", "Pass a function, or omit it")
     if not callable(tool.validate):
         message = "validate must be a function from JSON bytes to arguments"
         yield Fault("validate", message, "Build the tool with `@tool` or `from_schema`")
@@ -217,8 +217,9 @@ def _functions(tool: Any) -> Faults:
     if isinstance(tool.is_streaming, bool) and streams != tool.is_streaming:
         yield Fault(
             "is_streaming",
-            "is_streaming goes with an async generator, and only with one",
-            "Leave is_streaming out; `@tool` sets it",
+            "is_streaming requires an async generator, and an async generator "
+            "requires is_streaming",
+            "Omit is_streaming; `@tool` sets it",
         )
     if not streams and not _is(inspect.iscoroutinefunction, tool.function):
         yield Fault("function", "function must be async", "Write `async def`")
@@ -230,7 +231,9 @@ def _signature(tool: Tool) -> Faults:
         signature = inspect.signature(tool.function, eval_str=True)
     except (NameError, AttributeError, SyntaxError) as error:
         message = f"an annotation of the function cannot be resolved: {error}"
-        yield Fault("function", message, "Import what the annotation names at the top of the file")
+        yield Fault(
+            "function", message, "Import the names in the annotation at the top of the file"
+        )
         return
     except (TypeError, ValueError):
         return
@@ -247,15 +250,15 @@ def _signature(tool: Tool) -> Faults:
     if not tool.is_streaming and not _is_returnable(returned):
         yield Fault(
             "function",
-            f"the function returns {_shown(returned)}, which is no result",
-            "Return a ToolResult, text, or what JSON can hold",
+            f"the function returns {_shown(returned)}, which is not a valid result",
+            "Return a ToolResult, text, or a JSON value",
         )
     parameters = [item for item in signature.parameters.values() if item.kind in _POSITIONAL]
     context = parameters[1].annotation if len(parameters) > 1 else ToolContext
     if isinstance(context, type) and not _is_subclass(ToolContext, context):
         yield Fault(
             "function",
-            f"the second parameter is a {context.__name__}; it is given the ToolContext",
+            f"the second parameter is a {context.__name__}, but must be a ToolContext",
             "Write `ctx: ToolContext`",
         )
 
@@ -264,8 +267,8 @@ def _command(tool: Tool) -> Faults:
     """What runs commands says where the command stands: risk analysis reads it there."""
     runs = tool.shell is not None or tool.language is not None
     if runs and tool.command_argument not in tool.parameters.get("properties", {}):
-        message = f"command_argument {_shown(tool.command_argument)} is no argument of the tool"
-        yield Fault("command_argument", message, "Name the argument that holds the command")
+        message = f"command_argument {_shown(tool.command_argument)} is not an argument of the tool"
+        yield Fault("command_argument", message, "Name the argument with the command")
 
 
 def _is_returnable(returned: object) -> bool:
@@ -289,8 +292,8 @@ def _valid_schemas(tool: Tool) -> Faults:
         schema = getattr(tool, field)
         problem = None if schema is None else schema_problem(schema)
         if problem is not None:
-            message = f"{field} of {_shown(tool.name)} are no JSON Schema: {problem}"
-            yield Fault(field, message, "Correct the schema there")
+            message = f"{field} of {_shown(tool.name)} is not a valid JSON Schema: {problem}"
+            yield Fault(field, message, "Correct the schema")
 
 
 def _schemas(tool: Any) -> Faults:
@@ -299,14 +302,14 @@ def _schemas(tool: Any) -> Faults:
         yield Fault("parameters", message, "Describe the arguments as an object")
         return
     if tool.return_schema is not None and not isinstance(tool.return_schema, Mapping):
-        yield Fault("return_schema", "return_schema must be a JSON Schema object", "Give a dict")
+        yield Fault("return_schema", "return_schema must be a JSON Schema object", "Pass a dict")
         return
     for field in ("parameters", "return_schema"):
         where = not_json(getattr(tool, field))
         if where is not None:
             message = f"{field}{where} is not plain JSON"
             yield Fault(
-                field, message, "Use objects with text keys, lists, text, numbers, booleans"
+                field, message, "Use objects with text keys, lists, text, numbers and booleans"
             )
     properties = tool.parameters.get("properties", {})
     if not isinstance(properties, Mapping):
@@ -314,7 +317,7 @@ def _schemas(tool: Any) -> Faults:
         return
     aliases = tool.argument_aliases
     if not isinstance(aliases, Mapping) or not _is_texts((*aliases, *aliases.values())):
-        message = "argument_aliases must map other names to names of arguments"
+        message = "argument_aliases must map aliases to argument names"
         yield Fault("argument_aliases", message, 'Write argument_aliases={"file": "path"}')
 
 
@@ -334,9 +337,9 @@ def _encoded(tool: Tool) -> Faults:
     try:
         orjson.dumps([tool.manifest(), dict(tool.argument_aliases)])
     except (TypeError, ValueError, RecursionError) as error:
-        message = f"the definition cannot be written as JSON: {error}"
+        message = f"the definition cannot be converted to JSON: {error}"
         yield Fault(
-            "parameters", message, "Use less depth, whole characters and numbers of 64 bits"
+            "parameters", message, "Reduce nesting, and use valid characters and 64-bit numbers"
         )
 
 

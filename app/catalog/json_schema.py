@@ -79,11 +79,11 @@ def compile_schema(
         schema["additionalProperties"] = False
     problem = schema_problem(schema)
     if problem is not None:
-        raise InvalidTool(f"parameters are no JSON Schema: {problem}")
+        raise InvalidTool(f"parameters is not a valid JSON Schema: {problem}")
     try:
         _check_reach(schema)
     except RecursionError:
-        raise InvalidTool("parameters are nested too deep") from None
+        raise InvalidTool("parameters are nested too deeply") from None
     return schema, _validator(schema)
 
 
@@ -95,7 +95,7 @@ def schema_problem(schema: Mapping[str, Any]) -> str | None:
         where = "/".join(str(part) for part in error.absolute_path) or "the root"
         return f"{where}: {error.message}"
     except RecursionError:
-        return "it is nested too deep"
+        return "it is nested too deeply"
     return None
 
 
@@ -120,10 +120,10 @@ def _check_reach(schema: dict[str, Any]) -> None:
             continue
         seen.add(id(node))
         if "$id" in node and node is not schema:
-            raise InvalidTool("parameters: `$id` is allowed at the root only")
+            raise InvalidTool("parameters: `$id` is only allowed at the root")
         if "$schema" in node and node is not schema:
             # The library would go on with its own validator, whose patterns are not RE2's.
-            raise InvalidTool("parameters: `$schema` is allowed at the root only")
+            raise InvalidTool("parameters: `$schema` is only allowed at the root")
         references = [node[key] for key in ("$ref", "$dynamicRef") if key in node]
         waiting.extend(_resolve(resolver, reference) for reference in references)
         _check_patterns(node)
@@ -132,23 +132,28 @@ def _check_reach(schema: dict[str, Any]) -> None:
 
 def _resolve(resolver: Any, reference: str) -> Any:
     if not reference.startswith("#"):
-        raise InvalidTool(f"parameters: reference {reference!r} leaves the schema; inline it")
+        raise InvalidTool(
+            f"parameters: reference {reference!r} points outside the schema; inline it"
+        )
     try:
         return resolver.lookup(reference).contents
     except Unresolvable:
-        raise InvalidTool(f"parameters: reference {reference!r} leads nowhere") from None
+        raise InvalidTool(f"parameters: reference {reference!r} cannot be resolved") from None
 
 
 def _check_patterns(node: dict[str, Any]) -> None:
     keyed = node.get("patternProperties", {})
     if keyed and "unevaluatedProperties" in node:
-        raise InvalidTool("parameters: patternProperties with unevaluatedProperties: drop one")
+        raise InvalidTool(
+            "parameters: patternProperties cannot be combined with unevaluatedProperties; "
+            "remove one"
+        )
     for pattern in (*([node["pattern"]] if "pattern" in node else ()), *keyed):
         try:
             _regex(pattern)
         except (re2.error, UnicodeEncodeError):
             raise InvalidTool(
-                f"parameters: pattern {pattern!r} is not in RE2 syntax (no look-around)"
+                f"parameters: pattern {pattern!r} is not valid RE2 syntax (no look-around)"
             ) from None
 
 
@@ -176,7 +181,7 @@ def _validator(schema: dict[str, Any]) -> Validator:
         try:
             problems = [describe(e) for e in islice(checker.iter_errors(arguments), MAX_PROBLEMS)]
         except (RecursionError, OverflowError):
-            message = "arguments are nested too deep or hold a number out of range"
+            message = "arguments are nested too deeply or contain a number out of range"
             raise _refused([problem("arguments", message, "out_of_range")]) from None
         if problems:
             problems.sort(key=lambda item: item["path"])

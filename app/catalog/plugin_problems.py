@@ -24,7 +24,7 @@ from app.toolkit.tool import Tool
 _ERROR_CHARS = 2000
 _OURS = f"{Path(app.__file__).parent}{os.sep}"
 _LISTS = re.compile(r"^(?:TOOLS|HOOKS)\b", re.MULTILINE)
-_ELSEWHERE = "Correct what it raises there, or move the file out of the plugin folder"
+_ELSEWHERE = "Correct the error it raises, or move the file out of the plugin folder"
 
 
 def problem_of(
@@ -111,19 +111,22 @@ def _fix_of(error: BaseException) -> str:
     if isinstance(error, TollgateError) and isinstance(error.details.get("fix"), str):
         return str(error.details["fix"])
     if isinstance(error, DuplicateTool):
-        return "Choose another name, or register it with `replace=True` to take the other's place"
+        return "Choose another name, or register it with `replace=True` to replace the other one"
     if isinstance(error, EmptyPlugin):
-        return "Define TOOLS or HOOKS; the name of a file that only helps others starts with '_'"
+        return "Define TOOLS or HOOKS; start the names of helper files with '_'"
     if isinstance(error, SyntaxError):
-        return "Correct the syntax there"
+        return "Fix the syntax error"
     if isinstance(error, ModuleNotFoundError) and error.name:
         return _missing_module(error.name)
     if isinstance(error, TookTooLong):
-        return "Do the slow work when the tool is called, not while the file is imported"
+        return "Do slow work when the tool is called, not when the file is imported"
     return _ELSEWHERE
 
 
 def _missing_module(name: str) -> str:
     if name.partition(".")[0] == "app":
-        return f"There is no module {name}; docs/adding-a-tool.md names those for plugins"
-    return f"Install the package that has {name} into the service's environment, then restart"
+        return f"Module {name} does not exist; docs/adding-a-tool.md lists the modules for plugins"
+    return f"Install the package that provides {name} into the service's environment, then "
+
+
+"restart the service"

@@ -76,7 +76,7 @@ def plugins_in(folder: Path) -> list[PluginSource]:
         return []
     except OSError as error:
         raise ConfigurationError(
-            f"plugin_dir {str(folder)!r} cannot be read: {error.strerror}"
+            f"cannot read plugin_dir {str(folder)!r}: {error.strerror}"
         ) from error
     return [_file_source(path) for path in paths if _is_plugin(path)]
 

@@ -32,7 +32,7 @@ from app.toolkit.tool import Tool
 log = logging.getLogger(__name__)
 
 IMPORT_S = 60.0
-"""Seconds for which one plugin may keep the service from starting."""
+"Maximum time in seconds that one plugin may delay the start."
 
 CheckHooks = Callable[[Sequence[Any]], object]
 """Raises when something is no hook; what hooks are, a layer above knows."""
@@ -229,7 +229,7 @@ class Plugins:
                 return await asyncio.to_thread(read)
         except TimeoutError:
             raise PluginsRefused(
-                f"The plugins were not read within {IMPORT_S:g} s; nothing has changed"
+                f"The plugins did not load within {IMPORT_S:g} s; nothing was changed"
             ) from None
 
     def _swap(self, plugins: list[_Plugin], known: Mapping[str, _Plugin]) -> Reloaded:
@@ -277,7 +277,7 @@ def _attempted(source: PluginSource, check_hooks: CheckHooks | None) -> _Plugin:
 
 
 def _left_out(source: PluginSource, error: BaseException) -> _Plugin:
-    log.warning("plugin %s (%s) is left out", source.name, source.where, exc_info=error)
+    log.warning("plugin %s (%s) failed to load", source.name, source.where, exc_info=error)
     source.discard()
     brings_hooks = source.should_bring_hooks()
     problem = problem_of(source.name, source.where, error, source.file, brings_hooks=brings_hooks)
@@ -288,8 +288,8 @@ def _require_no_hooks(plugins: Iterable[_Plugin]) -> None:
     names = [plugin.source.name for plugin in plugins if plugin.has_hooks]
     if names:
         raise PluginsRefused(
-            f"{', '.join(names)} brings hooks, which are read at the start only: restart the"
-            " service",
+            f"{', '.join(names)} contains hooks, which are only loaded at startup: "
+            "restart the service",
             plugins=names,
         )
 
@@ -305,7 +305,7 @@ def _require_as_good(plugins: Iterable[_Plugin], known: Mapping[str, _Plugin]) -
     if worse:
         named = "; ".join(f"{problem.at or problem.where}: {problem.error}" for problem in worse)
         raise PluginsRefused(
-            f"Nothing has changed: {named}",
+            f"Nothing was changed: {named}",
             plugins=[problem.name for problem in worse],
             fix="; ".join(problem.fix for problem in worse),
         )

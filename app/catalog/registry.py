@@ -185,7 +185,7 @@ def _is_own_spelling(name: str, taken: _Taken, tool: Tool) -> bool:
 def _duplicate(name: str, taken: _Taken) -> DuplicateTool:
     message = f"Tool '{name}' is already registered"
     if taken.name != name:
-        message += f" as '{taken.name}': names must differ in more than case, '.' and '_'"
+        message += f" as '{taken.name}': names that differ only in case, '.' and '_' conflict"
     elif taken.owner != name:
         message += f" as an alias of '{taken.owner}'"
     return DuplicateTool(message, name=name, owner=taken.owner)

@@ -44,9 +44,9 @@ _KEYWORDS = {
         )
     },
     "const": ("{label} must be {value}", "literal_error"),
-    "minProperties": ("{label} must hold at least {value} keys", "too_short"),
-    "maxProperties": ("{label} must hold at most {value} keys", "too_long"),
-    "uniqueItems": ("{label} must not hold equal items", "unique_items"),
+    "minProperties": ("{label} must have at least {value} keys", "too_short"),
+    "maxProperties": ("{label} must have at most {value} keys", "too_long"),
+    "uniqueItems": ("{label} must not contain duplicate items", "unique_items"),
 }
 # What nothing fits has no keyword.
 FALSE_SCHEMA = "false_schema"
@@ -84,6 +84,6 @@ def _wrong_type(label: str, wanted: Any) -> tuple[str, str]:
 
 def _no_form(error: ValidationError, label: str) -> str:
     if not error.context:
-        return f"{label} fits more than one of the allowed forms"
+        return f"{label} matches more than one of the allowed forms"
     reasons = [describe(inner)["message"] for inner in error.context[:_FORMS_SHOWN]]
-    return truncate(f"{label} fits none of the allowed forms: {' | '.join(reasons)}", _SHOWN)
+    return truncate(f"{label} matches none of the allowed forms: {' | '.join(reasons)}", _SHOWN)

@@ -82,7 +82,7 @@ class PluginApi:
         if isinstance(tool, ToolDefinition):
             tool = tool.to_tool()
         if not self._open:
-            raise ConfigurationError("a plugin registers tools while it is loaded, not later")
+            raise ConfigurationError("plugins can only register tools while they are loaded")
         self.registrations.append(Registration(tool, replace, tuple(hooks)))
 
     def register_service(self, name: str, service: Any) -> None:
@@ -92,7 +92,7 @@ class PluginApi:
             InvalidTool: the name is no text, or there is no service.
         """
         if not isinstance(name, str) or not name.strip() or service is None:
-            raise InvalidTool(f"a service needs a name and an object, got {name!r}")
+            raise InvalidTool(f"a service requires a name and an object, got {name!r}")
         self.services[name] = service
 
     def define(

@@ -38,7 +38,7 @@ _MINUTE = timedelta(minutes=1)
 _LONGEST_PAUSE_S = 5.0
 _RETRY_MS = 10_000
 _NOBODY = "No operator sent it in time"
-_LOST = "The operator was lost while it was sending: the text may have been sent"
+_LOST = "The operator disconnected while sending: the text may have been sent"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,8 +134,8 @@ class DesktopOpService:
         if ended:
             return task
         if task.status == "running":
-            raise Conflict("An operator is sending it already", task_id=task_id)
-        raise Conflict(f"It is {task.status} already", task_id=task_id)
+            raise Conflict("An operator is already sending it", task_id=task_id)
+        raise Conflict(f"It is already {task.status}", task_id=task_id)
 
     async def get(self, task_id: str) -> DesktopTask:
         """One task.
@@ -200,7 +200,7 @@ class DesktopOpService:
             with ErrorBoundary() as held:
                 await self.sweep()
             if held.error is not None:
-                log.warning("desktop tasks were not looked at: %s", held.error)
+                log.warning("cannot check desktop tasks: %s", held.error)
 
     async def close(self) -> None:
         """Finish taking back what cancelled calls had left."""
@@ -232,11 +232,11 @@ class DesktopOpService:
 
         def add(transaction: Transaction) -> None:
             if task_rows.waiting_count(transaction) >= self._settings.max_queued:
-                raise ToolFailed("Too many desktop tasks wait already", code="desktop_busy")
+                raise ToolFailed("Too many desktop tasks are already waiting", code="desktop_busy")
             lately = task_rows.sent_since(transaction, order.channel_id, a_minute_ago)
             if lately >= order.per_minute:
                 raise RateLimited(
-                    f"The channel sends at most {order.per_minute} texts a minute",
+                    f"The channel is limited to {order.per_minute} texts per minute",
                     retry_after_ms=_RETRY_MS,
                 )
             task_rows.add(transaction, task)
@@ -305,7 +305,7 @@ class DesktopOpService:
             await self._end_unstarted(task_id, "cancelled", "The call was cancelled")
         # A call that was cancelled before its task was stored has none.
         if held.error is not None and not isinstance(held.error, NotFound):
-            log.warning("desktop task %s was not taken back: %s", task_id, held.error)
+            log.warning("cannot withdraw desktop task %s: %s", task_id, held.error)
 
     def _note(self, transaction: Transaction, what: str, task: DesktopTask, actor: str) -> None:
         self._audit.within(

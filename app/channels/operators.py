@@ -116,9 +116,9 @@ class OperatorDesk:
         """
         own = [item.operator for item in self._connected if item.operator.key == operator.key]
         if any(other.name == operator.name for other in own):
-            raise Conflict(f"An operator {operator.name!r} of this token is connected already")
+            raise Conflict(f"An operator {operator.name!r} of this token is already connected")
         if len(own) >= self._settings.max_operators:
-            raise RateLimited("This token has too many operators connected", retry_after_ms=30_000)
+            raise RateLimited("This token has too many connected operators", retry_after_ms=30_000)
         moment = isoformat(self._clock.now())
         item = Connected(operator, connection_id, moment, source)
         self._connected.add(item)
@@ -155,7 +155,7 @@ class OperatorDesk:
 
         def take(transaction: Transaction) -> DesktopTask | None:
             if task_rows.held_by(transaction, operator.key, operator.name):
-                raise Busy("Finish the task that you hold first")
+                raise Busy("Finish your current task first")
             for task in task_rows.queued(transaction, moment):
                 if task_id in (None, task.id) and self._may_do(operator, task):
                     return self._move(
@@ -186,9 +186,9 @@ class OperatorDesk:
         def begin(transaction: Transaction) -> DesktopTask:
             task = self._held(transaction, holder, claim)
             if task.status != "claimed":
-                raise Conflict("The task was started before", task_id=task.id)
+                raise Conflict("The task has already been started", task_id=task.id)
             if task.expires_at <= moment:
-                raise Conflict("The time of the task is over", task_id=task.id)
+                raise Conflict("The time limit of the task has passed", task_id=task.id)
             values = {"status": "running", "started_at": moment, "lease_until": self._lease()}
             return self._move(transaction, task, holder, **values)
 
@@ -228,7 +228,7 @@ class OperatorDesk:
         def finish(transaction: Transaction) -> DesktopTask:
             task = self._held(transaction, holder, claim)
             if task.status != "running":
-                raise Conflict("Start the task before it is complete", task_id=task.id)
+                raise Conflict("Start the task before you complete it", task_id=task.id)
             return self._finish(transaction, task, holder, status="succeeded", result=_result(done))
 
         self._news.changed(await self._db.transact(finish))
@@ -260,7 +260,7 @@ class OperatorDesk:
         def give_back(transaction: Transaction) -> DesktopTask:
             task = self._held(transaction, holder, claim)
             if task.status != "claimed":
-                raise Conflict("A task that was started cannot be given back", task_id=task.id)
+                raise Conflict("A started task cannot be released", task_id=task.id)
             return self._give_back(transaction, task, holder)
 
         self._news.changed(await self._db.transact(give_back))
@@ -296,7 +296,7 @@ class OperatorDesk:
         Raises:
             NotFound: there is none, it is another's, or the claim is over: all look the same.
         """
-        unknown = NotFound("You do not hold this task", task_id=claim.task_id)
+        unknown = NotFound("You have not claimed this task", task_id=claim.task_id)
         try:
             task = task_rows.get(transaction, claim.task_id)
         except NotFound:

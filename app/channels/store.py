@@ -80,7 +80,7 @@ class ChannelStore:
         """
         found = self._channels.get(channel_id)
         if found is None:
-            raise NotFound(f"No channel {channel_id!r}", channel_id=channel_id)
+            raise NotFound(f"Channel {channel_id!r} not found", channel_id=channel_id)
         return found
 
     def list_all(self) -> list[Channel]:
@@ -108,7 +108,7 @@ class ChannelStore:
 
         def add(transaction: Transaction) -> None:
             if channel_id in _read(transaction)[0]:
-                raise AlreadyExists(f"There is a channel {channel_id!r} already", field="id")
+                raise AlreadyExists(f"Channel {channel_id!r} already exists", field="id")
             transaction.execute(_ADD, _row(made))
             self._note(transaction, channel_id, None, made.shown(), actor)
 
@@ -202,7 +202,7 @@ class ChannelStore:
 def _current(transaction: Transaction, channel_id: str, expected: int | None) -> Channel:
     stored = _read(transaction)[0].get(channel_id)
     if stored is None:
-        raise NotFound(f"No channel {channel_id!r}", channel_id=channel_id)
+        raise NotFound(f"Channel {channel_id!r} not found", channel_id=channel_id)
     check_version(expected, stored.version)
     return stored
 

@@ -113,7 +113,7 @@ def get(transaction: Transaction, task_id: str) -> DesktopTask:
     """
     found = transaction.fetch(f"{_SELECT} WHERE id = ?", (task_id,))
     if not found:
-        raise NotFound(f"No desktop task {task_id!r}", task_id=task_id)
+        raise NotFound(f"Desktop task {task_id!r} not found", task_id=task_id)
     return _of_row(found[0])
 
 

@@ -20,7 +20,7 @@ from app.toolkit.context import ToolContext
 from app.tools.channels.ports import TextOutcome, TextWish
 
 APP_ID, ACTION = "weixin", "send-text"
-_ASKS = "Others read it under your name, and it cannot be taken back"
+_ASKS = "Others see it under your name, and it cannot be undone"
 # The call ends before its own deadline does, so that the task is ended with a word.
 _BEFORE_DEADLINE_S = 1.0
 
@@ -56,11 +56,11 @@ class WeixinTexts:
         reply = _reply(channel)
         if reply.agents is not None and ctx.agent_id not in reply.agents:
             raise ToolFailed(
-                f"Channel {channel.id!r} is not for this agent", code="agent_not_allowed"
+                f"Channel {channel.id!r} is not available to this agent", code="agent_not_allowed"
             )
         if not reply.auto_reply and self.why_it_asks(wish) is None:
             raise ToolFailed(
-                f"Texts of channel {channel.id!r} must be confirmed: name it as channel_id",
+                f"Texts of channel {channel.id!r} require approval: name it as channel_id",
                 code="confirmation_required",
             )
         order = self._order(wish, ctx, channel)
@@ -76,17 +76,17 @@ class WeixinTexts:
         channel_id = ctx.business.get("channelId") or wish.channel_id
         if not isinstance(channel_id, str):
             raise ToolFailed(
-                "The conversation comes from no channel: name one as channel_id",
+                "The conversation has no channel: set channel_id",
                 code="channel_required",
             )
         channel = self._channels.find(channel_id)
         if channel is None:
-            raise ToolFailed(f"No channel {channel_id!r}", code="channel_not_found")
+            raise ToolFailed(f"Channel {channel_id!r} not found", code="channel_not_found")
         if not channel.enabled:
-            raise ToolFailed(f"Channel {channel_id!r} is switched off", code="channel_off")
+            raise ToolFailed(f"Channel {channel_id!r} is disabled", code="channel_off")
         if not _reply(channel).enabled:
             raise ToolFailed(
-                f"Channel {channel_id!r} sends nothing: its config.weixinReply.enabled is not true",
+                f"Channel {channel_id!r} does not send: its config.weixinReply.enabled is not true",
                 code="replies_off",
             )
         return channel
@@ -95,11 +95,11 @@ class WeixinTexts:
         reply, task_id = _reply(channel), new_task_id()
         problem = text_problem(wish.text)
         if problem is not None:
-            raise ToolFailed(f"The text cannot be sent: {problem}", code="text_not_sendable")
+            raise ToolFailed(f"Cannot send the text: {problem}", code="text_not_sendable")
         how = wish.watermark or reply.watermark
         if reply.force_watermark and how != reply.watermark:
             raise ToolFailed(
-                f"Texts of this channel are marked by {reply.watermark!r}: leave watermark out",
+                f"Texts of this channel are marked with {reply.watermark!r}: omit watermark",
                 code="watermark_fixed",
             )
         return Order(
@@ -138,12 +138,10 @@ def _target(wish: TextWish, reply: WeixinReply) -> str:
     if wish.target is None:
         if len(reply.targets) == 1:
             return reply.targets[0]
-        raise ToolFailed(
-            "Name the group as target; the channel has several", code="target_required"
-        )
+        raise ToolFailed("Set target to a group; the channel has several", code="target_required")
     if wish.target not in reply.targets:
         raise ToolFailed(
-            "The channel does not allow a group of exactly this name", code="target_not_allowed"
+            "The channel has no allowed group with exactly this name", code="target_not_allowed"
         )
     return wish.target
 

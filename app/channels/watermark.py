@@ -42,6 +42,6 @@ def hidden_mark(text: str) -> str | None:
 def _hidden(task_id: str) -> str:
     found = _ID.match(task_id)
     if found is None:
-        raise ValueError(f"{task_id!r} is no id that a mark can hold")
+        raise ValueError(f"ID {task_id!r} cannot be encoded in a watermark")
     bits = f"{int(found[1], 16):0{_WIDTH}b}"
     return _FRAME + "".join(_BITS[int(bit)] for bit in bits) + _FRAME

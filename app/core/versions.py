@@ -13,7 +13,7 @@ def check_version(expected: int | None, actual: int) -> None:
     """
     if expected is not None and expected != actual:
         raise VersionMismatch(
-            f"Changed by someone else: expected version {expected}, but found "
-            f"{actual}. Reload and try again",
+            f"Changed by someone else (expected version {expected}, found {actual}); "
+            "reload and retry",
             version=actual,
         )

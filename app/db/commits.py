@@ -142,10 +142,10 @@ def bind_plainly() -> None:
 
 def lost(error: DatabaseLost, path: Path, rescued: Path | None) -> StorageUnavailable:
     """That the database's file is another one: what happened and what to do."""
-    kept = f" What was committed is in {rescued.name}." if rescued else ""
+    kept = f" Committed data is in {rescued.name}." if rescued else ""
     return StorageUnavailable(
-        f"Nothing is written any more: {error} while the service runs.{kept}"
-        " Stop the service, put the right file in place, and start it again",
+        f"Writing has stopped: {error} while the service runs.{kept} Stop the service, "
+        "restore the correct file, and start the service again",
         database=path.name,
     )
 
@@ -154,11 +154,11 @@ def unavailable(error: BaseException, path: Path) -> StorageUnavailable:
     """The database's error as ours: what happened and what to do."""
     text = str(error)
     if "full" in text:
-        fix = "free disk space; nothing is lost, writing resumes by itself"
+        fix = "free disk space; no data is lost, and writing resumes automatically"
     elif "locked" in text or "busy" in text:
-        fix = "another process holds the database; writing resumes when it lets go"
+        fix = "another process has locked the database; writing resumes when it releases the lock"
     elif "malformed" in text or "not a database" in text:
         fix = "stop the service and restore the database from a backup"
     else:
         fix = "check that the data directory exists and is writable"
-    return StorageUnavailable(f"Database cannot be written ({text}): {fix}", database=path.name)
+    return StorageUnavailable(f"Database is not writable ({text}): {fix}", database=path.name)

@@ -38,12 +38,12 @@ class Database:
         """
         # A connection that cannot be opened leaves a thread behind that outlives the loop.
         if not self._path.exists():
-            raise StorageUnavailable(f"Database cannot be read: {self._path.name} is not there")
+            raise StorageUnavailable(f"Cannot read the database: {self._path.name} does not exist")
         try:
             async with AsyncSession(self._engine) as session:
                 yield session
         except OperationalError as error:
-            raise StorageUnavailable(f"Database cannot be read: {error.orig}") from None
+            raise StorageUnavailable(f"Cannot read the database: {error.orig}") from None
 
     async def close(self) -> None:
         await self._engine.dispose()

@@ -89,7 +89,7 @@ class DatabaseFiles:
         if found is None or self._known.setdefault("", _identity(found)) != _identity(found):
             raise DatabaseLost(f"{name} was {'removed' if found is None else 'replaced'}")
         if found.st_size < self._size and not self._holds_all_pages():
-            self._spoil(f"{name} was cut short")
+            self._spoil(f"{name} was truncated")
         self._size = found.st_size
         if not self._is_header_ours():
             time.sleep(_SETTLED_S)

@@ -10,7 +10,7 @@ from app.db.event_blocks import Fetch
 
 PROCESSES = "processes"
 MAX_KEPT = 20
-"""Calls of one session whose last state is kept; the oldest go first."""
+"Calls per session whose last state is kept; the oldest are dropped first."
 
 _META = "SELECT meta FROM sessions WHERE id = ?"
 

@@ -33,7 +33,7 @@ def current_revision(path: Path) -> str | None:
     except sqlite3.OperationalError as error:
         if "no such table" in str(error):
             return None
-        raise StorageUnavailable(f"Database {path.name} cannot be read: {error}") from None
+        raise StorageUnavailable(f"Cannot read the database {path.name}: {error}") from None
     except sqlite3.DatabaseError as error:
         raise StorageUnavailable(f"{path.name} is not a database: {error}") from None
     return str(row[0]) if row else None
@@ -68,10 +68,14 @@ def require_current(path: Path) -> None:
     if revision == HEAD:
         return
     refuse_newer(path, revision)
-    before = "is not finished" if revision is None else "is of an earlier version of Tollgate"
+    before = (
+        "is not completely migrated"
+        if revision is None
+        else "has the schema of an earlier version of Tollgate"
+    )
     raise ConfigurationError(
-        f"The database in {str(path.parent)!r} {before}: `tollgate db upgrade` or the next start"
-        " of the service brings it to this version"
+        f"The database in {str(path.parent)!r} {before}: run `tollgate db upgrade`, or "
+        "start the service, to migrate it to this version"
     )
 
 
@@ -88,9 +92,10 @@ def refuse_newer(path: Path, revision: str | None) -> None:
     """
     if revision is not None and is_newer(revision):
         raise ConfigurationError(
-            f"The database in {str(path.parent)!r} is of a newer version of Tollgate (its schema"
-            f" is {revision}, this version knows up to {HEAD}): start the newer version, or"
-            " restore a backup from before the upgrade; nothing was changed"
+            f"The database in {str(path.parent)!r} was created by a newer version of "
+            f"Tollgate (its schema is {revision}, this version supports up to {HEAD}): "
+            "start the newer version, or restore a backup from before the upgrade; "
+            "nothing was changed"
         )
 
 
@@ -105,8 +110,8 @@ def make_data_dir(folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise StorageUnavailable(
-            f"Data directory {str(folder)!r} cannot be made ({error.strerror});"
-            " set TOLLGATE_DATA_DIR to a writable folder"
+            f"Cannot create the data directory {str(folder)!r} ({error.strerror}): set "
+            "TOLLGATE_DATA_DIR to a writable folder"
         ) from None
 
 
@@ -124,8 +129,8 @@ def upgrade(path: Path, revision: str = "head") -> None:
         command.upgrade(alembic_config(path), revision)
     except DatabaseError as error:
         raise StorageUnavailable(
-            f"{path.name} in {str(path.parent)!r} cannot be brought to the schema of this"
-            f" version ({error.orig}); nothing was changed"
+            f"Cannot migrate {path.name} in {str(path.parent)!r} to the schema of this "
+            f"version ({error.orig}); nothing was changed"
         ) from None
 
 
@@ -150,4 +155,4 @@ def alembic_config(path: Path) -> Config:
             config.set_main_option("script_location", str(folder))
             config.attributes["sqlite_path"] = str(path)
             return config
-    raise ConfigurationError("The migrations are missing from this installation; reinstall it")
+    raise ConfigurationError("The migrations are missing from this installation: reinstall it")

@@ -411,7 +411,7 @@ class SqliteWriter:
                 self._tell_lost(connection, held.error)
             else:
                 if self._error is None:
-                    log.error("commit failed; it is tried until it succeeds", exc_info=held.error)
+                    log.error("commit failed; retrying until it succeeds", exc_info=held.error)
                 self._call(self._failing, unavailable(held.error, self._path))
             if self._stop.wait(RETRY_S):
                 return

@@ -72,12 +72,10 @@ class ServiceCondition(Wire):
 
     type: Literal["service_condition"] = "service_condition"
     ts: str
-    code: str = Field(
-        description="As in `conditions` of `GET /health`; docs/operations.md has a list."
-    )
+    code: str = Field(description="As in `conditions` of `GET /health`; see docs/operations.md.")
     state: Literal["started", "ended"]
     refuses: Literal["nothing", "changes", "everything"] = Field(
-        description="What is refused while it lasts."
+        description="What is refused during the condition."
     )
     message: str
 

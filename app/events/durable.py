@@ -52,7 +52,7 @@ class RunResumed(DurableEvent):
     type: Literal["run_resumed"] = "run_resumed"
     interrupted: list[str] = Field(
         default_factory=list,
-        description="Calls that had begun and not ended; they are not run again.",
+        description="Calls that had started and not ended; they are not run again.",
     )
 
 
@@ -74,10 +74,10 @@ class MessageCompleted(DurableEvent):
     role: Literal["user", "assistant", "tool"]
     content: list[dict[str, Any]]
     client_message_id: str | None = Field(
-        default=None, description="The `id` of the `user_message` this came from."
+        default=None, description="ID of the `user_message` that it answers."
     )
     model: str | None = Field(
-        default=None, description="Which model wrote it, as the settings name it."
+        default=None, description="Model that wrote it, as named in the settings."
     )
 
 
@@ -88,14 +88,14 @@ class ContextCompacted(DurableEvent):
     """
 
     type: Literal["context_compacted"] = "context_compacted"
-    message_id: str = Field(description="The entry that holds the summary.")
-    keeps_from: str = Field(description="The first message that is told word for word.")
+    message_id: str = Field(description="Entry with the summary.")
+    keeps_from: str = Field(description="First message that is still sent verbatim.")
     method: Literal["model", "digest"] = Field(
-        description="Who wrote it: the model, or the service from first lines."
+        description="Author of the summary: the model, or the service from first lines."
     )
     summary: str
-    replaced: int = Field(description="Messages that it stands for.")
-    tokens_before: int = Field(description="Of the whole request, estimated.")
+    replaced: int = Field(description="Number of messages that it summarizes.")
+    tokens_before: int = Field(description="Estimated tokens of the whole request.")
     tokens_after: int
 
 
@@ -107,7 +107,7 @@ class SessionBranched(DurableEvent):
 
     type: Literal["session_branched"] = "session_branched"
     message_id: str | None = Field(
-        default=None, description="What the next message answers; nothing when it begins anew."
+        default=None, description="Parent of the next message; null for a new branch."
     )
 
 
@@ -119,7 +119,7 @@ class ToolCallStarted(DurableEvent):
     title: str
     kind: str
     args: Any = Field(description="Arguments with secrets redacted.")
-    redacted: list[str] = Field(default_factory=list, description="Paths that were redacted.")
+    redacted: list[str] = Field(default_factory=list, description="Paths of redacted values.")
     route: Route = "main"
     awaits_confirmation: bool = False
     index: int = Field(default=0, description="Position in the batch.")
@@ -133,16 +133,20 @@ class ToolCallCompleted(DurableEvent):
     type: Literal["tool_call_completed"] = "tool_call_completed"
     tool_name: str
     status: CallStatus
-    content: list[dict[str, Any]] = Field(description="What the model reads, at most 64 KiB.")
-    raw_result: dict[str, Any] | None = Field(default=None, description="What a renderer draws.")
+    content: list[dict[str, Any]] = Field(description="Output for the model, at most 64 KiB.")
+    raw_result: dict[str, Any] | None = Field(
+        default=None, description="Structured output for a renderer."
+    )
     truncated: bool = False
-    artifact_id: str | None = Field(default=None, description="Where the whole output can be read.")
-    bytes: int = Field(default=0, description="Size of the whole output.")
-    chunks: int = Field(default=0, description="Pieces of live output that were sent.")
+    artifact_id: str | None = Field(
+        default=None, description="ID of the artifact with the full output."
+    )
+    bytes: int = Field(default=0, description="Size of the full output in bytes.")
+    chunks: int = Field(default=0, description="Number of live output pieces that were sent.")
     error: ErrorBody | None = None
     duration_ms: float = 0
     cached: bool = False
-    duplicate_of: str | None = Field(default=None, description="The equal call of the same batch.")
+    duplicate_of: str | None = Field(default=None, description="Identical call of the same batch.")
 
 
 class CommandSubject(Part):
@@ -180,15 +184,15 @@ class ConfirmationOption(Part):
     label: str
     kind: Literal["allow", "deny"]
     requires_scope: str | None = Field(
-        default=None, description="Whoever answers needs this scope too."
+        default=None, description="Additional scope required to answer."
     )
     expires_in_s: float | None = Field(
-        default=None, description="How long a lasting approval lives."
+        default=None, description="Lifetime of a standing approval in seconds."
     )
-    covers: str | None = Field(default=None, description="What a lasting approval would cover.")
+    covers: str | None = Field(default=None, description="What a standing approval would cover.")
     covers_kind: Literal["segments", "command", "arguments"] | None = Field(
         default=None,
-        description="Of what kind that is: commands of a script, a whole script, or a call.",
+        description="Kind of the coverage: commands of a script, a whole script, or a call.",
     )
 
 
@@ -216,10 +220,10 @@ class ShownTarget(Part):
     path: str
     type: Literal["file", "directory", "missing", "unknown"] = "unknown"
     files: int | None = None
-    more: bool = Field(default=False, description="There are more than `files`.")
+    more: bool = Field(default=False, description="Whether there are more than `files`.")
     names: list[str] = Field(
         default_factory=list,
-        description="The first files in the folder, or behind the pattern; at most 50 in all.",
+        description="First files in the folder, or matching the pattern; at most 50 in total.",
     )
 
 
@@ -230,8 +234,8 @@ class TargetList(Part):
     question is put again.
     """
 
-    count: int = Field(description="Files and folders.")
-    more: bool = Field(default=False, description="There are more than the list holds.")
+    count: int = Field(description="Number of files and folders.")
+    more: bool = Field(default=False, description="Whether the list is incomplete.")
     digest: str
 
 
@@ -241,9 +245,11 @@ class RequestedBy(Part):
     caller: str
     user_id: str | None = None
     agent_id: str | None = None
-    agent: str | None = Field(default=None, description="The agent's title.")
-    subagent: str | None = Field(default=None, description="The sub-agent's label.")
-    task_id: str | None = Field(default=None, description="Its task, as `delegate_status` takes.")
+    agent: str | None = Field(default=None, description="Title of the agent.")
+    subagent: str | None = Field(default=None, description="Label of the sub-agent.")
+    task_id: str | None = Field(
+        default=None, description="Its task ID, as used by `delegate_status`."
+    )
 
 
 class ToolConfirmationRequest(DurableEvent):
@@ -259,10 +265,12 @@ class ToolConfirmationRequest(DurableEvent):
     description: str | None = None
     subject: CommandSubject | ToolCallSubject = Field(discriminator="type")
     risk: Risk
-    digest: str = Field(description="Must be sent back: binds the answer to exactly this call.")
+    digest: str = Field(description="Must be sent back; binds the answer to exactly this call.")
     options: list[ConfirmationOption]
     editable: bool = Field(
-        default=False, description="`approve_once` may carry `edited_args` in place of the call's."
+        default=False,
+        description="Whether `approve_once` can carry `edited_args` that replace the call's "
+        "arguments.",
     )
     response_schema: dict[str, Any] | None = Field(
         default=None, description="JSON Schema of `edited_args`."
@@ -271,12 +279,12 @@ class ToolConfirmationRequest(DurableEvent):
     segments: list[ShownSegment] = Field(default_factory=list)
     targets: list[ShownTarget] = Field(default_factory=list)
     target_list: TargetList | None = Field(
-        default=None, description="Null where nothing could be listed, and nothing is compared."
+        default=None, description="Null if nothing could be listed, so nothing is compared."
     )
     asked_again: str | None = Field(
-        default=None, description="What has changed since an approval that no longer holds."
+        default=None, description="Changes since a standing approval that no longer applies."
     )
-    cwd: str | None = Field(default=None, description="Where the call would work.")
+    cwd: str | None = Field(default=None, description="Working directory of the call.")
     requested_by: RequestedBy | None = None
 
 
@@ -290,10 +298,10 @@ class ToolConfirmationResolved(DurableEvent):
     by: str | None = None
     message: str | None = None
     edited_args: Any = Field(
-        default=None, description="The arguments that a person put in place, secrets redacted."
+        default=None, description="Replacement arguments from a person, with secrets redacted."
     )
     grant_id: str | None = Field(
-        default=None, description="The lasting approval that came of it, or that released it."
+        default=None, description="Standing approval that was created, or that approved the call."
     )
 
 
@@ -324,11 +332,11 @@ class QuestionAsked(DurableEvent):
     type: Literal["question_asked"] = "question_asked"
     question_id: str
     tool_name: str | None = None
-    question: str = Field(description="The first of `questions`, for a client that shows one.")
+    question: str = Field(description="First of `questions`, for clients that show only one.")
     choices: list[str] = Field(default_factory=list)
     multi_select: bool = False
     questions: list[QuestionItem] = Field(
-        default_factory=list, description="All of them; an answer says something to each."
+        default_factory=list, description="All questions; the answer must cover each."
     )
     expires_at: str | None = None
 
@@ -339,7 +347,7 @@ class QuestionAnswered(DurableEvent):
     type: Literal["question_answered"] = "question_answered"
     question_id: str
     outcome: Literal["answered", "declined", "expired", "cancelled"]
-    answer: Any = Field(default=None, description="What was said, by question, secrets redacted.")
+    answer: Any = Field(default=None, description="Answers by question, with secrets redacted.")
     by: str | None = None
 
 
@@ -351,8 +359,8 @@ class TicketOpened(DurableEvent):
     reason: str
     severity: Literal["low", "medium", "high"]
     to: str
-    blocking: bool = Field(default=False, description="The call waits for the answer.")
-    expires_at: str | None = Field(default=None, description="Until when it waits.")
+    blocking: bool = Field(default=False, description="Whether the call waits for the answer.")
+    expires_at: str | None = Field(default=None, description="Time until which it waits.")
 
 
 class TicketResolved(DurableEvent):
@@ -392,10 +400,10 @@ class ProcessEnded(DurableEvent):
 
     type: Literal["process_ended"] = "process_ended"
     process_id: str
-    started_by: str = Field(description="The `operation_id` of the call that started it.")
+    started_by: str = Field(description="`operation_id` of the call that started it.")
     command: str
     exit_code: int
-    reason: str = Field(description="`exited` when it ended by itself, else what ended it.")
+    reason: str = Field(description="`exited` if it ended by itself, otherwise the cause.")
     seconds: float
 
 
@@ -415,7 +423,7 @@ class SubagentStarted(DurableEvent):
     worker_pid: int | None = None
     tool_runtime_routes: dict[str, Route] = Field(default_factory=dict)
     blocked: dict[str, str] = Field(
-        default_factory=dict, description="Why tools are `disabled`: codes by name."
+        default_factory=dict, description="Codes of the reasons why tools are `disabled`, by name."
     )
 
 
@@ -426,7 +434,7 @@ class SubagentFinished(DurableEvent):
     child_run_id: str
     status: RunStatus
     summary: str | None = Field(
-        default=None, description="Its answer, or what there is of one; cut when it is long."
+        default=None, description="Its answer, possibly incomplete; truncated if it is long."
     )
     name: str | None = None
     task_id: str | None = None

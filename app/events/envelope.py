@@ -28,20 +28,20 @@ class SessionEvent(Wire):
     """Fields that every event of a session may carry."""
 
     type: str
-    ts: str = Field(description="RFC 3339 time of the event, UTC.")
+    ts: str = Field(description="Time of the event (RFC 3339, UTC).")
     session_id: str
-    epoch: str = Field(description="Changes when the log is reset; a resume names it.")
+    epoch: str = Field(description="Changes when the log is reset; a resume must name it.")
 
 
 class DurableEvent(SessionEvent):
     """A fact of the append-only log. Old ones always load: fields are only ever added."""
 
-    seq: int = Field(ge=1, description="1, 2, 3 … without gaps in one session and epoch.")
+    seq: int = Field(ge=1, description="1, 2, 3 … without gaps within one session and epoch.")
     run_id: str | None = None
     agent_id: str | None = None
     tool_call_id: str | None = None
     operation_id: str | None = Field(
-        default=None, description="One call attempt, in all its events."
+        default=None, description="ID of one call attempt in all its events."
     )
     parent_tool_call_id: str | None = None
     trace_id: str | None = None
@@ -50,7 +50,7 @@ class DurableEvent(SessionEvent):
 class EphemeralEvent(SessionEvent):
     """Live output between two durable events."""
 
-    after_seq: int = Field(ge=0, description="The last durable event before this one.")
+    after_seq: int = Field(ge=0, description="Last durable event before this one.")
     run_id: str | None = None
     agent_id: str | None = None
     tool_call_id: str | None = None
@@ -70,7 +70,7 @@ class ErrorBody(BaseModel):
     retryable: bool = False
     retry_after_ms: int | None = None
     details: Details | None = Field(
-        default=None, description="More about it; `errors` lists every invalid field."
+        default=None, description="Additional details; `errors` lists every invalid field."
     )
 
 
@@ -84,5 +84,5 @@ class Usage(BaseModel):
     cache_read_tokens: int = 0
     cache_creation_tokens: int = 0
     cost: float | None = Field(
-        default=None, description="Dollars, where every model of the run has a price."
+        default=None, description="Cost in US dollars, if every model of the run has a price."
     )

@@ -18,7 +18,7 @@ class TextDelta(EphemeralEvent):
     chunk_from: int = Field(ge=0)
     chunk_to: int
     text: str
-    snapshot: bool = Field(default=False, description="The whole text so far, after a subscribe.")
+    snapshot: bool = Field(default=False, description="The full text so far, after a subscribe.")
 
 
 class ThinkingDelta(EphemeralEvent):

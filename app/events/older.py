@@ -16,7 +16,7 @@ from app.core.text import json_default
 from app.events.envelope import SessionEvent
 
 OlderStyle = Literal["netaclaw", "countbot"]
-"""Whose events: `tool_call` and `tool_result`, or the five from `tool_start` on."""
+"Origin of the format: `tool_call` and `tool_result`, or the five events from `tool_start` on."
 _HUNDRED = 100.0
 _KINDS = (
     *(b'"tool_call_', b'"process_progress"', b'"process_event"', b'"message_com'),
@@ -27,7 +27,7 @@ _KINDS = (
 class OlderEvent(SessionEvent):
     """What every one of them carries."""
 
-    after_seq: int = Field(ge=0, description="The event that it is made of, or follows.")
+    after_seq: int = Field(ge=0, description="Event that it is derived from or follows.")
     run_id: str | None = None
     agent_id: str | None = None
 
@@ -45,7 +45,8 @@ class OlderToolCall(OlderCallEvent):
     type: Literal["tool_call"] = "tool_call"
     args: Any
     call: dict[str, Any] = Field(
-        description="`{id, type: function, function: {name, arguments}}`, the arguments as text."
+        description="`{id, type: function, function: {name, arguments}}`, with the arguments as "
+        "text."
     )
 
 
@@ -55,7 +56,7 @@ class OlderToolResult(OlderCallEvent):
     type: Literal["tool_result"] = "tool_result"
     success: bool
     status: str
-    content: str = Field(description="What the model reads.")
+    content: str = Field(description="Output for the model.")
     error: str | None = None
     duration_ms: float
 

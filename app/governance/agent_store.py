@@ -62,7 +62,7 @@ class AgentStore:
             taken = {known.lower(): known for known in read_agent_versions(transaction)}
             same = taken.get(profile.id.lower())
             if same is not None:
-                raise AlreadyExists(f"There is an agent {same!r} already", agent_id=same)
+                raise AlreadyExists(f"Agent {same!r} already exists", agent_id=same)
             transaction.execute(_ADD, (profile.id, profile.to_json(), moment, moment))
             self._note(transaction, profile.id, None, profile, actor=actor)
 
@@ -198,8 +198,10 @@ class AgentStore:
 
 def missing(agent_id: str, known: list[str]) -> NotFound:
     """The error about an agent that is not there."""
-    there = f"There are: {', '.join(known[:20])}" if known else "No agent has been made yet"
-    return NotFound(f"No agent {agent_id!r}. {there}", agent_id=agent_id, agents=known[:100])
+    there = (
+        f"Existing agents: {', '.join(known[:20])}" if known else "No agent has been created yet"
+    )
+    return NotFound(f"Agent {agent_id!r} not found. {there}", agent_id=agent_id, agents=known[:100])
 
 
 def _current(transaction: Transaction, agent_id: str, expected: int | None) -> StoredAgent:

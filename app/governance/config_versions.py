@@ -76,4 +76,4 @@ class ConfigVersions:
             with ErrorBoundary() as held:
                 await self.poll()
             if held.error is not None:
-                log.warning("changes of other processes are not seen: %s", held.error)
+                log.warning("cannot see changes of other processes: %s", held.error)

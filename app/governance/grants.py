@@ -173,7 +173,7 @@ class GrantStore:
         def end(transaction: Transaction) -> StoredGrant:
             found = transaction.fetch(_ONE, (grant_id,))
             if not found:
-                raise NotFound(f"No grant {grant_id!r}", grant_id=grant_id)
+                raise NotFound(f"Grant {grant_id!r} not found", grant_id=grant_id)
             before = grant_of(found[0])
             if not transaction.execute(_REVOKE, (moment, by, grant_id)):
                 return before

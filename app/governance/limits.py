@@ -62,7 +62,7 @@ class Limits:
             try:
                 value = orjson.loads(value)
             except orjson.JSONDecodeError:
-                raise InvalidInput(f"{field} is not JSON text", field=field) from None
+                raise InvalidInput(f"{field} is not valid JSON text", field=field) from None
         if not isinstance(value, Mapping):
             raise InvalidInput(f"{field} must be an object", field=field)
         known = CALL_NAMES if of_calls else NAMES
@@ -155,7 +155,7 @@ def _number(key: str, value: Any) -> Any:
 def _problem(key: object, value: object, known: tuple[str, ...]) -> str | None:
     """What is wrong with one entry; None when nothing is."""
     if key not in known:
-        return f"unknown; there are {', '.join(known)}"
+        return f"unknown limit; available are {', '.join(known)}"
     if value is None:
         return None
     kind = "a number" if key == COST else "a whole number"

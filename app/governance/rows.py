@@ -96,7 +96,7 @@ def read_agents(transaction: Transaction) -> dict[str, StoredAgent]:
         try:
             read = read_profile(agent_id, orjson.loads(profile))
         except (ValidationError, orjson.JSONDecodeError, TypeError) as error:
-            log.error("the profile of agent %r cannot be read: %s", agent_id, error)  # noqa: TRY400 - the message says it all
+            log.error("cannot read the profile of agent %r: %s", agent_id, error)  # noqa: TRY400 - the message says it all
             continue
         agents[agent_id] = StoredAgent(read, version, created_at, updated_at)
     return agents
@@ -153,5 +153,5 @@ def _limits(tool_name: str, text: str) -> Limits:
     try:
         return Limits.from_json(text)
     except InvalidInput as error:
-        log.error("the limits of tool %r cannot be read: %s", tool_name, error.message)  # noqa: TRY400 - the message says it all
+        log.error("cannot read the limits of tool %r: %s", tool_name, error.message)  # noqa: TRY400 - the message says it all
         return UNREADABLE

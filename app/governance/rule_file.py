@@ -39,7 +39,7 @@ def parse_rules(data: bytes, name: str, *, single: bool = False) -> list[Any]:
         entries = yaml.load(data, Loader=_Loader)  # noqa: S506 - a safe loader with fewer types
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         told = " ".join(str(error).split())
-        raise ConfigurationError(f"{name} is no YAML: {told}") from None
+        raise ConfigurationError(f"{name} is not valid YAML: {told}") from None
     if isinstance(entries, dict) and list(entries) == ["rules"]:
         entries = entries["rules"]
     if single and isinstance(entries, dict):
@@ -47,7 +47,7 @@ def parse_rules(data: bytes, name: str, *, single: bool = False) -> list[Any]:
     if entries is None:
         return []
     if not isinstance(entries, list):
-        raise ConfigurationError(f"{name} must hold a list of rules")
+        raise ConfigurationError(f"{name} must contain a list of rules")
     return entries
 
 

@@ -96,7 +96,7 @@ class RuleStore:
         for stored in self.snapshot:
             if stored.id == rule_id:
                 return stored
-        raise NotFound(f"No rule {rule_id!r}", rule_id=rule_id)
+        raise NotFound(f"Rule {rule_id!r} not found", rule_id=rule_id)
 
     async def create(self, body: Body, *, actor: str) -> StoredRule:
         """Store a new rule.
@@ -109,7 +109,9 @@ class RuleStore:
 
         def add(transaction: Transaction) -> None:
             if transaction.fetch(_COUNT)[0][0] >= MAX_RULES:
-                raise AlreadyExists(f"There are {MAX_RULES} rules already; remove some")
+                raise AlreadyExists(
+                    f"The maximum of {MAX_RULES} rules is reached; delete some first"
+                )
             row = (rule_id, _text(body), _enabled(body), actor, moment, moment)
             transaction.execute(_ADD, row)
             self._note(transaction, rule_id, None, body, actor=actor)
@@ -194,8 +196,8 @@ class RuleStore:
         found = transaction.fetch(_ONE, (rule_id,))
         if not found:
             in_file = any(stored.id == rule_id for stored in self._from_file)
-            why = "; it stands in the rules file and is changed there" if in_file else ""
-            raise NotFound(f"No rule {rule_id!r} in the database{why}", rule_id=rule_id)
+            why = "; it is defined in the rules file and must be changed there" if in_file else ""
+            raise NotFound(f"Rule {rule_id!r} not found in the database{why}", rule_id=rule_id)
         before = _stored(found[0])
         check_version(expected, before.version)
         return before

@@ -211,7 +211,7 @@ class ToolSettingsRepository:
         def switch(transaction: Transaction) -> None:
             members = {k: v for k, v in read_tools(transaction).items() if v.toolset == name}
             if not members:
-                raise NotFound(f"No toolset {name!r}", toolset=name)
+                raise NotFound(f"Toolset {name!r} not found", toolset=name)
             before = read_toolsets(transaction).get(name, DEFAULT_TOOLSET)
             check_version(expected, before.version)
             if before.enabled == enabled:
@@ -266,8 +266,8 @@ class ToolSettingsRepository:
         core = sorted(name for name, state in states.items() if self._is_core(name, state))
         if core and not force:
             raise Conflict(
-                f"{', '.join(core)} would be switched off: a core tool, which every agent relies"
-                " on. Add `force` if you mean it",
+                f"Refused to disable {', '.join(core)}: core tools are required by "
+                "every agent. Set `force` to disable them anyway",
                 core_tools=core,
             )
 

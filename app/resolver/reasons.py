@@ -31,8 +31,8 @@ LAYERS: Mapping[str, str] = MappingProxyType(
 # What sets up a service that tools need.
 _CONFIGURED_BY: Mapping[str, str] = MappingProxyType(
     {
-        "screen_capture": "Install chromium-headless-shell, or set TOLLGATE_SCREENS__BROWSER to the"
-        " program of a headless Chromium",
+        "screen_capture": "Install chromium-headless-shell, or set TOLLGATE_SCREENS__BROWSER to a "
+        "headless Chromium",
         "web.search_provider": "Set TOLLGATE_WEB__SEARCH_PROVIDER to auto or to a provider",
         "images.provider": "Set TOLLGATE_IMAGES__PROVIDER",
         "triggers.allow": "Set TOLLGATE_TRIGGERS__ALLOW, or add a named trigger",
@@ -61,31 +61,31 @@ class DisabledReason:
 def absent(name: str) -> DisabledReason:
     return DisabledReason(
         "absent",
-        f"{name!r} is not in the catalog any more",
-        "Install the plugin or the version that brings it; its settings are kept",
+        f"Tool {name!r} is no longer in the catalog",
+        "Install the plugin or version that provides it; its settings are kept",
     )
 
 
 def plugin_broken(name: str, plugins: list[str]) -> DisabledReason:
     return DisabledReason(
         "plugin_broken",
-        f"{name!r} came from a plugin, and {', '.join(plugins)} could not be loaded",
-        "See the error under the catalog's problems, mend the plugin and restart",
+        f"Tool {name!r} came from a plugin, and {', '.join(plugins)} failed to load",
+        "Fix the error listed under the catalog's problems, and restart",
     )
 
 
 def unknown_agent(agent_id: str) -> DisabledReason:
     return DisabledReason(
         "unknown_agent",
-        f"There is no agent {agent_id!r}, so it may use nothing",
-        f"Make the agent {agent_id!r}, or name another one",
+        f"Agent {agent_id!r} does not exist, so it has no tools",
+        f"Create the agent {agent_id!r}, or use another agent",
     )
 
 
 def disabled_global(name: str) -> DisabledReason:
     return DisabledReason(
         "disabled_global",
-        f"An administrator has switched {name!r} off",
+        f"Tool {name!r} is disabled by an administrator",
         f"`tollgate tools enable {name}`",
     )
 
@@ -93,15 +93,15 @@ def disabled_global(name: str) -> DisabledReason:
 def disabled_toolset(name: str, toolset: str) -> DisabledReason:
     return DisabledReason(
         "disabled_toolset",
-        f"An administrator has switched the toolset {toolset!r} of {name!r} off",
-        f"Switch the toolset {toolset!r} on",
+        f"The toolset {toolset!r} of {name!r} is disabled by an administrator",
+        f"Enable the toolset {toolset!r}",
     )
 
 
 def not_selected(name: str, agent_id: str) -> DisabledReason:
     return DisabledReason(
         "not_selected",
-        f"{name!r} is not in the selection of agent {agent_id!r}",
+        f"Tool {name!r} is not in the selection of agent {agent_id!r}",
         f"`tollgate tools enable {name} --agent {agent_id}`",
     )
 
@@ -109,7 +109,7 @@ def not_selected(name: str, agent_id: str) -> DisabledReason:
 def disabled_agent(name: str, agent_id: str) -> DisabledReason:
     return DisabledReason(
         "disabled_agent",
-        f"{name!r} is switched off for agent {agent_id!r}",
+        f"Tool {name!r} is disabled for agent {agent_id!r}",
         f"`tollgate tools enable {name} --agent {agent_id}`",
     )
 
@@ -118,56 +118,58 @@ def subagent_not_allowed(name: str, *, interactive: bool) -> DisabledReason:
     if interactive:
         return DisabledReason(
             "subagent_not_allowed",
-            f"{name!r} waits for a person, and a sub-agent has none",
-            "Let the agent itself call it",
+            f"Tool {name!r} waits for a person, which sub-agents cannot do",
+            "Call it from the agent itself",
         )
     return DisabledReason(
         "subagent_not_allowed",
-        f"{name!r} is not for sub-agents",
-        "Add it to the agent's `subagents.selection`, if the tool allows sub-agents at all",
+        f"Tool {name!r} is not available to sub-agents",
+        "Add it to the agent's `subagents.selection`, if the tool supports sub-agents",
     )
 
 
 def subagent_depth(name: str) -> DisabledReason:
     return DisabledReason(
         "subagent_depth",
-        f"{name!r} starts sub-agents, and this sub-agent may start none",
-        "Let the agent itself call it, or raise `subagents.max_depth` of the agent",
+        f"Tool {name!r} starts sub-agents, which this sub-agent is not allowed to do",
+        "Call it from the agent itself, or raise the agent's `subagents.max_depth`",
     )
 
 
 def subagent_not_given(name: str) -> DisabledReason:
     return DisabledReason(
         "subagent_not_given",
-        f"{name!r} is not among the tools that this sub-agent was given",
-        "Name it in `tools` of the task",
+        f"Tool {name!r} is not among the tools of this sub-agent",
+        "List it in `tools` of the task",
     )
 
 
 def subagent_read_only(name: str, *, asked: bool) -> DisabledReason:
     """`asked`: whoever started the sub-agent wanted it so."""
     if asked:
-        who, fix = "this sub-agent", "Leave `read_only` out of the task"
+        who, fix = "this sub-agent", "Omit `read_only` from the task"
     else:
         who, fix = "sub-agents of this agent", "Set `subagents.read_only` of the agent to false"
     return DisabledReason(
-        "subagent_read_only", f"{name!r} can change something, and {who} may only read", fix
+        "subagent_read_only", f"Tool {name!r} can make changes, but {who} may only read", fix
     )
 
 
 def subagent_no_shell(name: str, *, asked: bool) -> DisabledReason:
     """`asked`: whoever started the sub-agent wanted it so."""
     if asked:
-        who, fix = "this sub-agent", "Leave `no_shell` out of the task"
+        who, fix = "this sub-agent", "Omit `no_shell` from the task"
     else:
         who, fix = "sub-agents of this agent", "Set `subagents.no_shell` of the agent to false"
-    return DisabledReason("subagent_no_shell", f"{name!r} runs commands, and {who} may not", fix)
+    return DisabledReason(
+        "subagent_no_shell", f"Tool {name!r} runs commands, which {who} may not do", fix
+    )
 
 
 def missing_config(name: str, missing: list[str]) -> DisabledReason:
     return DisabledReason(
         "missing_config",
-        f"{name!r} needs what is not configured: {', '.join(missing)}",
+        f"Tool {name!r} requires configuration: {', '.join(missing)}",
         "; ".join(_CONFIGURED_BY.get(one, f"Configure {one}") for one in missing),
     )
 
@@ -176,23 +178,23 @@ def missing_program(name: str, missing: list[str]) -> DisabledReason:
     programs = ", ".join(missing)
     return DisabledReason(
         "missing_program",
-        f"{name!r} needs a program that is not installed: {programs}",
-        f"Install {programs} where commands find it, such as /usr/local/bin, and restart",
+        f"Tool {name!r} requires a program that is not installed: {programs}",
+        f"Install {programs} on the PATH, such as in /usr/local/bin, and restart",
     )
 
 
 def no_sandbox(name: str, why: str) -> DisabledReason:
     return DisabledReason(
         "no_sandbox",
-        f"{name!r} would run without enough of a sandbox: {why}",
-        "See `tollgate doctor`; TOLLGATE_SANDBOX__WEAKER=ask lets it run when a person agrees to"
-        " each call",
+        f"Tool {name!r} would run without a sufficient sandbox: {why}",
+        "See `tollgate doctor`; with TOLLGATE_SANDBOX__WEAKER=ask, it runs if a "
+        "person approves each call",
     )
 
 
 def wrong_platform(name: str, platform: str, needed: tuple[str, ...]) -> DisabledReason:
     return DisabledReason(
         "platform",
-        f"{name!r} does not work on {platform}",
+        f"Tool {name!r} does not support {platform}",
         f"Run the service on {' or '.join(needed)}",
     )

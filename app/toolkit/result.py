@@ -91,7 +91,7 @@ def as_result(value: Any) -> ToolResult:
         return value
     if isinstance(value, dict) and value.get("success") is False:
         error = value.get("error")
-        return ToolResult.fail(str(error) if error else "the tool reported failure", data=value)
+        return ToolResult.fail(str(error) if error else "the tool reported a failure", data=value)
     if isinstance(value, str):
         return ToolResult.ok(value, text=value)
     return ToolResult.ok(value)

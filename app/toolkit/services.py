@@ -49,7 +49,7 @@ def register_for_plugins(name: str, service: Any) -> None:
         InvalidInput: the name is no text, or there is no service.
     """
     if not isinstance(name, str) or not name.strip() or service is None:
-        raise InvalidInput(f"a service needs a name and an object, got {name!r}", field="name")
+        raise InvalidInput(f"a service requires a name and an object, got {name!r}", field="name")
     _of_plugins[name] = service
 
 

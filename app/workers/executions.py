@@ -34,9 +34,9 @@ _log = logging.getLogger(__name__)
 
 Send = Callable[[FromWorker], Awaitable[None]]
 
-_BROKEN = "The tool failed inside the worker process; its log knows more"
+_BROKEN = "The tool failed inside the worker process; see its log"
 _LARGEST_TEXT = MAX_FRAME // 8  # in JSON a character becomes six bytes at most
-_CUT = "\n[The result was too large for a worker process and was cut here.]"
+_CUT = "\n[The result was too large for a worker process and was truncated here.]"
 _PIECE = 1 << 16
 _LONGEST_STAGE, _LONGEST_MESSAGE = 500, 4000
 
@@ -79,7 +79,9 @@ class Executions:
     async def _result(self, frame: Execute, operations: Operations | None) -> ToolResult:
         tool = self._tools.get(frame.tool)
         if tool is None:
-            return ToolResult.fail(f"This worker has no tool {frame.tool!r}", code="tool_not_found")
+            return ToolResult.fail(
+                f"This worker does not have the tool {frame.tool!r}", code="tool_not_found"
+            )
         arguments = tool.validate(dump_json(frame.arguments))
         produced = tool.function(arguments, self._context(frame, operations))
         if tool.is_streaming:

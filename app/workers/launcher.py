@@ -88,7 +88,7 @@ class SandboxedWorkers:
         if status.asks:
             # A person may answer for a command, but nobody is asked about a worker.
             raise sandbox_unavailable(
-                f"Sub-agents do not run with a weaker sandbox. {status.sentence}"
+                f"Sub-agents cannot run with a weaker sandbox. {status.sentence}"
             )
         async with AsyncExitStack() as stack:
             room = await stack.enter_async_context(self._rooms.open())

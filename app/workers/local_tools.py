@@ -73,7 +73,9 @@ class ProcessesElsewhere:
 
 def not_here(what: str) -> ToolFailed:
     """What tells the service to run the call itself."""
-    return ToolFailed(f"A worker process has no {what}: the service runs this", code=NOT_HERE)
+    return ToolFailed(
+        f"A worker process has no {what}: the call runs in the service", code=NOT_HERE
+    )
 
 
 def local_tools() -> Mapping[str, Tool]:

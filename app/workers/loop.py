@@ -44,7 +44,7 @@ async def go_through_rounds(
             await send(CallTools(round=number, ids=calls))
             done = await heard()
             if not isinstance(done, CallsDone) or done.round != number:
-                raise WorkerProtocolError(f"The service did not make the calls of round {number}")
+                raise WorkerProtocolError(f"The service did not run the calls of round {number}")
         elif not answer.heard:
             await send(TaskFinished(reason="answered"))
             return

@@ -135,7 +135,9 @@ class WorkerPool:
 
     def _require_open(self) -> None:
         if self._closed:
-            raise ToolFailed("No sub-agent starts: the service is stopping", code="worker_lost")
+            raise ToolFailed(
+                "Cannot start a sub-agent: the service is stopping", code="worker_lost"
+            )
 
     def _warm_worker(
         self, place: WorkerScope, folders: tuple[WorkerFolder, ...]
@@ -198,7 +200,7 @@ class WorkerPool:
         elif (error := warming.exception()) is not None:
             self._slots.give_back()
             trace = None if isinstance(error, TollgateError) else error
-            _log.warning("no warm worker: %s", error, exc_info=trace)
+            _log.warning("cannot keep a worker warm: %s", error, exc_info=trace)
 
     def _end(self, worker: ConfinedWorker) -> None:
         """End one in the background, then give its slot back."""

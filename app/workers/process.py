@@ -62,7 +62,7 @@ async def _work(equipment: Equipment, frames: int) -> NoReturn:
 
 def _give_up(error: BaseException) -> NoReturn:
     """The service waits, and nothing would come."""
-    _log.error("this worker cannot go on", exc_info=error)
+    _log.error("this worker cannot continue", exc_info=error)
     _end(_FAILED)
 
 

@@ -26,14 +26,14 @@ _log = logging.getLogger(__name__)
 _ERROR_BYTES = 8 << 10
 _READY_S = 30.0
 _LIMITS = {
-    "timeout": "it ran too long",
-    "memory": "it used more memory than it may",
-    "disk": "it wrote more than it may",
-    "files": "it made more files than it may",
-    "processes": "it started more processes than it may",
-    "output": "it said more than any worker may",
-    "killed": "the service ended it",
-    "lost": "what confined it was killed",
+    "timeout": "it exceeded its time limit",
+    "memory": "it exceeded its memory limit",
+    "disk": "it exceeded its limit of written data",
+    "files": "it exceeded its limit of files",
+    "processes": "it exceeded its limit of processes",
+    "output": "it exceeded its output limit",
+    "killed": "the service stopped it",
+    "lost": "its sandbox process was killed",
 }
 
 
@@ -78,13 +78,13 @@ class ConfinedWorker:
             async with asyncio.timeout(_READY_S):
                 frame = await self._next()
         except TimeoutError:
-            raise self._not_ready(f"it said nothing for {_READY_S:g} s") from None
+            raise self._not_ready(f"it was not ready within {_READY_S:g} s") from None
         if self._wrong is not None:
             raise self._not_ready(self._wrong.message)
         if frame is None:
             raise self._not_ready(await self.ended())
         if not isinstance(frame, WorkerReady):
-            raise self._not_ready(f"it said {frame.type} first")
+            raise self._not_ready(f"it sent {frame.type} first")
         self._tools = frozenset(frame.tools)
 
     async def send(self, frame: ToWorker) -> None:
@@ -98,7 +98,7 @@ class ConfinedWorker:
             await asyncio.shield(writing)
         except ToolFailed:
             raise ToolFailed(
-                "The sub-agent's process takes nothing any more", code="worker_lost"
+                "The sub-agent's process no longer accepts input", code="worker_lost"
             ) from None
 
     async def frames(self) -> AsyncIterator[FromWorker]:
@@ -111,7 +111,7 @@ class ConfinedWorker:
     async def ended(self) -> str:
         """See `WorkerProcess.ended`."""
         ended = await self._process.wait()
-        return "it said what is no frame" if self._wrong is not None else _in_words(ended)
+        return "it sent an invalid frame" if self._wrong is not None else _in_words(ended)
 
     async def close(self) -> None:
         """End it; harmless when repeated. Nothing of it is left then, also when cancelled."""
@@ -130,7 +130,7 @@ class ConfinedWorker:
             self._frames.put_nowait(None)
         if self._errors.text():
             # In one line: it could write lines that look like ours.
-            _log.warning("worker %s said: %r", self.pid, self._errors.text())
+            _log.warning("worker %s printed: %r", self.pid, self._errors.text())
 
     async def _read(self) -> None:
         """Take its frames, one at a time: what nobody has read holds up the worker."""
@@ -161,7 +161,7 @@ class ConfinedWorker:
             writing.exception()  # read, since its sender may be gone
 
     def _not_ready(self, why: str) -> ToolFailed:
-        return ToolFailed(f"The sub-agent's process did not start: {why}", code="worker_lost")
+        return ToolFailed(f"The sub-agent's process failed to start: {why}", code="worker_lost")
 
 
 def _has_ended(pid: int) -> bool:
@@ -181,5 +181,5 @@ def _in_words(ended: ProcessExit) -> str:
     if ended.reason in _LIMITS:
         return _LIMITS[ended.reason]
     if ended.signal is not None:
-        return f"signal {ended.signal} ended it"
-    return f"it ended with code {ended.code}"
+        return f"it was ended by signal {ended.signal}"
+    return f"it exited with code {ended.code}"

@@ -202,7 +202,7 @@ async def test_routes_that_cannot_be_loaded_are_errors_and_end_the_service(
             held.free.set()
             answers.append(await early)
 
-    with pytest.raises(TollgateError, match="the log says why"):
+    with pytest.raises(TollgateError, match="see its log"):
         await visited()
 
     assert (await problem(answers[0]))["code"] == "internal"

@@ -103,7 +103,7 @@ def test_a_toolset_that_cannot_be_loaded_is_named(tmp_path: Path, monkeypatch):
     (tmp_path / "toolless.py").write_text("", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     for module in ("app.tools.nowhere.toolset", "toolless"):
-        with pytest.raises(ConfigurationError, match=f"'{module}' cannot be loaded"):
+        with pytest.raises(ConfigurationError, match=f"cannot load toolset '{module}'"):
             toolset_tools(module)
     monkeypatch.delitem(sys.modules, "toolless")
 

@@ -61,19 +61,19 @@ OPTIONS = {
     "a program as text": ('programs="git"', "programs must be a tuple", "programs=("),
     "a platform as number": ("platforms=1", "platforms must be a tuple", "platforms=("),
     "a requirement as text": ('requires="x"', "requires must be a tuple", "requires=("),
-    "half a character": ('tags=("\\ud800",)', "surrogate", "Remove"),
-    "a deadline as text": ('timeout_s="5"', "timeout_s must be", "leave it out"),
-    "a deadline of nothing": ("timeout_s=0", "timeout_s must be", "leave it out"),
-    "a deadline without end": ('timeout_s=float("inf")', "timeout_s must be", "leave it out"),
-    "a deadline that is none": ('timeout_s=float("nan")', "timeout_s must be", "leave it out"),
-    "less than no text": ("max_output_chars=-1", "max_output_chars must be", "leave it out"),
-    "half a letter": ("max_output_chars=1.5", "max_output_chars must be", "leave it out"),
+    "a lone surrogate": ('tags=("\\ud800",)', "surrogate", "Remove"),
+    "a deadline as text": ('timeout_s="5"', "timeout_s must be", "omit it"),
+    "a deadline of nothing": ("timeout_s=0", "timeout_s must be", "omit it"),
+    "a deadline without end": ('timeout_s=float("inf")', "timeout_s must be", "omit it"),
+    "a deadline that is none": ('timeout_s=float("nan")', "timeout_s must be", "omit it"),
+    "less than no text": ("max_output_chars=-1", "max_output_chars must be", "omit it"),
+    "half a letter": ("max_output_chars=1.5", "max_output_chars must be", "omit it"),
     "an alias as text": ('aliases=("x",)', "tuple of Alias", "Alias("),
     "an alias with spaces": ('aliases=(Alias("a b"),)', "must start with a letter", "Choose"),
     "an alias twice": (
         'aliases=(Alias("Odd"), Alias("Odd"))',
-        "more than once",
-        "Name it once",
+        "duplicate alias",
+        "Name it only once",
     ),
     "an alias that is no text": ("aliases=(Alias(5),)", "must start with a letter", "Choose"),
     "an adapter as text": ('aliases=(Alias("y", adapt="z"),)', "must be functions", "functions"),
@@ -83,7 +83,11 @@ OPTIONS = {
     "a finder of paths as text": ('paths_in="x"', "paths_in must be a function", "function"),
     "a reason to ask as text": ('asks="x"', "asks must be a function", "function"),
     "a result as text": ('return_schema="x"', "return_schema must be", "dict"),
-    "a result that is no schema": ('return_schema={"type": "txt"}', "no JSON Schema", "Correct"),
+    "a result that is no schema": (
+        'return_schema={"type": "txt"}',
+        "not a valid JSON Schema",
+        "Correct",
+    ),
     "a result with objects": ('return_schema={"default": Path("x")}', "not plain JSON", "Use"),
     "a result with no number": ('return_schema={"d": float("nan")}', "not plain JSON", "Use"),
     "a result with odd keys": ("return_schema={1: 2}", "not plain JSON", "Use"),
@@ -92,7 +96,7 @@ OPTIONS = {
         "not plain JSON",
         "Use",
     ),
-    "a number beyond 64 bits": ('return_schema={"const": 2**70}', "written as JSON", "64 bits"),
+    "a number beyond 64 bits": ('return_schema={"const": 2**70}', "converted to JSON", "64-bit"),
     "a name with spaces": ('name="two words"', "must start with a letter", "Choose"),
     "a name that is no text": ("name=5", "must start with a letter", "Choose"),
     "a name too long": ('name="a" * 65', "must start with a letter", "Choose"),
@@ -167,7 +171,9 @@ ARGUMENTS = {
 @pytest.mark.parametrize("case", ARGUMENTS)
 def test_an_arguments_model_whose_schema_is_none_is_left_out(tmp_path, case):
     head = HEAD.replace('description="Some text."', ARGUMENTS[case])
-    assert_left_out(tmp_path, f"{head}\n@tool()\n{PLAIN.lstrip()}", "no JSON Schema", "Correct")
+    assert_left_out(
+        tmp_path, f"{head}\n@tool()\n{PLAIN.lstrip()}", "not a valid JSON Schema", "Correct"
+    )
 
 
 HOOKS = {

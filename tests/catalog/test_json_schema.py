@@ -90,12 +90,12 @@ def test_a_value_outside_an_enum_is_told_the_choices():
         ({"exclusiveMaximum": 9}, 9, "a must be < 9", "less_than"),
         ({"minLength": 2}, "x", "a must be at least 2 characters long", "string_too_short"),
         ({"maxLength": 2}, "xyz", "a must be at most 2 characters long", "string_too_long"),
-        ({"minItems": 1}, [], "a must hold at least 1 items", "too_short"),
-        ({"maxItems": 1}, [1, 2], "a must hold at most 1 items", "too_long"),
+        ({"minItems": 1}, [], "a must have at least 1 items", "too_short"),
+        ({"maxItems": 1}, [1, 2], "a must have at most 1 items", "too_long"),
         (
             {"uniqueItems": True},
             [{"x": 1}, {"x": 1}],
-            "a must not hold equal items",
+            "a must not contain duplicate items",
             "unique_items",
         ),
         ({"pattern": "^[a-z]+$"}, "A", "a must match ^[a-z]+$", "string_pattern_mismatch"),
@@ -178,10 +178,10 @@ def test_arguments_must_be_an_object(raw):
 
 def test_alternatives_say_why_none_of_them_fits():
     found = one({"anyOf": [{"type": "string"}, {"minimum": 5, "type": "integer"}]}, 1)
-    message = "a fits none of the allowed forms: a should be string | a must be >= 5"
+    message = "a matches none of the allowed forms: a should be string | a must be >= 5"
     assert found == [("a", message, "union_error")]
     found = one({"oneOf": [{"type": "integer"}, {"minimum": 0}]}, 1)
-    assert found == [("a", "a fits more than one of the allowed forms", "union_error")]
+    assert found == [("a", "a matches more than one of the allowed forms", "union_error")]
 
 
 def test_an_unusual_keyword_still_gives_a_sentence_and_a_code():
@@ -224,17 +224,17 @@ def test_later_changes_to_the_authors_schema_change_nothing():
     ("parameters", "reason"),
     [
         ({"type": "array"}, "must be an object schema"),
-        ({"properties": {"a": {"type": "text"}}}, "no JSON Schema: properties/a/type"),
-        ({"properties": {"a": {"minimum": "1"}}}, "no JSON Schema"),
-        ({"required": "a"}, "no JSON Schema"),
-        ({"properties": {"a": {"pattern": "("}}}, "RE2|no JSON Schema"),
+        ({"properties": {"a": {"type": "text"}}}, "not a valid JSON Schema: properties/a/type"),
+        ({"properties": {"a": {"minimum": "1"}}}, "not a valid JSON Schema"),
+        ({"required": "a"}, "not a valid JSON Schema"),
+        ({"properties": {"a": {"pattern": "("}}}, "RE2|not a valid JSON Schema"),
         ({"properties": {"a": {"pattern": "(?=x)x"}}}, "RE2"),
         ({"patternProperties": {"(?!x)": {}}}, "RE2"),
-        ({"properties": {"a": {"$ref": "http://127.0.0.1:1/x.json"}}}, "leaves the schema"),
-        ({"properties": {"a": {"$ref": "file:///etc/passwd"}}}, "leaves the schema"),
-        ({"properties": {"a": {"$ref": "#/$defs/none"}}}, "leads nowhere"),
-        ({"$defs": {"a": {"$id": "http://127.0.0.1:1/"}}}, "root only"),
-        ({"patternProperties": {"a": {}}, "unevaluatedProperties": False}, "drop one"),
+        ({"properties": {"a": {"$ref": "http://127.0.0.1:1/x.json"}}}, "points outside the schema"),
+        ({"properties": {"a": {"$ref": "file:///etc/passwd"}}}, "points outside the schema"),
+        ({"properties": {"a": {"$ref": "#/$defs/none"}}}, "cannot be resolved"),
+        ({"$defs": {"a": {"$id": "http://127.0.0.1:1/"}}}, "at the root"),
+        ({"patternProperties": {"a": {}}, "unevaluatedProperties": False}, "remove one"),
         ({"properties": {"a": {"default": {1, 2}}}}, "plain JSON"),
         ("text", "must be a JSON Schema object"),
         (None, "must be a JSON Schema object"),
@@ -288,7 +288,7 @@ _COSTLY = {"type": "string", "pattern": "^(a+)+$"}
 
 def test_a_dialect_within_the_schema_is_refused():
     nested = {"properties": {"a": {"$schema": _DRAFT, **_COSTLY}}}
-    with pytest.raises(InvalidTool, match=r"`\$schema` is allowed at the root only"):
+    with pytest.raises(InvalidTool, match=r"`\$schema` is only allowed at the root"):
         compile_schema(nested)
 
 

@@ -117,7 +117,7 @@ BROKEN = {
     "schema.py": (
         "from app.catalog.seed_api import register\n"
         "register('bad', print, 'Bad.', {'type': 'object', 'properties': 5})\n",
-        "no JSON Schema",
+        "not a valid JSON Schema",
         "invalid_tool",
     ),
     "name.py": (
@@ -190,7 +190,7 @@ def test_helpers_hidden_files_and_other_files_are_no_plugins(tmp_path):
 def test_a_missing_folder_holds_no_plugins_and_a_file_is_no_folder(tmp_path):
     assert load(tmp_path / "nowhere")[1] == ()
     path = write(tmp_path, "plugins", "")
-    with pytest.raises(ConfigurationError, match="cannot be read"):
+    with pytest.raises(ConfigurationError, match="cannot read"):
         load(path)
 
 
@@ -216,7 +216,7 @@ def test_plugins_are_announced_once(tmp_path):
 def test_a_plugin_registers_while_it_is_loaded_and_not_later():
     api = PluginApi()
     api.close()
-    with pytest.raises(ConfigurationError, match="while it is loaded"):
+    with pytest.raises(ConfigurationError, match="while they are loaded"):
         api.register(make_tool())
 
 
@@ -321,4 +321,4 @@ def test_a_service_without_name_or_object_leaves_its_plugin_out(tmp_path, call):
         f"from app.catalog.seed_api import register_service\nregister_service{call}\n",
     )
     [problem] = load(tmp_path)[1]
-    assert "a service needs a name" in problem.error
+    assert "a service requires a name" in problem.error

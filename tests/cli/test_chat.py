@@ -164,7 +164,7 @@ async def test_the_lists_are_shown(running):
         terminal.type("/sessions\n")
         await terminal.expect("* ses_")
         terminal.type("/sessions ses_none\n")
-        await terminal.expect("No session")
+        await terminal.expect("not found")
         terminal.type("/help\n")
         await terminal.expect("/quit")
 

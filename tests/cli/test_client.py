@@ -77,7 +77,7 @@ async def test_a_position_that_is_gone_is_told(running):
 
 async def test_a_refused_command_carries_what_the_server_said(running):
     async with WsClient(running.url) as client:
-        with pytest.raises(CommandRefused, match="No session") as refused:
+        with pytest.raises(CommandRefused, match="not found") as refused:
             await client.subscribe("ses_none")
         assert refused.value.error["code"] == "not_found"
         assert client.positions == {}

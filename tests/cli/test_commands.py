@@ -91,7 +91,7 @@ def test_a_token_is_shown_once_and_can_be_revoked(fresh):
     assert tollgate(fresh, "token", "revoke", "ci").returncode == 0
     assert "revoked" in tollgate(fresh, "token", "list").stdout
     again = tollgate(fresh, "token", "revoke", "ci")
-    assert (again.returncode, again.stderr) == (1, "error: No active token 'ci'\n")
+    assert (again.returncode, again.stderr) == (1, "error: Active token 'ci' not found\n")
     rows = json.loads(tollgate(fresh, "token", "list", "--json").stdout)["tokens"]
     assert [(row["scopes"], row["state"]) for row in rows] == [(["chat"], "revoked")]
 

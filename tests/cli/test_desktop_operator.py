@@ -194,7 +194,7 @@ async def until_busy(working: asyncio.Task[int], capsys: pytest.CaptureFixture[s
     """Wait until the operator was told to finish what it holds."""
     told = ""
     async with asyncio.timeout(PATIENCE_S):
-        while "Finish the task" not in told:
+        while "Finish your current task" not in told:
             assert not working.done(), told
             await asyncio.wait([working], timeout=0.01)
             told += capsys.readouterr().err

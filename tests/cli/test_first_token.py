@@ -128,10 +128,10 @@ def named(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("option", "name", "said"),
     [
-        ("--project", "Shop", "the project of that name has the id 'p'"),
-        ("--project", "nothing", "there are 'default', 'p', 'q'"),
-        ("--agent", "A", "the agent of that name has the id 'a'"),
-        ("--agent", "nobody", "there are 'default', 'a'"),
+        ("--project", "Shop", "the project with this name has the ID 'p'"),
+        ("--project", "nothing", "existing ones are 'default', 'p', 'q'"),
+        ("--agent", "A", "the agent with this name has the ID 'a'"),
+        ("--agent", "nobody", "existing ones are 'default', 'a'"),
     ],
 )
 def test_a_token_for_what_there_is_not_is_refused(tmp_path: Path, option, name, said):

@@ -34,8 +34,8 @@ def test_tools_are_switched_for_everybody_and_the_list_tells(house: Path):
     assert (done.returncode, done.stdout.splitlines()) == (
         0,
         [
-            "bash  off: An administrator has switched 'bash' off",
-            "calculator  off: An administrator has switched 'calculator' off",
+            "bash  off: Tool 'bash' is disabled by an administrator",
+            "calculator  off: Tool 'calculator' is disabled by an administrator",
         ],
     )
     document = json.loads(tollgate(house, "tools", "--json").stdout)
@@ -50,7 +50,7 @@ def test_a_toolset_is_switched_as_a_whole(house: Path):
     assert (done.returncode, done.stdout) == (0, "toolset:shell  off\n")
     assert "toolset 'shell' of 'bash' off" in tollgate(house, "resolve").stdout
     assert tollgate(house, "tools", "enable", "toolset:shell").stdout == "toolset:shell  on\n"
-    assert "No toolset 'nope'" in tollgate(house, "tools", "disable", "toolset:nope").stderr
+    assert "Toolset 'nope' not found" in tollgate(house, "tools", "disable", "toolset:nope").stderr
     assert "--force" in tollgate(house, "tools", "disable", "toolset:system").stderr
     beside = tollgate(house, "tools", "disable", "toolset:shell", "grep")
     for_one = tollgate(house, "tools", "disable", "toolset:shell", "--agent", "writer")
@@ -61,7 +61,7 @@ def test_a_name_that_is_no_tool_switches_none(house: Path):
     done = tollgate(house, "tools", "disable", "bash", "nope", "writefile")
     told = "error: Tool not found: nope, writefile (did you mean write_file?)\n"
     assert (done.returncode, done.stderr) == (1, told)
-    assert "An administrator has switched" not in tollgate(house, "tools").stdout
+    assert "is disabled by an administrator" not in tollgate(house, "tools").stdout
 
 
 def test_a_core_tool_takes_force(house: Path):
@@ -89,7 +89,7 @@ def test_a_tool_is_switched_for_one_agent_only(house: Path):
 def test_what_is_off_for_everybody_stays_off_for_an_agent_and_says_so(house: Path):
     tollgate(house, "tools", "disable", "bash")
     done = tollgate(house, "tools", "enable", "bash", "--agent", "writer")
-    assert done.stdout == "bash  off: An administrator has switched 'bash' off\n"
+    assert done.stdout == "bash  off: Tool 'bash' is disabled by an administrator\n"
 
 
 def test_resolving_tells_people_what_and_why(house: Path):
@@ -117,7 +117,7 @@ def test_an_unknown_agent_is_told_with_those_that_there_are(house: Path):
         done = tollgate(house, *words, "--agent", "ghost")
         assert (done.returncode, done.stderr) == (
             1,
-            "error: No agent 'ghost'. There are: writer\n",
+            "error: Agent 'ghost' not found. Existing agents: writer\n",
         )
 
 

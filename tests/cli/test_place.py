@@ -468,7 +468,7 @@ def test_an_agent_that_there_is_not_may_read_nothing(changed: Changed):
     (source,) = changed.served.get("/admin/sources")["sources"]
 
     assert (refused.returncode, refused.stdout) == (2, "")
-    assert "there is no agent 'wirter'; there are 'default', 'writer'" in refused.stderr
+    assert "agent 'wirter' does not exist; existing ones are 'default', 'writer'" in refused.stderr
     assert source["agents"] == ["writer"]
 
 

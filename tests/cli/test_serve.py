@@ -141,9 +141,9 @@ def test_a_server_whose_routes_cannot_be_loaded_says_why_and_ends(installation, 
     with started(installation, before=damaged) as (process, _):
         assert process.wait(timeout=PATIENCE_S) == START_FAILED
     said = capfd.readouterr().err
-    assert "the routes cannot be loaded; the service ends" in said
+    assert "failed to load the routes; stopping the service" in said
     assert "import of app.api.routes halted" in said
-    assert said.endswith("error: The service could not be loaded; the log says why\n")
+    assert said.endswith("error: The service failed to load; see its log\n")
 
 
 def test_a_call_works_while_a_server_runs_on_the_same_data(installation):

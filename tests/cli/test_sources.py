@@ -121,7 +121,11 @@ REFUSED = (
         "masked columns of main.customers: email",
     ),
     (("authorise", "Shop", "--no-agent", "who"), 2, "this agent has no access"),
-    (("authorise", "Shop", "--agent", "who"), 2, "there is no agent 'who'; there are 'default'"),
+    (
+        ("authorise", "Shop", "--agent", "who"),
+        2,
+        "agent 'who' does not exist; existing ones are 'default'",
+    ),
     (("test", "Gone"), 1, "Data source 'Gone' not found"),
 )
 

@@ -166,7 +166,7 @@ async def test_a_file_that_is_cut_short_is_noticed(db: SqliteWriter, path: Path)
     before = await marked(db, path)
     with path.open("r+b") as file:
         file.truncate(len(before) // 2)
-    with pytest.raises(StorageUnavailable, match=r"was cut short while the service runs"):
+    with pytest.raises(StorageUnavailable, match=r"was truncated while the service runs"):
         await db.transact(add(1))
 
 

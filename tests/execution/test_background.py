@@ -182,7 +182,7 @@ async def test_powershell_is_off_with_its_reason_where_pwsh_is_missing(house: La
     reasons = house.gate.resolver.resolve().disabled_reasons
     outcome = await house.call("powershell", command="Get-ChildItem")
     assert reasons["powershell"].message == (
-        "'powershell' needs a program that is not installed: pwsh"
+        "Tool 'powershell' requires a program that is not installed: pwsh"
     )
     assert (outcome.status, outcome.result.code) == ("disabled", "missing_program")
 

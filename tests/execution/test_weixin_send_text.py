@@ -253,7 +253,7 @@ async def test_a_cancelled_call_takes_its_task_back(house: Lab):
     await house.gate.channels.desktop.close()
     [task] = await tasks(house)
     assert (task.status, task.error) == ("cancelled", "The call was cancelled")
-    with pytest.raises(Exception, match="do not hold"):
+    with pytest.raises(Exception, match="have not claimed"):
         await waiting.start(operator(), claim_of(claimed))
 
 

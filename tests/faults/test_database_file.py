@@ -72,7 +72,7 @@ async def test_a_lost_database_ends_reading_and_writing_without_anybody_asking(
         gone = {"data_dir_gone"} if fault is move_folder else set()
         reported = await asked.until("database_lost", *gone)
         assert reported["code"] == "storage_unavailable"
-        assert "Stop the service, put the right file in place" in reported["detail"]
+        assert "Stop the service, restore the correct file" in reported["detail"]
         for method in ("GET", "POST"):
             refused = await asked.client.request(method, "/sessions")
             assert refused.status_code == 503, refused.text

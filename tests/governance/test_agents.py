@@ -90,10 +90,10 @@ async def test_ids_differ_in_more_than_case(lab: Lab):
 
 
 async def test_an_unknown_agent_is_told_with_those_that_there_are(lab: Lab):
-    with pytest.raises(NotFound, match="No agent has been made yet"):
+    with pytest.raises(NotFound, match="No agent has been created yet"):
         lab.gate.agents.require("ghost")
     await lab.gate.agents.create(AgentProfile(id="writer"), actor="ann")
-    with pytest.raises(NotFound, match="There are: writer"):
+    with pytest.raises(NotFound, match="Existing agents: writer"):
         await lab.gate.agents.remove("ghost", actor="ann")
 
 

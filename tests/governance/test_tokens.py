@@ -124,7 +124,7 @@ async def test_a_token_keeps_what_it_is_limited_to(lab: Lab):
 @pytest.mark.parametrize("field", ["agents", "projects"])
 async def test_an_administrator_cannot_be_limited(lab: Lab, field: str):
     limited: dict[str, Any] = {field: ["x"]}
-    with pytest.raises(InvalidInput, match="could lift the limit") as caught:
+    with pytest.raises(InvalidInput, match="could remove the limit") as caught:
         await tokens(lab).create("ci", ("chat", "admin"), **limited)
     assert caught.value.details["field"] == field
 

@@ -64,7 +64,7 @@ def test_a_route_is_the_tool_s_hint_unless_it_is_off():
     off = project(shown, governance({"a": ToolState(enabled=False)}))
     assert off.routes == {"a": "disabled"}
     assert off.disabled_reasons["a"] == DisabledReason(
-        "disabled_global", "An administrator has switched 'a' off"
+        "disabled_global", "Tool 'a' is disabled by an administrator"
     )
 
 

@@ -25,7 +25,7 @@ def test_what_a_tool_returned_is_wrapped_and_an_inner_failure_lifted():
     assert as_result("text") == ToolResult.ok("text", text="text")
     inner = {"success": False, "error": "not found"}
     assert as_result(inner) == ToolResult.fail("not found", data=inner)
-    assert as_result({"success": False}).error == "the tool reported failure"
+    assert as_result({"success": False}).error == "the tool reported a failure"
     assert as_result({"success": True, "n": 1}) == ToolResult.ok({"success": True, "n": 1})
     assert as_result({"success": 0}).success is True
 

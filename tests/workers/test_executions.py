@@ -99,7 +99,7 @@ async def test_a_result_that_is_too_large_is_cut_and_says_so():
         assert cut.success
         assert (cut.data, cut.raw_result) == (None, None)
         assert cut.text is not None
-        assert cut.text.endswith("was too large for a worker process and was cut here.]")
+        assert cut.text.endswith("was too large for a worker process and was truncated here.]")
         assert len(cut.text) > 1_000_000
 
 

@@ -131,7 +131,7 @@ async def test_a_worker_that_does_not_start_says_how_and_frees_its_slot(
 ):
     pool = open_pool(ENDS_AT_ONCE, processes=1)
     for _ in range(3):
-        with pytest.raises(ToolFailed, match="it ended with code 7") as caught:
+        with pytest.raises(ToolFailed, match="it exited with code 7") as caught:
             await pool.take(place).__aenter__()
         assert caught.value.details["code"] == "worker_lost"
 
@@ -244,7 +244,7 @@ async def test_a_warm_start_that_fails_is_logged_and_frees_its_slot(
         async with pool.take(WorkerScope()):
             pass
 
-    assert "no warm worker" in caplog.text
+    assert "cannot keep a worker warm" in caplog.text
 
 
 def move(folder: Path) -> None:

@@ -110,7 +110,7 @@ async def test_an_answer_to_another_question_ends_it(open_pool: OpenPool, place:
         await begin(worker, None)
         await worker.send(ModelAnswer(round=2, content=[], stop_reason="end_turn"))
         assert [frame async for frame in worker.frames()] == []
-        assert await worker.ended() == "it ended with code 3"
+        assert await worker.ended() == "it exited with code 3"
 
 
 async def test_what_needs_the_service_is_sent_back_to_it(

@@ -57,7 +57,7 @@ async def test_with_its_supervisor_a_worker_ends_too(open_pool: OpenPool, place:
         os.kill(parent(worker.pid), signal.SIGKILL)
 
         assert await all_frames(worker) == []
-        assert await worker.ended() == "what confined it was killed"
+        assert await worker.ended() == "its sandbox process was killed"
         await until_gone(worker.pid)
 
 
@@ -88,11 +88,11 @@ async def test_killing_many_at_work_leaves_the_others_and_the_pool_whole(
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("not json", "what is no frame"),
-        ('{"type":"begin","task_id":"t","max_rounds":1}', "what is no frame"),
-        ('{"type":"ask_model","round":0}', "what is no frame"),
-        ('{"type":"ask_model","round":1,"route":"main"}', "what is no frame"),
-        ("", "what is no frame"),
+        ("not json", "an invalid frame"),
+        ('{"type":"begin","task_id":"t","max_rounds":1}', "an invalid frame"),
+        ('{"type":"ask_model","round":0}', "an invalid frame"),
+        ('{"type":"ask_model","round":1,"route":"main"}', "an invalid frame"),
+        ("", "an invalid frame"),
     ],
 )
 async def test_what_is_no_frame_ends_it(
@@ -102,7 +102,7 @@ async def test_what_is_no_frame_ends_it(
     async with asyncio.timeout(60), open_pool(liar).take(place) as worker:
         with pytest.raises(WorkerProtocolError, match=why):
             await all_frames(worker)
-        assert await worker.ended() == "it said what is no frame"
+        assert await worker.ended() == "it sent an invalid frame"
         assert not alive(worker.pid)
 
 
@@ -182,7 +182,7 @@ async def test_more_than_any_worker_says_ends_it(open_pool: OpenPool, place: Wor
     noisy = program("while True: os.write(2, b'y' * 65536)")
     async with asyncio.timeout(120), open_pool(noisy).take(place) as worker:
         assert await all_frames(worker) == []
-        assert await worker.ended() == "it said more than any worker may"
+        assert await worker.ended() == "it exceeded its output limit"
 
 
 async def test_one_that_closes_its_output_is_ended_with_its_task(
@@ -194,7 +194,7 @@ async def test_one_that_closes_its_output_is_ended_with_its_task(
             await worker.send(Begin(task_id="t", max_rounds=1))
             reading = asyncio.create_task(all_frames(worker))
         assert await reading == []
-        assert await worker.ended() == "the service ended it"
+        assert await worker.ended() == "the service stopped it"
         assert not alive(worker.pid)
 
 

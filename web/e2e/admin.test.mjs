@@ -61,7 +61,7 @@ test("a switch that somebody else has moved is shown, not overwritten", LIMIT, (
     // Seen anew, it can be switched.
     await page.locator("main [role=switch]:enabled").first().waitFor();
     await toggle.press("Space");
-    await page.getByText("An administrator has switched 'calculator' off").waitFor();
+    await page.getByText("Tool 'calculator' is disabled by an administrator").waitFor();
     const after = await ask("GET", "/admin/tools/calculator");
     assert.equal(after.choices.enabled, false);
     assert.equal(after.choices.prompt_hint, "Somebody else was here.");

@@ -39,7 +39,7 @@ test(
       // Why it is off stands in the catalog, in the reader's language too.
       await page.goto(`${service.url}/admin/tools`);
       await page.getByRole("textbox", { name: "Search" }).fill("read_file");
-      await page.getByText("An administrator has switched 'read_file' off").waitFor();
+      await page.getByText("Tool 'read_file' is disabled by an administrator").waitFor();
       await page.evaluate('localStorage.setItem("tollgate-language", "zh")');
       await page.reload();
       await page.getByRole("textbox", { name: "搜索" }).fill("read_file");

@@ -109,7 +109,7 @@ test("what became of a schedule's times, and why it stands still, is told in Chi
     await page.goto(`${service.url}/admin/schedules/${made.id}`);
     const failed = page.getByRole("row").filter({ hasText: "失败" });
     await failed.getByText("智能体已不存在").waitFor();
-    await failed.getByText(/^No agent 'leaver'/).waitFor();
+    await failed.getByText(/^Agent 'leaver' not found/).waitFor();
     const state = page.getByRole("definition").filter({ hasText: "已暂停" });
     await state.getByText("智能体已不存在").waitFor();
     await page.getByRole("button", { name: "恢复" }).click();

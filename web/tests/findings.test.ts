@@ -38,7 +38,7 @@ test("why a tool is off is told by the code of the reason, which says what to do
     code: "tool",
     found_code: "off",
     name: "tool web_search",
-    meaning: "'web_search' needs what is not configured: web.search_provider",
+    meaning: "Tool 'web_search' requires configuration: web.search_provider",
     fix: "Configure web.search_provider",
   };
   const named = { tool: "web_search", message: off.meaning, fix: off.fix };

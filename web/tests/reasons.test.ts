@@ -22,7 +22,7 @@ test("a reason is told by its code, with what the service says of it", async () 
 
 test("why a tool is off is told in Chinese by its code, with what it names", async () => {
   await fetchWords();
-  const english = "'web_search' needs what is not configured: web.search_provider";
+  const english = "Tool 'web_search' requires configuration: web.search_provider";
   expect(codeWords("zh", "missing_config", english, "web_search")).toBe(
     "web_search 缺少配置：web.search_provider。请补全配置。",
   );

@@ -23,7 +23,7 @@ router = routes_of("artifacts")
 
 CHUNK = 256 << 10
 _FILE: dict[str, Any] = {
-    "description": "The bytes; `x-artifact-size` says how many there are in all.",
+    "description": "The requested bytes; `x-artifact-size` is the total size.",
     "content": {
         "application/octet-stream": {
             "schema": {"type": "string", "format": "binary"},
@@ -35,7 +35,7 @@ _FILE: dict[str, Any] = {
 
 @router.get(
     "/sessions/{session_id}/artifacts",
-    summary="Artifacts of a session",
+    summary="List the artifacts of a session",
     responses=problems(NotFound),
 )
 async def list_artifacts(
@@ -58,18 +58,20 @@ async def get_artifact(
     artifact_id: PathId,
     service: ServiceDep,
     principal: Anyone,
-    offset: Annotated[int, Query(ge=0, le=2**62, description="First byte.")] = 0,
-    limit: Annotated[int | None, Query(ge=1, le=2**62, description="Bytes at most.")] = None,
+    offset: Annotated[int, Query(ge=0, le=2**62, description="First byte to return.")] = 0,
+    limit: Annotated[
+        int | None, Query(ge=1, le=2**62, description="Maximum number of bytes.")
+    ] = None,
 ) -> Response:
     """For whoever may see its session. `offset` and `limit` read it piece by piece."""
     row = await service.archive.artifact(artifact_id)
     if row is None:
-        raise NotFound(f"No artifact {artifact_id!r}", artifact_id=artifact_id)
+        raise NotFound(f"Artifact {artifact_id!r} not found", artifact_id=artifact_id)
     session = await service.archive.session_row(row.session_id)
     if session is None or not principal.may_enter(session):
-        raise NotFound(f"No artifact {artifact_id!r}", artifact_id=artifact_id)
+        raise NotFound(f"Artifact {artifact_id!r} not found", artifact_id=artifact_id)
     if offset > row.size:
-        raise InvalidInput(f"The artifact has {row.size} bytes", field="query.offset")
+        raise InvalidInput(f"The artifact has only {row.size} bytes", field="query.offset")
     end = row.size if limit is None else min(row.size, offset + limit)
     store = service.gate.artifacts
     # Read before the answer begins: a file that is gone must be a 404, not half a 200.

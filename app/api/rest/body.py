@@ -93,7 +93,7 @@ def check_query(request: Request, known: Sequence[str]) -> None:
     unknown = [name for name in request.query_params if name not in known]
     if not unknown:
         return
-    there = f"there are {', '.join(known)}" if known else "there are none here"
+    there = f"allowed are {', '.join(known)}" if known else "none is available"
     errors = [
         problem(f"query.{name}", f"unknown; {there}", "extra_forbidden")
         for name in dict.fromkeys(unknown)

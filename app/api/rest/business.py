@@ -33,7 +33,7 @@ class BusinessContext(BaseModel):
     )
 
     channelId: ChannelId | None = Field(  # noqa: N815 - the seeds' name
-        default=None, description="Goes before the channel that a call names."
+        default=None, description="Takes precedence over the channel named by a call."
     )
     currentAgent: CurrentAgent | None = None  # noqa: N815 - the seeds' name
 
@@ -41,7 +41,7 @@ class BusinessContext(BaseModel):
     def _is_small(self) -> BusinessContext:
         if len(dump_json(self.facts())) > MAX_BYTES:
             raise FieldError(
-                f"must have at most {MAX_BYTES} bytes as JSON",
+                f"must not exceed {MAX_BYTES} bytes as JSON",
                 code="too_large",
                 max_length=MAX_BYTES,
             )

@@ -37,7 +37,7 @@ router = routes_of("calls")
 
 def _object_or_text(value: Any) -> Any:
     if not isinstance(value, dict | str):
-        raise FieldError("must be an object, or JSON text of one", code="object_or_text")
+        raise FieldError("must be an object, or the JSON text of one", code="object_or_text")
     return value
 
 
@@ -55,12 +55,13 @@ class DirectCall(Body):
     model_config = example(arguments={"expression": "6*7"})
 
     arguments: Arguments = Field(default_factory=dict)
-    id: Identifier | None = Field(default=None, description="The call's id; made when missing.")
+    id: Identifier | None = Field(default=None, description="ID of the call; generated if omitted.")
     session_id: Identifier | None = Field(
-        default=None, description="Where it is recorded; a new direct session when missing."
+        default=None, description="Session that records it; a new direct session if omitted."
     )
     cacheable: bool = Field(
-        default=True, description="Whether an equal read may be answered from the session's cache."
+        default=True,
+        description="Whether an identical read may be answered from the session's cache.",
     )
 
 
@@ -133,9 +134,11 @@ class CallBatch(Body):
 
     calls: list[AnyCall] = Field(min_length=1, max_length=MAX_BATCH)
     session_id: Identifier | None = Field(
-        default=None, description="Where they are recorded; a new direct session when missing."
+        default=None, description="Session that records them; a new direct session if omitted."
     )
-    max_workers: int | None = Field(default=None, ge=1, le=6, description="At the same time.")
+    max_workers: int | None = Field(
+        default=None, ge=1, le=6, description="Maximum number of concurrent calls."
+    )
 
 
 @router.post(
@@ -232,7 +235,7 @@ async def _run(
     outcomes = [run.finished[item.id] for item in requests if item.id in run.finished]
     if len(outcomes) < len(requests):
         raise Conflict(
-            "The run was stopped before every call was taken up; its events tell more",
+            "The run was stopped before every call started; see its events",
             run_id=run.id,
             session_id=session.id,
         )

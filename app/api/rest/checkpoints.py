@@ -45,12 +45,12 @@ class ChangedFile(BaseModel):
 
     path: str
     change: Literal["created", "modified", "deleted"]
-    size_before: int | None = Field(description="In bytes; null when it was not there.")
+    size_before: int | None = Field(description="Size in bytes; null if it did not exist.")
     unkept: str = Field(
-        description="Why its content before was not kept, so that it cannot be restored:"
-        " `too_large`, `link`, `unreadable`, `special`. Empty when it was kept."
+        description="Reason why its previous content was not saved and cannot be restored: "
+        "`too_large`, `link`, `unreadable`, `special`. Empty if it was saved."
     )
-    operation_id: str = Field(description="The call that first changed it.")
+    operation_id: str = Field(description="Call that first changed it.")
 
 
 class CheckpointView(BaseModel):
@@ -59,7 +59,7 @@ class CheckpointView(BaseModel):
     model_config = example(**_RUN)
 
     run_id: str
-    restores: str | None = Field(description="The run that it took back, for a restore.")
+    restores: str | None = Field(description="For a restore, the run that it undid.")
     created_at: str
     changed_at: str
     files: list[ChangedFile]
@@ -89,11 +89,11 @@ class FileDifference(ChangedFile):
     model_config = example(**_FILE, state="restorable", diff=_DIFF, added=1, removed=1)
 
     state: Literal["restorable", "as_before", "changed_since", "unkept"] = Field(
-        description="`restorable`: as the run left it. `as_before`: nothing to restore."
-        " `changed_since`: somebody changed it later; only `force` restores it."
+        description="`restorable`: as the run left it. `as_before`: nothing to restore. "
+        "`changed_since`: changed after the run; only `force` restores it."
     )
     diff: str | None = Field(
-        description="From before the run to now; null where that is not UTF-8 text."
+        description="Difference between before the run and now; null if not UTF-8 text."
     )
     added: int
     removed: int
@@ -110,7 +110,9 @@ class CheckpointDetail(BaseModel):
 
     run_id: str
     files: list[FileDifference]
-    next_after: str | None = Field(description="`after` of the next page; null on the last.")
+    next_after: str | None = Field(
+        description="Cursor: `after` of the next page; null on the last."
+    )
 
 
 class RestoreOrder(Body):
@@ -118,9 +120,7 @@ class RestoreOrder(Body):
 
     model_config = example(force=False)
 
-    force: bool = Field(
-        default=False, description="Also restore files that were changed after the run."
-    )
+    force: bool = Field(default=False, description="Also restore files that changed after the run.")
     paths: list[Path] | None = Field(
         default=None, min_length=1, max_length=1000, description="Only these files of the run."
     )
@@ -131,10 +131,10 @@ class RestoredView(BaseModel):
 
     model_config = example(run_id="undo_1", restored=["src/main.py"], unchanged=[], left={})
 
-    run_id: str = Field(description="Restoring this takes the restore back.")
+    run_id: str = Field(description="Run to restore to undo this restore.")
     restored: list[str]
-    unchanged: list[str] = Field(description="Files that were as before already.")
-    left: dict[str, str] = Field(description="Files whose content was not kept, with the reason.")
+    unchanged: list[str] = Field(description="Files that already matched their previous content.")
+    left: dict[str, str] = Field(description="Files whose content was not saved, with the reason.")
 
 
 def _file(record: Record) -> ChangedFile:
@@ -165,7 +165,7 @@ def _difference(change: FileChange, redactor: Redactor) -> FileDifference:
 
 @router.get(
     "/sessions/{session_id}/checkpoints",
-    summary="What the runs of a session changed",
+    summary="List the runs of a session that changed files",
     responses=problems(NotFound),
 )
 async def list_checkpoints(
@@ -180,7 +180,7 @@ async def list_checkpoints(
 
 @router.get(
     "/sessions/{session_id}/checkpoints/{run_id}",
-    summary="The differences that a run made",
+    summary="Get the file differences of a run",
     responses=problems(NotFound),
 )
 async def get_checkpoint(
@@ -189,7 +189,7 @@ async def get_checkpoint(
     service: ServiceDep,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
     after: Annotated[
-        str, Query(max_length=4096, description="`next_after` of the page before.")
+        str, Query(max_length=4096, description="`next_after` of the previous page.")
     ] = "",
 ) -> CheckpointDetail:
     """Scope `chat`. Each file as it was before the run, compared with what is there now."""
@@ -204,7 +204,7 @@ async def get_checkpoint(
 
 @router.post(
     "/sessions/{session_id}/checkpoints/{run_id}/restore",
-    summary="Take back what a run changed",
+    summary="Undo the file changes of a run",
     responses=problems(NotFound, Conflict, Busy, body=True),
 )
 async def restore_checkpoint(

@@ -79,7 +79,7 @@ class ConfirmationView(BaseModel):
     tool_name: str
     created_at: str
     expires_at: str | None = None
-    request: dict[str, Any] = Field(description="The fields of its `tool_confirmation_request`.")
+    request: dict[str, Any] = Field(description="Fields of its `tool_confirmation_request`.")
     option_id: str | None = None
     by: str | None = None
     message: str | None = None
@@ -96,10 +96,10 @@ class ConfirmationDetail(ConfirmationView):
 
     model_config = example(**_VIEW, edited=False)
 
-    edited: bool = Field(description="A person put other arguments in place.")
-    used_at: str | None = Field(default=None, description="When the approval was used.")
+    edited: bool = Field(description="Whether a person replaced the arguments.")
+    used_at: str | None = Field(default=None, description="Time when the approval was used.")
     call_status: str | None = Field(
-        default=None, description="What the call came to; `started` while it runs."
+        default=None, description="Outcome of the call; `started` while it runs."
     )
 
 
@@ -109,7 +109,7 @@ class ConfirmationPage(BaseModel):
     model_config = example(confirmations=[_VIEW])
 
     confirmations: list[ConfirmationView]
-    next_before: str | None = Field(default=None, description="`before` of the next page.")
+    next_before: str | None = Field(default=None, description="Cursor: `before` of the next page.")
 
 
 class ConfirmationAnswer(Body):
@@ -119,9 +119,9 @@ class ConfirmationAnswer(Body):
 
     option_id: Identifier
     digest: str = Field(min_length=1, max_length=128)
-    message: str | None = Field(default=None, max_length=4000, description="Read by the model.")
+    message: str | None = Field(default=None, max_length=4000, description="Shown to the model.")
     edited_args: dict[str, Any] | None = Field(
-        default=None, description="Replaces all arguments; goes with `approve_once`."
+        default=None, description="Replaces all arguments; requires `approve_once`."
     )
 
 
@@ -136,7 +136,7 @@ class ConfirmationAnswered(BaseModel):
 
 @router.get(
     "/sessions/{session_id}/confirmations",
-    summary="Open confirmations of a session",
+    summary="List open confirmations of a session",
     responses=problems(NotFound),
 )
 async def list_confirmations(session: ReadableSession, service: ServiceDep) -> ConfirmationList:
@@ -148,12 +148,12 @@ async def list_confirmations(session: ReadableSession, service: ServiceDep) -> C
 async def find_confirmations(
     service: ServiceDep,
     principal: Approver,
-    state: Annotated[State | None, Query(description="Every state when missing.")] = None,
+    state: Annotated[State | None, Query(description="All states if omitted.")] = None,
     session_id: Annotated[str | None, Query(max_length=128)] = None,
     agent_id: Annotated[str | None, Query(max_length=128)] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     before: Annotated[
-        str | None, Query(max_length=128, description="`next_before` of the page before.")
+        str | None, Query(max_length=128, description="`next_before` of the previous page.")
     ] = None,
 ) -> ConfirmationPage:
     """Scope `approve`. The newest first; an administrator sees everybody's."""
@@ -174,7 +174,7 @@ async def find_confirmations(
 
 
 @router.get(
-    "/confirmations/{confirmation_id}", summary="One confirmation", responses=problems(NotFound)
+    "/confirmations/{confirmation_id}", summary="Get a confirmation", responses=problems(NotFound)
 )
 async def get_confirmation(
     confirmation_id: PathId, service: ServiceDep, principal: Approver
@@ -226,7 +226,9 @@ async def _visible(service: Service, principal: Principal, confirmation_id: str)
     row = await service.archive.confirmation(confirmation_id)
     session = None if row is None else await service.archive.session_row(row.session_id)
     if row is None or session is None or not principal.may_enter(session):
-        raise NotFound(f"No confirmation {confirmation_id!r}", confirmation_id=confirmation_id)
+        raise NotFound(
+            f"Confirmation {confirmation_id!r} not found", confirmation_id=confirmation_id
+        )
     return row
 
 

@@ -26,7 +26,7 @@ from app.tools.delegation.task_broadcast import MAX_TEXT
 router = routes_of("delegations")
 
 REACHABLE = 500
-"""How many batches a list goes back; older ones are found by their ids."""
+"Number of batches in a list; older ones are found by ID."
 
 BatchStatus = Literal["running", "success", "partial", "error", "cancelled"]
 _LINE: dict[str, Any] = {
@@ -71,7 +71,7 @@ class TaskLine(BaseModel):
     label: str
     status: TaskStatus
     rounds: int
-    run_id: str = Field(description="The run of its sub-agent.")
+    run_id: str = Field(description="Run of its sub-agent.")
 
     @classmethod
     def of(cls, task: TaskReport) -> Self:
@@ -84,19 +84,21 @@ class DelegatedTask(TaskLine):
     model_config = example(**_TASK)
 
     goal: str
-    response: str = Field(description="Its answer; while `partial`, what there is of one.")
+    response: str = Field(description="Its answer; the incomplete answer while `partial`.")
     partial: bool
-    error: dict[str, Any] | None = Field(description="`{code, message}` of what ended it.")
+    error: dict[str, Any] | None = Field(
+        description="`{code, message}` of the error that ended it."
+    )
     model: str | None
     usage: dict[str, Any]
     calls: list[dict[str, Any]] = Field(
-        description="`{tool, status, route}` and the ids of each call."
+        description="`{tool, status, route}` and the IDs of each call."
     )
     routes: dict[str, str] = Field(
         description="Where each tool runs: `worker-local`, `main-process-proxy` or `disabled`."
     )
-    blocked: dict[str, Any] = Field(description="Why tools are disabled.")
-    worker_pid: int | None = Field(description="The process of its loop.")
+    blocked: dict[str, Any] = Field(description="Reasons why tools are disabled.")
+    worker_pid: int | None = Field(description="Process of its loop.")
     started_at: str | None
     finished_at: str | None
 
@@ -118,7 +120,7 @@ class BatchLine(BaseModel):
     status: BatchStatus
     background: bool
     created_at: str
-    tasks: list[TaskLine] = Field(description="In the order they were given.")
+    tasks: list[TaskLine] = Field(description="In the order they were submitted.")
 
     @classmethod
     def of(cls, batch: BatchReport) -> Self:
@@ -151,7 +153,7 @@ class DelegationPage(BaseModel):
     model_config = example(delegations=[{**_BATCH, "tasks": [_LINE]}], next_before=None)
 
     delegations: list[BatchLine]
-    next_before: str | None = Field(default=None, description="`before` of the next page.")
+    next_before: str | None = Field(default=None, description="Cursor: `before` of the next page.")
 
     @classmethod
     def of(cls, found: Sequence[BatchReport], redactor: Redactor, *, more: bool) -> Self:
@@ -168,7 +170,7 @@ class Broadcast(Body):
     model_config = example(text="The deadline is noon.")
 
     text: str = Field(min_length=1, max_length=MAX_TEXT, pattern=r"\S")
-    batch_id: Identifier | None = Field(default=None, description="Only those of this batch.")
+    batch_id: Identifier | None = Field(default=None, description="Only the tasks of this batch.")
 
 
 class BroadcastSent(BaseModel):
@@ -180,15 +182,15 @@ class BroadcastSent(BaseModel):
 
 
 Limit = Annotated[int, Query(ge=1, le=200)]
-Running = Annotated[bool, Query(description="Only what is under way.")]
+Running = Annotated[bool, Query(description="Only active ones.")]
 Before = Annotated[
-    str | None, Query(max_length=128, description="`next_before` of the page before.")
+    str | None, Query(max_length=128, description="`next_before` of the previous page.")
 ]
 
 
 @router.get(
     "/sessions/{session_id}/delegations",
-    summary="Delegated work of a session",
+    summary="List sub-agent tasks of a session",
     responses=problems(NotFound),
 )
 async def list_delegations(
@@ -204,7 +206,7 @@ async def list_delegations(
 
 @router.get(
     "/delegations/{delegation_id}",
-    summary="One batch or task of delegated work",
+    summary="Get a batch or task",
     responses=problems(NotFound),
 )
 async def get_delegation(
@@ -217,7 +219,7 @@ async def get_delegation(
 
 @router.post(
     "/delegations/{delegation_id}/cancel",
-    summary="Stop a batch or a task",
+    summary="Cancel a batch or task",
     responses=problems(NotFound),
 )
 async def cancel_delegation(
@@ -231,7 +233,7 @@ async def cancel_delegation(
 
 @router.post(
     "/sessions/{session_id}/delegations/broadcast",
-    summary="Tell something to the sub-agents of a session",
+    summary="Send a message to the sub-agents of a session",
     responses=problems(NotFound, body=True),
 )
 async def broadcast_to_subagents(
@@ -266,7 +268,7 @@ def _place(before: str, found: Sequence[BatchReport]) -> int:
     for place, batch in enumerate(found):
         if batch.batch_id == before:
             return place
-    message = f"before: no batch {before!r} in this list any more; list again without it"
+    message = f"before: batch {before!r} is no longer in this list; list again without it"
     raise InvalidInput(message, field="query.before")
 
 
@@ -276,7 +278,7 @@ async def _visible(service: Service, principal: Principal, delegation_id: str) -
     Raises:
         NotFound: there is nothing, or it is not for this principal: the two look the same.
     """
-    message = f"No delegated work {delegation_id!r}"
+    message = f"Sub-agent task {delegation_id!r} not found"
     try:
         found = await delegation_of(service).report(delegation_id, session_id=None)
         await visible_session(service, principal, found.session_id)

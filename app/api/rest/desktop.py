@@ -123,13 +123,13 @@ class HeldTask(BaseModel):
     model_config = example(task_id=_TASK_ID, lease_s=30.0)
 
     task_id: str
-    lease_s: float = Field(description="Seconds until the operator must say something again.")
+    lease_s: float = Field(description="Seconds within which the operator must report again.")
 
 
 _HELD = problems(NotFound, Conflict, RateLimited, body=True)
 
 
-@router.post("/poll", summary="See what waits", responses=problems(RateLimited, body=True))
+@router.post("/poll", summary="List waiting tasks", responses=problems(RateLimited, body=True))
 async def poll_desktop_tasks(
     body: OperatorBody, service: ServiceDep, principal: Caller
 ) -> WaitingTasks:
@@ -138,7 +138,7 @@ async def poll_desktop_tasks(
     return WaitingTasks(tasks=await service.gate.channels.operators.waiting(operator))
 
 
-@router.post("/claim", summary="Take a task", responses=problems(Busy, RateLimited, body=True))
+@router.post("/claim", summary="Claim a task", responses=problems(Busy, RateLimited, body=True))
 async def claim_desktop_task(
     body: ClaimBody, service: ServiceDep, principal: Caller
 ) -> ClaimedTask:
@@ -147,7 +147,7 @@ async def claim_desktop_task(
     return ClaimedTask(task=await service.gate.channels.operators.claim(operator, body.task_id))
 
 
-@router.post("/tasks/{task_id}/start", summary="Ask for leave to send", responses=_HELD)
+@router.post("/tasks/{task_id}/start", summary="Request permission to send", responses=_HELD)
 async def start_desktop_task(
     task_id: TaskPath, body: HeldBody, service: ServiceDep, principal: Caller
 ) -> HeldTask:
@@ -157,7 +157,7 @@ async def start_desktop_task(
     return HeldTask(task_id=task_id, lease_s=desk.lease_s)
 
 
-@router.post("/tasks/{task_id}/heartbeat", summary="Keep a task", responses=_HELD)
+@router.post("/tasks/{task_id}/heartbeat", summary="Renew the lease of a task", responses=_HELD)
 async def keep_desktop_task(
     task_id: TaskPath, body: HeldBody, service: ServiceDep, principal: Caller
 ) -> HeldTask:
@@ -167,7 +167,7 @@ async def keep_desktop_task(
     return HeldTask(task_id=task_id, lease_s=desk.lease_s)
 
 
-@router.post("/tasks/{task_id}/progress", summary="Tell how far it is", responses=_HELD)
+@router.post("/tasks/{task_id}/progress", summary="Report progress", responses=_HELD)
 async def report_desktop_task(
     task_id: TaskPath, body: ProgressBody, service: ServiceDep, principal: Caller
 ) -> HeldTask:
@@ -178,7 +178,7 @@ async def report_desktop_task(
     return HeldTask(task_id=task_id, lease_s=desk.lease_s)
 
 
-@router.post("/tasks/{task_id}/complete", summary="Say that it was sent", responses=_HELD)
+@router.post("/tasks/{task_id}/complete", summary="Report that it was sent", responses=_HELD)
 async def complete_desktop_task(
     task_id: TaskPath, body: CompleteBody, service: ServiceDep, principal: Caller
 ) -> HeldTask:
@@ -189,7 +189,7 @@ async def complete_desktop_task(
     return HeldTask(task_id=task_id, lease_s=0)
 
 
-@router.post("/tasks/{task_id}/fail", summary="Say that it was not sent", responses=_HELD)
+@router.post("/tasks/{task_id}/fail", summary="Report that it was not sent", responses=_HELD)
 async def fail_desktop_task(
     task_id: TaskPath, body: FailBody, service: ServiceDep, principal: Caller
 ) -> HeldTask:
@@ -200,7 +200,7 @@ async def fail_desktop_task(
     return HeldTask(task_id=task_id, lease_s=0)
 
 
-@router.post("/tasks/{task_id}/release", summary="Give a task back", responses=_HELD)
+@router.post("/tasks/{task_id}/release", summary="Release a task", responses=_HELD)
 async def release_desktop_task(
     task_id: TaskPath, body: HeldBody, service: ServiceDep, principal: Caller
 ) -> HeldTask:

@@ -30,9 +30,11 @@ from app.core.errors import (
 
 router = routes_of("events")
 
-After = Annotated[int, Query(ge=0, le=2**62, description="The last `seq` that the client has.")]
+After = Annotated[
+    int, Query(ge=0, le=2**62, description="Last `seq` that the client has received.")
+]
 Epoch = Annotated[
-    str | None, Query(max_length=128, description="The epoch of `after`; 410 when it is over.")
+    str | None, Query(max_length=128, description="Epoch of `after`; 410 if that epoch has ended.")
 ]
 _EVENT: dict[str, Any] = {
     "v": 1,
@@ -50,14 +52,14 @@ _PAGE_SCHEMA: dict[str, Any] = {
     "required": ["epoch", "head", "events"],
     "properties": {
         "epoch": {"type": "string"},
-        "head": {"type": "integer", "description": "The last committed `seq`."},
+        "head": {"type": "integer", "description": "Last committed `seq`."},
         "events": {"type": "array", "items": {"type": "object"}},
     },
     "examples": [{"epoch": "ep_1", "head": 1, "events": [_EVENT]}],
 }
 _PAGE = {"description": "Events", "content": {"application/json": {"schema": _PAGE_SCHEMA}}}
 _STREAM = {
-    "description": "One event per `data:`, with its `seq` as `id:`; live output has no id.",
+    "description": "One event per `data:`, with its `seq` as `id:`; live output has no ID.",
     "content": {
         "text/event-stream": {
             "schema": {"type": "string"},
@@ -69,7 +71,7 @@ _STREAM = {
 
 @router.get(
     "/sessions/{session_id}/events",
-    summary="Durable events of a session",
+    summary="List durable events of a session",
     response_class=Response,
     responses={**problems(NotFound, UnrecoverablePosition), 200: _PAGE},
 )
@@ -102,10 +104,13 @@ async def open_feed(
     principal: Chatter,
     after: After = 0,
     epoch: Epoch = None,
-    ephemerals: Annotated[bool, Query(description="Also live output.")] = True,  # noqa: FBT002 - a query parameter
+    ephemerals: Annotated[bool, Query(description="Include live output.")] = True,  # noqa: FBT002 - a query parameter
     last_event_id: Annotated[
         str | None,
-        Header(max_length=20, description="Set by browsers that reconnect; wins over `after`."),
+        Header(
+            max_length=20,
+            description="Set by browsers on reconnect; takes precedence over `after`.",
+        ),
     ] = None,
 ) -> AsyncIterator[Feed]:
     """Watch the session for as long as the request lives."""
@@ -114,7 +119,7 @@ async def open_feed(
     settings = service.settings
     feeds: dict[Feed, str] = request.app.state.feeds
     if list(feeds.values()).count(principal.user_id) >= settings.max_connections:
-        message = f"At most {settings.max_connections} streams may be open for one user"
+        message = f"At most {settings.max_connections} streams can be open per user"
         raise RateLimited(message, retry_after_ms=1000)
     feed = Feed(
         session.log,
@@ -136,7 +141,7 @@ async def open_feed(
 
 @router.get(
     "/sessions/{session_id}/events/stream",
-    summary="Events of a session as they happen",
+    summary="Stream the events of a session",
     response_class=StreamingResponse,
     responses={**problems(NotFound, UnrecoverablePosition, RateLimited), 200: _STREAM},
 )
@@ -182,7 +187,7 @@ async def _end_with_rights(feed: Feed, service: Service, principal: Principal) -
 def _check_epoch(asked: str | None, epoch: str) -> None:
     if asked is not None and asked != epoch:
         raise UnrecoverablePosition(
-            "The log was reset; load the snapshot and go on from there", epoch=epoch
+            "The log was reset; load the snapshot and continue from there", epoch=epoch
         )
 
 

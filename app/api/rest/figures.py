@@ -52,7 +52,7 @@ class Figures(Collector):
 
     def _seconds(self) -> Metric:
         family = HistogramMetricFamily(
-            "tollgate_tool_call_seconds", "Seconds that tool calls ran", labels=("tool",)
+            "tollgate_tool_call_seconds", "Duration of tool calls in seconds", labels=("tool",)
         )
         for tool in sorted(set(self._metrics.call_seconds) & set(self._tools)):
             buckets, total = self._metrics.buckets(tool)

@@ -38,7 +38,7 @@ _REFUSALS = (NotFound, AlreadyExists, ToolFailed, OutsideWorkspace, ProjectRequi
 _BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
-        "description": "The bytes of the file.",
+        "description": "Bytes of the file.",
         "content": {
             BYTES: {"schema": {"type": "string", "format": "binary"}, "example": "%PDF-1.7 …"}
         },
@@ -54,17 +54,17 @@ class UploadView(BaseModel):
 
     model_config = example(**_UPLOAD)
 
-    path: str = Field(description="From the root of the workspace, as tools name it.")
-    size: int = Field(description="In bytes.")
+    path: str = Field(description="Path from the root of the workspace, as tools name it.")
+    size: int = Field(description="Size in bytes.")
     sha256: str
     change: Literal["created", "replaced", "unchanged"] = Field(
-        description="`unchanged`: the same bytes were there already."
+        description="`unchanged`: a file with the same bytes already existed."
     )
 
 
 @router.post(
     "/sessions/{session_id}/files",
-    summary="Put a file into the workspace",
+    summary="Upload a file into the workspace",
     responses=problems(*_REFUSALS, body=True),
     openapi_extra=_BODY,
 )
@@ -74,9 +74,11 @@ async def upload_file(
     service: ServiceDep,
     principal: Chatter,
     name: Annotated[
-        str, Query(min_length=1, max_length=200, description="Plain name of the file.")
+        str, Query(min_length=1, max_length=200, description="File name without a path.")
     ],
-    overwrite: Annotated[bool, Query(description="Also over another file of this name.")] = False,  # noqa: FBT002 - a query parameter
+    overwrite: Annotated[  # noqa: FBT002 - a query parameter
+        bool, Query(description="Overwrite an existing file of this name.")
+    ] = False,
 ) -> UploadView:
     """Scope `chat`. The body is the file; it comes whole or not at all to `uploads/{name}`.
 
@@ -86,7 +88,7 @@ async def upload_file(
     uploads = service.gate.uploads
     uploads.place(session, name)
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != BYTES:
-        raise HTTPException(415, f"Send the bytes of the file as Content-Type: {BYTES}")
+        raise HTTPException(415, f"Send the file's bytes as Content-Type: {BYTES}")
     data = await _uploads.read(request, sender=principal.user_id, max_bytes=uploads.max_bytes)
     kept = await uploads.keep(session, name, data, actor=principal.user_id, overwrite=overwrite)
     return UploadView(**asdict(kept))

@@ -10,12 +10,12 @@ from starlette.responses import Response
 from app.api.root_path import address
 
 _ETAG = {
-    "description": "The version: `If-Match` sends it back with a change.",
+    "description": "Version of the item; send it as `If-Match` with a change.",
     "schema": {"type": "string", "example": '"3"'},
     "required": True,
 }
 _LOCATION = {
-    "description": "Where it can be read.",
+    "description": "URL of the item.",
     "schema": {"type": "string", "example": "/api/v1/sessions/ses_1"},
     "required": True,
 }

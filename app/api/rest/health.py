@@ -40,16 +40,17 @@ class LevelView(BaseModel):
     model_config = example(**_LEVEL)
 
     available: bool
-    asks: bool = Field(description="It is less than the level needs, so each call asks.")
+    asks: bool = Field(description="Weaker than the level requires, so each call asks.")
     layers: list[str]
     missing: list[str] = Field(description="Layers that the level uses and this machine lacks.")
     minimum_met: bool
     sentence: str
     code: str = Field(
-        description="What the sentence says: `confined`, `pure`, `filter_only`, `unconfined`,"
-        " `failed`, `no_filter`, or `off.` and `asks.` before what is lacking."
+        description="Stable code for the sentence: `confined`, `pure`, `filter_only`, "
+        "`unconfined`, `failed`, `no_filter`, or `off.` and `asks.` followed by the "
+        "missing layer."
     )
-    why: str = Field(description="What the machine says of it; may be empty.")
+    why: str = Field(description="Message of the machine; may be empty.")
 
 
 class SandboxView(BaseModel):
@@ -57,9 +58,9 @@ class SandboxView(BaseModel):
 
     model_config = example(**_SANDBOX)
 
-    kernel: bool = Field(description="Whether the kernel confines anything.")
-    landlock_abi: int = Field(description="Version of the kernel's Landlock; 0 for none.")
-    missing: dict[str, str] = Field(description="Why each layer that is not there is not.")
+    kernel: bool = Field(description="Whether the kernel confines programs.")
+    landlock_abi: int = Field(description="Version of the kernel's Landlock; 0 if unavailable.")
+    missing: dict[str, str] = Field(description="Reason for each missing layer.")
     message: str
     levels: dict[str, LevelView] = Field(description="`strict`, `standard`, `lenient`, `bash`.")
 
@@ -78,19 +79,19 @@ class Health(BaseModel):
         sandbox=_SANDBOX,
     )
 
-    status: str = Field(description="`ok`, or `degraded` while `conditions` is not empty.")
+    status: str = Field(description="`ok`, or `degraded` if `conditions` is not empty.")
     version: str
     started_at: str
     uptime_s: float
     database: str = Field(description="`ok` or `failing`.")
     conditions: list[str] = Field(
-        description="What is wrong with the machine or the database; docs/operations.md has a list."
+        description="Problems of the machine or the database; see docs/operations.md."
     )
     model: dict[str, bool]
     sandbox: SandboxView
 
 
-@router.get("/health", summary="Is it alive?", responses=problems(public=True))
+@router.get("/health", summary="Check liveness", responses=problems(public=True))
 async def get_health(service: ServiceDep) -> Health:
     """Without a token. 200 as long as the process answers; `ready` tells whether it can work."""
     gate = service.gate

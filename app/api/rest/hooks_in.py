@@ -39,7 +39,7 @@ class Delivered(BaseModel):
 
 # Senders behind one proxy have one address: they share all places.
 _deliveries = RawBodies(
-    "A delivery", "deliveries", at_once=MAX_READING, each=MAX_READING, seconds=_BODY_S
+    "A webhook delivery", "deliveries", at_once=MAX_READING, each=MAX_READING, seconds=_BODY_S
 )
 
 

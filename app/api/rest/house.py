@@ -68,7 +68,7 @@ class Ticket(BaseModel):
     expires_in_s: int
 
 
-@router.get("/ready", summary="Can it work?", responses=_NOT_READY)
+@router.get("/ready", summary="Check readiness", responses=_NOT_READY)
 async def get_ready(service: ServiceDep) -> Ready:
     """Without a token. 503 while no new work is taken: `details.conditions` says why."""
     conditions = service.gate.conditions
@@ -81,7 +81,7 @@ async def get_ready(service: ServiceDep) -> Ready:
 
 @router.get(
     "/metrics",
-    summary="Figures for Prometheus",
+    summary="Get Prometheus metrics",
     response_class=Response,
     responses={**problems(), 200: _METRICS},
 )
@@ -112,7 +112,7 @@ async def list_projects(service: ServiceDep, principal: Anyone) -> ProjectList:
     "/ws-tickets",
     status_code=201,
     dependencies=SHOWN_ONCE,
-    summary="A ticket for the WebSocket",
+    summary="Create a ticket for the WebSocket",
     responses=problems(RateLimited),
 )
 async def create_ws_ticket(service: ServiceDep, principal: Anyone) -> Ticket:

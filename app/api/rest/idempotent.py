@@ -107,8 +107,7 @@ class IdempotentRequests:
         key = Key("rest", _owner(principal), name)
         if key in self._running:
             raise RequestInFlight(
-                "The first request with this Idempotency-Key is still carried out; "
-                "send it again in a moment",
+                "The first request with this Idempotency-Key is still running; retry later",
                 retry_after_ms=RETRY_MS,
             )
         kept = keys.get(key)
@@ -165,20 +164,21 @@ async def _replay(request: Request, keys: IdempotencyKeys, key: Key, kept: Kept)
     """
     if kept.is_unknown:
         raise OutcomeUnknown(
-            "The service stopped during the first request with this Idempotency-Key; it may have "
-            "taken effect. Look at what it was to change, and use a new key to do it again"
+            "The service stopped while the first request with this Idempotency-Key "
+            "was running, so it may have taken effect. Check the result, and use a "
+            "new key to repeat it"
         )
     if await _Body(request).digest() != kept.content:
         raise IdempotencyKeyReused(
             "This Idempotency-Key was used for another request within ten minutes; "
-            "give each request a key of its own",
+            "use a new key for each request",
             field="header.Idempotency-Key",
         )
     packed = await keys.answer_of(key)
     if not packed:
         raise AnswerNotKept(
-            "The first request with this Idempotency-Key was carried out; its answer held a "
-            "secret, which is shown only once",
+            "The first request with this Idempotency-Key was processed; its response "
+            "held a secret that is shown only once",
             status=kept.status,
         )
     return _unpacked(kept.status, packed)

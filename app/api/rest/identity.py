@@ -47,16 +47,16 @@ class Me(BaseModel):
 
     user_id: str
     scopes: list[str]
-    agents: list[str] | None = Field(description="Agents that may be used; null for every one.")
-    projects: list[str] | None = Field(description="Projects that may be used; null for every one.")
-    limits: dict[str, int | float] = Field(description="Limits of the token, if it has any.")
-    came_by: CameBy = Field(description="How the rights were shown with this request.")
-    expires_at: str | None = Field(description="When they end by themselves.")
+    agents: list[str] | None = Field(description="Allowed agents; null for all.")
+    projects: list[str] | None = Field(description="Allowed projects; null for all.")
+    limits: dict[str, int | float] = Field(description="Limits of the token, if any.")
+    came_by: CameBy = Field(description="How this request was authenticated.")
+    expires_at: str | None = Field(description="Expiry of the credentials.")
     csrf_token: str | None = Field(
-        description="With a cookie: send it as `X-CSRF-Token` with whatever changes something."
+        description="For cookie sign-ins: send it as `X-CSRF-Token` with every change."
     )
     max_upload_bytes: int = Field(
-        description="Largest file that may be sent into a workspace; 0 for none."
+        description="Maximum size of an upload into a workspace; 0 disables uploads."
     )
 
     @classmethod
@@ -124,7 +124,7 @@ async def logout(
     return SignedOut(signed_out=principal.login_id is not None)
 
 
-@router.get("/me", summary="Who am I?", responses=problems())
+@router.get("/me", summary="Get the current user", responses=problems())
 async def get_me(request: Request, service: ServiceDep, principal: SignedIn) -> Me:
     """With any token or login: the user, the rights, and how they were shown."""
     secret = login_cookie(request.cookies) or ""

@@ -37,11 +37,13 @@ class LoginView(BaseModel):
 
     id: str
     user_id: str
-    token_id: str | None = Field(description="Its token; null for the one of the settings.")
+    token_id: str | None = Field(
+        description="Token of the sign-in; null for the token from the settings."
+    )
     created_at: str
-    last_used_at: str = Field(description="To the minute.")
-    expires_at: str = Field(description="At the latest; earlier when it is not used.")
-    is_this: bool = Field(description="Whether this request came by it.")
+    last_used_at: str = Field(description="Accurate to the minute.")
+    expires_at: str = Field(description="Latest expiry; earlier after inactivity.")
+    is_this: bool = Field(description="Whether this request used it.")
 
 
 class LoginList(BaseModel):
@@ -52,11 +54,13 @@ class LoginList(BaseModel):
     logins: list[LoginView]
 
 
-@router.get("/logins", summary="Browsers that are signed in", responses=problems())
+@router.get("/logins", summary="List browser sign-ins", responses=problems())
 async def list_logins(
     service: ServiceDep,
     principal: SignedIn,
-    everybody: Annotated[bool, Query(description="Scope `admin`: of every token.")] = False,  # noqa: FBT002 - a query parameter
+    everybody: Annotated[  # noqa: FBT002 - a query parameter
+        bool, Query(description="Requires the scope `admin`: sign-ins of all tokens.")
+    ] = False,
 ) -> LoginList:
     """With any token or login: those that were made with the same token."""
     if everybody:
@@ -78,7 +82,7 @@ async def list_logins(
     )
 
 
-@router.delete("/logins/{login_id}", summary="Sign a browser out", responses=problems(NotFound))
+@router.delete("/logins/{login_id}", summary="End a browser sign-in", responses=problems(NotFound))
 async def end_login(login_id: PathId, service: ServiceDep, principal: SignedIn) -> SignedOut:
     """One that was made with the same token; an administrator, any.
 
@@ -87,7 +91,7 @@ async def end_login(login_id: PathId, service: ServiceDep, principal: SignedIn) 
     await service.logins.refresh()
     login = service.logins.get(login_id)
     if login is None or not (principal.is_admin or _is_own(principal, login)):
-        raise NotFound(f"No login {login_id!r}", login_id=login_id)
+        raise NotFound(f"Sign-in {login_id!r} not found", login_id=login_id)
     await service.logins.end(login.id, by=principal.user_id)
     return SignedOut(signed_out=True)
 

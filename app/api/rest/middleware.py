@@ -29,7 +29,7 @@ _LARGE_BYTES = 256 << 10
 # As text, as bytes, as values, validated, and as what is stored of them.
 _COPIES = 8
 _KEPT_FREE = 32 << 20
-_NO_MEMORY = "There is no memory for so large a request now; try again later"
+_NO_MEMORY = "Not enough memory for a request of this size; try again later"
 # A route that knows better (a download, a page) sets its own.
 _ANSWER_HEADERS = {
     "x-content-type-options": "nosniff",
@@ -145,7 +145,7 @@ class BodyLimit:
             await self._app(scope, receive, send)
             return
         limit = self._uploads if _UPLOAD.match(scope["path"]) else self._limit
-        told = f"The body is larger than {limit} bytes"
+        told = f"The body exceeds {limit} bytes"
         announced = Headers(scope=scope).get("content-length", "")
         if announced.isdecimal() and int(announced[:20]) > limit:
             await problem_response(TooLarge(told))(scope, receive, send)

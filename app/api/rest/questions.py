@@ -62,11 +62,11 @@ class QuestionAnswer(Body):
     outcome: Literal["answered", "declined"] = "answered"
     answer: Any = Field(
         default=None,
-        description="A text (the id or label of a choice, or own words), a list of choices, or "
-        "`{choices, text}`; with several questions an object of these by the question's id.",
+        description="A text (ID or label of a choice, or free text), a list of choices, or "
+        "`{choices, text}`; for several questions, an object of these by question ID.",
     )
     client_message_id: Identifier | None = Field(
-        default=None, description="Of the message that a late answer becomes."
+        default=None, description="ID of the message created from a late answer."
     )
 
 
@@ -80,14 +80,14 @@ class QuestionTaken(BaseModel):
 
     question_id: str
     outcome: Literal["answered", "declined", "late"]
-    repeat: bool = Field(default=False, description="The same answer had been taken before.")
+    repeat: bool = Field(default=False, description="Whether the same answer was already accepted.")
     run_id: str | None = None
     message_id: str | None = None
 
 
 @router.get(
     "/sessions/{session_id}/questions",
-    summary="Open questions of a session",
+    summary="List open questions of a session",
     responses=problems(NotFound),
 )
 async def list_questions(session: ReadableSession, service: ServiceDep) -> QuestionList:

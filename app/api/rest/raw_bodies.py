@@ -39,15 +39,17 @@ class RawBodies:
         if announced.isdecimal() and int(announced[:20]) > max_bytes:
             raise self._too_large(max_bytes)
         if self._of.total() >= self._at_once or self._of[sender] >= self._each:
-            raise RateLimited(f"Too many {self._many} at once", retry_after_ms=1000)
+            raise RateLimited(
+                f"Too many {self._many} at the same time; try again later", retry_after_ms=1000
+            )
         self._of[sender] += 1
         try:
             async with asyncio.timeout(self._seconds):
                 return await self._body(request, max_bytes)
         except ClientDisconnect:
-            raise BadFrame("The body did not come whole") from None
+            raise BadFrame("The body is incomplete") from None
         except TimeoutError:
-            raise RateLimited("The body took too long", retry_after_ms=1000) from None
+            raise RateLimited("The body did not arrive in time", retry_after_ms=1000) from None
         finally:
             self._of[sender] -= 1
             if not self._of[sender]:
@@ -62,4 +64,4 @@ class RawBodies:
         return bytes(body)
 
     def _too_large(self, max_bytes: int) -> TooLarge:
-        return TooLarge(f"{self._one} has at most {max_bytes} bytes")
+        return TooLarge(f"{self._one} must not exceed {max_bytes} bytes")

@@ -37,23 +37,23 @@ class NewMessage(Body):
     content: Content
     when_busy: Literal["reject", "queue", "steer"] = Field(
         default="reject",
-        description="While a run is active: refuse, start after it, or tell the running agent.",
+        description="While a run is active: refuse, queue after it, or notify the running agent.",
     )
     agent_id: Identifier | None = Field(
-        default=None, description="Who answers, for this run; the session's agent when missing."
+        default=None, description="Agent of this run; defaults to the session's agent."
     )
     tools_enabled: bool = Field(
-        default=True, description="False: the model answers without tools, for this run."
+        default=True, description="False to let the model answer without tools in this run."
     )
     client_message_id: Identifier | None = Field(
-        default=None, description="Comes back in the `message_completed` event."
+        default=None, description="Returned in the `message_completed` event."
     )
 
 
 @router.post(
     "/sessions/{session_id}/messages",
     status_code=202,
-    summary="Say something: start a run",
+    summary="Send a message and start a run",
     responses=problems(NotFound, Busy, body=True),
 )
 async def send_message(
@@ -82,7 +82,9 @@ async def send_message(
 
 
 @router.get(
-    "/sessions/{session_id}/runs", summary="Runs of a session", responses=problems(NotFound)
+    "/sessions/{session_id}/runs",
+    summary="List the runs of a session",
+    responses=problems(NotFound),
 )
 async def list_runs(
     session: ReadableSession,
@@ -94,18 +96,20 @@ async def list_runs(
     return RunList(runs=[RunView.of(row) for row in rows])
 
 
-@router.get("/sessions/{session_id}/runs/{run_id}", summary="One run", responses=problems(NotFound))
+@router.get(
+    "/sessions/{session_id}/runs/{run_id}", summary="Get a run", responses=problems(NotFound)
+)
 async def get_run(run_id: PathId, session: ReadableSession, service: ServiceDep) -> RunView:
     """Scope `chat`."""
     row = await service.archive.run(run_id)
     if row is None or row.session_id != session.id:
-        raise NotFound(f"No run {run_id!r} in this session", run_id=run_id)
+        raise NotFound(f"Run {run_id!r} not found in this session", run_id=run_id)
     return RunView.of(row)
 
 
 @router.post(
     "/sessions/{session_id}/runs/{run_id}/cancel",
-    summary="Stop a run",
+    summary="Cancel a run",
     responses=problems(NotFound),
 )
 async def cancel_run(run_id: PathId, session: ReadableSession, service: ServiceDep) -> RunCancelled:

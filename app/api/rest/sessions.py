@@ -47,10 +47,10 @@ Title = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
 
 Model = Annotated[
     str | None,
-    Field(min_length=1, max_length=200, description="Null for the agent's, or the service's."),
+    Field(min_length=1, max_length=200, description="Null for the agent's or the service's model."),
 ]
 MaxTokens = Annotated[
-    int | None, Field(ge=1, le=1_000_000, description="Of one answer; null as for `model`.")
+    int | None, Field(ge=1, le=1_000_000, description="Maximum output tokens; null as for `model`.")
 ]
 Temperature = Annotated[
     float | None, Field(ge=0, le=2, strict=False, description="Null as for `model`.")
@@ -62,19 +62,23 @@ class NewSession(Body):
 
     model_config = example(title="Arithmetic", project_id="default")
 
-    title: Title | None = Field(default=None, description="From the first message when missing.")
+    title: Title | None = Field(
+        default=None, description="Generated from the first message if omitted."
+    )
     project_id: Identifier | None = Field(
-        default=DEFAULT_PROJECT, description="The workspace of its tools; null for none."
+        default=DEFAULT_PROJECT, description="Workspace of its tools; null for none."
     )
     agent_id: Identifier | None = None
     model: Model = None
     max_tokens: MaxTokens = None
     temperature: Temperature = None
     kind: Literal["chat", "direct"] = Field(
-        default="chat", description="`direct`: for calls without a model; no list of chats has it."
+        default="chat",
+        description="`direct`: for calls without a model; hidden from lists of chats.",
     )
     business: BusinessContext | None = Field(
-        default=None, description="Scope `admin`: what its tools are told of the calling channel."
+        default=None,
+        description="Requires the scope `admin`: details of the calling channel for its tools.",
     )
 
 
@@ -95,7 +99,7 @@ class SessionChange(Body):
     def _something(self) -> Self:
         if not self.model_fields_set:
             fields = ", ".join(type(self).model_fields)
-            raise FieldError(f"send at least one of {fields}", code="some_of", needed=fields)
+            raise FieldError(f"set at least one of {fields}", code="some_of", needed=fields)
         return self
 
 
@@ -105,14 +109,14 @@ class Branch(Body):
     model_config = example(entry_id="msg_1")
 
     entry_id: Identifier | None = Field(
-        description="The message that the next one answers; null begins anew."
+        description="Parent of the next message; null to start a new branch."
     )
 
 
 @router.post(
     "/sessions",
     status_code=201,
-    summary="Start a session",
+    summary="Create a session",
     responses={**MADE, **problems(NotFound, body=True)},
 )
 async def create_session(
@@ -148,10 +152,10 @@ async def create_session(
 async def list_sessions(
     service: ServiceDep,
     principal: Chatter,
-    kind: Annotated[Kind, Query(description="Direct calls make sessions too.")] = "chat",
+    kind: Annotated[Kind, Query(description="Include sessions of direct calls.")] = "chat",
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     before: Annotated[
-        str | None, Query(max_length=40, description="`next_before` of the page before.")
+        str | None, Query(max_length=40, description="`next_before` of the previous page.")
     ] = None,
     q: Annotated[
         str | None,
@@ -159,7 +163,7 @@ async def list_sessions(
             min_length=1,
             max_length=200,
             pattern=r"\S",
-            description="Words that all stand in the title, or all in one message.",
+            description="Words that all occur in the title, or all in one message.",
         ),
     ] = None,
 ) -> SessionPage:
@@ -192,7 +196,7 @@ async def list_sessions(
     )
 
 
-@router.get("/sessions/{session_id}", summary="One session", responses=problems(NotFound))
+@router.get("/sessions/{session_id}", summary="Get a session", responses=problems(NotFound))
 async def get_session(session: ReadableSession) -> SessionView:
     """Scope `chat`. Somebody else's session is not found."""
     return SessionView.of(session)
@@ -200,7 +204,7 @@ async def get_session(session: ReadableSession) -> SessionView:
 
 @router.patch(
     "/sessions/{session_id}",
-    summary="Change a session",
+    summary="Update a session",
     responses=problems(NotFound, body=True),
 )
 async def change_session(
@@ -220,13 +224,13 @@ async def change_session(
 
 @router.get(
     "/sessions/{session_id}/messages",
-    summary="Messages of a session",
+    summary="List the messages of a session",
     responses=problems(NotFound),
 )
 async def list_messages(
     session: ReadableSession,
     service: ServiceDep,
-    tree: Annotated[bool, Query(description="All branches, in the order they grew.")] = False,  # noqa: FBT002 - a query parameter
+    tree: Annotated[bool, Query(description="All branches, in the order of creation.")] = False,  # noqa: FBT002 - a query parameter
 ) -> MessageList:
     """Scope `chat`. The active branch, root first, unless `tree` asks for all of them."""
     leaf = session.leaf_entry_id
@@ -237,7 +241,7 @@ async def list_messages(
 
 @router.post(
     "/sessions/{session_id}/branch",
-    summary="Go on from an earlier message",
+    summary="Continue from an earlier message",
     responses=problems(NotFound, Busy, body=True),
 )
 async def branch_session(
@@ -248,26 +252,30 @@ async def branch_session(
     if body.entry_id is not None:
         entries = await service.archive.entries(session_id)
         if all(entry.id != body.entry_id for entry in entries):
-            raise NotFound(f"No message {body.entry_id!r} in this session", entry_id=body.entry_id)
+            raise NotFound(
+                f"Message {body.entry_id!r} not found in this session", entry_id=body.entry_id
+            )
     # Nothing is awaited between the look at the run and the move, or a run could begin there.
     session = await service.session_for(principal, session_id)
     active = service.runs.active(session_id)
     if active is not None:
-        raise Busy("A run is active in this session; wait or cancel it", run_id=active.id)
+        raise Busy("A run is active in this session; wait for it or cancel it", run_id=active.id)
     service.sessions.branch(session, body.entry_id)
     await service.gate.db.flush()
     return SessionView.of(await visible_session(service, principal, session_id))
 
 
 @router.get(
-    "/sessions/{session_id}/calls", summary="Tool calls of a session", responses=problems(NotFound)
+    "/sessions/{session_id}/calls",
+    summary="List the tool calls of a session",
+    responses=problems(NotFound),
 )
 async def list_calls(
     session: ReadableSession,
     service: ServiceDep,
     limit: Annotated[int, Query(ge=1, le=1000)] = 1000,
     after: Annotated[
-        str | None, Query(max_length=128, description="`next_after` of the page before.")
+        str | None, Query(max_length=128, description="`next_after` of the previous page.")
     ] = None,
     result: HistoryForm = "all",
 ) -> CallList:
@@ -281,7 +289,7 @@ async def list_calls(
 
 @router.get(
     "/sessions/{session_id}/snapshot",
-    summary="Everything a client needs to show a session",
+    summary="Get a snapshot of a session",
     responses=problems(NotFound),
 )
 async def get_snapshot(

@@ -73,9 +73,9 @@ class SessionView(BaseModel):
     max_tokens: int | None = None
     temperature: float | None = None
     epoch: str = Field(description="Changes when the event log is reset.")
-    leaf_entry_id: str | None = Field(default=None, description="The last message of the branch.")
+    leaf_entry_id: str | None = Field(default=None, description="Last message of the branch.")
     business: dict[str, Any] | None = Field(
-        default=None, description="Facts of the channel that it belongs to, for its tools alone."
+        default=None, description="Details of the channel it belongs to, for its tools only."
     )
     created_at: str
     updated_at: str
@@ -96,7 +96,7 @@ class SessionHit(BaseModel):
     session_id: str
     message_id: str
     role: str
-    excerpt: str = Field(description="What stands around the first word, on one line.")
+    excerpt: str = Field(description="Text around the first word, on one line.")
     on_branch: bool = Field(
         description="Whether it is on the active branch; `branch` leads to another."
     )
@@ -114,10 +114,10 @@ class SessionPage(BaseModel):
     sessions: list[SessionView]
     hits: list[SessionHit] = Field(
         default_factory=list,
-        description="Of a search: the newest of each session, at most three. A session that is "
-        "found by its title may have none.",
+        description="For a search: the newest matches of each session, at most three. A session "
+        "matched by its title may have none.",
     )
-    next_before: str | None = Field(default=None, description="`before` of the next page.")
+    next_before: str | None = Field(default=None, description="Cursor: `before` of the next page.")
 
 
 class MessageView(BaseModel):
@@ -183,14 +183,15 @@ class RunView(BaseModel):
     id: str
     session_id: str
     trigger: str
-    status: str = Field(description="`running`, or how it ended, as in `run_finished`.")
+    status: str = Field(description="`running`, or its final status, as in `run_finished`.")
     agent_id: str | None = None
     model: str | None = None
     parent_run_id: str | None = None
     stop_reason: str | None = None
     error: dict[str, Any] | None = None
     usage: dict[str, int | float] = Field(
-        default_factory=dict, description="Tokens; and `cost`, in dollars, where all is priced."
+        default_factory=dict,
+        description="Token counts; and `cost` in US dollars if all models have a price.",
     )
     started_at: str
     finished_at: str | None = None
@@ -248,12 +249,12 @@ class CallRecord(BaseModel):
     type: str = "function"
     function: FunctionCall
     result: str | None = Field(
-        description="JSON text `{success, data, error}`; null while it is not known, and where "
-        "another field was asked for."
+        description="JSON text `{success, data, error}`; null while unknown, and if the request "
+        "selects another field."
     )
     success: bool
     skipped: bool
-    execution_time: float = Field(description="Seconds.")
+    execution_time: float = Field(description="Duration in seconds.")
     status: str
     cached: bool
     operation_id: str
@@ -277,8 +278,8 @@ class StoredCall(CallRecord):
     run_id: str | None = None
     agent_id: str | None = None
     started_at: str
-    text: str | None = Field(default=None, description="What the model read.")
-    decision: dict[str, Any] | None = Field(default=None, description="Verdict, reasons, risk.")
+    text: str | None = Field(default=None, description="Output as read by the model.")
+    decision: dict[str, Any] | None = Field(default=None, description="Verdict, reasons and risk.")
 
     @classmethod
     def of(cls, row: ToolCallRow, form: Literal["all", "text", "result"]) -> Self:
@@ -300,7 +301,7 @@ class CallList(BaseModel):
     model_config = example(calls=[{**_RECORD, "run_id": "run_1", "started_at": MOMENT}])
 
     calls: list[StoredCall]
-    next_after: str | None = Field(default=None, description="`after` of the next page.")
+    next_after: str | None = Field(default=None, description="Cursor: `after` of the next page.")
 
 
 class CallResult(BaseModel):
@@ -316,20 +317,20 @@ class CallResult(BaseModel):
     )
 
     record: CallRecord
-    tool_name: str = Field(description="Canonical, whatever alias was called.")
+    tool_name: str = Field(description="Canonical name, whatever alias was called.")
     status: str
-    code: str | None = Field(
-        default=None, description="Why it did not succeed, as in `tool_call_completed`."
-    )
+    code: str | None = Field(default=None, description="Error code, as in `tool_call_completed`.")
     text: str = Field(
-        description="What a model would read: capped, warnings appended. Empty where another "
-        "field was asked for."
+        description="Output for a model: truncated, with warnings appended. Empty if the request "
+        "selects another field."
     )
     raw_result: dict[str, Any] | None = Field(
-        default=None, description="What a renderer draws: `{type, data}`."
+        default=None, description="Structured output for a renderer: `{type, data}`."
     )
     truncated: bool = False
-    artifact_id: str | None = Field(default=None, description="Where the whole output lies.")
+    artifact_id: str | None = Field(
+        default=None, description="ID of the artifact with the full output."
+    )
     session_id: str
     run_id: str
 
@@ -371,7 +372,7 @@ class BatchResult(BaseModel):
         run_id="run_1",
     )
 
-    messages: list[dict[str, str]] = Field(description="`role: tool` messages, in OpenAI's shape.")
+    messages: list[dict[str, str]] = Field(description="`role: tool` messages in OpenAI's format.")
     records: list[CallRecord]
     session_id: str
     run_id: str
@@ -396,7 +397,7 @@ class ArtifactView(BaseModel):
     operation_id: str | None = None
     name: str
     media_type: str
-    size: int = Field(description="Bytes.")
+    size: int = Field(description="Size in bytes.")
     sha256: str
     created_at: str
 
@@ -452,11 +453,11 @@ class Snapshot(BaseModel):
     session: SessionView
     messages: list[MessageView]
     epoch: str
-    seq: int = Field(description="Everything up to this event is in the snapshot.")
+    seq: int = Field(description="The snapshot includes everything up to this event.")
     pending_confirmations: list[dict[str, Any]]
     pending_questions: list[dict[str, Any]]
     running_calls: list[str]
     processes: list[dict[str, Any]] = Field(
-        description="The last state of the last calls that reported progress, the oldest first."
+        description="Latest state of the last calls that reported progress, oldest first."
     )
     active_run: ActiveRun | None = None

@@ -39,7 +39,7 @@ class Feed:
         self._head = log.committed
         if after > self._head:
             raise UnrecoverablePosition(
-                f"The log ends at {self._head}; load the snapshot and go on from there",
+                f"The log ends at {self._head}; load the snapshot and continue from there",
                 head=self._head,
             )
         self._ephemerals = ephemerals
@@ -84,7 +84,7 @@ class Feed:
         self._recent = await self._page(archive, self._after)
         if not self._recent or self._recent[0].seq != self._after + 1:
             raise UnrecoverablePosition(
-                "The log no longer goes back that far; load the snapshot and go on from there",
+                "The log no longer goes back that far; load the snapshot and continue from there",
                 head=self._head,
             )
 

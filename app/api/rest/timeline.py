@@ -52,7 +52,7 @@ _OPERATION: dict[str, Any] = {
     "left_out": 0,
 }
 _LINES: dict[str, Any] = {
-    "description": "JSON lines; `x-log-size` says how many bytes there are in all.",
+    "description": "JSON lines; `x-log-size` is the total number of bytes.",
     "content": {
         "application/x-ndjson": {
             "schema": {"type": "string"},
@@ -69,16 +69,16 @@ class StageView(BaseModel):
 
     stage: str
     status: str = Field(
-        description="`running`, `completed`, `failed`; `interrupted` when nothing told its end."
+        description="`running`, `completed`, `failed`; `interrupted` if its end was not reported."
     )
     started_at: str
     ended_at: str | None
-    message: str | None = Field(description="The last one.")
+    message: str | None = Field(description="The last report.")
     percent: float | None
     current: float | None
     total: float | None
     unit: str | None
-    reports: int = Field(description="How many are known of it.")
+    reports: int = Field(description="Number of reports known.")
 
 
 class OperationView(BaseModel):
@@ -89,20 +89,20 @@ class OperationView(BaseModel):
     operation_id: str
     tool_call_id: str | None
     tool_name: str | None
-    run_id: str | None = Field(description="The run that called; a sub-agent has its own.")
+    run_id: str | None = Field(description="Run of the call; a sub-agent has its own.")
     agent_id: str | None
     parent_tool_call_id: str | None = Field(
-        description="The call that delegated this one to a sub-agent."
+        description="Call that delegated this one to a sub-agent."
     )
-    status: str = Field(description="As in the call's record; `running` while it is under way.")
+    status: str = Field(description="As in the call's record; `running` while active.")
     started_at: str | None
     ended_at: str | None
-    execution_time: float | None = Field(description="In seconds.")
+    execution_time: float | None = Field(description="Duration in seconds.")
     source: Literal["complete", "sampled"] = Field(
-        description="Whether every report is in it, or what the session's log has sampled."
+        description="Whether it includes every report, or only the samples in the session's log."
     )
     stages: list[StageView]
-    left_out: int = Field(description="Stages beyond the first 500.")
+    left_out: int = Field(description="Number of stages beyond the first 500.")
 
     @classmethod
     def of(cls, call: OperationTimeline) -> Self:
@@ -115,22 +115,26 @@ class TimelineView(BaseModel):
     model_config = example(operations=[_OPERATION], next_after=None)
 
     operations: list[OperationView]
-    next_after: int | None = Field(description="`after` of the next page; null on the last.")
+    next_after: int | None = Field(
+        description="Cursor: `after` of the next page; null on the last."
+    )
 
 
 @router.get(
     "/sessions/{session_id}/timeline",
-    summary="What the tools of a session reported",
+    summary="List the progress reports of a session's tools",
     responses=problems(NotFound),
 )
 async def get_timeline(
     session: ReadableSession,
     service: ServiceDep,
-    after: Annotated[int, Query(ge=0, le=2**62, description="`next_after` of a page.")] = 0,
+    after: Annotated[
+        int, Query(ge=0, le=2**62, description="`next_after` of the previous page.")
+    ] = 0,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     operation_id: Annotated[
         str | None,
-        Query(max_length=128, description="Only this call, as completely as it is kept."),
+        Query(max_length=128, description="Only this call, with all stored reports."),
     ] = None,
 ) -> TimelineView:
     """Scope `chat`. Stages with their times, from stored data: also after a restart.
@@ -155,7 +159,7 @@ async def get_timeline(
 
 @router.get(
     "/sessions/{session_id}/operations/{operation_id}/progress",
-    summary="Every report of one call",
+    summary="Download all progress reports of a call",
     response_class=Response,
     responses={**problems(NotFound), 200: _LINES},
 )
@@ -163,8 +167,10 @@ async def get_progress(
     session: ReadableSession,
     operation_id: PathId,
     service: ServiceDep,
-    offset: Annotated[int, Query(ge=0, le=2**62, description="First byte.")] = 0,
-    limit: Annotated[int | None, Query(ge=1, le=2**62, description="Bytes at most.")] = None,
+    offset: Annotated[int, Query(ge=0, le=2**62, description="First byte to return.")] = 0,
+    limit: Annotated[
+        int | None, Query(ge=1, le=2**62, description="Maximum number of bytes.")
+    ] = None,
 ) -> Response:
     """Scope `chat`. JSON lines, the oldest first; a log that was cut ends with `truncated`."""
     logs = _logs(service)
@@ -173,11 +179,11 @@ async def get_progress(
     size = await logs.size(operation_id) if is_known else None
     if size is None:
         raise NotFound(
-            f"No reports of {operation_id!r} are kept: it made none, or they were let go",
+            f"No progress reports of {operation_id!r}: it made none, or they were deleted",
             operation_id=operation_id,
         )
     if offset > size:
-        raise InvalidInput(f"The log has {size} bytes", field="query.offset")
+        raise InvalidInput(f"The log has only {size} bytes", field="query.offset")
     end = size if limit is None else min(size, offset + limit)
     headers = {"x-log-size": str(size), "cache-control": "private, no-store"}
     pieces = _pieces(logs, operation_id, offset, end)

@@ -27,7 +27,7 @@ class TodoItemView(BaseModel):
     id: str
     content: str
     status: Literal["pending", "in_progress", "completed", "cancelled"]
-    parent: str | None = Field(description="Id of the item it is a part of.")
+    parent: str | None = Field(description="ID of its parent item.")
 
 
 class TodoListView(BaseModel):
@@ -36,13 +36,13 @@ class TodoListView(BaseModel):
     model_config = example(todos=[_ITEM], revision=1, updated_at=MOMENT)
 
     todos: list[TodoItemView]
-    revision: int = Field(description="Counts the changes; 0 when nobody has written one.")
+    revision: int = Field(description="Version of the list; 0 if none has been written.")
     updated_at: str | None
 
 
 @router.get(
     "/sessions/{session_id}/todos",
-    summary="The todo list of a session",
+    summary="Get the todo list of a session",
     responses=problems(NotFound),
 )
 async def get_todos(session: ReadableSession, service: ServiceDep) -> TodoListView:

@@ -42,14 +42,14 @@ class ToolList(BaseModel):
 
     format: Format
     tools: list[dict[str, Any]] = Field(
-        description="native: every tool and alias, with `enabled` and `disabled_reason`; "
-        "openai and anthropic: definitions of the tools that are on."
+        description="native: every tool and alias, with `enabled` and `disabled_reason`; openai "
+        "and anthropic: definitions of the enabled tools."
     )
     problems: list[dict[str, str]] = Field(
-        description="Each with `name`, `where`, `at` (file and line), `error`, `fix`, and `code`,"
-        " which says it for programs."
+        description="Each with `name`, `where`, `at` (file and line), `error`, `fix`, and `code`, "
+        "the stable code of the problem."
     )
-    generation: int = Field(description="Grows with every change of the catalog.")
+    generation: int = Field(description="Increases with every change of the catalog.")
 
 
 class ToolView(BaseModel):
@@ -79,7 +79,7 @@ class Toolset(BaseModel):
         disabled_reasons={
             "bash": {
                 "code": "disabled_global",
-                "message": "An administrator has switched 'bash' off",
+                "message": "Tool 'bash' is disabled by an administrator",
                 "layer": "global",
                 "fix": "`tollgate tools enable bash`",
             }
@@ -126,7 +126,7 @@ async def list_tools(
     return ToolList(format=form, tools=tools, problems=shown, generation=catalog.generation)
 
 
-@router.get("/tools/{name}", summary="One tool", responses=problems(ToolNotFound))
+@router.get("/tools/{name}", summary="Get a tool", responses=problems(ToolNotFound))
 async def get_tool(name: PathId, service: ServiceDep, principal: Anyone) -> ToolView:
     """By its name or an alias."""
     return ToolView(tool=_row(service, name))
@@ -134,7 +134,7 @@ async def get_tool(name: PathId, service: ServiceDep, principal: Anyone) -> Tool
 
 @router.patch(
     "/tools/{name}",
-    summary="Switch a tool on or off",
+    summary="Enable or disable a tool",
     responses=problems(ToolNotFound, Conflict, body=True),
     deprecated=True,
 )
@@ -149,12 +149,13 @@ async def switch_tool(
     return ToolView(tool=_row(service, name))
 
 
-@router.get("/toolset", summary="What an agent may use", responses=problems(NotFound))
+@router.get("/toolset", summary="List an agent's tools", responses=problems(NotFound))
 async def get_toolset(
     service: ServiceDep,
     principal: Anyone,
     agent_id: Annotated[
-        str | None, Query(max_length=128, description="Its id; missing for who has none.")
+        str | None,
+        Query(max_length=128, description="ID of the agent; omit it to resolve without an agent."),
     ] = None,
 ) -> Toolset:
     """The projection that prompt, executor and workers read too."""
@@ -207,8 +208,8 @@ def _problem(item: PluginProblem, principal: Principal) -> dict[str, str]:
     hidden = {
         "where": "",
         "code": NOT_LOADED,
-        "error": "It could not be loaded",
+        "error": "It failed to load",
         "at": "",
-        "fix": "An administrator sees why",
+        "fix": "Only administrators can see the reason",
     }
     return {"name": item.name, **hidden}

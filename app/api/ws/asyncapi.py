@@ -11,10 +11,10 @@ from app.events.envelope import PROTOCOL
 from app.events.union import server_message
 
 _DESCRIPTION = (
-    "One WebSocket carries many sessions. Frames are JSON text. Durable events have a gap-free "
-    "`seq` per session and epoch and can be replayed; ephemeral ones have `after_seq` and can be "
-    "dropped; the durable event that follows carries the whole. Receivers ignore fields and event "
-    "types they do not know."
+    "One WebSocket carries many sessions. Frames are JSON text. Durable events have a "
+    "gap-free `seq` per session and epoch and can be replayed; ephemeral ones have "
+    "`after_seq` and can be dropped; the durable event that follows contains all of "
+    "it. Receivers ignore fields and event types they do not know."
 )
 
 

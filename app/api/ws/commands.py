@@ -47,7 +47,9 @@ class Hello(Command):
     """The first frame, within ten seconds."""
 
     type: Literal["hello"]
-    client: str = Field(default="", max_length=200, description="Name and version, for the log.")
+    client: str = Field(
+        default="", max_length=200, description="Name and version of the client, for the log."
+    )
     auth: Auth | None = None
     capabilities: Capabilities = Capabilities()
 
@@ -58,11 +60,11 @@ class Subscribe(SessionCommand):
     type: Literal["subscribe"]
     epoch: str | None = Field(default=None, max_length=128)
     after: int = Field(default=0, ge=0)
-    ephemerals: bool = Field(default=True, description="Also live output.")
+    ephemerals: bool = Field(default=True, description="Include live output.")
     older_events: OlderStyle | None = Field(
         default=None,
-        description="Also the events of a predecessor: `netaclaw` for `tool_call` and "
-        "`tool_result`, `countbot` for `tool_start` and what follows it.",
+        description="Also send legacy events: `netaclaw` for `tool_call` and `tool_result`, "
+        "`countbot` for `tool_start` and its successors.",
     )
 
 
@@ -82,7 +84,7 @@ class UserMessage(SessionCommand):
     agent_id: Identifier | None = None
     when_busy: Literal["reject", "queue", "steer"] = "reject"
     tools_enabled: bool = Field(
-        default=True, description="False: the model answers without tools, for this run."
+        default=True, description="False to let the model answer without tools in this run."
     )
 
 
@@ -99,11 +101,12 @@ class ToolCall(SessionCommand):
     tool_call_id: Identifier | None = None
     calls: list[dict[str, Any]] | None = Field(default=None, max_length=128)
     cacheable: bool = Field(
-        default=True, description="Whether an equal read may be answered from the cache."
+        default=True, description="Whether an identical read may be answered from the cache."
     )
     attended: bool = Field(
         default=True,
-        description="Whether somebody may answer what asks; without, it is denied at once.",
+        description="Whether a person can answer confirmations; if not, calls that ask are denied "
+        "immediately.",
     )
 
     @model_validator(mode="after")
@@ -136,7 +139,7 @@ class ToolConfirmationResponse(SessionCommand):
     confirmation_id: Identifier
     option_id: Identifier
     digest: str = Field(min_length=1, max_length=128)
-    message: str | None = Field(default=None, max_length=4000, description="Read by the model.")
+    message: str | None = Field(default=None, max_length=4000, description="Shown to the model.")
     edited_args: dict[str, Any] | None = None
 
 
@@ -152,8 +155,8 @@ class QuestionResponse(SessionCommand):
     outcome: Literal["answered", "declined"]
     answer: Any = Field(
         default=None,
-        description="A text (the id or label of a choice, or own words), a list of choices, or "
-        "`{choices, text}`; with several questions an object of these by the question's id.",
+        description="A text (ID or label of a choice, or free text), a list of choices, or "
+        "`{choices, text}`; for several questions, an object of these by question ID.",
     )
 
 

@@ -177,7 +177,7 @@ class Connection:
         if auth and auth.ticket:
             principal = self._service.tickets.redeem(auth.ticket)
             if await self._service.authenticator.standing(principal) != "holds":
-                raise Unauthenticated("What the ticket was issued for has ended")
+                raise Unauthenticated("The credentials of the ticket have expired or been revoked")
             self._principal = principal
             return
         token = auth.token if auth else None
@@ -240,7 +240,7 @@ class Connection:
                 if self._refusals >= MAX_REFUSALS:
                     return closing.RATE_LIMITED
             except asyncio.QueueFull:
-                busy = RateLimited("Too many commands wait already", retry_after_ms=500)
+                busy = RateLimited("Too many commands are already waiting", retry_after_ms=500)
                 self.send(ErrorMessage(ref=ref, error=error_body(busy)))
 
     async def _work(self) -> closing.Close:

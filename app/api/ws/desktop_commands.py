@@ -88,9 +88,9 @@ def parse_operator_command(text: str | None) -> OperatorCommand:
         Refused: it is no text, too large, or no command of an operator.
     """
     if text is None:
-        raise Refused(BadFrame("Binary frames are not understood; send JSON text"))
+        raise Refused(BadFrame("Binary frames are not supported; send JSON text"))
     if len(text) > MAX_FRAME_CHARS:
-        raise Refused(TooLarge(f"A frame holds at most {MAX_FRAME_CHARS} characters"))
+        raise Refused(TooLarge(f"A frame must not exceed {MAX_FRAME_CHARS} characters"))
     try:
         return _command.validate_json(text, strict=True)
     except ValidationError as error:

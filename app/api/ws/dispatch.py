@@ -78,7 +78,7 @@ class Dispatcher:
             case Ping():
                 return {}
             case _:
-                raise InvalidInput(f"{command.type} cannot be sent now")
+                raise InvalidInput(f"{command.type} is not allowed in the current state")
 
     async def _subscribe(self, command: Subscribe) -> None:
         service, connection = self._service, self._connection
@@ -89,7 +89,7 @@ class Dispatcher:
             former.stop()
         if len(connection.subscriptions) >= service.settings.max_subscriptions:
             limit = service.settings.max_subscriptions
-            raise RateLimited(f"At most {limit} sessions can be watched on one connection")
+            raise RateLimited(f"A connection can subscribe to at most {limit} sessions")
         subscription = Subscription(
             session.log,
             connection.outbox,

@@ -24,8 +24,8 @@ from app.events.envelope import PROTOCOL
 router = APIRouter()
 _BEARER = "tollgate.bearer."
 _NOT_ASKED_FOR = (
-    "This is a WebSocket; a proxy in between must pass `Upgrade` and `Connection` on:"
-    " docs/reverse-proxy.md"
+    "This is a WebSocket; a proxy in front of it must forward `Upgrade` and "
+    "`Connection`: docs/reverse-proxy.md"
 )
 
 
@@ -106,7 +106,7 @@ def _subprotocol_token(offered: list[str]) -> str | None:
             try:
                 return base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)).decode()
             except (binascii.Error, UnicodeDecodeError):
-                raise Unauthenticated("The bearer subprotocol is not base64url") from None
+                raise Unauthenticated("The bearer subprotocol is not valid base64url") from None
     return None
 
 

@@ -36,7 +36,7 @@ def parse_command(text: str | None) -> ClientCommand:
         Refused: it is not JSON, not a command, or does not fit its model.
     """
     if text is None:
-        raise Refused(BadFrame("Binary frames are not understood; send JSON text"))
+        raise Refused(BadFrame("Binary frames are not supported; send JSON text"))
     try:
         raw = read_json(text)
     except (JSONDecodeError, UnicodeEncodeError) as error:
@@ -47,7 +47,8 @@ def parse_command(text: str | None) -> ClientCommand:
     kind = raw.get("type")
     if not isinstance(kind, str) or kind not in COMMAND_TYPES:
         message = (
-            f"Unknown type {truncate(repr(kind), 60)}; known: {', '.join(sorted(COMMAND_TYPES))}"
+            f"Unknown type {truncate(repr(kind), 60)}; must be one of "
+            f"{', '.join(sorted(COMMAND_TYPES))}"
         )
         raise Refused(UnknownMessageType(message), _short(ref))
     try:

@@ -81,8 +81,8 @@ class Remembered:
         known = running or kept
         if known is not None and known.content != content:
             raise Conflict(
-                f"The id {command.id!r} was used for another command within ten minutes;"
-                " give each command an id of its own",
+                f"The ID {command.id!r} was used for another command within ten "
+                "minutes; use a new ID for each command",
                 field="id",
             )
         if running is not None:

@@ -134,7 +134,7 @@ class ChainWalk:
                 seq, "audit_row_changed", f"row {seq} was changed: it does not match its hash"
             )
         if previous != self.previous:
-            return Break(seq, "audit_row_unlinked", f"row {seq} does not follow the row before it")
+            return Break(seq, "audit_row_unlinked", f"row {seq} does not follow the previous row")
         self.next_seq, self.previous = seq + 1, digest
         if fields[2] == TRIMMED:
             self.began = orjson.loads(fields[12])["first_seq"]

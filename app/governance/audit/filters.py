@@ -56,7 +56,7 @@ def moment_of(text: str, field: str, *, now: datetime | None = None) -> str:
         return isoformat(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
     except (ValueError, OverflowError, OSError):
         raise InvalidInput(
-            f"{field} must be a date or a time such as 2026-11-21T09:30:00Z, or how long ago such"
-            " as 90m, 1h, 7d or 2w",
+            f"{field} must be a date or time such as 2026-11-21T09:30:00Z, or an age "
+            "such as 90m, 1h, 7d or 2w",
             field=field,
         ) from None

@@ -75,7 +75,7 @@ class AuditMaintenance:
             try:
                 await self._look()
             except (StorageUnavailable, OSError) as error:
-                log.warning("the audit's end could not be noted: %s", error)
+                log.warning("cannot record the chain head of the audit log: %s", error)
             await asyncio.sleep(LOOK_S)
 
     async def close(self) -> None:
@@ -84,7 +84,7 @@ class AuditMaintenance:
             if self._audit.written != self._anchored:
                 await self.anchor()
         except (StorageUnavailable, OSError) as error:
-            log.warning("the audit's end could not be noted: %s", error)
+            log.warning("cannot record the chain head of the audit log: %s", error)
 
     async def _look(self) -> None:
         now = self._clock.monotonic()
@@ -162,4 +162,4 @@ def _flushed_head(transaction: Transaction) -> tuple[Any, ...] | None:
 
 
 def _warn(broken: Break) -> None:
-    log.error("old rows of the audit are kept, because the chain is broken: %s", broken.why)
+    log.error("keeping old rows of the audit log because the chain is broken: %s", broken.why)

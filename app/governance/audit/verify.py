@@ -110,10 +110,10 @@ class _Check:
     async def run(self, database: Database) -> Break | None:
         ends, walk = self._ends, self._walk
         if ends.first_row < ends.first_seq:
-            message = f"row {ends.first_row} stands before the beginning of the chain"
+            message = f"row {ends.first_row} precedes the start of the chain"
             return Break(ends.first_row, "audit_row_outside", message)
         if ends.last_row > ends.seq:
-            message = f"row {ends.seq + 1} stands behind the end of the chain"
+            message = f"row {ends.seq + 1} follows the end of the chain"
             return Break(ends.seq + 1, "audit_row_outside", message)
         while walk.next_seq <= ends.seq:
             rows = await _rows(database, walk.next_seq, ends.seq)
@@ -133,17 +133,17 @@ class _Check:
                 break
             anchor = self._anchors.get(seq)
             if anchor is not None and anchor.hash != digest:
-                message = f"row {seq} is not the one that was noted at {anchor.noted_at}"
+                message = f"row {seq} differs from the head recorded at {anchor.noted_at}"
                 return Break(seq, "audit_row_replaced", message)
         return broken
 
     def _end(self) -> Break | None:
         ends, walk = self._ends, self._walk
         if walk.previous != ends.hash:
-            message = f"the end of the chain does not name row {ends.seq}"
+            message = f"the chain head does not name row {ends.seq}"
             return Break(ends.seq, "audit_end_wrong", message)
         if ends.first_seq > 1 and walk.began != ends.first_seq:
-            message = f"rows before {ends.first_seq} are missing, and no row says who let them go"
+            message = f"rows before {ends.first_seq} are missing, and no row records their deletion"
             return Break(ends.first_seq, "audit_beginning_unknown", message)
         return _beyond(ends.seq, self._anchors.values())
 
@@ -163,7 +163,7 @@ def _beyond(last: int, anchors: Any) -> Break | None:
     return Break(
         last + 1,
         "audit_row_missing",
-        f"rows {last + 1} to {newest.seq} are missing: noted at {newest.noted_at}",
+        f"rows {last + 1} to {newest.seq} are missing: recorded at {newest.noted_at}",
     )
 
 
@@ -174,13 +174,13 @@ async def _ends(database: Database) -> _Ends | Break | None:
         found = (await connection.execute(_ENDS)).one()
     seq, digest, first_seq, first_previous, first_row, last_row = found
     if seq is None:
-        lost = Break(first_row, "audit_end_wrong", "the end of the chain is missing")
+        lost = Break(first_row, "audit_end_wrong", "the chain head is missing")
         return None if last_row is None else lost
     if not (isinstance(seq, int) and isinstance(first_seq, int)):
         return Break(
             1 if first_row is None else first_row,
             "audit_end_wrong",
-            "the end of the chain is no place in it",
+            "the chain head is not a row of the chain",
         )
     begins = first_seq if first_row is None else first_row
     return _Ends(seq, str(digest), first_seq, str(first_previous), begins, last_row or 0)

@@ -52,9 +52,9 @@ def _unknown(field: str, one: str, known: Mapping[str, str]) -> InvalidInput:
     kind = field.removesuffix("s")
     meant = [id_ for id_, name in known.items() if name.casefold() == one.casefold()]
     if meant:
-        hint = f"the {kind} of that name has the id {meant[0]!r}"
+        hint = f"the {kind} with this name has the ID {meant[0]!r}"
     else:
         shown = [repr(id_) for id_ in list(known)[:_SHOWN]]
         more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
-        hint = f"there are {', '.join(shown)}{more}"
-    return InvalidInput(f"{field}: there is no {kind} {one[:100]!r}; {hint}", field=field)
+        hint = f"existing ones are {', '.join(shown)}{more}"
+    return InvalidInput(f"{field}: {kind} {one[:100]!r} does not exist; {hint}", field=field)

@@ -39,7 +39,7 @@ def check_name(name: str) -> None:
     if not name.strip() or len(name) > 64 or not name.isprintable():
         raise InvalidInput("name must have 1 to 64 printable characters", field="name")
     if name.strip().lower() in RESERVED_NAMES:
-        raise InvalidInput(f"{name!r} is the name of a built-in user", field="name")
+        raise InvalidInput(f"{name!r} is reserved for a built-in user", field="name")
 
 
 def check_days(days: int | None) -> None:
@@ -65,13 +65,13 @@ def check_rights(
     """
     granted = tuple(dict.fromkeys(scopes))
     if not granted or any(scope not in SCOPES for scope in granted):
-        raise InvalidInput(f"scopes must be among {', '.join(SCOPES)}", field="scopes")
+        raise InvalidInput(f"scopes must be chosen from {', '.join(SCOPES)}", field="scopes")
     rights = Rights(granted, _listed("agents", agents), _listed("projects", projects))
     for name, listed in (("agents", rights.agents), ("projects", rights.projects)):
         if listed is not None and "admin" in granted:
             raise InvalidInput(
-                f"{name} cannot be limited together with the scope 'admin': an administrator"
-                " could lift the limit",
+                f"{name} cannot be limited for a token with the scope 'admin', because "
+                "an administrator could remove the limit",
                 field=name,
             )
     return rights
@@ -82,8 +82,8 @@ def _listed(field: str, ids: Iterable[str] | None) -> tuple[str, ...] | None:
         return None
     listed = tuple(dict.fromkeys(ids))
     if not 1 <= len(listed) <= MAX_LISTED:
-        raise InvalidInput(f"{field} must name 1 to {MAX_LISTED} ids, or be null", field=field)
+        raise InvalidInput(f"{field} must list 1 to {MAX_LISTED} IDs, or be null", field=field)
     wrong = [item for item in listed if not _ID.fullmatch(item)]
     if wrong:
-        raise InvalidInput(f"{field} must be ids; {wrong[0][:100]!r} is none", field=field)
+        raise InvalidInput(f"{field} must list IDs; {wrong[0][:100]!r} is not an ID", field=field)
     return listed

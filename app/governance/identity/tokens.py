@@ -200,7 +200,7 @@ class Tokens:
             if grace_s and (old.expires_at is None or end < old.expires_at):
                 transaction.execute(_END_AT, (end, old.id))
             elif not grace_s and not transaction.execute(_REVOKE, (end, old.id)):
-                raise NotFound(f"No active token {token_id!r}", token=token_id)
+                raise NotFound(f"Active token {token_id!r} not found", token=token_id)
             self._add(transaction, secret, token, by, kind="token.rotated", before=old)
 
         await self._db.transact(swap)
@@ -221,7 +221,7 @@ class Tokens:
         await self.refresh()
         token = self._by_id.get(token_id)
         if token is None:
-            raise NotFound(f"No token {token_id!r}", token=token_id)
+            raise NotFound(f"Token {token_id!r} not found", token=token_id)
         return token
 
     async def revoke(self, name_or_id: str, *, by: str = LOCAL_USER) -> list[Token]:
@@ -251,7 +251,7 @@ class Tokens:
         ended = await self._db.transact(revoke)
         await self.refresh()
         if not ended:
-            raise NotFound(f"No active token {name_or_id!r}", token=name_or_id)
+            raise NotFound(f"Active token {name_or_id!r} not found", token=name_or_id)
         return [self._by_id[token_id] for token_id in ended]
 
     async def any_issued(self) -> bool:
@@ -357,7 +357,7 @@ class Tokens:
     def _active(self, token_id: str, now: datetime) -> Token:
         token = self._by_id.get(token_id)
         if token is None or token.state(isoformat(now)) != "holds":
-            raise NotFound(f"No active token {token_id!r}", token=token_id)
+            raise NotFound(f"Active token {token_id!r} not found", token=token_id)
         return token
 
     async def _stamp(self, token: Token) -> None:

@@ -174,7 +174,7 @@ async def test_a_sub_agent_may_not_delegate(department: Department):
     ]
     assert set(delegating) <= set(blocked)
     context = department.context(run_id=report.tasks[0].run_id)
-    with pytest.raises(ToolFailed, match="may start none") as refused:
+    with pytest.raises(ToolFailed, match="is not allowed to do") as refused:
         await department.delegate(spec("deeper"), context=context)
     assert refused.value.details["code"] == "delegation_depth"
 
@@ -196,7 +196,7 @@ async def test_where_it_is_allowed_a_sub_agent_gives_no_more_than_it_has(setting
         task = inner.tasks[0]
         assert task.blocked["bash"]["code"] == "subagent_not_given"
         assert task.blocked["todo"]["code"] == "subagent_read_only"
-        with pytest.raises(ToolFailed, match="may start none"):
+        with pytest.raises(ToolFailed, match="is not allowed to do"):
             await department.delegate(spec("third"), context=department.context(run_id=task.run_id))
         gate.open()
         assert (await outer).status == "success"

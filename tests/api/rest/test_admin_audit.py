@@ -178,7 +178,7 @@ async def test_what_a_known_user_may_not_do_leaves_a_row_and_a_flood_only_few(
     refused = await rows(admin, kind="auth.refused", actor="ann")
     assert len(refused) == 10
     detail = refused[-1]["detail"]
-    assert detail["reason"] == "This needs the scope 'admin'"
+    assert detail["reason"] == "Requires the scope 'admin'"
     assert detail["what"] == "PATCH /api/v1/admin/tools/bash"
     (token,) = [item for item in await serving.service.tokens.list_all() if item.name == "ann"]
     assert detail["token_id"] == token.id

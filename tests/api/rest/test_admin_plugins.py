@@ -217,4 +217,4 @@ async def test_the_command_says_what_has_changed_and_why_not(
     code, said = await run("plugins", "reload")
     assert code == 1
     assert "slow/__init__.py:1: ModuleNotFoundError" in said
-    assert "Install the package that has no_such_module_here" in said
+    assert "Install the package that provides no_such_module_here" in said

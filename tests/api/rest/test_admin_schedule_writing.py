@@ -33,8 +33,8 @@ async def test_a_schedule_is_made_for_a_user_and_changed(client: httpx2.AsyncCli
 @pytest.mark.parametrize(
     ("wrong", "status", "told"),
     [
-        ({"cron": None}, 422, "give one of cron, every_seconds and at"),
-        ({"every_seconds": 60}, 422, "give one of cron, every_seconds and at"),
+        ({"cron": None}, 422, "set one of cron, every_seconds and at"),
+        ({"every_seconds": 60}, 422, "set one of cron, every_seconds and at"),
         ({"cron": "every day"}, 422, "cron"),
         ({"timezone": "Mars/North"}, 422, "Mars/North"),
         ({"agent_id": "nobody"}, 404, "nobody"),

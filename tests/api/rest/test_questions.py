@@ -157,4 +157,4 @@ async def test_an_answered_ticket_is_counted_for_the_token_that_opened_it(servin
         late = (await root.post(f"/admin/tickets/{gone}/answer", json={"answer": "Yes"})).json()
     assert (told["told_in_run"] is None, told.get("not_told")) == (False, None)
     assert (late["status"], late["told_in_run"]) == ("answered", None)
-    assert late["not_told"] == "The token that opened the ticket no longer holds"
+    assert late["not_told"] == "The token that opened the ticket is no longer valid"

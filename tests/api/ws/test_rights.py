@@ -179,5 +179,5 @@ async def test_what_a_token_may_not_do_stands_in_the_audit(tmp_path: Path):
 
     assert refused["error"]["code"] == "forbidden"
     assert row.actor == "ann"
-    assert "This needs the scope 'tools:call'" in row.detail
+    assert "Requires the scope 'tools:call'" in row.detail
     assert '"what":"tool_call"' in row.detail

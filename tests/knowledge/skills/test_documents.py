@@ -98,7 +98,7 @@ def test_names_are_those_of_the_standard(name: str, *, fits: bool):
         (
             "name: a-b\ndescription: D\nentry: {type: compute, command: a,"
             " input_schema: {type: object, properties: {x: {$ref: 'http://h/x'}}}}",
-            "leaves the schema",
+            "points outside the schema",
         ),
         (
             "name: a-b\ndescription: D\nentry: {type: compute, command: a,"

@@ -136,7 +136,7 @@ async def test_a_start_past_the_end_is_refused_with_the_length(ctx, poem):
         ({"path": "a", "pages": "1-21"}, "pages must name 1 to 20 pages"),
         ({"path": "a", "pages": "0"}, "pages must match"),
         ({"path": "a", "limit": 100_001}, "limit must be <="),
-        ({"paths": ["a"] * 21}, "paths must hold at most 20"),
+        ({"paths": ["a"] * 21}, "paths must have at most 20"),
         ({"path": "a", "start_line": 0}, "start_line must be >="),
         ({"path": "a", "project_id": "other"}, "unknown argument project_id"),
     ],

@@ -207,9 +207,9 @@ async def test_the_timeout_is_at_most_what_the_operator_and_the_call_allow(local
 @pytest.mark.parametrize(
     ("reason", "code", "words"),
     [
-        ("memory", "limit_exceeded", "it used more memory than it may"),
+        ("memory", "limit_exceeded", "it exceeded its memory limit"),
         ("disk", "limit_exceeded", "it wrote more to disk than it may"),
-        ("processes", "limit_exceeded", "it started more processes than it may"),
+        ("processes", "limit_exceeded", "it exceeded its limit of processes"),
         ("output", "limit_exceeded", "it printed more than it may"),
         ("lost", "limit_exceeded", "its supervisor was lost"),
         ("timeout", "timeout", "it ran longer than it may"),

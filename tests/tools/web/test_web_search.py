@@ -224,7 +224,7 @@ def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch, tmp
     assert web.deny_hosts == ["bad.test", "worse.test"]
     assert KEY not in repr(web)
     monkeypatch.setenv("TOLLGATE_WEB__ALLOW_NETWORKS", "10.1.0.1/16")
-    with pytest.raises(ConfigurationError, match="is no network"):
+    with pytest.raises(ConfigurationError, match="is not a network"):
         load_settings(data_dir=tmp_path)
 
 

@@ -74,7 +74,8 @@ class AgentView(BaseModel):
     created_at: str
     updated_at: str
     unknown: list[str] = Field(
-        description="Names in the selection and the overrides that are no tool or toolset now."
+        description="Names in the selection and the overrides that no longer exist as a tool or "
+        "toolset."
     )
 
     @classmethod
@@ -95,7 +96,7 @@ class AgentPage(BaseModel):
 
     agents: list[AgentView]
     total: int
-    next_after: str | None = Field(default=None, description="`after` of the next page.")
+    next_after: str | None = Field(default=None, description="Cursor: `after` of the next page.")
 
 
 class NewAgent(AgentProfile):
@@ -103,7 +104,7 @@ class NewAgent(AgentProfile):
 
     model_config = ConfigDict(json_schema_extra={"examples": [_PROFILE]})
 
-    force: bool = Field(default=False, description="Switch core tools off all the same.")
+    force: bool = Field(default=False, description="Also disable core tools.")
 
 
 class AgentChange(Body):
@@ -117,25 +118,27 @@ class AgentChange(Body):
     max_iterations: int | None = Field(default=None, ge=1, le=1000)
     max_tokens: int | None = Field(default=None, ge=1, le=1_000_000)
     context_tokens: int | None = Field(
-        default=None, ge=LEAST_CONTEXT, description="Tokens of one model request."
+        default=None, ge=LEAST_CONTEXT, description="Maximum tokens of one model request."
     )
     temperature: float | None = Field(default=None, ge=0, le=2)
     thinking_budget: int | None = Field(
-        default=None, ge=0, description="Takes the place of both settings of thinking; 0 for none."
+        default=None, ge=0, description="Overrides both thinking settings; 0 disables thinking."
     )
     adaptive_thinking: bool | None = None
     effort: Effort | None = None
     prompt_without: PromptParts | None = Field(
-        default=None, description="Parts that its model is not told."
+        default=None, description="Prompt parts to leave out."
     )
     selection: Selection | None = Field(
-        default=None, description="Tools and `toolset:<name>`; null for all of them."
+        default=None, description="Tools and `toolset:<name>`; null for all."
     )
     tools: dict[Entry, AgentTool] = Field(
-        default_factory=dict, max_length=1000, description="Overrides; takes the place of all."
+        default_factory=dict,
+        max_length=1000,
+        description="Overrides by tool; replaces all existing ones.",
     )
     skills: SkillSelection | None = Field(
-        default=None, description="Skills that it may use; null for all, empty for none."
+        default=None, description="Skills the agent may use; null for all, empty for none."
     )
     aliases: AliasFamily | None = None
     unattended: Unattended | None = None
@@ -143,15 +146,16 @@ class AgentChange(Body):
     max_visible_tools: int | None = Field(default=None, ge=1, le=1000)
     subagents: SubagentLimits = SubagentLimits()
     supervisor: AgentId | None = Field(
-        default=None, description="Decides what it escalates to `supervisor_agent`."
+        default=None,
+        description="Agent that decides when this agent escalates to `supervisor_agent`.",
     )
     stronger_model: str | None = Field(
         default=None,
         min_length=1,
         max_length=200,
-        description="Goes on with its run when it escalates to `model_tier`.",
+        description="Model that continues the run when this agent escalates to `model_tier`.",
     )
-    force: bool = Field(default=False, description="Switch core tools off all the same.")
+    force: bool = Field(default=False, description="Also disable core tools.")
 
 
 class Override(AgentTool):
@@ -163,7 +167,7 @@ class Override(AgentTool):
 
     model_config = example(state="ask", hint="Only below docs/.")
 
-    force: bool = Field(default=False, description="Switch a core tool off all the same.")
+    force: bool = Field(default=False, description="Also disable a core tool.")
 
 
 @router.get("/agents", summary="List agents", responses=problems())
@@ -172,7 +176,7 @@ async def list_agents(
     principal: Admin,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
     after: Annotated[
-        str | None, Query(max_length=128, description="`next_after` of the page before.")
+        str | None, Query(max_length=128, description="`next_after` of the previous page.")
     ] = None,
 ) -> AgentPage:
     """Scope `admin`."""
@@ -189,7 +193,7 @@ async def list_agents(
 @router.post(
     "/agents",
     status_code=201,
-    summary="Make an agent",
+    summary="Create an agent",
     responses={**MADE_VERSIONED, **problems(AlreadyExists, Conflict, body=True)},
 )
 async def create_agent(
@@ -209,7 +213,7 @@ async def create_agent(
 
 
 @router.get(
-    "/agents/{agent_id}", summary="One agent", responses={**VERSIONED, **problems(NotFound)}
+    "/agents/{agent_id}", summary="Get an agent", responses={**VERSIONED, **problems(NotFound)}
 )
 async def get_agent(
     agent_id: PathId, service: ServiceDep, principal: Admin, response: Response
@@ -220,7 +224,7 @@ async def get_agent(
 
 @router.patch(
     "/agents/{agent_id}",
-    summary="Change an agent",
+    summary="Update an agent",
     responses={**VERSIONED, **problems(NotFound, Conflict, VersionMismatch, body=True)},
 )
 async def change_agent(
@@ -245,7 +249,7 @@ async def change_agent(
 
 
 @router.delete(
-    "/agents/{agent_id}", summary="Remove an agent", responses=problems(NotFound, VersionMismatch)
+    "/agents/{agent_id}", summary="Delete an agent", responses=problems(NotFound, VersionMismatch)
 )
 async def remove_agent(
     agent_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
@@ -258,7 +262,7 @@ async def remove_agent(
 
 @router.put(
     "/agents/{agent_id}/tools/{name}",
-    summary="Override a tool for one agent",
+    summary="Override a tool for an agent",
     responses={
         **VERSIONED,
         **problems(NotFound, ToolNotFound, Conflict, VersionMismatch, body=True),
@@ -323,7 +327,9 @@ def _own_overrides(tools: dict[str, AgentTool], catalog: Catalog) -> dict[str, A
     for name, override in tools.items():
         (tool_name,) = _own_names((name,), catalog)
         if tool_name in own:
-            raise InvalidInput(f"tools name {tool_name!r} twice: {name!r} is it too", field="tools")
+            raise InvalidInput(
+                f"tools names {tool_name!r} twice: {name!r} is an alias of it", field="tools"
+            )
         own[tool_name] = override
     return own
 

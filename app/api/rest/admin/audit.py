@@ -38,7 +38,7 @@ _ROW: dict[str, Any] = {
     "hash": _HASH,
 }
 _LINES: dict[str, Any] = {
-    "description": "One row per line, oldest first; `detail` is JSON text, as its hash covers it.",
+    "description": "One row per line, oldest first; `detail` is the hashed JSON text.",
     "content": {
         "application/x-ndjson": {
             "schema": {"type": "string"},
@@ -57,7 +57,7 @@ class AuditView(BaseModel):
     ts: str
     kind: str
     actor: str
-    subject: str | None = Field(default=None, description="What it was about, by its id.")
+    subject: str | None = Field(default=None, description="ID of the subject.")
     session_id: str | None = None
     run_id: str | None = None
     agent_id: str | None = None
@@ -66,7 +66,7 @@ class AuditView(BaseModel):
     verdict: str | None = Field(default=None, description="`allow`, `ask` or `deny`.")
     outcome: str | None = None
     detail: Any
-    previous: str = Field(description="The hash of the row before.")
+    previous: str = Field(description="Hash of the previous row.")
     hash: str
 
     @classmethod
@@ -80,7 +80,7 @@ class AuditPage(BaseModel):
     model_config = example(rows=[_ROW], next_before=12)
 
     rows: list[AuditView]
-    next_before: int | None = Field(default=None, description="`before` of the next page.")
+    next_before: int | None = Field(default=None, description="Cursor: `before` of the next page.")
 
 
 class AuditBreak(BaseModel):
@@ -91,7 +91,7 @@ class AuditBreak(BaseModel):
     )
 
     seq: int
-    code: str = Field(description="What `why` says, for programs.")
+    code: str = Field(description="Stable code for `why`.")
     why: str
 
 
@@ -106,8 +106,10 @@ class AuditCheck(BaseModel):
     rows: int
     first_seq: int
     last_seq: int
-    head: str = Field(description="The last row's hash: keep it elsewhere to compare it later.")
-    anchors: int = Field(description="Ends noted outside the database that were compared.")
+    head: str = Field(description="Hash of the last row; store it elsewhere to compare it later.")
+    anchors: int = Field(
+        description="Number of externally recorded chain heads that were compared."
+    )
     broken: AuditBreak | None = None
 
     @classmethod
@@ -120,7 +122,7 @@ Moment = Annotated[
     str | None,
     Query(
         max_length=64,
-        description="A date or time of ISO 8601; UTC when it names no zone.",
+        description="ISO 8601 date or time; UTC without a time zone.",
         examples=["2026-11-21", MOMENT],
     ),
 ]
@@ -128,7 +130,7 @@ Moment = Annotated[
 
 def filters_of(
     kind: Annotated[
-        str | None, Query(max_length=256, description="How the kind begins, as in `governance.`.")
+        str | None, Query(max_length=256, description="Prefix of the kind, such as `governance.`.")
     ] = None,
     actor: Word = None,
     subject: Word = None,
@@ -166,13 +168,15 @@ def filters_of(
 Wanted = Annotated[AuditFilters, Depends(filters_of)]
 
 
-@router.get("/audit", summary="What happened", responses=problems())
+@router.get("/audit", summary="List audit log entries", responses=problems())
 async def list_audit(
     service: ServiceDep,
     principal: Auditor,
     wanted: Wanted,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
-    before: Annotated[int | None, Query(ge=1, le=2**62, description="Page on from there.")] = None,
+    before: Annotated[
+        int | None, Query(ge=1, le=2**62, description="Continue from this position.")
+    ] = None,
 ) -> AuditPage:
     """Scope `audit:read` or `admin`. Everybody's rows, newest first."""
     rows = await AuditReader(service.database).page(wanted, limit=limit, before=before)
@@ -184,7 +188,7 @@ async def list_audit(
 
 @router.get(
     "/audit/export",
-    summary="The audit as lines of JSON",
+    summary="Export the audit log as JSON lines",
     response_class=StreamingResponse,
     responses={**problems(), 200: _LINES},
 )
@@ -204,7 +208,9 @@ async def export_audit(
     return StreamingResponse(lines(), media_type="application/x-ndjson")
 
 
-@router.post("/audit/verify", summary="Check that nothing was changed", responses=problems())
+@router.post(
+    "/audit/verify", summary="Verify that the audit log is unchanged", responses=problems()
+)
 async def verify_audit(service: ServiceDep, principal: Auditor) -> AuditCheck:
     """Scope `audit:read` or `admin`. Reads every row once; `broken` names the first bad one."""
     file = AnchorFile(service.settings.data_dir / FILE_NAME)

@@ -28,10 +28,10 @@ class CallQuestion(Body):
     arguments: dict[str, Any] = Field(default_factory=dict)
     agent_id: Identifier | None = None
     project_id: Identifier | None = Field(
-        default=None, description="Missing: that of the session, else the default project."
+        default=None, description="Defaults to the session's project, else the default project."
     )
     session_id: Identifier | None = Field(
-        default=None, description="Its own files, folder and lasting approvals count then."
+        default=None, description="Session whose files, folder and standing approvals apply."
     )
 
 
@@ -57,24 +57,28 @@ class CallDecision(BaseModel):
 
     tool: str
     verdict: Literal["allow", "ask", "deny"]
-    status: str | None = Field(description="How the call would end, where it is not made.")
+    status: str | None = Field(description="Status of a call that would not run.")
     code: str | None
     reason: str
     risk: Literal["low", "medium", "high", "critical"] | None
-    rules: list[str] = Field(description="Rules and findings that speak, the strongest first.")
-    covered_by: list[str] = Field(default_factory=list, description="Rules that allow it.")
+    rules: list[str] = Field(description="Rules and findings that apply, strictest first.")
+    covered_by: list[str] = Field(default_factory=list, description="Rules that allow the call.")
     grant_id: str | None = Field(
-        default=None, description="The lasting approval that answers for a person."
+        default=None, description="Standing approval that replaces a confirmation."
     )
-    floor: bool = Field(default=False, description="Denied whatever a rule says.")
+    floor: bool = Field(
+        default=False, description="Whether the call is denied regardless of rules."
+    )
     findings: list[RiskFinding]
     segments: list[str]
     targets: list[str]
-    hooks: list[str] = Field(description="Hooks that would be asked as well; here they are not.")
+    hooks: list[str] = Field(
+        description="Hooks that would also be called; this check does not call them."
+    )
 
 
 @router.post(
-    "/can-i", summary="What would be decided about a call?", responses=problems(NotFound, body=True)
+    "/can-i", summary="Preview the decision about a call", responses=problems(NotFound, body=True)
 )
 async def decide_call(body: CallQuestion, service: ServiceDep, principal: Admin) -> CallDecision:
     """Scope `admin`. By the switches, the tool's schema, rules, risk and lasting approvals.
@@ -85,7 +89,7 @@ async def decide_call(body: CallQuestion, service: ServiceDep, principal: Admin)
     if body.session_id is not None:
         session = await service.sessions.get(body.session_id)
         if session is None:
-            raise NotFound(f"No session {body.session_id!r}", session_id=body.session_id)
+            raise NotFound(f"Session {body.session_id!r} not found", session_id=body.session_id)
         log = session.log
         project_id = project_id or session.project_id
         agent_id = agent_id or session.agent_id

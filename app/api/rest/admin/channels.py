@@ -74,7 +74,7 @@ class AdminChannelPage(BaseModel):
 
     channels: list[AdminChannel]
     total: int
-    next_after: str | None = Field(default=None, description="`after` of the next page.")
+    next_after: str | None = Field(default=None, description="Cursor: `after` of the next page.")
 
 
 class NewChannel(Body):
@@ -105,7 +105,7 @@ async def list_channels(
     principal: Admin,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
     after: Annotated[
-        str | None, Query(max_length=128, description="`next_after` of the page before.")
+        str | None, Query(max_length=128, description="`next_after` of the previous page.")
     ] = None,
 ) -> AdminChannelPage:
     """Scope `admin`."""
@@ -122,7 +122,7 @@ async def list_channels(
 @router.post(
     "/channels",
     status_code=201,
-    summary="Make a channel",
+    summary="Create a channel",
     responses={**MADE_VERSIONED, **problems(AlreadyExists, body=True)},
 )
 async def create_channel(
@@ -147,7 +147,7 @@ async def create_channel(
 
 @router.get(
     "/channels/{channel_id}",
-    summary="One channel",
+    summary="Get a channel",
     responses={**VERSIONED, **problems(NotFound)},
 )
 async def get_channel(
@@ -159,7 +159,7 @@ async def get_channel(
 
 @router.patch(
     "/channels/{channel_id}",
-    summary="Change a channel",
+    summary="Update a channel",
     responses={**VERSIONED, **problems(NotFound, VersionMismatch, body=True)},
 )
 async def change_channel(
@@ -180,7 +180,7 @@ async def change_channel(
 
 @router.delete(
     "/channels/{channel_id}",
-    summary="Forget a channel",
+    summary="Delete a channel",
     responses=problems(NotFound, VersionMismatch),
 )
 async def remove_channel(

@@ -40,9 +40,9 @@ class Answers(BaseModel):
     expired: int
     cancelled: int
     pending: int
-    approve_rate: float | None = Field(description="Of those that a person answered.")
+    approve_rate: float | None = Field(description="Share of those answered by a person.")
     propose_rule: bool = Field(
-        description="Nearly always approved, and often: a narrow rule that allows it would do."
+        description="Approved often and almost always: consider a narrow rule that allows it."
     )
 
     @classmethod
@@ -72,17 +72,21 @@ class ConfirmationFigures(BaseModel):
         reasons={"delete": _FIGURES},
     )
 
-    calls: int = Field(description="Calls since the first of these questions.")
+    calls: int = Field(description="Calls since the first of these confirmations.")
     asked_per_100_calls: float | None
     tools: dict[str, Answers]
-    reasons: dict[str, Answers] = Field(description="By rule or finding; a question may have many.")
+    reasons: dict[str, Answers] = Field(
+        description="By rule or finding; a confirmation can have several."
+    )
 
 
-@router.get("/confirmations/figures", summary="How often people are asked", responses=problems())
+@router.get("/confirmations/figures", summary="Get approval statistics", responses=problems())
 async def confirmation_figures(
     service: ServiceDep,
     _: Admin,
-    latest: Annotated[int, Query(ge=1, le=5000, description="Questions to look at.")] = 1000,
+    latest: Annotated[
+        int, Query(ge=1, le=5000, description="Number of recent confirmations to analyse.")
+    ] = 1000,
 ) -> ConfirmationFigures:
     """Scope `admin`."""
     figures = await ConfirmationArchive(service.database).figures(latest)

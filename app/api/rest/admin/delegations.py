@@ -10,7 +10,7 @@ from app.api.rest.routing import routes_of
 router = routes_of("admin", below="/admin")
 
 
-@router.get("/delegations", summary="Delegated work of everybody", responses=problems())
+@router.get("/delegations", summary="List sub-agent tasks of all users", responses=problems())
 async def list_all_delegations(
     service: ServiceDep,
     _: Admin,

@@ -78,7 +78,7 @@ class AdminDesktopTask(BaseModel):
     started_at: str | None = None
     finished_at: str | None = None
     result: dict[str, Any] | None = None
-    code: str | None = Field(default=None, description="Why it was not done.")
+    code: str | None = Field(default=None, description="Reason why it was not done.")
     error: str | None = None
 
     @classmethod
@@ -116,7 +116,7 @@ class DesktopTaskPage(BaseModel):
     model_config = example(tasks=[_TASK], next_before=None)
 
     tasks: list[AdminDesktopTask]
-    next_before: str | None = Field(default=None, description="`before` of the next page.")
+    next_before: str | None = Field(default=None, description="Cursor: `before` of the next page.")
 
 
 class AdminOperator(BaseModel):
@@ -125,7 +125,7 @@ class AdminOperator(BaseModel):
     model_config = example(**_OPERATOR)
 
     operator: str
-    user_id: str = Field(description="The name of its token.")
+    user_id: str = Field(description="Name of the operator's token.")
     apps: list[Ability]
     source: str
     connected_at: str
@@ -153,14 +153,14 @@ class OperatorList(BaseModel):
 async def list_desktop_tasks(
     service: ServiceDep,
     principal: Admin,
-    status: Annotated[TaskStatus | None, Query(description="Every status when missing.")] = None,
+    status: Annotated[TaskStatus | None, Query(description="All statuses if omitted.")] = None,
     channel_id: Annotated[str | None, Query(max_length=128)] = None,
     app_id: Annotated[str | None, Query(max_length=64)] = None,
     agent_id: Annotated[str | None, Query(max_length=128)] = None,
     session_id: Annotated[str | None, Query(max_length=128)] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     before: Annotated[
-        str | None, Query(max_length=128, description="`next_before` of the page before.")
+        str | None, Query(max_length=128, description="`next_before` of the previous page.")
     ] = None,
 ) -> DesktopTaskPage:
     """Scope `admin`. The newest first."""
@@ -173,7 +173,7 @@ async def list_desktop_tasks(
     )
 
 
-@router.get("/desktop-tasks/{task_id}", summary="One desktop task", responses=problems(NotFound))
+@router.get("/desktop-tasks/{task_id}", summary="Get a desktop task", responses=problems(NotFound))
 async def get_desktop_task(
     task_id: PathId, service: ServiceDep, principal: Admin
 ) -> AdminDesktopTask:
@@ -184,7 +184,7 @@ async def get_desktop_task(
 
 @router.post(
     "/desktop-tasks/{task_id}/cancel",
-    summary="Take a desktop task back",
+    summary="Withdraw a desktop task",
     responses=problems(NotFound, Conflict),
 )
 async def cancel_desktop_task(
@@ -195,7 +195,7 @@ async def cancel_desktop_task(
     return AdminDesktopTask.of(task, service.gate.redactor)
 
 
-@router.get("/desktop-operators", summary="Who is connected", responses=problems())
+@router.get("/desktop-operators", summary="List connected operators", responses=problems())
 async def list_desktop_operators(service: ServiceDep, principal: Admin) -> OperatorList:
     """Scope `admin`."""
     found = service.gate.channels.operators.connected()

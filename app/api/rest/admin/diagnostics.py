@@ -10,7 +10,7 @@ from app.api.rest.examples import example
 
 REASON: dict[str, Any] = {
     "code": "disabled_global",
-    "message": "An administrator has switched 'bash' off",
+    "message": "Tool 'bash' is disabled by an administrator",
     "layer": "global",
     "fix": "`tollgate tools enable bash`",
 }
@@ -54,10 +54,10 @@ class Reason(BaseModel):
 
     model_config = example(**REASON)
 
-    code: str = Field(description="What clients match on.")
+    code: str = Field(description="Stable code for clients to match on.")
     message: str
-    layer: str = Field(description="Which layer of governance decided it.")
-    fix: str = Field(description="What would bring it back.")
+    layer: str = Field(description="Governance layer that decided.")
+    fix: str = Field(description="How to enable it.")
 
 
 class Diagnostic(BaseModel):
@@ -68,10 +68,10 @@ class Diagnostic(BaseModel):
     name: str
     toolset: str | None
     state: Literal["on", "asks", "off"]
-    reason: Reason | None = Field(description="Null while it may be used.")
+    reason: Reason | None = Field(description="Null if the tool is available.")
     route: str = Field(description="`worker-local`, `main-process-proxy` or `disabled`.")
-    core: bool = Field(description="Available to agents whose selection does not name it.")
-    asks: bool = Field(description="Every call asks a person, whatever its arguments.")
+    core: bool = Field(description="Available to agents without selecting it by name.")
+    asks: bool = Field(description="Every call requires approval, whatever its arguments.")
     asks_by: Literal["tool", "operator", "agent", "sandbox"] | None
     hint: str | None
     timeout_s: float | None = Field(description="Null for the service's default.")
@@ -80,11 +80,11 @@ class Diagnostic(BaseModel):
     shown: Literal["yes", "no", "deferred"] = Field(
         description="Whether a model sees it, or finds it with `search_tools`."
     )
-    shown_as: str | None = Field(description="Under which name.")
-    tokens: int | None = Field(description="About what its definition costs in each request.")
+    shown_as: str | None = Field(description="Name shown to the model.")
+    tokens: int | None = Field(description="Estimated tokens of its definition in each request.")
     effective_subagent_allowed: bool = Field(description="Whether a sub-agent could call it.")
-    worker_routing_hint: str = Field(description="Where a worker's call of it would run.")
-    runtime_blocked_reason: Reason | None = Field(description="What keeps a sub-agent from it.")
+    worker_routing_hint: str = Field(description="Where a worker would run its call.")
+    runtime_blocked_reason: Reason | None = Field(description="Why a sub-agent cannot use it.")
 
 
 class RuntimeDiagnostic(BaseModel):

@@ -28,7 +28,7 @@ _CHECK: dict[str, Any] = {
     "name": "model key",
     "state": "warning",
     "found": "not set",
-    "meaning": "chat with a model needs it; tools work without",
+    "meaning": "needed to chat with a model; tools work without it",
     "fix": "set ANTHROPIC_API_KEY",
 }
 
@@ -41,14 +41,14 @@ class Finding(BaseModel):
 
     model_config = example(**_CHECK)
 
-    code: str = Field(description="What was looked at.")
-    found_code: str = Field(description="What was found of it.")
-    values: dict[str, str] = Field(description="What the sentences of both codes name.")
+    code: str = Field(description="Part that was checked.")
+    found_code: str = Field(description="Result of the check.")
+    values: dict[str, str] = Field(description="Values named in the sentences of both codes.")
     name: str
-    state: State = Field(description="`broken`: the service cannot work as it is.")
+    state: State = Field(description="`broken`: the service cannot work in its current state.")
     found: str
     meaning: str
-    fix: str = Field(description="What would mend or improve it; may be empty.")
+    fix: str = Field(description="How to fix or improve it; may be empty.")
 
 
 class Examination(BaseModel):
@@ -61,15 +61,15 @@ class Examination(BaseModel):
         checks=[_CHECK],
     )
 
-    ok: bool = Field(description="Nothing that is required is broken, as far as was looked.")
+    ok: bool = Field(description="Whether all required parts that were checked work.")
     is_complete: bool = Field(
-        description="False when a check took too long: it and those after it are missing."
+        description="False if a check took too long: it and all later checks are missing."
     )
     counts: dict[State, int]
     checks: list[Finding]
 
 
-@router.get("/doctor", summary="Examine the installation", responses=problems())
+@router.get("/doctor", summary="Check the installation", responses=problems())
 async def examine_installation(service: ServiceDep, principal: Admin) -> Examination:
     """Scope `admin`. What `tollgate doctor` finds, but for the address, which is in use.
 

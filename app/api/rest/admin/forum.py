@@ -47,10 +47,10 @@ class ForumPost(BaseModel):
     number: int
     project_id: str = Field(description="Empty for calls without a project.")
     board: str
-    reply_to: int | None = Field(description="Number of the post that began the thread.")
+    reply_to: int | None = Field(description="ID of the first post in the thread.")
     title: str
     body: str
-    author: str = Field(description="The agent, or the user where there was none.")
+    author: str = Field(description="The agent, or the user if there was no agent.")
     user_id: str
     created_at: str
     replies: int
@@ -78,7 +78,7 @@ class ForumPostPage(BaseModel):
     model_config = example(posts=[_POST])
 
     posts: list[ForumPost]
-    next_before: int | None = Field(default=None, description="`before` of the next page.")
+    next_before: int | None = Field(default=None, description="Cursor: `before` of the next page.")
 
 
 class ForumThread(BaseModel):
@@ -88,7 +88,7 @@ class ForumThread(BaseModel):
 
     post: ForumPost
     replies: list[ForumPost]
-    next_after: int | None = Field(default=None, description="`after` of the next page.")
+    next_after: int | None = Field(default=None, description="Cursor: `after` of the next page.")
 
 
 class NewReply(Body):
@@ -105,7 +105,7 @@ class NewThread(NewReply):
     model_config = example(title="Deploy", body="The staging server is free.")
 
     project_id: Identifier | None = Field(
-        default=DEFAULT_PROJECT, description="Null: for calls without a project."
+        default=DEFAULT_PROJECT, description="Null for calls without a project."
     )
     board: Annotated[str, Field(max_length=64, pattern=r"^[\w-]+$")] = "general"
     title: Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
@@ -119,15 +119,15 @@ class RemovedPosts(BaseModel):
     removed: int = Field(description="The post and its replies.")
 
 
-@router.get("/forum/posts", summary="List posts of agents", responses=problems())
+@router.get("/forum/posts", summary="List forum posts", responses=problems())
 async def list_forum_posts(
     service: ServiceDep,
     _: Admin,
     project_id: Annotated[str | None, Query(max_length=128)] = None,
-    threads: Annotated[bool, Query(description="Only posts that began a thread.")] = False,  # noqa: FBT002 - a query parameter
+    threads: Annotated[bool, Query(description="Only posts that start a thread.")] = False,  # noqa: FBT002 - a query parameter
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     before: Annotated[
-        int | None, Query(ge=1, le=2**62, description="`next_before` of the page before.")
+        int | None, Query(ge=1, le=2**62, description="`next_before` of the previous page.")
     ] = None,
 ) -> ForumPostPage:
     """Scope `admin`. Of one project, or of all."""
@@ -143,7 +143,7 @@ async def list_forum_posts(
 @router.post(
     "/forum/posts",
     status_code=201,
-    summary="Begin a thread",
+    summary="Start a thread",
     responses={**MADE, **problems(NotFound, ToolFailed, body=True)},
 )
 async def begin_forum_thread(
@@ -167,7 +167,7 @@ async def begin_forum_thread(
 
 
 @router.get(
-    "/forum/posts/{number}", summary="A thread with its replies", responses=problems(NotFound)
+    "/forum/posts/{number}", summary="Get a thread with its replies", responses=problems(NotFound)
 )
 async def get_forum_thread(
     number: Number,
@@ -175,7 +175,7 @@ async def get_forum_thread(
     _: Admin,
     limit: Annotated[int, Query(ge=1, le=200)] = 100,
     after: Annotated[
-        int, Query(ge=0, le=2**62, description="`next_after` of the page before.")
+        int, Query(ge=0, le=2**62, description="`next_after` of the previous page.")
     ] = 0,
 ) -> ForumThread:
     """Scope `admin`. The number of a reply leads to its thread."""
@@ -191,7 +191,7 @@ async def get_forum_thread(
 @router.post(
     "/forum/posts/{number}/replies",
     status_code=201,
-    summary="Reply in a thread",
+    summary="Reply to a thread",
     responses={**MADE, **problems(NotFound, ToolFailed, body=True)},
 )
 async def reply_in_forum(
@@ -216,7 +216,7 @@ async def reply_in_forum(
 
 
 @router.delete(
-    "/forum/posts/{number}", summary="Remove a post and its replies", responses=problems(NotFound)
+    "/forum/posts/{number}", summary="Delete a post and its replies", responses=problems(NotFound)
 )
 async def remove_forum_post(number: Number, service: ServiceDep, principal: Admin) -> RemovedPosts:
     """Scope `admin`."""

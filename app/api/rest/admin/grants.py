@@ -48,10 +48,10 @@ class GrantView(BaseModel):
     id: str
     tool_name: str
     scope: Scope
-    scope_id: str | None = Field(default=None, description="The run, session or agent.")
-    covers: str = Field(description="What it answers for, as a sentence.")
+    scope_id: str | None = Field(default=None, description="ID of the run, session or agent.")
+    covers: str = Field(description="What it approves, as a sentence.")
     pattern: dict[str, Any]
-    confirmation_id: str | None = Field(default=None, description="The question it came of.")
+    confirmation_id: str | None = Field(default=None, description="Confirmation that created it.")
     created_by: str
     created_at: str
     expires_at: str | None = None
@@ -59,7 +59,7 @@ class GrantView(BaseModel):
     last_used_at: str | None = None
     revoked_at: str | None = None
     revoked_by: str | None = None
-    active: bool = Field(description="It still answers: neither over nor revoked.")
+    active: bool = Field(description="Whether it is active: neither expired nor revoked.")
 
     @classmethod
     def of(cls, row: GrantRow, counting: frozenset[str], now: float) -> Self:
@@ -83,10 +83,10 @@ class GrantPage(BaseModel):
     model_config = example(grants=[_GRANT])
 
     grants: list[GrantView]
-    next_before: str | None = Field(default=None, description="`before` of the next page.")
+    next_before: str | None = Field(default=None, description="Cursor: `before` of the next page.")
 
 
-@router.get("/grants", summary="List grants", responses=problems())
+@router.get("/grants", summary="List standing approvals", responses=problems())
 async def list_grants(
     service: ServiceDep,
     _: Admin,
@@ -94,7 +94,7 @@ async def list_grants(
     scope: Annotated[Scope | None, Query()] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     before: Annotated[
-        str | None, Query(max_length=128, description="`next_before` of the page before.")
+        str | None, Query(max_length=128, description="`next_before` of the previous page.")
     ] = None,
 ) -> GrantPage:
     """Scope `admin`. Ended ones too: they tell who allowed what, and how often it was used."""
@@ -110,7 +110,9 @@ async def list_grants(
     )
 
 
-@router.delete("/grants/{grant_id}", summary="Revoke a grant", responses=problems(NotFound))
+@router.delete(
+    "/grants/{grant_id}", summary="Revoke a standing approval", responses=problems(NotFound)
+)
 async def revoke_grant(grant_id: PathId, service: ServiceDep, principal: Admin) -> GrantView:
     """Scope `admin`. From the next call on it answers nothing; revoking twice changes nothing."""
     gate = service.gate

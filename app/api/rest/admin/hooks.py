@@ -35,7 +35,7 @@ _HOOK: dict[str, Any] = {
     "failures": 1,
     "p50_ms": 21.4,
     "p99_ms": 48.0,
-    "last_error": "Hook 'protect_paths' gave no answer within 10 s",
+    "last_error": "Hook 'protect_paths' did not respond within 10 s",
     "last_error_code": "hook_timeout",
     "last_failed_at": MOMENT,
 }
@@ -56,21 +56,21 @@ class HookView(BaseModel):
     name: str
     event: Literal["pre_tool_use", "post_tool_use", "tool_error", "tool_skip"]
     origin: str = Field(description="`built-in`, `code`, `configuration`, `tool` or a plugin.")
-    matcher: str | None = Field(description="The filter as it was written; null without one.")
-    tools: list[str] = Field(description="Tools of the catalog that it is asked about.")
+    matcher: str | None = Field(description="The filter as configured; null without a filter.")
+    tools: list[str] = Field(description="Tools of the catalog that trigger it.")
     order: int
     timeout_s: float
     on_error: Literal["deny", "ask", "allow"]
-    is_active: bool = Field(description="False for one that has nothing to do at the moment.")
+    is_active: bool = Field(description="False if it currently has nothing to do.")
     calls: int
     asks: int
     denies: int
     changes: int
-    failures: int = Field(description="Times it gave no usable answer: nobody's decision.")
-    p50_ms: float | None = Field(description="Of its last 512 calls; null before the first.")
+    failures: int = Field(description="Number of calls without a usable response.")
+    p50_ms: float | None = Field(description="Over its last 512 calls; null before the first call.")
     p99_ms: float | None
     last_error: str | None
-    last_error_code: str | None = Field(description="What `last_error` says, for programs.")
+    last_error_code: str | None = Field(description="Stable code for `last_error`.")
     last_failed_at: str | None
 
 
@@ -82,7 +82,7 @@ class MissingHooks(BaseModel):
     name: str
     where: str
     error: str
-    code: str = Field(description="What `error` says, for programs.")
+    code: str = Field(description="Stable code for `error`.")
     is_shut: bool
 
 

@@ -22,7 +22,7 @@ _COUNTER: dict[str, Any] = {
     "running": 2,
     "waiting": 0,
 }
-_PROBLEM = "The cost of agent 'coder' is limited, and model_prices has no price for 'm'"
+_PROBLEM = "The cost of agent 'coder' is limited, but model_prices has no price for 'm'"
 
 
 class Counter(BaseModel):
@@ -32,9 +32,9 @@ class Counter(BaseModel):
 
     scope: str = Field(description="`user`, `token`, `tool` or `agent`.")
     id: str
-    calls_left: int | None = Field(description="That may come at once; null without a rate.")
+    calls_left: int | None = Field(description="Maximum burst; null without a rate limit.")
     running: int
-    waiting: int = Field(description="Calls that wait for a place.")
+    waiting: int = Field(description="Calls waiting for a free slot.")
 
 
 class LimitUsage(BaseModel):
@@ -51,17 +51,21 @@ class LimitUsage(BaseModel):
         problem_codes=["limit_no_price"],
     )
 
-    defaults: dict[str, int | float] = Field(description="Of every user; tokens have their own.")
+    defaults: dict[str, int | float] = Field(
+        description="Defaults for every user; tokens can have their own."
+    )
     tools: dict[str, dict[str, int | float]]
     agents: dict[str, dict[str, int | float]]
-    prices: list[str] = Field(description="Models that have a price.")
+    prices: list[str] = Field(description="Models with a price.")
     counters: list[Counter]
-    hits: dict[str, int] = Field(description="Since the service started, by code.")
-    problems: list[str] = Field(description="What cannot be counted, and is refused therefore.")
-    problem_codes: list[str] = Field(description="What `problems` say, in their order.")
+    hits: dict[str, int] = Field(description="Refusals since the service started, by code.")
+    problems: list[str] = Field(
+        description="Limits that cannot be measured, so their calls are refused."
+    )
+    problem_codes: list[str] = Field(description="Stable codes for `problems`, in the same order.")
 
 
-@router.get("/limits", summary="Limits and their use", responses=problems())
+@router.get("/limits", summary="Get limits and their use", responses=problems())
 async def get_limit_usage(service: ServiceDep, principal: Admin) -> LimitUsage:
     """Scope `admin`. Of this moment and this process."""
     gate = service.gate
@@ -115,7 +119,7 @@ def _unpriced(gate: Gate, settings: Settings) -> list[_Uncounted]:
     return [
         _Uncounted(
             code="limit_no_price",
-            sentence=f"The cost of {who} is limited, and model_prices has no price for {model!r}",
+            sentence=f"The cost of {who} is limited, but model_prices has no price for {model!r}",
         )
         for who, (cost, model) in asked.items()
         if cost is not None and model not in settings.model_prices

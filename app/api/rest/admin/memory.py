@@ -54,13 +54,20 @@ _LINES: dict[str, Any] = {
 }
 Content = Annotated[str, Field(min_length=1, max_length=MAX_CONTENT_CHARS, pattern=r"\S")]
 Tags = Annotated[list[Tag], Field(max_length=20)]
-Owner = Annotated[str, Field(min_length=1, max_length=256, description="Id of whom or what.")]
+Owner = Annotated[
+    str, Field(min_length=1, max_length=256, description="ID of the agent, user or project.")
+]
 Asked = Annotated[
-    str, Field(min_length=1, max_length=1000, description="Every word of it, as agents search.")
+    str,
+    Field(
+        min_length=1,
+        max_length=1000,
+        description="Words that must all occur, as in agents' searches.",
+    ),
 ]
 Moment = Annotated[
     str,
-    Field(max_length=64, description="Changed before this moment (ISO 8601).", examples=[MOMENT]),
+    Field(max_length=64, description="Changed before this time (ISO 8601).", examples=[MOMENT]),
 ]
 
 
@@ -90,8 +97,8 @@ class AdminMemoryPage(BaseModel):
     model_config = example(memories=[_MEMORY], total=1, next_before=None)
 
     memories: list[AdminMemory]
-    total: int = Field(description="How many fit in all.")
-    next_before: int | None = Field(default=None, description="`before` of the next page.")
+    total: int = Field(description="Number of all matches.")
+    next_before: int | None = Field(default=None, description="Cursor: `before` of the next page.")
 
 
 class MemoryChange(Body):
@@ -105,7 +112,7 @@ class MemoryChange(Body):
     @model_validator(mode="after")
     def _changes_something(self) -> Self:
         if self.content is None and self.tags is None:
-            raise FieldError("give content, tags or both", code="some_of", needed="content, tags")
+            raise FieldError("set content, tags or both", code="some_of", needed="content, tags")
         return self
 
 
@@ -133,10 +140,10 @@ class MemoriesToForget(MemoryFilters):
 
     model_config = example(scope="user", owner="ann", dry_run=True)
 
-    every: bool = Field(default=False, description="Needed when nothing narrows it.")
-    dry_run: bool = Field(default=True, description="Only count them.")
+    every: bool = Field(default=False, description="Required if no filter is set.")
+    dry_run: bool = Field(default=True, description="Only count the matches.")
     expected: int | None = Field(
-        default=None, ge=0, description="Their count as it was seen; refused when it has changed."
+        default=None, ge=0, description="Expected number of matches; refused if it has changed."
     )
 
     @model_validator(mode="after")
@@ -144,7 +151,7 @@ class MemoriesToForget(MemoryFilters):
         narrows = (self.scope, self.owner, self.tag, self.query, self.until)
         if not self.every and all(part is None for part in narrows):
             raise FieldError(
-                "give scope, owner, tag, query or until; or every=true for all",
+                "set scope, owner, tag, query or until; or every=true for all",
                 code="some_of",
                 needed="scope, owner, tag, query, until, every",
             )
@@ -202,7 +209,7 @@ class MemoryImport(Body):
 
     memories: list[MemoryToImport] = Field(min_length=1, max_length=MAX_IMPORTED)
     on_conflict: Literal["fail", "skip", "replace"] = Field(
-        default="fail", description="When a key holds something else already."
+        default="fail", description="If a key is already used by another memory."
     )
 
 
@@ -235,13 +242,15 @@ def filters_of(
 Wanted = Annotated[Filters, Depends(filters_of)]
 
 
-@router.get("/memory", summary="What is remembered", responses=problems())
+@router.get("/memory", summary="List memories", responses=problems())
 async def list_memories(
     service: ServiceDep,
     principal: Admin,
     wanted: Wanted,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
-    before: Annotated[int | None, Query(ge=1, le=2**62, description="Page on from there.")] = None,
+    before: Annotated[
+        int | None, Query(ge=1, le=2**62, description="Continue from this position.")
+    ] = None,
 ) -> AdminMemoryPage:
     """Scope `admin`. Everybody's memories, newest first."""
     memory = service.gate.memory
@@ -255,7 +264,7 @@ async def list_memories(
 
 @router.get(
     "/memory/export",
-    summary="Memories as lines of JSON",
+    summary="Export memories as JSON lines",
     response_class=StreamingResponse,
     responses={**problems(), 200: _LINES},
 )
@@ -276,7 +285,7 @@ async def export_memories(
 
 
 @router.post(
-    "/memory/import", summary="Take memories in", responses=problems(AlreadyExists, body=True)
+    "/memory/import", summary="Import memories", responses=problems(AlreadyExists, body=True)
 )
 async def import_memories(
     body: MemoryImport, service: ServiceDep, principal: Admin
@@ -296,7 +305,7 @@ async def import_memories(
 
 
 @router.post(
-    "/memory/forget", summary="Forget many memories", responses=problems(Conflict, body=True)
+    "/memory/forget", summary="Delete matching memories", responses=problems(Conflict, body=True)
 )
 async def forget_memories(
     body: MemoriesToForget, service: ServiceDep, principal: Admin
@@ -310,7 +319,7 @@ async def forget_memories(
 
 
 @router.get(
-    "/memory/{memory_id}", summary="One memory", responses={**VERSIONED, **problems(NotFound)}
+    "/memory/{memory_id}", summary="Get a memory", responses={**VERSIONED, **problems(NotFound)}
 )
 async def get_memory(
     memory_id: PathId, service: ServiceDep, principal: Admin, response: Response
@@ -322,7 +331,7 @@ async def get_memory(
 
 @router.patch(
     "/memory/{memory_id}",
-    summary="Correct a memory",
+    summary="Update a memory",
     responses={**VERSIONED, **problems(NotFound, VersionMismatch, body=True)},
 )
 async def change_memory(
@@ -347,7 +356,7 @@ async def change_memory(
 
 @router.delete(
     "/memory/{memory_id}",
-    summary="Forget a memory",
+    summary="Delete a memory",
     responses=problems(NotFound, VersionMismatch),
 )
 async def forget_memory(

@@ -20,7 +20,8 @@ _PROBLEM: dict[str, Any] = {
     "at": "/srv/tollgate/plugins/weather.py:3",
     "code": "plugin_import",
     "error": "ModuleNotFoundError: No module named 'weathers'",
-    "fix": "Install the package that has weathers into the service's environment, then restart",
+    "fix": "Install the package that provides weathers into the service's environment, then "
+    "restart the service",
 }
 
 
@@ -49,17 +50,17 @@ class PluginsReloaded(BaseModel):
         problems=[_PROBLEM],
     )
 
-    read: list[str] = Field(description="Plugins that were read, as they are new or have changed.")
-    removed: list[str] = Field(description="Plugins that are no longer there.")
+    read: list[str] = Field(description="Plugins that are new or changed, and were loaded.")
+    removed: list[str] = Field(description="Plugins that were removed.")
     tools_added: list[str]
     tools_changed: list[str]
     tools_removed: list[str]
-    problems: list[LeftOut] = Field(description="Plugins that are left out, as they were before.")
+    problems: list[LeftOut] = Field(description="Plugins that failed to load, as before.")
 
 
 @router.post(
     "/plugins/reload",
-    summary="Read the plugin folder again",
+    summary="Reload the plugin folder",
     responses=problems(PluginsRefused),
 )
 async def reload_plugins(service: ServiceDep, principal: Admin) -> PluginsReloaded:

@@ -38,7 +38,7 @@ _PROJECT: dict[str, Any] = {
 }
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
 Root = Annotated[
-    str, Field(min_length=1, max_length=4096, description="An absolute path of a folder.")
+    str, Field(min_length=1, max_length=4096, description="Absolute path of a folder.")
 ]
 TcpPorts = Annotated[
     tuple[Annotated[int, Field(ge=1, le=65_535)], ...],
@@ -46,7 +46,7 @@ TcpPorts = Annotated[
         max_length=64,
         # JSON has no tuples, and this model coerces nothing.
         strict=False,
-        description="Where its commands may connect to; none is no network.",
+        description="TCP ports that its commands may connect to; empty disables network access.",
     ),
 ]
 
@@ -55,7 +55,7 @@ def _pattern(text: str) -> str:
     try:
         check_pattern(text)
     except ValueError as error:
-        raise FieldError(f"is no pattern of paths: {error}", code="no_path_pattern") from None
+        raise FieldError(f"is not a valid path pattern: {error}", code="no_path_pattern") from None
     return text
 
 
@@ -67,18 +67,20 @@ UnprotectedPaths = Annotated[
     Field(
         max_length=64,
         strict=False,
-        description="Files that other programs run later and that its tools may write unasked: a"
-        " name or `folder/name` at any depth, `*` in a folder, `folder/**` all below it.",
+        description="Files that other programs run later and that its tools may write without "
+        "approval: a name or `folder/name` at any depth, `*` within a folder, "
+        "`folder/**` for everything below it.",
     ),
 ]
 Restricted = Annotated[
     bool,
     Field(
-        description="False: its file tools also reach what lies outside of its root, with the "
-        "rights of the service, but for the service's own files. Its commands stay in it."
+        description="Whether file tools are restricted to its root. If false, they can also "
+        "access files outside it with the rights of the service, except the service's "
+        "own files. Commands stay restricted."
     ),
 ]
-FORCE = "Also for a folder of the system, a home folder, or one that holds the service's own data."
+FORCE = "Also allow a system folder, a home folder, or a folder with the service's own data."
 
 
 class AdminProject(BaseModel):
@@ -92,7 +94,7 @@ class AdminProject(BaseModel):
     tcp_ports: tuple[int, ...]
     unprotected_paths: tuple[str, ...]
     restrict_to_workspace: bool
-    stored: bool = Field(description="False for the one that the settings bring.")
+    stored: bool = Field(description="False for the project from the settings.")
     version: int
     created_at: str | None
     updated_at: str | None
@@ -120,7 +122,7 @@ class AdminProjectPage(BaseModel):
 
     projects: list[AdminProject]
     total: int
-    next_after: str | None = Field(default=None, description="`after` of the next page.")
+    next_after: str | None = Field(default=None, description="Cursor: `after` of the next page.")
 
 
 class NewProject(Body):
@@ -129,7 +131,7 @@ class NewProject(Body):
     model_config = example(id="website", name="Website", root="/srv/website")
 
     id: AgentId | None = Field(
-        default=None, description="What sessions and tokens name; made up when missing."
+        default=None, description="ID used by sessions and tokens; generated if omitted."
     )
     name: Name
     root: Root
@@ -158,7 +160,7 @@ async def list_governed_projects(
     principal: Admin,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
     after: Annotated[
-        str | None, Query(max_length=128, description="`next_after` of the page before.")
+        str | None, Query(max_length=128, description="`next_after` of the previous page.")
     ] = None,
 ) -> AdminProjectPage:
     """Scope `admin`."""
@@ -175,7 +177,7 @@ async def list_governed_projects(
 @router.post(
     "/projects",
     status_code=201,
-    summary="Make a project",
+    summary="Create a project",
     responses={**MADE_VERSIONED, **problems(AlreadyExists, body=True)},
 )
 async def create_project(
@@ -202,7 +204,7 @@ async def create_project(
 
 @router.get(
     "/projects/{project_id}",
-    summary="One project",
+    summary="Get a project",
     responses={**VERSIONED, **problems(NotFound)},
 )
 async def get_governed_project(
@@ -214,7 +216,7 @@ async def get_governed_project(
 
 @router.patch(
     "/projects/{project_id}",
-    summary="Change a project",
+    summary="Update a project",
     responses={**VERSIONED, **problems(NotFound, Conflict, VersionMismatch, body=True)},
 )
 async def change_project(
@@ -235,7 +237,7 @@ async def change_project(
 
 @router.delete(
     "/projects/{project_id}",
-    summary="Forget a project",
+    summary="Delete a project",
     responses=problems(NotFound, Conflict, VersionMismatch),
 )
 async def remove_project(

@@ -36,7 +36,7 @@ class TokenFigures(BaseModel):
 
     model_config = example(schemas=2200, prompt=120, total=2320)
 
-    schemas: int = Field(description="Definitions of the tools that are shown.")
+    schemas: int = Field(description="Definitions of the listed tools.")
     prompt: int = Field(description="The system prompt.")
     total: int
 
@@ -48,9 +48,10 @@ class PromptPartView(BaseModel):
 
     name: str
     place: Literal["shared", "session", "request"] = Field(
-        description="Cached for all sessions of the agent, for the session, or not at all."
+        description="Whether it is cached for all sessions of the agent, for the session, or not "
+        "at all."
     )
-    tokens: int = Field(description="About what it costs.")
+    tokens: int = Field(description="Estimated tokens.")
     text: str
 
 
@@ -80,11 +81,11 @@ class Resolved(BaseModel):
     manifest: list[dict[str, Any]]
     routes: dict[str, str]
     disabled_reasons: dict[str, Reason]
-    visible: list[str] = Field(description="What the model is shown, in that order.")
-    deferred: list[str] = Field(description="What it finds with `search_tools`.")
-    system_prompt: str = Field(description="As the model gets it, outside a project.")
+    visible: list[str] = Field(description="Tools listed to the model, in order.")
+    deferred: list[str] = Field(description="Tools that the model finds with `search_tools`.")
+    system_prompt: str = Field(description="As the model receives it, outside a project.")
     prompt_parts: list[PromptPartView] = Field(
-        description="In their order; those of place `request` stand behind the last message."
+        description="In order; parts with place `request` follow the last message."
     )
     tokens: TokenFigures
     runtime_diagnostic: RuntimeDiagnostic
@@ -128,20 +129,21 @@ class RiskExplained(BaseModel):
     resolved_targets: list[str]
 
 
-@router.get("/resolve", summary="What would an agent see?", responses=problems(NotFound))
+@router.get("/resolve", summary="Preview an agent's tools and prompt", responses=problems(NotFound))
 async def preview_agent(
     service: ServiceDep,
     principal: Admin,
     agent_id: Annotated[
-        str | None, Query(max_length=128, description="Its id; missing for who has none.")
+        str | None,
+        Query(max_length=128, description="ID of the agent; omit it to resolve without an agent."),
     ] = None,
-    subagent: Annotated[bool, Query(description="As one of its sub-agents.")] = False,  # noqa: FBT002 - a query parameter
+    subagent: Annotated[bool, Query(description="Resolve for one of its sub-agents.")] = False,  # noqa: FBT002 - a query parameter
 ) -> Resolved:
     """Scope `admin`. And why not the rest: every tool is in `tool_names` or has a reason."""
     return Resolved(**await preview(service.gate, agent_id, subagent=subagent))
 
 
-@router.post("/risk/explain", summary="What would a command do?", responses=problems(body=True))
+@router.post("/risk/explain", summary="Classify a command", responses=problems(body=True))
 async def explain_risk(body: RiskQuestion, service: ServiceDep, principal: Admin) -> RiskExplained:
     """Scope `admin`. Read, not run: what it comes down to, and what speaks against it.
 

@@ -57,16 +57,14 @@ class RuleTest(Body):
     definition: RuleDefinition | None = None
     tool: str = Field(min_length=1, max_length=128)
     arguments: dict[str, Any] | None = None
-    command: str | None = Field(default=None, description='Short for `{"command": …}`.')
+    command: str | None = Field(default=None, description='Short form of `{"command": …}`.')
     agent_id: Identifier | None = None
     session_id: Identifier | None = None
 
     @model_validator(mode="after")
     def _has_a_call(self) -> RuleTest:
         if (self.arguments is None) == (self.command is None):
-            raise FieldError(
-                "give arguments or command", code="one_of", needed="arguments, command"
-            )
+            raise FieldError("set arguments or command", code="one_of", needed="arguments, command")
         return self
 
 
@@ -107,9 +105,9 @@ class RuleTestResult(BaseModel):
     )
 
     decision: Explained
-    without: Explained | None = Field(description="The decision without the definition given.")
-    segments: list[dict[str, Any]] = Field(description="The commands that a shell would run.")
-    rules: list[RuleVoice] = Field(description="The rules about the tool that are in force.")
+    without: Explained | None = Field(description="The decision without the given definition.")
+    segments: list[dict[str, Any]] = Field(description="Commands that the shell would run.")
+    rules: list[RuleVoice] = Field(description="Active rules for the tool.")
 
 
 class DryRun(Body):
@@ -118,9 +116,9 @@ class DryRun(Body):
     model_config = example(definition=DEFINITION, last=500)
 
     definition: RuleDefinition
-    last: int = Field(default=500, ge=1, le=2000, description="How many of the newest calls.")
+    last: int = Field(default=500, ge=1, le=2000, description="Number of newest calls.")
     instead_of: Identifier | None = Field(
-        default=None, description="The stored rule that it would replace."
+        default=None, description="ID of the stored rule that it would replace."
     )
 
 
@@ -145,7 +143,7 @@ class Change(BaseModel):
     before: str
     after: str
     calls: int
-    examples: list[dict[str, Any]] = Field(description="Up to twenty, arguments redacted.")
+    examples: list[dict[str, Any]] = Field(description="Up to twenty, with redacted arguments.")
 
 
 class DryRunResult(BaseModel):
@@ -165,9 +163,13 @@ class DryRunResult(BaseModel):
 
     summary: str
     judged: int
-    matched: int = Field(description="Calls that the rule spoke about.")
-    not_judged: int = Field(description="Tools that are gone, arguments that no longer fit.")
-    unknowable: int = Field(description="Calls with masked arguments, which it may read wrongly.")
+    matched: int = Field(description="Number of calls the rule matches.")
+    not_judged: int = Field(
+        description="Skipped calls: tools that no longer exist, or arguments that no longer fit."
+    )
+    unknowable: int = Field(
+        description="Calls with masked arguments, which may be evaluated incorrectly."
+    )
     before: dict[str, int]
     after: dict[str, int]
     changes: list[Change]
@@ -187,15 +189,15 @@ class CodeView(BaseModel):
         proposals=[{"tool": "bash", "match": {"argv": ["rm", "out"]}, "decision": "allow"}],
     )
 
-    code: str = Field(description="A finding, a rule's id or `requires_confirmation`.")
+    code: str = Field(description="A finding, a rule's ID or `requires_confirmation`.")
     asked: int
     approved: int
     declined: int
     unanswered: int
     approve_rate: float
     proposals: list[dict[str, Any]] = Field(
-        description="Narrow rules for what was approved again and again; nothing is made of them "
-        "unless you do."
+        description="Suggested narrow rules for frequently approved calls; none is created "
+        "automatically."
     )
 
 
@@ -212,7 +214,7 @@ class FatigueView(BaseModel):
 
 @router.post(
     "/rules/test",
-    summary="Judge one call",
+    summary="Test a rule against one call",
     responses=problems(NotFound, ToolNotFound, body=True),
 )
 async def try_rule(body: RuleTest, service: ServiceDep, principal: Admin) -> RuleTestResult:
@@ -244,7 +246,7 @@ async def try_rule(body: RuleTest, service: ServiceDep, principal: Admin) -> Rul
 
 
 @router.post(
-    "/rules/dry-run", summary="Hold a rule against past calls", responses=problems(body=True)
+    "/rules/dry-run", summary="Test a rule against past calls", responses=problems(body=True)
 )
 async def dry_run(body: DryRun, service: ServiceDep, principal: Admin) -> DryRunResult:
     """Scope `admin`. Grants and hooks are left out, before and after alike."""
@@ -264,11 +266,11 @@ async def dry_run(body: DryRun, service: ServiceDep, principal: Admin) -> DryRun
     return _result(effect, not_judged, warned[DRAFT])
 
 
-@router.get("/rules/fatigue", summary="How much people are asked", responses=problems())
+@router.get("/rules/fatigue", summary="Get approval frequency", responses=problems())
 async def rule_fatigue(
     service: ServiceDep,
     principal: Admin,
-    days: Annotated[int, Query(ge=1, le=365, description="How far back.")] = 30,
+    days: Annotated[int, Query(ge=1, le=365, description="Number of days to analyse.")] = 30,
 ) -> FatigueView:
     """Scope `admin`. A reason approved more than 95 % of 20 times proposes narrow allows."""
     since = isoformat(service.gate.clock.now() - timedelta(days=days))
@@ -296,7 +298,9 @@ def _facts(service: Service, body: RuleTest) -> CallFacts:
         )
     tool = entry.tool
     if body.command is not None and tool.shell is None:
-        raise InvalidInput(f"{tool.name} runs no command; give its arguments", field="command")
+        raise InvalidInput(
+            f"{tool.name} does not run commands; set arguments instead", field="command"
+        )
     if body.agent_id is not None:
         # A slip in the name would be judged without the agent's own rules.
         gate.agents.require(body.agent_id)
@@ -358,7 +362,9 @@ def _result(effect: Effect, not_judged: int, warned: list[dict[str, str]]) -> Dr
         f" {after[Verdict.ALLOW]}, denied {after[Verdict.DENY]}; {changed} would have changed"
     )
     if effect.unknowable:
-        summary += f"; {effect.unknowable} have masked arguments, which it may read wrongly"
+        summary += (
+            f"; {effect.unknowable} have masked arguments, which may be evaluated incorrectly"
+        )
     return DryRunResult(
         summary=summary,
         judged=effect.judged,

@@ -66,7 +66,7 @@ class RuleProblem(BaseModel):
 class RuleWarning(BaseModel):
     """What is odd about a rule that is valid."""
 
-    model_config = example(code="expired", message="It expired and does nothing")
+    model_config = example(code="expired", message="It has expired and has no effect")
 
     code: str
     message: str
@@ -78,11 +78,13 @@ class RuleView(BaseModel):
     model_config = example(**_RULE)
 
     id: str
-    definition: Any = Field(description="As it was written.")
-    source: Literal["database", "file"] = Field(description="Rules of the file change there.")
+    definition: Any = Field(description="The definition as stored.")
+    source: Literal["database", "file"] = Field(
+        description="Rules from the rules file can only be changed in that file."
+    )
     state: Literal["active", "disabled", "expired", "invalid"] = Field(
-        description="An invalid ask or deny asks for every call of its tools; an invalid allow "
-        "does nothing."
+        description="An invalid ask or deny rule asks for every call of its tools; an invalid "
+        "allow rule has no effect."
     )
     version: int
     created_by: str
@@ -90,9 +92,11 @@ class RuleView(BaseModel):
     updated_at: str
     problems: list[RuleProblem]
     warnings: list[RuleWarning]
-    hits: int = Field(description="How often it matched; rules of the file: since the start.")
+    hits: int = Field(
+        description="Number of matches; for rules of the file, since the service started."
+    )
     last_hit_at: str | None
-    unused_days: int = Field(description="Whole days since it last matched, or since it was made.")
+    unused_days: int = Field(description="Full days since its last match, or since it was created.")
 
     @classmethod
     def of(
@@ -127,7 +131,7 @@ class RulePage(BaseModel):
 
     rules: list[RuleView]
     total: int
-    next_after: str | None = Field(default=None, description="`after` of the next page.")
+    next_after: str | None = Field(default=None, description="Cursor: `after` of the next page.")
 
 
 class RuleChange(Body):
@@ -141,7 +145,7 @@ class RuleChange(Body):
     justification: str | None = None
     examples: Examples | None = None
     scope: str | None = None
-    expires_at: Moment | None = Field(default=None, description="Null: it does not expire.")
+    expires_at: Moment | None = Field(default=None, description="Null if it does not expire.")
     enabled: bool | None = None
 
     def onto(self, body: Any) -> dict[str, Any]:
@@ -160,11 +164,12 @@ async def list_rules(
     service: ServiceDep,
     principal: Admin,
     state: Annotated[
-        Literal["active", "disabled", "expired", "invalid"] | None, Query(description="Only these.")
+        Literal["active", "disabled", "expired", "invalid"] | None,
+        Query(description="Only these rules."),
     ] = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
     after: Annotated[
-        str | None, Query(max_length=128, description="`next_after` of the page before.")
+        str | None, Query(max_length=128, description="`next_after` of the previous page.")
     ] = None,
 ) -> RulePage:
     """Scope `admin`. Each with its problems, warnings and how often it matched.
@@ -184,7 +189,7 @@ async def list_rules(
 @router.post(
     "/rules",
     status_code=201,
-    summary="Make a rule",
+    summary="Create a rule",
     responses={**MADE_VERSIONED, **problems(AlreadyExists, body=True)},
 )
 async def create_rule(
@@ -201,7 +206,7 @@ async def create_rule(
     return await _shown(service, stored.id, response)
 
 
-@router.get("/rules/{rule_id}", summary="One rule", responses={**VERSIONED, **problems(NotFound)})
+@router.get("/rules/{rule_id}", summary="Get a rule", responses={**VERSIONED, **problems(NotFound)})
 async def get_rule(
     rule_id: PathId, service: ServiceDep, principal: Admin, response: Response
 ) -> RuleView:
@@ -212,7 +217,7 @@ async def get_rule(
 
 @router.patch(
     "/rules/{rule_id}",
-    summary="Change a rule",
+    summary="Update a rule",
     responses={**VERSIONED, **problems(NotFound, VersionMismatch, body=True)},
 )
 async def change_rule(
@@ -236,7 +241,7 @@ async def change_rule(
 
 
 @router.delete(
-    "/rules/{rule_id}", summary="Remove a rule", responses=problems(NotFound, VersionMismatch)
+    "/rules/{rule_id}", summary="Delete a rule", responses=problems(NotFound, VersionMismatch)
 )
 async def remove_rule(
     rule_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
@@ -258,7 +263,7 @@ def _start_after(after: str | None, everything: list[str], chosen: list[str]) ->
         return 0
     if after not in everything:
         raise InvalidInput(
-            f"after: no rule {after!r} any more; list again without it", field="query.after"
+            f"after: rule {after!r} no longer exists; list again without it", field="query.after"
         )
     seen = set(everything[: everything.index(after) + 1])
     return sum(rule_id in seen for rule_id in chosen)
@@ -269,7 +274,7 @@ async def _shown(service: Service, rule_id: str, response: Response) -> RuleView
         if view.id == rule_id:
             show_version(response, view.version)
             return view
-    raise NotFound(f"No rule {rule_id!r}", rule_id=rule_id)
+    raise NotFound(f"Rule {rule_id!r} not found", rule_id=rule_id)
 
 
 async def _views(service: Service) -> list[RuleView]:

@@ -90,16 +90,20 @@ class NewSchedule(Body):
     session: SessionPolicy = "fresh"
     expires_at: Moment = None
     owner: Identifier | None = Field(
-        default=None, description="Whose sessions its runs are in; whoever makes it, unless given."
+        default=None, description="Owner of the sessions of its runs; defaults to the caller."
     )
-    agent_id: Identifier | None = Field(default=None, description="As whom it runs, for good.")
-    project_id: Identifier | None = Field(default=None, description="Where it works, for good.")
+    agent_id: Identifier | None = Field(
+        default=None, description="Agent that runs it; cannot be changed."
+    )
+    project_id: Identifier | None = Field(
+        default=None, description="Project it works in; cannot be changed."
+    )
 
     @model_validator(mode="after")
     def _has_one_time(self) -> Self:
         if sum(value is not None for value in (self.cron, self.every_seconds, self.at)) != 1:
             raise FieldError(
-                "give one of cron, every_seconds and at",
+                "set one of cron, every_seconds and at",
                 code="one_of",
                 needed="cron, every_seconds, at",
             )
@@ -125,7 +129,7 @@ class ScheduleChange(Body):
     def _has_one_time_at_most(self) -> Self:
         if sum(value is not None for value in (self.cron, self.every_seconds, self.at)) > 1:
             raise FieldError(
-                "give one of cron, every_seconds and at",
+                "set one of cron, every_seconds and at",
                 code="one_of",
                 needed="cron, every_seconds, at",
             )
@@ -144,17 +148,17 @@ class ScheduleView(BaseModel):
     cron: str | None
     every_seconds: int | None
     at: str | None
-    recurring: bool = Field(description="Whether it comes again and again.")
+    recurring: bool = Field(description="Whether it repeats.")
     timezone: str
     missed: Literal["skip", "once"]
     session: Literal["fresh", "continue"]
     agent_id: str | None
     project_id: str | None
     expires_at: str | None
-    next_at: str | None = Field(description="Null when it never comes again.")
-    paused: str = Field(description="Why it stands still; empty while it runs.")
+    next_at: str | None = Field(description="Null if it does not run again.")
+    paused: str = Field(description="Reason why it is paused; empty if it is active.")
     paused_code: str | None = Field(
-        description="What `paused` says, for programs; null while it runs, or where none was kept."
+        description="Stable code for `paused`; null if it is active, or if none was stored."
     )
     version: int
     created_at: str
@@ -172,7 +176,7 @@ class ScheduleList(BaseModel):
 
     schedules: list[ScheduleView]
     total: int
-    next_after: str | None = Field(default=None, description="`after` of the next page.")
+    next_after: str | None = Field(default=None, description="Cursor: `after` of the next page.")
 
 
 class SlotView(BaseModel):
@@ -186,11 +190,11 @@ class SlotView(BaseModel):
     status: Literal["claimed", "started", "skipped", "missed", "failed"]
     reason: str
     reason_code: str | None = Field(
-        description="What `reason` says, for programs; null with none, or where none was kept."
+        description="Stable code for `reason`; null without a reason, or if none was stored."
     )
     run_id: str
     session_id: str
-    run_status: str | None = Field(description="How its run stands, where one has begun.")
+    run_status: str | None = Field(description="Status of its run, if one has started.")
 
     @classmethod
     def of(cls, slot: Occurrence) -> Self:
@@ -212,7 +216,7 @@ async def list_schedules(
     owner: Annotated[str | None, Query(max_length=128)] = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
     after: Annotated[
-        str | None, Query(max_length=128, description="`next_after` of the page before.")
+        str | None, Query(max_length=128, description="`next_after` of the previous page.")
     ] = None,
 ) -> ScheduleList:
     """Scope `admin`. Of one user, or of all.
@@ -235,7 +239,7 @@ def _start_after(after: str | None, ids: list[str]) -> int:
     if after is None:
         return 0
     if after not in ids:
-        message = f"after: no schedule {after!r} any more; list again without it"
+        message = f"after: schedule {after!r} no longer exists; list again without it"
         raise InvalidInput(message, field="query.after")
     return ids.index(after) + 1
 
@@ -243,7 +247,7 @@ def _start_after(after: str | None, ids: list[str]) -> int:
 @router.post(
     "/schedules",
     status_code=201,
-    summary="Make a schedule",
+    summary="Create a schedule",
     responses={**MADE_VERSIONED, **problems(NotFound, body=True)},
 )
 async def create_schedule(
@@ -267,7 +271,7 @@ async def create_schedule(
 
 @router.get(
     "/schedules/{schedule_id}",
-    summary="One schedule",
+    summary="Get a schedule",
     responses={**VERSIONED, **problems(NotFound)},
 )
 async def get_schedule(
@@ -281,7 +285,7 @@ async def get_schedule(
 
 @router.patch(
     "/schedules/{schedule_id}",
-    summary="Change a schedule",
+    summary="Update a schedule",
     responses={**VERSIONED, **problems(NotFound, VersionMismatch, body=True)},
 )
 async def change_schedule(
@@ -307,7 +311,7 @@ async def change_schedule(
 
 @router.get(
     "/schedules/{schedule_id}/history",
-    summary="What became of the times of a schedule",
+    summary="List the occurrences of a schedule",
     responses=problems(NotFound),
 )
 async def get_schedule_history(
@@ -323,7 +327,7 @@ async def get_schedule_history(
 
 @router.post(
     "/schedules/{schedule_id}/pause",
-    summary="Let a schedule stand still",
+    summary="Pause a schedule",
     responses=problems(NotFound),
 )
 async def pause_schedule(
@@ -336,7 +340,7 @@ async def pause_schedule(
 
 @router.post(
     "/schedules/{schedule_id}/resume",
-    summary="Let a schedule run again",
+    summary="Resume a schedule",
     responses=problems(NotFound),
 )
 async def resume_schedule(
@@ -349,7 +353,7 @@ async def resume_schedule(
 
 @router.post(
     "/schedules/{schedule_id}/run",
-    summary="Begin a run of a schedule at once",
+    summary="Run a schedule now",
     responses=problems(NotFound),
 )
 async def run_schedule(schedule_id: PathId, service: ServiceDep, principal: Admin) -> SlotView:

@@ -32,8 +32,8 @@ _ROW: dict[str, Any] = {
     "value": "ask",
     "default": "refuse",
     "origin": "environment",
-    "help": "Where the kernel lacks a layer that a level needs: its tools are off, or each call"
-    " asks.",
+    "help": "Behaviour if the kernel lacks a layer that a level requires: `refuse` disables "
+    "its tools, `ask` requires approval of each call.",
     "is_secret": False,
     "needs_restart": True,
 }
@@ -44,23 +44,23 @@ class EffectiveSetting(BaseModel):
 
     model_config = example(**_ROW)
 
-    name: str = Field(description="As in `config.yml`, sections joined by a dot.")
-    environment_name: str = Field(description="The environment variable.")
+    name: str = Field(description="Name as in `config.yml`, with sections joined by dots.")
+    environment_name: str = Field(description="Environment variable.")
     value: str | None = Field(
-        description="As text: lists and objects as JSON, null when unset. Of a secret `set` or"
-        " `not set`."
+        description="Value as text: lists and objects as JSON, null if unset. For a secret, `set` "
+        "or `not set`."
     )
-    default: str | None = Field(description="Written like `value`.")
+    default: str | None = Field(description="In the same form as `value`.")
     origin: EffectiveOrigin = Field(
-        description="`database` for what the profile of the agent `default` decides instead;"
-        " else what was read when the service started: `argument` (the command line),"
-        " `environment`, `env_file` (`.env`), `config_file` (`config.yml`) or `default`."
+        description="`database` if the profile of the agent `default` sets it; otherwise where it "
+        "was read at startup: `argument` (command line), `environment`, `env_file` "
+        "(`.env`), `config_file` (`config.yml`) or `default`."
     )
     help: str
     is_secret: bool
     needs_restart: bool = Field(
-        description="Whether a change counts only after a restart: not where the profile of the"
-        " agent `default` may decide it, from the next turn on."
+        description="Whether a change takes effect only after a restart. False if the profile of "
+        "the agent `default` can set it, from the next turn on."
     )
 
 
@@ -72,7 +72,7 @@ class EffectiveSettings(BaseModel):
     settings: list[EffectiveSetting]
 
 
-@router.get("/settings", summary="Effective settings and their origin", responses=problems())
+@router.get("/settings", summary="List effective settings and their origin", responses=problems())
 async def list_settings(service: ServiceDep, principal: Admin) -> EffectiveSettings:
     """Scope `admin`. Of this process, and of sessions that name no agent. Tools, rules and other
     agents, which change while it runs, are not among them."""

@@ -50,10 +50,11 @@ _SKILL: dict[str, Any] = {
 }
 MAX_BODY = 262_144
 AgentQuery = Annotated[
-    str | None, Query(max_length=128, description="Whose list counts; missing for who has none.")
+    str | None,
+    Query(max_length=128, description="Agent to list for; omit it to list without an agent."),
 ]
 ProjectQuery = Annotated[
-    str | None, Query(max_length=128, description="Whose skills are looked at too.")
+    str | None, Query(max_length=128, description="Project whose skills are included.")
 ]
 
 
@@ -76,23 +77,23 @@ class AdminSkill(BaseModel):
         "missing_requirement",
         "shadowed",
     ]
-    reason: str | None = Field(description="Why it is not visible; null when it is.")
-    reason_code: str | None = Field(description="What `reason` says, for programs.")
-    digest: str | None = Field(description="SHA-256 of the version that is there now.")
-    is_trusted: bool = Field(description="This very version came with the service or is enabled.")
-    is_compute: bool = Field(description="It has a program for `execute_skill`.")
-    always: bool = Field(description="Its instructions stand in every system prompt.")
+    reason: str | None = Field(description="Reason why it is not visible; null if it is visible.")
+    reason_code: str | None = Field(description="Stable code for `reason`.")
+    digest: str | None = Field(description="SHA-256 of the current version.")
+    is_trusted: bool = Field(description="Whether this version is built in or enabled.")
+    is_compute: bool = Field(description="Whether it has a program for `execute_skill`.")
+    always: bool = Field(description="Whether its instructions are part of every system prompt.")
     license: str | None
     compatibility: str | None
-    allowed_tools: list[str] = Field(description="What it says; it permits nothing.")
+    allowed_tools: list[str] = Field(description="Its declared tools; they grant no permission.")
     problems: list[str]
-    problem_codes: list[str] = Field(description="What `problems` say, in their order.")
+    problem_codes: list[str] = Field(description="Stable codes for `problems`, in the same order.")
     warnings: list[str]
-    warning_codes: list[str] = Field(description="What `warnings` say, in their order.")
-    missing: list[str] = Field(description="Programs and variables that are not there.")
+    warning_codes: list[str] = Field(description="Stable codes for `warnings`, in the same order.")
+    missing: list[str] = Field(description="Missing programs and variables.")
     shadowed_by: str | None
-    enabled: bool | None = Field(description="What an operator decided; null for nothing yet.")
-    version: int = Field(description="Of that decision; 0 for none.")
+    enabled: bool | None = Field(description="Decision of the operator; null if there is none.")
+    version: int = Field(description="Version of that decision; 0 if there is none.")
 
     @classmethod
     def of(cls, row: SkillRow) -> Self:
@@ -121,9 +122,9 @@ class AdminSkillDetail(AdminSkill):
     )
 
     body: str
-    command: list[str] | None = Field(description="What `execute_skill` would run.")
+    command: list[str] | None = Field(description="Program that `execute_skill` would run.")
     files: list[SkillFileView]
-    left_out: list[str] = Field(description="What lies in its folder and is no part of it.")
+    left_out: list[str] = Field(description="Files in its folder that are not part of it.")
 
     @classmethod
     def whole(cls, row: SkillRow, found: Found) -> Self:
@@ -148,7 +149,7 @@ class AdminSkillPage(BaseModel):
 
     skills: list[AdminSkill]
     total: int
-    next_after: int | None = Field(default=None, description="`after` of the next page.")
+    next_after: int | None = Field(default=None, description="Cursor: `after` of the next page.")
 
 
 class SkillChange(Body):
@@ -160,11 +161,11 @@ class SkillChange(Body):
     digest: str | None = Field(
         default=None,
         pattern=r"^[0-9a-f]{64}$",
-        description="The version that was looked at; refused when it is another one by now.",
+        description="Digest of the reviewed version; refused if the skill has changed since.",
     )
 
 
-@router.get("/skills", summary="List skills, and why not", responses=problems(NotFound))
+@router.get("/skills", summary="List skills with their status", responses=problems(NotFound))
 async def list_governed_skills(
     service: ServiceDep,
     principal: Admin,
@@ -172,7 +173,7 @@ async def list_governed_skills(
     project_id: ProjectQuery = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
     after: Annotated[
-        int, Query(ge=0, le=1_000_000, description="`next_after` of the page before.")
+        int, Query(ge=0, le=1_000_000, description="`next_after` of the previous page.")
     ] = 0,
 ) -> AdminSkillPage:
     """Scope `admin`. Every skill that is found, and what keeps this agent's model from it."""
@@ -186,7 +187,7 @@ async def list_governed_skills(
 
 
 @router.get(
-    "/skills/{skill_id}", summary="One skill", responses={**VERSIONED, **problems(NotFound)}
+    "/skills/{skill_id}", summary="Get a skill", responses={**VERSIONED, **problems(NotFound)}
 )
 async def get_governed_skill(
     skill_id: PathId,

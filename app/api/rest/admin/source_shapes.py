@@ -74,7 +74,7 @@ Place = Annotated[str, Field(min_length=1, max_length=1024)]
 Port = Annotated[int, Field(ge=1, le=65_535)]
 AgentEntry = Annotated[str, Field(min_length=1, max_length=128)]
 Secret = Annotated[SecretStr, Field(max_length=1000)]
-AGENTS = "Ids of agents that may read it; `*` is everybody, and calls without an agent."
+AGENTS = "IDs of agents that may read it; `*` is every agent, and calls without one."
 
 
 class SourceTable(Body):
@@ -100,8 +100,10 @@ class SourceLimits(Body):
     model_config = example(**_LIMITS)
 
     max_rows: int = Field(default=1000, ge=1, le=1000)
-    max_bytes: int = Field(default=1_000_000, ge=1000, le=10_000_000, description="As JSON.")
-    statement_s: float = Field(default=15.0, gt=0, le=300, strict=False, description="Seconds.")
+    max_bytes: int = Field(default=1_000_000, ge=1000, le=10_000_000, description="Values as JSON.")
+    statement_s: float = Field(
+        default=15.0, gt=0, le=300, strict=False, description="Duration in seconds."
+    )
 
 
 Tables = Annotated[list[SourceTable], Field(max_length=1000)]
@@ -112,24 +114,28 @@ class SourceFields(Body):
     """What makes a data source, besides its kind."""
 
     name: Annotated[str, Field(min_length=1, max_length=100, pattern=r"\S")] = unsent()
-    host: Place | None = Field(default=None, description="A name or an address; private ones too.")
+    host: Place | None = Field(
+        default=None, description="Host name or address; private addresses are allowed."
+    )
     port: Port | None = None
     unix_socket: Place | None = Field(
-        default=None, description="Instead of `host`; for PostgreSQL the folder of the socket."
+        default=None,
+        description="Unix socket to use instead of `host`; for PostgreSQL, the folder of the "
+        "socket.",
     )
     database: Named | None = None
     file: Place | None = Field(
-        default=None, description="SQLite: a file in TOLLGATE_SOURCES__SQLITE_FOLDERS."
+        default=None, description="SQLite only: a file in TOLLGATE_SOURCES__SQLITE_FOLDERS."
     )
     user: Named | None = None
     password: Secret | None = Field(
         default=None,
-        description="Never shown again; an empty one takes it away. It must be sent along when "
-        "the address or the user changes.",
+        description="Write-only; an empty value removes it. Required if the address or the user "
+        "changes.",
     )
     tls: Tls = "verify"
     tls_ca_file: Place | None = Field(
-        default=None, description="Certificates to trust, a file of the service's machine."
+        default=None, description="File of trusted CA certificates on the service's machine."
     )
     tables: Tables = Field(default_factory=list)
     agents: Agents = Field(default_factory=list)
@@ -155,7 +161,7 @@ class NewSource(SourceFields):
     model_config = example(**_NEW)
 
     name: Annotated[str, Field(min_length=1, max_length=100, pattern=r"\S")]
-    kind: Kind = Field(description="`mysql` is MariaDB too.")
+    kind: Kind = Field(description="`mysql` includes MariaDB.")
 
 
 class SourceChange(SourceFields):
@@ -212,7 +218,7 @@ class AdminSourcePage(BaseModel):
 
     sources: list[AdminSource]
     total: int
-    next_after: str | None = Field(default=None, description="`after` of the next page.")
+    next_after: str | None = Field(default=None, description="Cursor: `after` of the next page.")
 
 
 class SourceTest(BaseModel):
@@ -231,14 +237,16 @@ class SourceTest(BaseModel):
     )
 
     ok: bool
-    error: str | None = Field(description="Why it cannot be used.")
-    error_code: str | None = Field(description="What `error` says, for programs.")
+    error: str | None = Field(description="Reason why it is unusable.")
+    error_code: str | None = Field(description="Stable code for `error`.")
     latency_ms: float | None
     server: str | None
     tls: bool | None
-    can_write: bool | None = Field(description="Whether the account could, if it were let.")
+    can_write: bool | None = Field(
+        description="Whether the account has write permission in the database."
+    )
     warnings: list[str]
-    warning_codes: list[str] = Field(description="What `warnings` say, in their order.")
+    warning_codes: list[str] = Field(description="Stable codes for `warnings`, in the same order.")
 
     @classmethod
     def of(cls, found: Inspection) -> Self:
@@ -293,7 +301,7 @@ class DiscoveredTables(BaseModel):
 
     tables: list[DiscoveredTable]
     total: int
-    cut: bool = Field(description="Whether there may be more.")
+    cut: bool = Field(description="Whether the list may be incomplete.")
 
 
 class KeyRotation(BaseModel):
@@ -318,12 +326,12 @@ class QueryView(BaseModel):
     session_id: str | None
     run_id: str | None
     operation_id: str | None
-    sql: str = Field(description="As it was sent, without secrets; as it ran for a sample.")
+    sql: str = Field(description="As submitted, without secrets; for a sample, as executed.")
     tables: list[str]
     rows: int
     ms: float
     verdict: Literal["allowed", "refused"]
-    reason: str | None = Field(description="Why it was refused, or how it failed.")
+    reason: str | None = Field(description="Reason why it was refused or failed.")
 
     @classmethod
     def of(cls, row: QueryAuditRow) -> Self:
@@ -336,4 +344,4 @@ class QueryPage(BaseModel):
     model_config = example(rows=[_QUERY], next_before=7)
 
     rows: list[QueryView]
-    next_before: int | None = Field(default=None, description="`before` of the next page.")
+    next_before: int | None = Field(default=None, description="Cursor: `before` of the next page.")

@@ -41,7 +41,7 @@ router = routes_of("admin", below="/admin")
 
 Word = Annotated[str | None, Query(max_length=256)]
 Moment = Annotated[
-    str | None, Query(max_length=64, description="A date or time of ISO 8601, as in the audit.")
+    str | None, Query(max_length=64, description="ISO 8601 date or time, as in the audit log.")
 ]
 
 
@@ -72,13 +72,15 @@ def filters_of(
     )
 
 
-@router.get("/audit/queries", summary="What agents asked databases", responses=problems())
+@router.get("/audit/queries", summary="List queries to data sources", responses=problems())
 async def list_queries(
     service: ServiceDep,
     principal: Auditor,
     wanted: Annotated[QueryFilters, Depends(filters_of)],
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
-    before: Annotated[int | None, Query(ge=1, le=2**62, description="Page on from there.")] = None,
+    before: Annotated[
+        int | None, Query(ge=1, le=2**62, description="Continue from this position.")
+    ] = None,
 ) -> QueryPage:
     """Scope `audit:read` or `admin`. Every query, also those that were refused."""
     rows = await QueryAuditReader(service.database).page(wanted, limit=limit, before=before)
@@ -94,7 +96,7 @@ async def list_sources(
     principal: Admin,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
     after: Annotated[
-        str | None, Query(max_length=128, description="`next_after` of the page before.")
+        str | None, Query(max_length=128, description="`next_after` of the previous page.")
     ] = None,
 ) -> AdminSourcePage:
     """Scope `admin`. Their passwords are never shown."""
@@ -111,7 +113,7 @@ async def list_sources(
 @router.post(
     "/sources",
     status_code=201,
-    summary="Add a data source",
+    summary="Create a data source",
     responses={**MADE_VERSIONED, **problems(AlreadyExists, body=True)},
 )
 async def create_source(
@@ -126,7 +128,7 @@ async def create_source(
 
 @router.post(
     "/sources/keys/rotate",
-    summary="Seal all passwords with a new key",
+    summary="Re-encrypt all passwords with a new key",
     responses=problems(Conflict),
 )
 async def rotate_source_key(service: ServiceDep, principal: Admin) -> KeyRotation:
@@ -137,7 +139,7 @@ async def rotate_source_key(service: ServiceDep, principal: Admin) -> KeyRotatio
 
 @router.get(
     "/sources/{source_id}",
-    summary="One data source",
+    summary="Get a data source",
     responses={**VERSIONED, **problems(NotFound)},
 )
 async def get_source(
@@ -149,7 +151,7 @@ async def get_source(
 
 @router.patch(
     "/sources/{source_id}",
-    summary="Change a data source",
+    summary="Update a data source",
     responses={
         **VERSIONED,
         **problems(NotFound, AlreadyExists, VersionMismatch, body=True),
@@ -172,7 +174,7 @@ async def change_source(
 
 @router.delete(
     "/sources/{source_id}",
-    summary="Forget a data source",
+    summary="Delete a data source",
     responses=problems(NotFound, VersionMismatch),
 )
 async def remove_source(
@@ -187,7 +189,7 @@ async def remove_source(
 
 @router.post(
     "/sources/{source_id}/test",
-    summary="Connect to a data source",
+    summary="Test the connection to a data source",
     responses=problems(NotFound),
 )
 async def test_source(source_id: PathId, service: ServiceDep, principal: Admin) -> SourceTest:
@@ -197,7 +199,7 @@ async def test_source(source_id: PathId, service: ServiceDep, principal: Admin) 
 
 @router.get(
     "/sources/{source_id}/tables",
-    summary="What a data source could show",
+    summary="List the tables of a data source",
     responses=problems(NotFound, Conflict),
 )
 async def discover_tables(

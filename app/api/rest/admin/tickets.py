@@ -58,7 +58,7 @@ class AdminTicket(BaseModel):
     to: str
     reason: str
     context: str
-    blocking: bool = Field(description="The call waits for the answer, until `expires_at`.")
+    blocking: bool = Field(description="Whether the call waits for the answer, until `expires_at`.")
     session_id: str
     run_id: str | None = None
     agent_id: str | None = None
@@ -86,7 +86,7 @@ class TicketResolution(AdminTicket):
 
     told_in_run: str | None = None
     not_told: str | None = Field(
-        default=None, description="Why the session could not be told of the answer."
+        default=None, description="Reason why the session could not be notified of the answer."
     )
 
 
@@ -96,7 +96,7 @@ class TicketPage(BaseModel):
     model_config = example(tickets=[_TICKET], next_before=None)
 
     tickets: list[AdminTicket]
-    next_before: str | None = Field(default=None, description="`before` of the next page.")
+    next_before: str | None = Field(default=None, description="Cursor: `before` of the next page.")
 
 
 class TicketAnswer(Body):
@@ -111,14 +111,14 @@ class TicketAnswer(Body):
 async def list_tickets(
     service: ServiceDep,
     principal: Admin,
-    status: Annotated[Status | None, Query(description="Every status when missing.")] = None,
+    status: Annotated[Status | None, Query(description="All statuses if omitted.")] = None,
     severity: Annotated[Severity | None, Query()] = None,
     to: Annotated[Addressee | None, Query()] = None,
     session_id: Annotated[str | None, Query(max_length=128)] = None,
     agent_id: Annotated[str | None, Query(max_length=128)] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     before: Annotated[
-        str | None, Query(max_length=128, description="`next_before` of the page before.")
+        str | None, Query(max_length=128, description="`next_before` of the previous page.")
     ] = None,
 ) -> TicketPage:
     """Scope `admin`. The newest first."""
@@ -132,7 +132,7 @@ async def list_tickets(
 
 @router.get(
     "/tickets/{ticket_id}",
-    summary="One ticket",
+    summary="Get a ticket",
     responses={**VERSIONED, **problems(NotFound)},
 )
 async def get_ticket(
@@ -191,7 +191,7 @@ async def _resolve(
     ticket = await service.gate.tickets.get(ticket_id)
     session = await service.sessions.get(ticket.session_id)
     if session is None:
-        raise NotFound(f"The session of ticket {ticket_id!r} is gone", ticket_id=ticket_id)
+        raise NotFound(f"The session of ticket {ticket_id!r} no longer exists", ticket_id=ticket_id)
     resolved = await service.gate.tickets.resolve(
         ticket_id,
         status,
@@ -230,7 +230,7 @@ async def _payer(service: Service, session: Session, ticket: StoredTicket) -> Qu
     try:
         token = await service.tokens.holder(ticket.token_id)
     except Unauthenticated:
-        raise Unauthenticated("The token that opened the ticket no longer holds") from None
+        raise Unauthenticated("The token that opened the ticket is no longer valid") from None
     return QuotaSubject(token.id, token.limits, user_id)
 
 

@@ -49,8 +49,8 @@ class TokenView(BaseModel):
     model_config = example(**_TOKEN)
 
     id: str
-    name: str = Field(description="The user whose sessions it may use.")
-    prefix: str = Field(description="The beginning of the secret, to recognise it by.")
+    name: str = Field(description="User whose sessions it may use.")
+    prefix: str = Field(description="Start of the secret, to recognize it.")
     scopes: list[str]
     agents: list[str] | None
     projects: list[str] | None
@@ -59,7 +59,7 @@ class TokenView(BaseModel):
     created_at: str
     expires_at: str | None
     revoked_at: str | None
-    last_used_at: str | None = Field(description="To the minute.")
+    last_used_at: str | None = Field(description="Accurate to the minute.")
     state: Literal["active", "expired", "revoked"]
 
     @classmethod
@@ -91,18 +91,22 @@ class NewToken(Body):
 
     model_config = example(name="ann", scopes=["chat", "tools:call"], projects=["default"], days=90)
 
-    name: str = Field(min_length=1, max_length=64, description="Its user; several may share it.")
+    name: str = Field(
+        min_length=1, max_length=64, description="User of the token; several tokens can share one."
+    )
     scopes: list[str] = Field(
         min_length=1,
         max_length=len(SCOPES),
         json_schema_extra={"items": {"type": "string", "enum": list(SCOPES)}},
     )
     agents: Listed | None = Field(
-        default=None, description="Agents it may use; `default` for sessions that name none."
+        default=None, description="Agents it may use; `default` includes sessions without an agent."
     )
     projects: Listed | None = Field(default=None, description="Projects it may use.")
     limits: dict[str, Any] = Field(default_factory=dict, json_schema_extra=SCHEMA)
-    days: int | None = Field(default=None, ge=1, le=MAX_DAYS, description="Until it expires.")
+    days: int | None = Field(
+        default=None, ge=1, le=MAX_DAYS, description="Seconds until it expires."
+    )
 
 
 class Rotation(Body):
@@ -111,7 +115,10 @@ class Rotation(Body):
     model_config = example(grace_s=3600)
 
     grace_s: int = Field(
-        default=0, ge=0, le=MAX_GRACE_S, description="Seconds until the old one ends; 0 at once."
+        default=0,
+        ge=0,
+        le=MAX_GRACE_S,
+        description="Seconds until the old secret expires; 0 for immediately.",
     )
 
 
@@ -126,7 +133,7 @@ async def list_tokens(service: ServiceDep, principal: Admin) -> TokenList:
     "/tokens",
     status_code=201,
     dependencies=SHOWN_ONCE,
-    summary="Make a token",
+    summary="Create a token",
     responses={**MADE, **problems(body=True)},
 )
 async def create_token(
@@ -151,7 +158,7 @@ async def create_token(
     return TokenMade(secret=secret, token=TokenView.of(token, service))
 
 
-@router.get("/tokens/{token_id}", summary="One token", responses=problems(NotFound))
+@router.get("/tokens/{token_id}", summary="Get a token", responses=problems(NotFound))
 async def get_token(token_id: PathId, service: ServiceDep, principal: Admin) -> TokenView:
     """Scope `admin`."""
     return TokenView.of(await service.tokens.get(token_id), service)

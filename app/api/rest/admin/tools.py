@@ -78,13 +78,13 @@ class AdminTool(BaseModel):
     model_config = example(**_TOOL)
 
     name: str
-    description: str | None = Field(description="Null when the catalog has lost it.")
+    description: str | None = Field(description="Null if the catalog no longer contains it.")
     source: str
     toolset: str
     category: str | None
     permission_class: str | None
     aliases: list[str]
-    present: bool = Field(description="Whether the catalog holds it now.")
+    present: bool = Field(description="Whether the catalog currently contains it.")
     choices: Choices
     effective: Diagnostic
     version: int
@@ -96,8 +96,8 @@ class AdminToolPage(BaseModel):
     model_config = example(tools=[_TOOL], total=1, next_after=None)
 
     tools: list[AdminTool]
-    total: int = Field(description="Tools that the filters let through, on all pages.")
-    next_after: str | None = Field(default=None, description="`after` of the next page.")
+    total: int = Field(description="Number of matching tools on all pages.")
+    next_after: str | None = Field(default=None, description="Cursor: `after` of the next page.")
 
 
 class ToolChange(Body):
@@ -112,7 +112,7 @@ class ToolChange(Body):
     timeout_s: float | None = Field(default=None, gt=0, le=86_400)
     max_output_chars: int | None = Field(default=None, ge=100, le=10_000_000)
     limits: dict[str, Any] | None = Field(default=None, json_schema_extra=CALLS_SCHEMA)
-    force: bool = Field(default=False, description="Switch a core tool off all the same.")
+    force: bool = Field(default=False, description="Also disable a core tool.")
 
 
 class ManyToolsSwitch(Body):
@@ -122,7 +122,7 @@ class ManyToolsSwitch(Body):
 
     names: list[Identifier] = Field(min_length=1, max_length=1000)
     enabled: bool
-    force: bool = Field(default=False, description="Switch core tools off all the same.")
+    force: bool = Field(default=False, description="Also disable core tools.")
 
 
 class ToolsSwitched(BaseModel):
@@ -132,7 +132,7 @@ class ToolsSwitched(BaseModel):
 
     enabled: bool
     changed: list[str]
-    unchanged: list[str] = Field(description="Those that were so already.")
+    unchanged: list[str] = Field(description="Tools that were already in this state.")
 
 
 class ToolsetView(BaseModel):
@@ -160,7 +160,7 @@ class ToolsetChange(Body):
     model_config = example(enabled=False)
 
     enabled: bool
-    force: bool = Field(default=False, description="Also when it holds core tools.")
+    force: bool = Field(default=False, description="Also if it contains core tools.")
 
 
 State = Literal["on", "asks", "off", "absent"]
@@ -171,7 +171,7 @@ async def list_governed_tools(
     service: ServiceDep,
     principal: Admin,
     q: Annotated[
-        str | None, Query(max_length=200, description="In name, alias or description.")
+        str | None, Query(max_length=200, description="Text in the name, alias or description.")
     ] = None,
     toolset: Annotated[str | None, Query(max_length=128)] = None,
     category: Annotated[str | None, Query(max_length=128)] = None,
@@ -180,7 +180,7 @@ async def list_governed_tools(
     permission: Literal["READ", "WRITE", "EXTERNAL"] | None = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
     after: Annotated[
-        str | None, Query(max_length=128, description="`next_after` of the page before.")
+        str | None, Query(max_length=128, description="`next_after` of the previous page.")
     ] = None,
 ) -> AdminToolPage:
     """Scope `admin`. Also tools that the catalog has lost: their choices are kept."""
@@ -202,7 +202,7 @@ async def list_governed_tools(
 
 @router.get(
     "/tools/{name}",
-    summary="One tool with its governance",
+    summary="Get a tool with its governance",
     responses={**VERSIONED, **problems(ToolNotFound)},
 )
 async def get_governed_tool(
@@ -214,7 +214,7 @@ async def get_governed_tool(
 
 @router.patch(
     "/tools/{name}",
-    summary="Change the governance of a tool",
+    summary="Update the governance of a tool",
     responses={**VERSIONED, **problems(ToolNotFound, Conflict, VersionMismatch, body=True)},
 )
 async def change_tool(
@@ -245,7 +245,7 @@ async def change_tool(
 
 @router.post(
     "/tools/switch",
-    summary="Switch many tools at once",
+    summary="Enable or disable several tools",
     responses=problems(ToolNotFound, Conflict, body=True),
 )
 async def switch_tools(
@@ -271,7 +271,7 @@ async def list_toolsets(service: ServiceDep, principal: Admin) -> ToolsetList:
 
 
 @router.get(
-    "/toolsets/{name}", summary="One toolset", responses={**VERSIONED, **problems(NotFound)}
+    "/toolsets/{name}", summary="Get a toolset", responses={**VERSIONED, **problems(NotFound)}
 )
 async def get_governed_toolset(
     name: PathId, service: ServiceDep, principal: Admin, response: Response
@@ -279,14 +279,14 @@ async def get_governed_toolset(
     """Scope `admin`. `ETag` is the version."""
     view = _toolset(service, name)
     if not view.tools:
-        raise NotFound(f"No toolset {name!r}", toolset=name)
+        raise NotFound(f"Toolset {name!r} not found", toolset=name)
     show_version(response, view.version)
     return view
 
 
 @router.patch(
     "/toolsets/{name}",
-    summary="Switch a toolset",
+    summary="Enable or disable a toolset",
     responses={**VERSIONED, **problems(NotFound, Conflict, VersionMismatch, body=True)},
 )
 async def change_toolset(

@@ -42,21 +42,25 @@ _TRIGGER: dict[str, Any] = {
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_\-]{0,63}$")]
 Url = Annotated[
     SecretStr,
-    Field(min_length=1, max_length=8000, description="Where to. Only its origin is shown again."),
+    Field(
+        min_length=1,
+        max_length=8000,
+        description="Target URL. Later responses only show its origin.",
+    ),
 ]
 Headers = Annotated[
     dict[str, Annotated[SecretStr, Field(max_length=4096)]],
-    Field(max_length=32, description="All of them. Their values are never shown again."),
+    Field(max_length=32, description="All headers. Their values are write-only."),
 ]
 Agents = Annotated[
     list[Annotated[str, Field(min_length=1, max_length=128)]],
-    Field(max_length=100, description="Ids of agents that may use it; `*` is everybody."),
+    Field(max_length=100, description="IDs of agents that may use it; `*` is every agent."),
 ]
 JsonBody = Annotated[
-    dict[str, Any] | None, Field(description="JSON that is sent, visible to administrators.")
+    dict[str, Any] | None, Field(description="JSON to send; visible to administrators.")
 ]
-FromCall = Annotated[bool, Field(description="A call may send another body.")]
-Free = Annotated[bool, Field(description="Nobody is asked before it runs.")]
+FromCall = Annotated[bool, Field(description="Whether a call may send a different body.")]
+Free = Annotated[bool, Field(description="Whether it runs without approval.")]
 
 
 class AdminTrigger(BaseModel):
@@ -104,7 +108,7 @@ class AdminTriggerPage(BaseModel):
 
     triggers: list[AdminTrigger]
     total: int
-    next_after: str | None = Field(default=None, description="`after` of the next page.")
+    next_after: str | None = Field(default=None, description="Cursor: `after` of the next page.")
 
 
 class NewTrigger(Body):
@@ -167,7 +171,7 @@ async def list_triggers(
     principal: Admin,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
     after: Annotated[
-        str | None, Query(max_length=128, description="`next_after` of the page before.")
+        str | None, Query(max_length=128, description="`next_after` of the previous page.")
     ] = None,
 ) -> AdminTriggerPage:
     """Scope `admin`. Addresses and values of headers are never shown."""
@@ -184,7 +188,7 @@ async def list_triggers(
 @router.post(
     "/triggers",
     status_code=201,
-    summary="Add a named trigger",
+    summary="Create a named trigger",
     responses={**MADE_VERSIONED, **problems(AlreadyExists, body=True)},
 )
 async def create_trigger(
@@ -198,7 +202,7 @@ async def create_trigger(
 
 @router.get(
     "/triggers/{trigger_id}",
-    summary="One named trigger",
+    summary="Get a named trigger",
     responses={**VERSIONED, **problems(NotFound)},
 )
 async def get_trigger(
@@ -210,7 +214,7 @@ async def get_trigger(
 
 @router.patch(
     "/triggers/{trigger_id}",
-    summary="Change a named trigger",
+    summary="Update a named trigger",
     responses={**VERSIONED, **problems(NotFound, AlreadyExists, VersionMismatch, body=True)},
 )
 async def change_trigger(
@@ -230,7 +234,7 @@ async def change_trigger(
 
 @router.delete(
     "/triggers/{trigger_id}",
-    summary="Forget a named trigger",
+    summary="Delete a named trigger",
     responses=problems(NotFound, VersionMismatch),
 )
 async def remove_trigger(

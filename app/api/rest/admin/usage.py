@@ -51,7 +51,7 @@ class UsageTotal(BaseModel):
     output_tokens: int
     cache_read_tokens: int
     cache_creation_tokens: int
-    cost: float = Field(description="Dollars of the runs whose models all have a price.")
+    cost: float = Field(description="US dollars of the runs whose models all have a price.")
     unpriced_tokens: int = Field(description="Tokens of the other runs; see `model_prices`.")
 
     @classmethod
@@ -78,21 +78,24 @@ class UsageReport(BaseModel):
     groups: list[UsageGroup]
     total: UsageTotal
     is_cut: bool = Field(
-        description="There are more runs or groups than one answer holds: ask for less time."
+        description="True if there are more runs or groups than one response holds; request a "
+        "shorter period."
     )
 
 
-@router.get("/usage", summary="Tokens and cost", responses=problems())
+@router.get("/usage", summary="Get tokens and cost", responses=problems())
 async def get_usage(
     service: ServiceDep,
     principal: Admin,
-    by: Annotated[Group, Query(description="What the runs are grouped by.")] = "agent",
+    by: Annotated[Group, Query(description="How to group the runs.")] = "agent",
     since: Moment = None,
     until: Moment = None,
     agent_id: Annotated[
-        str | None, Query(max_length=128, description="Of one agent; `default` for none.")
+        str | None, Query(max_length=128, description="Only this agent; `default` for none.")
     ] = None,
-    session_id: Annotated[str | None, Query(max_length=128, description="Of one session.")] = None,
+    session_id: Annotated[
+        str | None, Query(max_length=128, description="Only this session.")
+    ] = None,
 ) -> UsageReport:
     """Scope `admin`. Of runs that have ended and asked a model.
 
@@ -120,10 +123,10 @@ class CallTotal(BaseModel):
     model_config = example(**_CALLS)
 
     calls: int
-    statuses: dict[str, int] = Field(description="How many calls ended so.")
-    ran: int = Field(description="Calls that ran; the times are theirs, without waiting.")
-    p50_ms: float | None = Field(description="Half of them took no longer. Null if none ran.")
-    p95_ms: float | None = Field(description="Of 100, 95 took no longer.")
+    statuses: dict[str, int] = Field(description="Number of calls by outcome.")
+    ran: int = Field(description="Calls that ran; the durations exclude waiting.")
+    p50_ms: float | None = Field(description="Median duration. Null if none ran.")
+    p95_ms: float | None = Field(description="95th percentile of the duration.")
     asked: int
     asked_per_100_calls: float | None
 
@@ -151,19 +154,20 @@ class CallReport(BaseModel):
     groups: list[CallTotals]
     total: CallTotal
     is_cut: bool = Field(
-        description="There are more calls or groups than one answer holds: ask for less time."
+        description="True if there are more calls or groups than one response holds; request a "
+        "shorter period."
     )
 
 
-@router.get("/usage/calls", summary="Calls, their times and questions", responses=problems())
+@router.get("/usage/calls", summary="Get calls, durations and confirmations", responses=problems())
 async def get_call_figures(
     service: ServiceDep,
     principal: Admin,
-    by: Annotated[CallGroup, Query(description="What the calls are grouped by.")] = "day",
+    by: Annotated[CallGroup, Query(description="How to group the calls.")] = "day",
     since: Moment = None,
     until: Moment = None,
     agent_id: Annotated[
-        str | None, Query(max_length=128, description="Of one agent; `default` for none.")
+        str | None, Query(max_length=128, description="Only this agent; `default` for none.")
     ] = None,
 ) -> CallReport:
     """Scope `admin`. Of everybody's calls, those of sub-agents too.

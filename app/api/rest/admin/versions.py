@@ -18,7 +18,7 @@ def expected_version(
     if_match: Annotated[
         str | None,
         Header(
-            description="The `ETag` that was read; the change is refused when it is outdated.",
+            description="`ETag` of the version you read; the change is refused if it is outdated.",
             json_schema_extra={"pattern": _TAG.pattern, "examples": ['"3"']},
         ),
     ] = None,
@@ -32,7 +32,9 @@ def expected_version(
         return None
     found = _TAG.match(if_match.strip())
     if found is None:
-        raise InvalidInput('If-Match must be the ETag that was read, such as "3"', field="If-Match")
+        raise InvalidInput(
+            'If-Match must be the ETag of the version you read, such as "3"', field="If-Match"
+        )
     return int(found[1]) if found[1] else None
 
 

@@ -36,29 +36,29 @@ _WEBHOOK: dict[str, Any] = {
     "updated_at": MOMENT,
 }
 _SECRET = "whsec_shown-once"  # noqa: S105 - an example
-Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_\-]{0,63}$", description="Of its address.")]
+Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_\-]{0,63}$", description="Part of its URL.")]
 Owner = Annotated[
     str,
     Field(
         min_length=1,
         max_length=128,
         pattern=r"\S",
-        description="Whose sessions its runs are in; whoever makes it, unless given.",
+        description="Owner of the sessions of its runs; defaults to the caller.",
     ),
 ]
-AgentId = Annotated[Identifier | None, Field(description="As whom it runs.")]
-ProjectId = Annotated[Identifier | None, Field(description="Where its tools work.")]
+AgentId = Annotated[Identifier | None, Field(description="Agent that runs it.")]
+ProjectId = Annotated[Identifier | None, Field(description="Project it works in.")]
 Template = Annotated[
     str,
     Field(
         min_length=1,
         max_length=20_000,
         pattern=r"\S",
-        description="What the agent reads; `{{body}}` stands for the delivery, marked as data "
-        "from outside. Without it the delivery comes at the end.",
+        description="Prompt for the agent; `{{body}}` is replaced by the delivery, marked as "
+        "external data. Without it, the delivery is appended.",
     ),
 ]
-PerMinute = Annotated[int, Field(ge=1, le=600, description="Deliveries that are accepted.")]
+PerMinute = Annotated[int, Field(ge=1, le=600, description="Accepted signature.")]
 
 
 class AdminWebhook(BaseModel):
@@ -73,7 +73,7 @@ class AdminWebhook(BaseModel):
     project_id: str | None
     template: str
     per_minute: int
-    paused: str = Field(description="Why it stands still; empty while it runs.")
+    paused: str = Field(description="Reason why it is paused; empty if it is active.")
     version: int
     created_at: str
     updated_at: str
@@ -101,7 +101,7 @@ class WebhookWithSecret(AdminWebhook):
 
     model_config = example(**_WEBHOOK, secret=_SECRET)
 
-    secret: str = Field(description="What deliveries are signed with; the whole text is the key.")
+    secret: str = Field(description="Signing key of deliveries; use the whole text as the key.")
 
 
 class AdminWebhookPage(BaseModel):
@@ -111,7 +111,7 @@ class AdminWebhookPage(BaseModel):
 
     webhooks: list[AdminWebhook]
     total: int
-    next_after: str | None = Field(default=None, description="`after` of the next page.")
+    next_after: str | None = Field(default=None, description="Cursor: `after` of the next page.")
 
 
 class NewWebhook(Body):
@@ -156,7 +156,7 @@ async def list_webhooks(
     principal: Admin,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
     after: Annotated[
-        str | None, Query(max_length=128, description="`next_after` of the page before.")
+        str | None, Query(max_length=128, description="`next_after` of the previous page.")
     ] = None,
 ) -> AdminWebhookPage:
     """Scope `admin`. Their secrets are never shown."""
@@ -174,7 +174,7 @@ async def list_webhooks(
     "/webhooks",
     status_code=201,
     dependencies=SHOWN_ONCE,
-    summary="Make a webhook",
+    summary="Create a webhook",
     responses={**MADE_VERSIONED, **problems(AlreadyExists, body=True)},
 )
 async def create_webhook(
@@ -192,7 +192,7 @@ async def create_webhook(
 
 @router.get(
     "/webhooks/{webhook_id}",
-    summary="One webhook",
+    summary="Get a webhook",
     responses={**VERSIONED, **problems(NotFound)},
 )
 async def get_webhook(
@@ -204,7 +204,7 @@ async def get_webhook(
 
 @router.patch(
     "/webhooks/{webhook_id}",
-    summary="Change a webhook",
+    summary="Update a webhook",
     responses={**VERSIONED, **problems(NotFound, AlreadyExists, VersionMismatch, body=True)},
 )
 async def change_webhook(
@@ -250,7 +250,7 @@ async def pause_webhook(
 @router.post(
     "/webhooks/{webhook_id}/rotate",
     dependencies=SHOWN_ONCE,
-    summary="Give a webhook a new secret",
+    summary="Replace a webhook's secret",
     responses={**VERSIONED, **problems(NotFound, VersionMismatch)},
 )
 async def rotate_webhook(
@@ -270,7 +270,7 @@ async def rotate_webhook(
 
 @router.delete(
     "/webhooks/{webhook_id}",
-    summary="Forget a webhook",
+    summary="Delete a webhook",
     responses=problems(NotFound, VersionMismatch),
 )
 async def remove_webhook(
