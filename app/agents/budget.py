@@ -91,16 +91,16 @@ class Budget:
         for name in (model, *self._gate.settings.model_fallbacks):
             if name not in self._prices:
                 raise ConfigurationError(
-                    f"cost_per_session is set, and model_prices has no price for {name!r}; "
-                    "without one the model is not asked",
+                    "cost_per_session is set, but model_prices has no price for "
+                    f"{name!r}; set its price to use the model",
                     model=name,
                 )
         spent = float(session.usage.get("cost", 0.0))
         if spent >= cost:
             self._hit(session, agent_id, "cost_budget", spent, cost)
             raise BudgetExceeded(
-                f"This session has cost ${spent:.4f} of the ${cost:g} it may; start a new "
-                "session, or ask an administrator for more",
+                f"This session has cost ${spent:.4f} of the allowed ${cost:g}; start a "
+                "new session, or ask an administrator for more",
                 budget="cost_budget",
                 limit=cost,
                 used=round(spent, 6),

@@ -21,7 +21,7 @@ from app.governance.identity.token_rules import DEFAULT_AGENT
 
 CallGroup = Literal["day", "tool", "agent"]
 MAX_CALLS = 50_000
-"""Calls, and questions, that one answer counts; of more, the newest."""
+"Calls and confirmations that one response counts; if there are more, the newest."
 _DAY_CHARS = 10
 _Rows = list[tuple[Any, ...]]
 

@@ -21,7 +21,7 @@ def user_content(content: str | list[dict[str, Any]]) -> list[Block]:
     blocks: list[dict[str, Any]]
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
     if not blocks or len(blocks) > MAX_BLOCKS:
-        raise InvalidInput(f"content must hold 1 to {MAX_BLOCKS} blocks", field="content")
+        raise InvalidInput(f"content must contain 1 to {MAX_BLOCKS} blocks", field="content")
     checked = [_block(block, index) for index, block in enumerate(blocks)]
     if all(block["type"] == "text" and not block["text"].strip() for block in checked):
         raise InvalidInput("content is empty", field="content")

@@ -124,7 +124,7 @@ class EscalationService:
         answer = _answer_of(task)
         if answer is None:
             raise ToolFailed(
-                f"The supervisor {supervisor!r} has not answered: {_why(task)}; use to='human'",
+                f"The supervisor {supervisor!r} did not answer: {_why(task)}; use to='human'",
                 code="no_answer",
                 task_id=task.task_id,
             )
@@ -207,8 +207,9 @@ class EscalationService:
         if named is None:
             raise _unavailable(
                 "supervisor_agent",
-                "no agent supervises this one; an operator sets escalation.supervisor"
-                " (TOLLGATE_ESCALATION__SUPERVISOR), or `supervisor` in the agent's profile",
+                "this agent has no supervisor; an operator sets escalation.supervisor "
+                "(TOLLGATE_ESCALATION__SUPERVISOR), or `supervisor` in the agent's "
+                "profile",
             )
         if named == agent_id:
             raise _unavailable("supervisor_agent", f"{named!r} is this agent itself")
@@ -217,8 +218,8 @@ class EscalationService:
         except NotFound:
             raise _unavailable(
                 "supervisor_agent",
-                f"the agent {named!r} that is set as supervisor does not exist; an operator makes"
-                " it, or names another",
+                f"the agent {named!r} that is set as supervisor does not exist; an "
+                "operator must create it, or set another one",
             ) from None
         return named
 
@@ -240,8 +241,8 @@ class EscalationService:
         most = self._settings.escalation.per_run
         if times >= most:
             raise RateLimited(
-                f"This run has been escalated {times} times of {most} already; decide it, or use"
-                " to='human'",
+                f"This run has already been escalated {times} of {most} times; decide "
+                "yourself, or use to='human'",
                 limit=most,
             )
 
@@ -251,7 +252,7 @@ class EscalationService:
         """See `Superiors.hand_over`."""
         run = self._own_run(ctx, wanted.to)
         if run.turns is None:
-            raise _unavailable("model_tier", "no model decides what this run does")
+            raise _unavailable("model_tier", "this run has no model to replace")
         model = self._stronger(run)
         tier = run.turns.tier
         if tier.current == model:
@@ -283,15 +284,15 @@ class EscalationService:
         if model is None:
             raise _unavailable(
                 "model_tier",
-                "no stronger model is set up; an operator sets escalation.stronger_model"
-                " (TOLLGATE_ESCALATION__STRONGER_MODEL), or `stronger_model` in the agent's"
-                " profile",
+                "no stronger model is configured; an operator sets "
+                "escalation.stronger_model (TOLLGATE_ESCALATION__STRONGER_MODEL), or "
+                "`stronger_model` in the agent's profile",
             )
         if model == model_settings(run.session, profile, settings).model:
-            raise _unavailable("model_tier", f"{model!r} answers this run already")
+            raise _unavailable("model_tier", f"{model!r} is already the model of this run")
         if not settings.has_key_for(model):
             raise _unavailable(
-                "model_tier", f"the provider of {model!r} has no key; an operator sets it"
+                "model_tier", f"the provider of {model!r} has no key; an operator must set it"
             )
         try:
             self._budget.check(
@@ -305,13 +306,13 @@ class EscalationService:
         """The caller's run, which is no sub-agent's."""
         run = self._runs.active(ctx.session_id) if ctx.session_id else None
         if run is None or run.id != ctx.run_id or ctx.subagent_id is not None:
-            raise _unavailable(to, "only an agent itself can ask for this, none of its sub-agents")
+            raise _unavailable(to, "only the agent itself can request this, not its sub-agents")
         return run
 
 
 def _unavailable(to: Addressee, why: str) -> ToolFailed:
     return ToolFailed(
-        f"{to!r} cannot be reached: {why}. Use to='human' until then",
+        f"{to!r} is not available: {why}. Use to='human' instead",
         code="addressee_unavailable",
     )
 

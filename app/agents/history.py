@@ -23,7 +23,8 @@ DELEGATED = (
     "delegate_status says how far it is, and waits for its end. Ask there before you delegate the "
     "same again."
 )
-NOT_RUN = "The service stopped before this call began; it was not run. Call it again if it matters."
+NOT_RUN = "The service stopped before this call started, so it did not run. Call it again if "
+"needed."
 
 
 class StoredEntry(Protocol):

@@ -34,7 +34,7 @@ from app.toolkit.context import NOTHING
 from app.tools.delegation.ports import DELEGATION
 
 Execute = Callable[..., Awaitable[list[CallOutcome]]]
-TOOLS_OFF = "Not run: tools are off for this message. Answer without them."
+TOOLS_OFF = "Not run: tools are disabled for this message. Answer without them."
 STOPPED = "The run was cancelled before this call finished."
 
 

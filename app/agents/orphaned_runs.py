@@ -151,7 +151,7 @@ def read_lost(transaction: Transaction, row: RunHead, progress: RunProgress | No
         awaited = transaction.fetch(_AWAITED, ids * 2)
         batch, error = try_call(_batch, row.batch, events, calls, asked, awaited, notes)
         if error is not None:
-            log.error("what run %s left cannot be read", row.id, exc_info=error)
+            log.error("cannot read what run %s left behind", row.id, exc_info=error)
         if batch is not None:
             return OrphanedRun(row, trail, batch, progress)
     if progress is None:

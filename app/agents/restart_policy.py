@@ -90,7 +90,7 @@ class ResumeOnRestart:
             return None
         progress, error = try_call(RunProgress.read, stored)
         if error is not None:
-            log.error("how far a run had come cannot be read", exc_info=error)
+            log.error("cannot read the progress of a run", exc_info=error)
         return progress
 
     def _progress(self, run: Run) -> RunProgress:

@@ -134,13 +134,13 @@ def require_alike(active: Run, answering: str | None, *, tools_enabled: bool) ->
     """Raises InvalidInput unless a message can join the run that is under way."""
     if answering != active.agent_id:
         raise InvalidInput(
-            "A message cannot steer another agent's run; name that agent", field="agent_id"
+            "A message cannot steer a run of another agent; name that agent", field="agent_id"
         )
     if tools_enabled != active.tools_enabled:
         state = "on" if active.tools_enabled else "off"
         raise InvalidInput(
-            f"The tools of the run that this message would steer are {state}; queue the message, "
-            f"or send tools_enabled: {str(active.tools_enabled).lower()}",
+            f"The run that this message would steer has its tools {state}; queue the "
+            f"message, or send tools_enabled: {str(active.tools_enabled).lower()}",
             field="tools_enabled",
         )
 
@@ -152,7 +152,9 @@ async def last_word(progress: RunProgress) -> RunStatus:
 
 def revoked() -> Unauthenticated:
     """Why a run does not go on that its token may not have any more."""
-    return Unauthenticated("The token that began this run was revoked while the service stood")
+    return Unauthenticated(
+        "The token that started this run was revoked while the service was stopped"
+    )
 
 
 def stopped(run: Run) -> RunStatus:

@@ -74,7 +74,7 @@ class RunRepository:
         with ErrorBoundary() as held:
             self._write_end(run, status, error)
         if held.error is not None:
-            log.error("the end of run %s is not recorded", run.id, exc_info=held.error)
+            log.error("cannot record the end of run %s", run.id, exc_info=held.error)
         run.session.log.holders.discard(run.id)
         self._gate.limits.store.run_ended(run.id)
         self._gate.metrics.gauge("runs_active", -1)

@@ -133,7 +133,8 @@ class RunService:
             return active.id, message_id
         if active is not None and when_busy == "reject":
             raise Busy(
-                "A run is active in this session; wait, cancel it, or queue", run_id=active.id
+                "A run is active in this session; wait for it, cancel it, or queue the message",
+                run_id=active.id,
             )
         run = self._new_run(session, trigger, answering, run_id=run_id)
         run.quota_subject, run.attended, run.tools_enabled = quota_subject, attended, tools_enabled
@@ -177,7 +178,9 @@ class RunService:
         self._require_storage()
         active = self._active.get(session.id)
         if active is not None:
-            raise Busy("A run is active in this session; wait or cancel it", run_id=active.id)
+            raise Busy(
+                "A run is active in this session; wait for it or cancel it", run_id=active.id
+            )
         run = self._new_run(session, trigger)
         run.quota_subject, run.attended = quota_subject, attended
         context = direct_context(
@@ -224,7 +227,7 @@ class RunService:
             await asyncio.wait([run.done for run in runs], timeout=CLOSE_S)
         for run in runs:
             if not run.done.done():
-                log.error("run %s does not stop; it is left as it is", run.id)
+                log.error("run %s does not stop; giving up on it", run.id)
                 self._finish(run, "interrupted", None)
         for item in waiting:
             if self._restart_policy.continues or item.run.session.id in left:
@@ -298,7 +301,7 @@ class RunService:
         if run.batch is not None:
             _, error = try_call(self._gate.executor.abandon, run.batch)
             if error is not None:
-                log.error("what run %s left is not recorded", run.id, exc_info=error)
+                log.error("cannot record what run %s left behind", run.id, exc_info=error)
         self._finish(run, status, error_of(run.id, held.error))
 
     def _finish(self, run: Run, status: RunStatus, error: TollgateError | None) -> None:
@@ -431,7 +434,7 @@ class RunService:
         run = self._found(session, suspended)
         work, error = try_call(self._resumption.work_of, run, suspended.batch, self._answered)
         if work is None:
-            log.error("run %s cannot go on", run.id, exc_info=error)
+            log.error("run %s cannot continue", run.id, exc_info=error)
             self._gate.confirmations.forget(run.id)
             self._gate.waiting.forget(run.id)
             self._close_found(session, suspended)
@@ -448,7 +451,7 @@ class RunService:
         run = self._found(session, cut)
         _, error = try_call(self._resumption.cut_off, run, cut)
         if error is not None:
-            log.error("run %s cannot go on", run.id, exc_info=error)
+            log.error("run %s cannot continue", run.id, exc_info=error)
             self._close_found(session, cut)
             return
         said = cut.turn.is_answered and not run.unheard
@@ -474,7 +477,7 @@ class RunService:
         run.quota_subject = QuotaSubject.from_json(message.pop("payer", {}))
         queued, error = try_call(partial(Queued, run, **message))
         if queued is None:
-            log.error("the message of run %s cannot be read", run.id, exc_info=error)
+            log.error("cannot read the message of run %s", run.id, exc_info=error)
             self._records.started(run, was_queued=True)
             self._finish(run, "interrupted", None)
             return

@@ -18,7 +18,7 @@ Source = Literal["complete", "sampled"]
 Report = Mapping[str, Any]
 
 MAX_STAGES = 500
-"""Stages of one call that are shown; of the rest only the number."""
+"Maximum number of stages shown for one call; the others are only counted."
 
 _KIND = "process_event"
 _WINDOW = 2000
@@ -197,7 +197,7 @@ class Timelines:
             call = await self._completed(call)
         if not call.stages:
             raise NotFound(
-                f"No reports of {operation_id!r} are kept: it made none, or they were let go",
+                f"No progress reports of {operation_id!r}: it made none, or they were deleted",
                 operation_id=operation_id,
             )
         await self._settle(session_id, [call], running)

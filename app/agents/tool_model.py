@@ -84,7 +84,7 @@ class ModelForTools:
             ctx = options.pop("ctx", None) or current_context()
             asking = self.complete(prompt, ctx, **options)
             return asyncio.run_coroutine_threadsafe(asking, self._loop).result()
-        raise ToolFailed("ask() is for sync handlers: use `await complete()` here")
+        raise ToolFailed("ask() is only for sync handlers: use `await complete()` here")
 
     async def _session(self, ctx: ToolContext | None) -> Session:
         if ctx is None:
@@ -92,7 +92,7 @@ class ModelForTools:
         session = await self._sessions.get(ctx.session_id) if ctx.session_id else None
         if session is None:
             raise ToolFailed(
-                "The model is asked in a session only, which its tokens are counted for",
+                "The model is only available in a session, to which its tokens are charged",
                 code="no_session",
             )
         return session
@@ -123,4 +123,4 @@ class ModelForTools:
 
 
 def _no_call() -> ToolFailed:
-    return ToolFailed("The model is asked during a call of a tool only", code="no_call")
+    return ToolFailed("The model is only available during a tool call", code="no_call")

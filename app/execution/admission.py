@@ -114,7 +114,7 @@ class Admission:
             self._on_rules(decision.spoke)
         if error is not None:
             error_id = new_id("err")
-            log.error("%s could not be judged (%s)", name, error_id, exc_info=error)
+            log.error("%s could not be evaluated (%s)", name, error_id, exc_info=error)
             call.refusal = Refusal("error", "internal", f"Not run: internal error {error_id}")
         return call
 
@@ -122,7 +122,7 @@ class Admission:
         """Check again, after a wait: the tool, its switch, and the verdict of this moment."""
         entry = self._catalog().lookup(call.request.name)
         if entry is None or call.entry is None or entry.tool is not call.entry.tool:
-            message = f"{call.tool_name!r}, or where it runs, changed while the call waited"
+            message = f"{call.tool_name!r}, or its working directory, changed while the call waited"
             return Refusal("disabled", "tool_changed", message)
         resolved = self._resolved(call.context)
         reason = resolved.disabled_reasons.get(entry.tool.name)

@@ -70,7 +70,7 @@ def prepare(
         given = {key: value for key, value in raw.items() if value is not None}
         raw = entry.alias.adapt(coerced(given, entry.tool.parameters))
     if len(raw) > MAX_ARGUMENTS:
-        message = f"{len(raw)} arguments; at most {MAX_ARGUMENTS} are looked at"
+        message = f"{len(raw)} arguments; at most {MAX_ARGUMENTS} are checked"
         named = {"max_length": MAX_ARGUMENTS}
         raise invalid_arguments([problem("arguments", message, "too_many", named)])
     names = entry.tool.argument_aliases
@@ -140,6 +140,6 @@ def _in_its_project(raw: dict[str, Any], project_id: str | None) -> dict[str, An
     """
     if project_id is None or raw[_PROJECT] not in (project_id, None):
         where = "no project" if project_id is None else f"the project {project_id!r}"
-        message = f"the call works in {where}; leave project_id out of the arguments"
+        message = f"the call uses {where}; omit project_id from the arguments"
         raise invalid_arguments([problem(_PROJECT, message, "extra_forbidden")])
     return {key: value for key, value in raw.items() if key != _PROJECT}

@@ -126,7 +126,9 @@ class ArtifactStore:
                 file.seek(offset)
                 return file.read(-1 if limit is None else limit)
         except FileNotFoundError:
-            raise NotFound(f"Artifact {artifact_id!r} is gone", artifact_id=artifact_id) from None
+            raise NotFound(
+                f"Artifact {artifact_id!r} no longer exists", artifact_id=artifact_id
+            ) from None
 
 
 class Spool:
@@ -168,7 +170,7 @@ class Spool:
                 rest = rest[self._file.write(rest) :]
         except OSError as error:
             raise StorageUnavailable(
-                f"Output cannot be kept ({error.strerror}): free disk space", errno=error.errno
+                f"Cannot store the output ({error.strerror}): free disk space", errno=error.errno
             ) from None
         self._digest.update(data)
         self.size += len(data)
@@ -184,7 +186,7 @@ class Spool:
             self._name.replace(target)
         except OSError as error:
             raise StorageUnavailable(
-                f"Output cannot be kept ({error.strerror}): check the data directory",
+                f"Cannot store the output ({error.strerror}): check the data directory",
                 errno=error.errno,
             ) from None
         self._file = None

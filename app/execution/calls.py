@@ -49,7 +49,7 @@ def parse_call(raw: Any) -> CallRequest:
     else:
         name, arguments = raw.get("name"), raw.get("arguments", {})
     if not isinstance(name, str) or not name:
-        raise InvalidInput("A tool call needs a `name`", field="name")
+        raise InvalidInput("A tool call requires a `name`", field="name")
     if arguments is None or arguments == "":
         arguments = {}
     if not isinstance(arguments, dict | str):
@@ -64,14 +64,14 @@ def parse_calls(raw: Sequence[Any]) -> list[CallRequest]:
         InvalidInput: it is empty, too large, holds a call that cannot be read, or one id twice.
     """
     if not raw:
-        raise InvalidInput("The batch holds no tool call", field="calls")
+        raise InvalidInput("The batch contains no tool call", field="calls")
     if len(raw) > MAX_BATCH:
-        raise InvalidInput(f"At most {MAX_BATCH} tool calls fit into one batch", field="calls")
+        raise InvalidInput(f"A batch can contain at most {MAX_BATCH} tool calls", field="calls")
     calls = [parse_call(item) for item in raw]
     seen: set[str] = set()
     for call in calls:
         if call.id in seen:
-            raise InvalidInput(f"The id {call.id!r} stands twice in the batch", field="id")
+            raise InvalidInput(f"The batch contains the ID {call.id!r} twice", field="id")
         seen.add(call.id)
     return calls
 
@@ -81,7 +81,7 @@ def _checked_id(value: Any) -> str:
         return call_id("call")
     if not isinstance(value, str) or not _ID.match(value):
         raise InvalidInput(
-            f"The id {truncate(repr(value), 60)} must be 1 to 128 of A-Z a-z 0-9 _ . : -",
+            f"The ID {truncate(repr(value), 60)} must be 1 to 128 of A-Z a-z 0-9 _ . : -",
             field="id",
         )
     return value

@@ -60,7 +60,7 @@ class CatalogSync:
             try:
                 await self._governance.sync(catalog)
             except StorageUnavailable as error:
-                log.warning("the catalog is not in the database yet: %s", error.message)
+                log.warning("the catalog is not stored in the database yet: %s", error.message)
                 self._next = self._next or catalog
                 await asyncio.sleep(RETRY_S)
 

@@ -211,7 +211,7 @@ class MachineMonitor:
         silent = time.monotonic() - self._looked_at
         if self._thread is None or silent < _SILENT_S:
             return self._found
-        message = f"The data directory has not answered for {silent:.0f} s"
+        message = f"The data directory has not responded for {silent:.0f} s"
         return (*self._found, HealthCondition("disk_silent", "changes", message))
 
     def start(self) -> None:
@@ -230,7 +230,7 @@ class MachineMonitor:
         while not self._stop.wait(LOOK_S):
             _, error = try_call(self._look)
             if error is not None:
-                log.error("the machine cannot be looked at", exc_info=error)
+                log.error("cannot check the state of the machine", exc_info=error)
 
     def _look(self) -> None:
         found = tuple(
@@ -266,7 +266,7 @@ class MachineMonitor:
         try:
             disk = os.statvfs(self._folder)
         except OSError as error:
-            message = f"The data directory cannot be reached ({error.strerror})"
+            message = f"The data directory is not accessible ({error.strerror})"
             yield HealthCondition(
                 "data_dir_gone", "changes", message, {"error": str(error.strerror)}
             )
@@ -292,14 +292,17 @@ class MachineMonitor:
             return
         if size > _LARGE_WAL:
             mib = str(size >> 20)
-            message = f"The database's journal has {mib} MiB: something has read for too long"
+            message = (
+                f"The database's journal has grown to {mib} MiB: a reader has been open "
+                "for too long"
+            )
             yield HealthCondition("journal_large", "nothing", message, {"mib": mib})
 
     def _of_the_clock(self) -> Iterator[HealthCondition]:
         offset = self._clock.time() - self._clock.monotonic()
         if self._offset is not None and abs(offset - self._offset) > _JUMP_S:
             self._jumped_at = self._clock.monotonic()
-            log.warning("the machine's clock was set by %+.0f s", offset - self._offset)
+            log.warning("the machine's clock was changed by %+.0f s", offset - self._offset)
         self._offset = offset
         if self._clock.monotonic() - self._jumped_at < _JUMP_SHOWN_S:
-            yield HealthCondition("clock_set", "nothing", "The machine's clock was set")
+            yield HealthCondition("clock_set", "nothing", "The machine's clock was changed")

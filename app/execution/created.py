@@ -14,7 +14,7 @@ MAX_BYTES = 512 << 10
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 _Content = tuple[int, int]
-"""Size in bytes and checksum."""
+"Size in bytes, and checksum."
 
 
 class CreatedFiles:

@@ -316,7 +316,7 @@ class Executor:
         known = reasons_of(call) if call.asked is None else call.asked.reasons
         refusal = self._admission.readmit(call)
         if refusal is None and not reasons_of(call) <= known:
-            message = "What it needs a confirmation for changed while it waited; call it again"
+            message = "The reason for its confirmation changed while it waited; call it again"
             return Refusal("denied", "decision_changed", message)
         return refusal
 
@@ -338,7 +338,7 @@ class Executor:
                 call.refusal = Refusal("denied", code, denied.message)
                 return False
             except InvalidArguments as error:
-                message = f"A hook's arguments do not fit: {error.message}"
+                message = f"Invalid arguments from a hook: {error.message}"
                 call.refusal = Refusal("invalid_arguments", error.code, message, error.details)
                 return False
             reasons = pre.ask_reasons
@@ -346,7 +346,9 @@ class Executor:
         decision = call.decision
         call.refusal = None if decision is ALLOW else denial(decision)
         if call.refusal is None and (times := self._repeats(call)):
-            message = f"This exact call gave the same result {times} times; it was not run again"
+            message = (
+                f"This exact call returned the same result {times} times; it was not run again"
+            )
             call.refusal = Refusal("denied", "loop_detected", message)
         if decision is ALLOW:
             return bool(reasons)

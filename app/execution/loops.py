@@ -71,8 +71,9 @@ class LoopGuard:
         if seen.times < self.warn_after:
             return None
         return (
-            f"Note: this exact call has now given this same result {seen.times} times. "
-            "Repeating it will not help; change the arguments or try another way."
+            f"Note: this exact call has now returned this same result {seen.times} "
+            "times. Repeating it will not help; change the arguments or try another "
+            "way."
         )
 
     def _of(self, session_id: str) -> OrderedDict[Key, _Seen]:

@@ -60,7 +60,7 @@ class OperationLogs:
             with (self._folder / self.name(operation_id)).open("ab") as file:
                 file.write(line)
         except OSError as error:
-            log.warning("progress of %s is not kept: %s", operation_id, error.strerror)
+            log.warning("cannot store the progress of %s: %s", operation_id, error.strerror)
             return False
         return True
 
@@ -121,6 +121,6 @@ class OperationLogs:
                 return file.read(limit)
         except OSError:
             raise NotFound(
-                f"No reports of {operation_id!r} are kept: it made none, or they were let go",
+                f"No progress reports of {operation_id!r}: it made none, or they were deleted",
                 operation_id=operation_id,
             ) from None

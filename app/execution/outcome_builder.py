@@ -28,8 +28,8 @@ log = logging.getLogger(__name__)
 
 INTERRUPTED = "The service stopped during this call; whether it took effect is unknown"
 SHARED = (
-    "Note: this call equals an earlier one of the same turn. It ran once, and both have its result;"
-    " to run it again, call it in a later turn."
+    "Note: this call is identical to an earlier one of the same turn. It ran once, "
+    "and both share the result; to run it again, call it in a later turn."
 )
 # What stands around a text that was cut once already.
 _NOTES = 2_000
@@ -186,7 +186,7 @@ class OutcomeBuilder:
                 self._recorder.started(call)
             return self._ended(call, "error", overload.code, overload.message)
         error_id = new_id("err")
-        log.error("call of %s broke (%s)", call.tool_name, error_id, exc_info=error)
+        log.error("call of %s failed (%s)", call.tool_name, error_id, exc_info=error)
         if not call.is_started:
             self._recorder.started(call)
         message = f"Internal error {error_id}; see the service's log"
@@ -290,7 +290,7 @@ class OutcomeBuilder:
             artifact_id, size = await self._spill(call, text, live, spool)
         except StorageUnavailable as error:
             return _head_and_tail(text, limit, error.message), None, True
-        note = f"{size} bytes in all; read on with read_file path=artifact:{artifact_id}"
+        note = f"{size} bytes in total; continue with read_file path=artifact:{artifact_id}"
         return _head_and_tail(text, limit, note), artifact_id, True
 
     async def _spill(

@@ -10,7 +10,7 @@ from app.core.errors import InvalidInput, NotFound, ToolFailed
 from app.operations.paths import join_path, split_path
 
 MAX_ROOTS = 16
-"""The most folders that a workspace can be narrowed to."""
+"Maximum number of folders that a workspace can be narrowed to."
 
 _FIELD = "workspace_roots"
 
@@ -49,13 +49,13 @@ def check_root(root: str, *, data_dir: Path, workspace: Path, force: bool) -> Pa
     data = data_dir.resolve()
     if path.is_relative_to(data) and not path.is_relative_to(workspace.resolve()):
         raise InvalidInput(
-            f"root {root!r} lies in the service's own data folder; tools must not reach it",
+            f"root {root!r} is inside the service's own data folder, which tools must not access",
             field="root",
         )
     doubt = _doubt(path, data)
     if doubt and not force:
         raise InvalidInput(
-            f"root {root!r} {doubt}. Send `force: true` if tools shall have all of it",
+            f"root {root!r} {doubt}. Send `force: true` to give tools access to all of it",
             field="root",
         )
     return path
@@ -70,7 +70,7 @@ def check_roots(root: str, roots: Sequence[str]) -> tuple[str, ...]:
         NotFound: one does not exist.
     """
     if len(roots) > MAX_ROOTS:
-        raise _unfit(f"names {len(roots)} folders; {MAX_ROOTS} are the most")
+        raise _unfit(f"lists {len(roots)} folders; the maximum is {MAX_ROOTS}")
     found = {_plain(root, folder): None for folder in roots}
     outermost = [parts for parts in found if not any(_is_in(parts, other) for other in found)]
     return tuple(join_path(parts) for parts in outermost)
@@ -85,7 +85,8 @@ def _plain(root: str, folder: str) -> tuple[str, ...]:
         raise _unfit(error.message) from None
     if not parts or ".." in parts:
         raise _unfit(
-            f"{folder!r} must be a folder below the workspace's root; leave {_FIELD} out for all"
+            f"{folder!r} must be a folder below the workspace's root; omit {_FIELD} to "
+            "use all of it"
         )
     for count in range(1, len(parts) + 1):
         _require_folder(Path(root, *parts[:count]), folder)
@@ -96,11 +97,11 @@ def _require_folder(path: Path, folder: str) -> None:
     try:
         mode = path.lstat().st_mode
     except FileNotFoundError:
-        raise NotFound(f"{_FIELD}: there is no folder {folder!r}", field=_FIELD) from None
+        raise NotFound(f"{_FIELD}: folder {folder!r} does not exist", field=_FIELD) from None
     except OSError as error:
-        raise _unfit(f"{folder!r} cannot be opened: {error.strerror}") from None
+        raise _unfit(f"cannot open {folder!r}: {error.strerror}") from None
     if stat.S_ISLNK(mode):
-        raise _unfit(f"{folder!r} leads through a link; name the folder itself")
+        raise _unfit(f"{folder!r} leads through a link; name the real folder")
     if not stat.S_ISDIR(mode):
         raise _unfit(f"{folder!r} is not a folder")
 
@@ -116,13 +117,13 @@ def _unfit(sentence: str) -> InvalidInput:
 def _doubt(path: Path, data_dir: Path) -> str | None:
     """Why it is hardly meant."""
     if path in _PARENTS or path.parent == path:
-        return "is a folder of the system, not of one project"
+        return "is a system folder, not a project folder"
     if any(path.is_relative_to(tree) for tree in _TREES):
         return "belongs to the operating system"
     if path == _home():
         return "is the whole home folder"
     if data_dir.is_relative_to(path):
-        return "holds the service's own data, with its tokens and its audit"
+        return "contains the service's own data, with its tokens and audit log"
     return None
 
 

@@ -24,7 +24,7 @@ from app.operations.protocols.workspaces import Workspaces
 DEFAULT_PROJECT = "default"
 SUBJECT = "projects"
 MAX_NARROWED = 64
-"""Narrowed workspaces that are kept open; each holds a descriptor of its root."""
+"Narrowed workspaces that stay open; each holds a descriptor of its root."
 
 _READ = (
     "SELECT id, name, root, network, unprotected, restricted, version, created_at, updated_at"
@@ -205,7 +205,7 @@ class Projects:
 
         def add(transaction: Transaction) -> None:
             if made.id in self._mounted or transaction.fetch(_HAS, (made.id,)):
-                raise AlreadyExists(f"There is a project {made.id!r} already", project=made.id)
+                raise AlreadyExists(f"Project {made.id!r} already exists", project=made.id)
             row = (made.id, name, made.root, *_stored(made), moment, moment)
             transaction.execute(_ADD, row)
             self._note(transaction, made.id, None, _shown(made), actor=actor, force=force)
@@ -273,9 +273,10 @@ class Projects:
     def _require_stored(self, project_id: str) -> None:
         if project_id in self._mounted:
             raise Conflict(
-                f"The project {project_id!r} comes from the settings TOLLGATE_WORKSPACE,"
-                " TOLLGATE_SANDBOX__TCP_PORTS, TOLLGATE_SANDBOX__UNPROTECTED_PATHS and"
-                " TOLLGATE_SANDBOX__RESTRICT_TO_WORKSPACE; change it there",
+                f"The project {project_id!r} is defined by the settings "
+                "TOLLGATE_WORKSPACE, TOLLGATE_SANDBOX__TCP_PORTS, "
+                "TOLLGATE_SANDBOX__UNPROTECTED_PATHS and "
+                "TOLLGATE_SANDBOX__RESTRICT_TO_WORKSPACE; change these instead",
                 project_id=project_id,
             )
         self.about(project_id)

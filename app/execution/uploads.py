@@ -59,7 +59,7 @@ class Uploads:
             InvalidInput: `name` is not the plain name of one file.
         """
         if self.max_bytes == 0:
-            raise Forbidden("Uploads are switched off: TOLLGATE_MAX_UPLOAD_BYTES is 0")
+            raise Forbidden("Uploads are disabled: TOLLGATE_MAX_UPLOAD_BYTES is 0")
         if session.project_id is None:
             raise ProjectRequired("uploads")
         return session.project_id, f"{FOLDER}/{_checked(name)}"
@@ -82,7 +82,7 @@ class Uploads:
         """
         project_id, path = self.place(session, name)
         if len(data) > self.max_bytes:
-            raise TooLarge(f"An upload has at most {self.max_bytes} bytes")
+            raise TooLarge(f"An upload must not exceed {self.max_bytes} bytes")
         change: Change = "created"
 
         def put(found: FileStates) -> FileStates:
@@ -97,7 +97,7 @@ class Uploads:
                 change = "replaced"
             else:
                 raise AlreadyExists(
-                    f"Another file {path!r} is there; rename yours, or send overwrite=true",
+                    f"File {path!r} already exists; rename yours, or send overwrite=true",
                     path=path,
                 )
             return {path: FileState(data, None if there is None else there.mode)}
@@ -127,11 +127,9 @@ class Uploads:
 
 def _checked(name: str) -> str:
     if "/" in name or "\\" in name or name in ("", ".", ".."):
-        raise InvalidInput(
-            f"name {name!r} must be that of one file, without folders", field="query.name"
-        )
+        raise InvalidInput(f"name {name!r} must be a file name without folders", field="query.name")
     if visible(name) != name or "\n" in name:
-        raise InvalidInput("name has characters that cannot be seen", field="query.name")
+        raise InvalidInput("name contains invisible characters", field="query.name")
     if len(name.encode()) > MAX_NAME_BYTES:
         raise InvalidInput(
             f"name is longer than {MAX_NAME_BYTES} bytes in UTF-8", field="query.name"

@@ -141,7 +141,7 @@ async def test_calls_of_a_run_are_counted_for_whoever_asked(settings: Settings):
         told = str(await office.seen_by_model(2))
         assert office.gate.limits.store.usage() == []
     assert (ended["status"], codes) == ("success", ["calls_per_run", "none", "none"])
-    assert "finish with what there is" in told
+    assert "finish with the results you have" in told
 
 
 def test_every_kind_of_token_has_its_price():

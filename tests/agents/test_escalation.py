@@ -139,7 +139,7 @@ async def test_a_supervisor_that_fails_is_told_as_a_failure(settings: Settings):
         department.goals.script("hello", up())
         department.goals.script(GOAL, http_error(400, "invalid_request_error", "no"))
         await department.office.ask("hello")
-        assert "has not answered" in heard(department, 1)
+        assert "did not answer" in heard(department, 1)
 
 
 async def test_a_run_asks_its_supervisor_only_so_often_also_all_at_once(settings: Settings):
@@ -151,7 +151,7 @@ async def test_a_run_asks_its_supervisor_only_so_often_also_all_at_once(settings
         ]
         department.goals.script("hello", Turn(*calls))
         await department.office.ask("hello")
-        assert heard(department, 1).count("has been escalated 2 times of 2") == 2
+        assert heard(department, 1).count("has already been escalated 2 of 2 times") == 2
         assert len(department.office.watcher.of("subagent_started")) == 2
 
 

@@ -24,7 +24,7 @@ async def test_a_deletion_is_bound_over_a_restart(settings: Settings, *, added: 
         assert await answer(service, left.session_id) == "approved"
         if added:
             again = await watcher.until("tool_confirmation_request")
-            assert again["asked_again"] == "What it would hit has changed: 3 instead of 2"
+            assert again["asked_again"] == "Its targets have changed: 3 instead of 2"
             assert (folder / "seen.txt").exists()
             assert await answer(service, left.session_id) == "approved"
         await run_is_over(service, left.session_id)

@@ -170,7 +170,7 @@ async def test_the_context_of_a_run_that_is_over_asks_nothing(settings: Settings
             session_id=office.session.id,
             run_id=finished["run_id"],
         )
-        with pytest.raises(ToolFailed, match="during a call") as caught:
+        with pytest.raises(ToolFailed, match="during a tool call") as caught:
             await client.complete("after the end", ended)
     assert caught.value.details["code"] == "no_call"
 

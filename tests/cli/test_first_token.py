@@ -182,7 +182,7 @@ def checks(data_dir: Path, **settings: object) -> dict[str, tuple[str, str]]:
 
 
 def test_the_doctor_says_who_may_come_in(tmp_path: Path):
-    assert checks(tmp_path)["tokens"] == ("info", "none yet: `serve` makes the first one")
+    assert checks(tmp_path)["tokens"] == ("info", "none yet: `serve` creates the first one")
     assert list(tmp_path.iterdir()) == []
     new_database(tmp_path / "tollgate.db")
     assert checks(tmp_path, open_house=True)["open house"][0] == "warning"
@@ -191,5 +191,5 @@ def test_the_doctor_says_who_may_come_in(tmp_path: Path):
     assert checks(tmp_path, host="0.0.0.0")["TLS"][0] == "warning"
     tollgate(tmp_path, "token", "create", "ci", "--scope", "chat")
     assert checks(tmp_path)["tokens"] == ("ok", "ci (chat)")
-    assert checks(tmp_path, open_house=True)["open house"] == ("info", "set, without effect")
+    assert checks(tmp_path, open_house=True)["open house"] == ("info", "set, but has no effect")
     assert "TLS" not in checks(tmp_path)

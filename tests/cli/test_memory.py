@@ -32,7 +32,7 @@ def test_memories_are_listed_searched_exported_and_forgotten(tmp_path: Path) -> 
 
     assert tollgate(tmp_path, "memory", "forget", found[0]["id"]).returncode == 0
     again = tollgate(tmp_path, "memory", "forget", found[0]["id"])
-    assert (again.returncode, again.stderr) == (1, f"error: No memory '{found[0]['id']}'\n")
+    assert (again.returncode, again.stderr) == (1, f"error: Memory '{found[0]['id']}' not found\n")
     counted = tollgate(tmp_path, "memory", "forget", "--query", "prefers")
     assert counted.stderr == f"1 would be deleted in {tmp_path}; use --yes to delete\n"
     assert tollgate(tmp_path, "memory", "forget", "--query", "prefers", "--yes").returncode == 0

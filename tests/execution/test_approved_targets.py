@@ -213,7 +213,7 @@ async def test_a_lasting_approval_that_came_too_late_is_taken_back(house: Lab, r
     running = start(house, "rm -rf build")
     first = await asked(house)
     offered = {option["option_id"]: option for option in first["options"]}
-    assert offered["approve_session"]["covers"].endswith("behind the patterns then")
+    assert offered["approve_session"]["covers"].endswith("patterns contain at that time")
     (root / "build" / "new.txt").write_text("not seen", encoding="utf-8")
     await house.answer("approve_session", first)
     second = await asked(house, 2)

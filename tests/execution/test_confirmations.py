@@ -88,7 +88,7 @@ async def test_a_declined_call_is_not_run_and_says_what_the_person_said(asking: 
     assert await asking.answer("decline", message="ask Bob first") == "declined"
     outcome = (await running)[0]
     assert (outcome.status, outcome.result.code, ran(asking)) == ("declined", "declined", [])
-    assert outcome.text.endswith("They said: ask Bob first")
+    assert outcome.text.endswith("Reason: ask Bob first")
     assert asking.watcher.about("c1") == FULL
 
 

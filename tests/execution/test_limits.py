@@ -55,8 +55,8 @@ async def test_a_rate_refuses_says_when_to_come_back_and_recovers(settings: Sett
             "retry_after_ms": 30_000,
         }
         assert outcome.text == (
-            "Not run: this user is limited to 2 calls a minute; "
-            "wait 30 s before the next one, or go on without it"
+            "Not run: this user is limited to 2 calls per minute; "
+            "wait 30 s before the next call, or continue without it"
         )
         error = lab.watcher.of("tool_call_completed", status="denied")[0]["error"]
         assert (error["retryable"], error["retry_after_ms"]) == (True, 30_000)

@@ -124,7 +124,7 @@ async def test_when_output_cannot_be_kept_the_result_says_so_and_the_call_succee
     house.add(made(talks, max_output_chars=1000))
     outcome = await house.call("talks")
     assert (outcome.status, outcome.artifact_id, outcome.truncated) == ("success", None, True)
-    assert "Output cannot be kept" in outcome.text
+    assert "Cannot store the output" in outcome.text
 
 
 async def test_a_spool_is_gone_after_it_was_discarded_or_finished(tmp_path):

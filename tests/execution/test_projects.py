@@ -108,10 +108,10 @@ async def test_another_process_s_project_is_seen_with_the_next_look(settings: Se
         ("", "absolute"),
         ("/no/such/folder", "exist"),
         ("/etc/hostname\0", "absolute"),
-        ("/", "of the system"),
+        ("/", "a system folder"),
         ("/etc", "operating system"),
         ("/proc/self", "operating system"),
-        ("/home", "of the system"),
+        ("/home", "a system folder"),
     ],
 )
 def test_a_root_that_can_hardly_be_meant_is_refused(tmp_path: Path, root: str, told: str):
@@ -137,7 +137,7 @@ def test_the_service_s_own_folder_is_never_a_root_its_workspace_may_be(tmp_path:
 def test_what_is_dangerous_and_meant_is_done(tmp_path: Path):
     data = tmp_path / "data"
     data.mkdir()
-    with pytest.raises(InvalidInput, match="holds the service's own data"):
+    with pytest.raises(InvalidInput, match="contains the service's own data"):
         check_root(str(tmp_path), data_dir=data, workspace=data / "workspace", force=False)
     assert check_root(str(tmp_path), data_dir=data, workspace=data, force=True) == tmp_path
     assert check_root("/", data_dir=data, workspace=data, force=True) == Path("/")

@@ -43,7 +43,7 @@ async def test_an_equal_call_of_a_batch_is_skipped_and_carries_the_first_result(
     completed = lab.watcher.of("tool_call_completed", tool_call_id="c2")[0]
     assert (completed["status"], completed["duplicate_of"]) == ("skipped", "c1")
     assert outcomes[0].text in outcomes[1].text
-    assert "It ran once, and both have its result" in outcomes[1].text
+    assert "It ran once, and both share the result" in outcomes[1].text
     assert "It ran once" not in outcomes[0].text
 
 

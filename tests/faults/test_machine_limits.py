@@ -163,7 +163,7 @@ async def test_a_service_with_nothing_wrong_says_so_to_its_doctor(tmp_path: Path
     async with serving(settings_for(tmp_path)) as running, asking(running.url) as asked:
         found = (await asked.client.get("/admin/doctor")).json()
         (check,) = [item for item in found["checks"] if item["code"] == "condition"]
-        assert (check["state"], check["found"]) == ("ok", "takes new work")
+        assert (check["state"], check["found"]) == ("ok", "accepts new work")
         assert "tollgate_not_ready 0.0" in (await asked.client.get("/metrics")).text
 
 

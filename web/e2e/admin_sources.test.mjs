@@ -81,7 +81,7 @@ test("a password is never shown, and who was overtaken loads anew", LIMIT, () =>
     // Its place changes: the password has to come along.
     await address.getByLabel("Host").fill("localhost");
     await address.getByRole("button", { name: "Save" }).click();
-    await address.getByText("password must be sent again when host changes").waitFor();
+    await address.getByText("password must be sent again if host changes").waitFor();
     await ask("PATCH", `/admin/sources/${made.id}`, { name: "Orders of today" });
     await password.fill("correct horse");
     await address.getByRole("button", { name: "Save" }).click();

@@ -183,7 +183,7 @@ test("what the test of a data source shows is told in Chinese, with the names", 
     await page.getByRole("button", { name: "Shop" }).click();
     const result = page.getByRole("status");
     await result.getByText("已允许的表不存在").waitFor();
-    await result.getByText("The table main.orders is not there.").waitFor();
+    await result.getByText("The table main.orders does not exist.").waitFor();
     await result.getByText("尚未允许任何智能体读取").waitFor();
     await page.goto(`${service.url}/admin/sources/source/${lost.id}`);
     await page.getByRole("button", { name: "Gone" }).click();

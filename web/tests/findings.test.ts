@@ -12,7 +12,7 @@ const check = {
   name: "model key",
   state: "warning" as const,
   found: "not set",
-  meaning: "chat with a model needs it; tools work without",
+  meaning: "needed to chat with a model; tools work without it",
   fix: "set ANTHROPIC_API_KEY",
 };
 

@@ -33,7 +33,7 @@ test("why a tool is off is told in Chinese by its code, with what it names", asy
 
 test("the number that a sentence begins with is told in the words of its code", async () => {
   await fetchWords();
-  const english = "5 times passed while the service stood still";
+  const english = "5 occurrences were missed while the service was stopped";
   expect(codeWords("zh", "times_missed", english)).toBe("服务停止期间错过了 5 次");
 });
 

@@ -12,7 +12,7 @@ from app.agents.models.protocol import Usage
 from app.core.text import dump_json
 
 IMAGE_TOKENS = 1_600
-"""What the largest image costs that a provider does not make smaller."""
+"Tokens of the largest image that a provider does not scale down."
 _BLOCK_TOKENS = 8
 _CHARS_PER_TOKEN = 4.0
 _PER_WIDE_BYTE = 0.375

@@ -159,9 +159,10 @@ class ContextWindow:
         if tried.tokens <= self.budget:
             return replace(tried, compaction=sent.compaction)
         raise ContextFull(
-            f"The next model request needs about {tried.tokens} tokens and may have {self.budget}: "
-            "send shorter messages or fewer images, start a new session, show fewer tools, or "
-            "raise context_tokens (TOLLGATE_CONTEXT_TOKENS) where the model takes more",
+            f"The next model request needs about {tried.tokens} tokens, but the limit "
+            f"is {self.budget}: send shorter messages or fewer images, start a new "
+            "session, enable fewer tools, or raise context_tokens "
+            "(TOLLGATE_CONTEXT_TOKENS) if the model supports more",
             needed=tried.tokens,
             limit=self.budget,
         )

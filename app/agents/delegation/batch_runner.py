@@ -104,7 +104,7 @@ class BatchRunner:
             except TimeoutError:
                 status = "timeout"
                 seconds = task.limits.timeout_s
-                task.error = _error("timeout", f"The task did not end within {seconds:g} s")
+                task.error = _error("timeout", f"The task did not finish within {seconds:g} s")
             finally:
                 is_left = task.is_left and status == "interrupted"
                 if task.suspended is not None and not is_left:
@@ -125,7 +125,7 @@ class BatchRunner:
             other = batch.labelled(label)
             await other.ended.wait()
             if other.status != "success":
-                message = f"{label!r}, which it builds on, has not succeeded ({other.status})"
+                message = f"{label!r}, which it depends on, did not succeed ({other.status})"
                 task.error = _error("dependency_failed", message)
                 return "skipped"
         async with slots, self._slots.of(task, depth):
@@ -214,7 +214,7 @@ class BatchRunner:
                 break
             await asyncio.sleep(RETRY_S)
         if error is not None:
-            log.error("the end of %s is not recorded", name, exc_info=error)
+            log.error("cannot record the end of %s", name, exc_info=error)
         return error is None
 
 

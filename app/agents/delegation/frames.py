@@ -189,7 +189,7 @@ def encode(frame: WorkerFrame) -> bytes:
     """
     line = frame.model_dump_json(exclude_defaults=False).encode() + b"\n"
     if len(line) > MAX_FRAME:
-        raise WorkerProtocolError(f"A frame of {len(line)} bytes is longer than {MAX_FRAME}")
+        raise WorkerProtocolError(f"A frame of {len(line)} bytes exceeds the limit of {MAX_FRAME}")
     return line
 
 
@@ -202,7 +202,7 @@ def from_worker(line: bytes) -> FromWorker:
     try:
         return _FROM_WORKER.validate_json(line)
     except ValidationError as error:
-        raise WorkerProtocolError(f"A worker sent what is no frame: {_first(error)}") from None
+        raise WorkerProtocolError(f"A worker sent an invalid frame: {_first(error)}") from None
 
 
 def to_worker(line: bytes) -> ToWorker:
@@ -214,7 +214,7 @@ def to_worker(line: bytes) -> ToWorker:
     try:
         return _TO_WORKER.validate_json(line)
     except ValidationError as error:
-        raise WorkerProtocolError(f"The service sent what is no frame: {_first(error)}") from None
+        raise WorkerProtocolError(f"The service sent an invalid frame: {_first(error)}") from None
 
 
 def _first(error: ValidationError) -> str:

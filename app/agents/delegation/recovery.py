@@ -107,7 +107,7 @@ class DelegationRecovery:
                 if error is None:
                     return batch
                 self._forget(batch)
-        log.error("batch %s cannot go on", lost.report.batch_id, exc_info=error)
+        log.error("batch %s cannot continue", lost.report.batch_id, exc_info=error)
         return None
 
     def _forget(self, batch: TaskBatch) -> None:

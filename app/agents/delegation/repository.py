@@ -57,7 +57,7 @@ _KEPT = "SELECT fingerprint, parent FROM delegation_batches WHERE id = ?"
 _PROGRESS = "SELECT id, progress FROM delegated_tasks WHERE batch_id = ?"
 INTERRUPTED = {
     "code": "interrupted",
-    "message": "The service stopped while this task was worked on; what it had done is kept",
+    "message": "The service stopped while this task was running; its progress is saved",
 }
 
 
@@ -161,7 +161,7 @@ class DelegationRepository:
         """
         found = await self._db.transact(lambda transaction: _find(transaction, id_))
         if found is None or session_id not in (None, found.session_id):
-            raise NotFound(f"There is no delegated work {id_!r} here", id=id_)
+            raise NotFound(f"Delegated task {id_!r} not found in this session", id=id_)
         return found
 
     async def reports(

@@ -177,7 +177,9 @@ class DelegationService:
     ) -> list[str]:
         """See `Delegation.broadcast`."""
         if len(text) > _MAX_BROADCAST:
-            raise InvalidInput(f"text has {len(text)} characters of {_MAX_BROADCAST}", field="text")
+            raise InvalidInput(
+                f"text has {len(text)} characters; the maximum is {_MAX_BROADCAST}", field="text"
+            )
         if batch_id is not None and self._batch(batch_id, session_id) is None:
             await self._book.report(batch_id, session_id=session_id)
         told = []
@@ -246,7 +248,7 @@ class DelegationService:
         """Who asks, as far as it concerns delegation."""
         session = await self._sessions.get(ctx.session_id) if ctx.session_id else None
         if session is None:
-            raise ToolFailed("Work can be delegated only from a session", code="session_required")
+            raise ToolFailed("Tasks can only be delegated from a session", code="session_required")
         above = self._task_of_run(ctx.run_id)
         report = None if background else ctx.report
         parent = Parent(
@@ -311,8 +313,8 @@ class DelegationService:
         )
         if there + more > most:
             raise ToolFailed(
-                f"{there} of {most} sub-agents of this session work in the background; wait for "
-                "them, or cancel some",
+                f"{there} of {most} background sub-agents of this session are running; "
+                "wait for them, or cancel some",
                 code="too_many_subagents",
                 limit=most,
             )
@@ -391,7 +393,7 @@ class DelegationService:
         if task.goes_on and not task.is_over:
             _, error = try_call(self._book.save, task)
             if error is not None:
-                log.error("that %s was stopped is not recorded", task.id, exc_info=error)
+                log.error("cannot record that %s was stopped", task.id, exc_info=error)
 
     # -- looking up -------------------------------------------------------------------
 
@@ -406,7 +408,7 @@ class DelegationService:
         if batch is None:
             return None
         if session_id not in (None, batch.parent.session.id):
-            raise NotFound(f"There is no delegated work {id_!r} here", id=id_)
+            raise NotFound(f"Delegated task {id_!r} not found in this session", id=id_)
         return batch
 
     def _forget_ended(self) -> None:

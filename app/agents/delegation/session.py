@@ -101,7 +101,7 @@ class SubagentSession:
             reading.cancel()
             with suppress(asyncio.CancelledError, ToolFailed, WorkerProtocolError):
                 await reading
-            self._task.own.lost("The sub-agent's process was ended")
+            self._task.own.lost("The sub-agent's process was stopped")
 
     def _begin(self) -> Begin:
         limits = self._task.limits
@@ -124,7 +124,7 @@ class SubagentSession:
         elif isinstance(frame, AskModel | CallTools | TaskFinished) and not self._inbox.full():
             self._inbox.put_nowait(frame)
         else:
-            raise WorkerProtocolError(f"A worker said {frame.type} out of turn")
+            raise WorkerProtocolError(f"A worker sent {frame.type} out of turn")
 
     async def _next(self) -> AskModel | CallTools | TaskFinished:
         try:
@@ -132,7 +132,7 @@ class SubagentSession:
                 return await self._inbox.get()
         except TimeoutError:
             raise ToolFailed(
-                f"The sub-agent's process said nothing for {REPLY_S:g} s and was ended",
+                f"The sub-agent's process did not respond for {REPLY_S:g} s and was stopped",
                 code="worker_hung",
             ) from None
 
@@ -169,7 +169,7 @@ class SubagentSession:
         is_open = not self._uses and not task.is_answered
         in_turn = is_open and frame.round == task.rounds + 1 <= limits.max_rounds
         if not in_turn:
-            raise WorkerProtocolError(f"A worker asked for round {frame.round} out of turn")
+            raise WorkerProtocolError(f"A worker requested round {frame.round} out of turn")
         task.rounds += 1
         task.is_asking = True
         await self._tell(f"round {task.rounds} of {limits.max_rounds}")
@@ -202,7 +202,7 @@ class SubagentSession:
         uses, task = self._uses, self._task
         expected = [use["id"] for use in uses]
         if frame.round != task.rounds or not uses or sorted(frame.ids) != sorted(expected):
-            raise WorkerProtocolError("A worker called what the model has not called")
+            raise WorkerProtocolError("A worker made a call that the model did not request")
         requests = [call_of(use) for use in uses]
         await self._tell(", ".join(dict.fromkeys(request.name for request in requests)))
         context = context_of(self._gate, task, self._parent, self._project)
@@ -258,7 +258,7 @@ class SubagentSession:
     def _finished(self, frame: TaskFinished) -> bool:
         """Whether the model has answered; what the worker thinks of it is no matter."""
         if self._uses:
-            raise WorkerProtocolError("A worker ended with calls that it has not made")
+            raise WorkerProtocolError("A worker ended without making all its calls")
         task = self._task
         if not task.is_answered and task.rounds < task.limits.max_rounds:
             raise WorkerProtocolError(f"A worker ended in round {task.rounds} without an answer")

@@ -27,21 +27,21 @@ def check_batch(specs: Sequence[TaskSpec], settings: Settings) -> None:
     """
     most = settings.sub_agent.max_tasks
     if not specs:
-        raise InvalidInput("A batch needs at least one task", field="tasks")
+        raise InvalidInput("A batch requires at least one task", field="tasks")
     if len(specs) > most:
         raise InvalidInput(f"Maximum {most} concurrent agents allowed", field="tasks", limit=most)
     labels = [spec.label for spec in specs]
     for place, label in enumerate(labels):
         if label in labels[:place]:
             raise InvalidInput(
-                f"Two tasks are called {label!r}; give each a label of its own",
+                f"Duplicate label {label!r}; give each task its own label",
                 field=f"tasks[{place}].label",
             )
     for place, spec in enumerate(specs):
         for other in spec.after:
             if other not in labels:
                 raise InvalidInput(
-                    f"{spec.label!r} waits for {other!r}, which is no task of this batch",
+                    f"Task {spec.label!r} depends on {other!r}, which is not in this batch",
                     field=f"tasks[{place}].after",
                 )
     _check_order(specs)
@@ -56,7 +56,7 @@ def _check_order(specs: Sequence[TaskSpec]) -> None:
             after.difference_update(ready)
     if waiting:
         raise InvalidInput(
-            f"These tasks wait for each other in a circle: {', '.join(sorted(waiting))}",
+            f"These tasks depend on each other in a cycle: {', '.join(sorted(waiting))}",
             field="tasks",
         )
 
@@ -96,8 +96,8 @@ class TaskLimitResolver:
         most = self._max_depth(parent.agent_id, parent.max_depth)
         if parent.depth >= most:
             raise ToolFailed(
-                "A sub-agent of this depth may start none itself; do the work yourself, or let "
-                "the agent delegate it",
+                "A sub-agent at this depth cannot start sub-agents; do the work "
+                "yourself, or let the agent delegate it",
                 code="delegation_depth",
                 limit=most,
             )
@@ -154,7 +154,9 @@ class TaskLimitResolver:
         if spec.tools and not resolved.tool_names:
             why = {name: resolved.disabled_reasons.get(name) for name in limits.scope.allowed or ()}
             told = "; ".join(reason.message for reason in why.values() if reason is not None)
-            raise InvalidInput(f"It could use none of its tools: {told}", field=f"{field}.tools")
+            raise InvalidInput(
+                f"None of its tools would be available: {told}", field=f"{field}.tools"
+            )
         return DelegatedTask(
             id=new_id("tsk"),
             batch_id=batch.id,
@@ -175,7 +177,7 @@ class TaskLimitResolver:
         if parent.project_id is None:
             if roots:
                 raise InvalidInput(
-                    "workspace_roots need a session with a project", field="workspace_roots"
+                    "workspace_roots requires a session with a project", field="workspace_roots"
                 )
             return None
         if not roots:
@@ -195,7 +197,7 @@ class TaskLimitResolver:
         if wanted not in named:
             choice = f"it may use {', '.join(named)}" if named else "it may use no other"
             raise InvalidInput(
-                f"This agent may not delegate to the agent {wanted!r}; {choice}",
+                f"This agent is not allowed to delegate to the agent {wanted!r}; {choice}",
                 field=f"{field}.agent",
             )
         try:
@@ -219,7 +221,7 @@ class TaskLimitResolver:
         )
         if spec.model not in known:
             raise InvalidInput(
-                f"The model {spec.model!r} is not set up; there are {', '.join(known)}",
+                f"The model {spec.model!r} is not configured; available are {', '.join(known)}",
                 field=f"{field}.model",
             )
         return spec.model
@@ -250,7 +252,7 @@ class TaskLimitResolver:
         if entry is None:
             guesses = catalog.suggest(name, among=self._gate.resolver.resolve().tool_names)
             hint = f"; did you mean {' or '.join(guesses)}?" if guesses else ""
-            raise InvalidInput(f"There is no tool {name!r}{hint}", field="tools")
+            raise InvalidInput(f"Tool {name!r} does not exist{hint}", field="tools")
         return entry.tool.name
 
     def _profile(self, agent_id: str | None) -> AgentProfile | None:
@@ -297,7 +299,7 @@ def _roots(wanted: tuple[str, ...], above: tuple[str, ...], field: str) -> tuple
         return wanted
     for folder in wanted:
         if not any(_lies_in(folder, root) for root in above):
-            raise InvalidInput(f"{folder!r} lies outside of {', '.join(above)}", field=field)
+            raise InvalidInput(f"{folder!r} is outside {', '.join(above)}", field=field)
     return wanted or above
 
 

@@ -135,12 +135,12 @@ def _result_of(executed: Executed) -> ToolResult:
     """What a worker says, as far as it has a shape that a tool may give."""
     error = None if executed.error is None else clean(executed.error)
     if executed.invalid_arguments:
-        raise InvalidArguments(error or "The arguments do not fit")
+        raise InvalidArguments(error or "The arguments are invalid")
     raw = executed.raw_result or {}
     known = raw.get("type") in get_args(RawKind) and "data" in raw
     if not executed.success:
         return ToolResult.fail(
-            error or "the tool did not say why it failed",
+            error or "the tool gave no reason for its failure",
             code=truncate(clean(executed.code or "tool_failed"), _MAX_CODE),
             data=executed.data,
             text=executed.text,

@@ -46,19 +46,19 @@ _SENTENCES = {
         "Check the plan and the credit of the account.",
     ),
     "permission_error": (
-        "The API key may not do this",
-        "Check what the key and its workspace may use.",
+        "The API key lacks permission",
+        "Check the permissions of the key and its workspace.",
     ),
     "not_found_error": (
-        "The model provider does not know what was asked for",
+        "The model provider did not find the requested item",
         "Check the model's name and {url}.",
     ),
     "request_too_large": (
-        "The request is larger than the model provider takes",
+        "The request exceeds the model provider's size limit",
         "Start a new session, or keep large tool results and images out of it.",
     ),
     "rate_limit_error": (
-        "The account's rate limit at the model provider is reached",
+        "The account's rate limit at the model provider has been reached",
         "Wait and try again, or raise the limit.",
     ),
     "overloaded_error": ("The model provider is overloaded", "Try again in a while."),
@@ -72,8 +72,8 @@ _SENTENCES = {
         "Change the request as the reason says.",
     ),
     "redirected": (
-        "The model provider's address leads elsewhere, and is not followed there with the key",
-        "Set {url} to the address that answers itself.",
+        "The model provider's address redirects, and redirects are not followed with the key",
+        "Set {url} to the final address.",
     ),
     "connection_failed": (
         "The model provider cannot be reached",
@@ -82,7 +82,7 @@ _SENTENCES = {
     "stream_cut": ("The model's stream ended early", "Try again."),
     "malformed_stream": (
         "The model's stream is malformed",
-        "Try again; if it stays so, check {url}.",
+        "Try again; if the problem persists, check {url}.",
     ),
     "not_a_stream": (
         "The model provider did not answer with an event stream",
@@ -178,14 +178,14 @@ def cut_in_a_call(completed: Completed) -> ModelFailed:
     """The model was stopped while it wrote a call, so that nothing of its calls may run."""
     if completed.stop_reason in _OUT_OF_TOKENS:
         return ModelFailed(
-            "The model ran out of tokens inside a tool call; nothing of it was run. "
-            "Raise max_tokens (TOLLGATE_MAX_TOKENS).",
+            "The model ran out of tokens inside a tool call, which was not run. Raise "
+            "max_tokens (TOLLGATE_MAX_TOKENS).",
             provider_code="max_tokens_in_tool_call",
             retryable=False,
         )
     return ModelFailed(
-        f"The model was stopped ({truncate(completed.stop_reason, 40)}) inside a tool call; "
-        "nothing of it was run. Send the message again.",
+        f"The model was stopped ({truncate(completed.stop_reason, 40)}) inside a tool "
+        "call, which was not run. Send the message again.",
         provider_code="stopped_in_tool_call",
         retryable=False,
     )

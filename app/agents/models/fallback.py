@@ -112,5 +112,5 @@ def _all_failed(failures: Sequence[tuple[str, ModelFailed]]) -> ModelFailed:
         for name, failure in failures
     ]
     others = ", ".join(name for name, _ in failures[1:])
-    message = f"{first.message} The fallbacks failed too: {others}."
+    message = f"{first.message} The fallbacks also failed: {others}."
     return ModelFailed(message, **{**first.details, "tried": tried})

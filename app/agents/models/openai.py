@@ -58,7 +58,7 @@ def require_sdk() -> None:
     """Raises: ConfigurationError when the extra is not installed."""
     if importlib.util.find_spec("openai") is None:
         raise ConfigurationError(
-            "The provider openai needs the package `openai`: pip install 'tollgate[openai]'.",
+            "The provider openai requires the package `openai`: pip install 'tollgate[openai]'.",
             setting="TOLLGATE_MODEL_PROVIDER",
         )
 

@@ -61,7 +61,7 @@ class ModelRequest:
 
     def __post_init__(self) -> None:
         if not self.model:
-            raise InvalidInput("model is empty: name the model to ask", field="model")
+            raise InvalidInput("model is empty: set a model name", field="model")
         if self.max_tokens < 1:
             raise InvalidInput(
                 f"max_tokens is {self.max_tokens}: it must be at least 1", field="max_tokens"
@@ -79,7 +79,7 @@ class ModelRequest:
             return
         if self.adaptive_thinking:
             raise InvalidInput(
-                "thinking_budget and adaptive_thinking exclude each other: set one of them",
+                "thinking_budget and adaptive_thinking cannot be combined: set one of them",
                 field="thinking_budget",
             )
         if not _LEAST_THINKING <= budget < self.max_tokens:

@@ -53,14 +53,14 @@ class ProviderSettings:
         key = self.api_key.strip()
         if not self._may_carry(key):
             raise ConfigurationError(
-                f"{self.key_setting} is empty or holds characters that a header cannot carry:"
-                " copy it again.",
+                f"{self.key_setting} is empty or contains invalid characters: copy it again.",
                 setting=self.key_setting,
             )
         object.__setattr__(self, "api_key", key)
         if self.base_url is not None and not _is_http_url(self.base_url):
             raise ConfigurationError(
-                f"{self.url_setting} is not an http(s) URL: write it like https://host.example.",
+                f"{self.url_setting} is not a valid http(s) URL: use a URL such as "
+                "https://host.example.",
                 setting=self.url_setting,
             )
         if self.max_retries < 0:
@@ -69,7 +69,7 @@ class ProviderSettings:
             )
         if self.timeout <= 0:
             raise ConfigurationError(
-                f"timeout is {self.timeout}: it must be more than 0 seconds", setting="timeout"
+                f"timeout is {self.timeout}: it must be greater than 0 seconds", setting="timeout"
             )
 
     def _may_carry(self, key: str) -> bool:

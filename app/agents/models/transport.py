@@ -12,9 +12,9 @@ from typing import Any
 import httpx2
 
 MAX_ANSWER_BYTES = 64 << 20
-"""Of one answer on the wire: several times what the longest takes."""
+"Maximum size of one response on the wire: several times the longest."
 MAX_ANSWER_S = 3600.0
-"""Of one answer, also when its server keeps sending."""
+"Maximum duration of one response, even if its server keeps sending."
 
 
 def client_options(
@@ -30,7 +30,7 @@ def client_options(
     async def bound(response: httpx2.Response) -> None:
         encoding = response.headers.get("content-encoding", "identity")
         if encoding.strip().lower() not in ("", "identity"):
-            raise httpx2.RemoteProtocolError("the answer is compressed, which was not asked for")
+            raise httpx2.RemoteProtocolError("the response is compressed, which was not requested")
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         response.stream = _Bounded(response.stream, max_bytes, max_seconds)
 
@@ -55,9 +55,9 @@ class _Bounded(httpx2.AsyncByteStream):
         async for piece in self._stream:
             left -= len(piece)
             if left < 0:
-                raise httpx2.ReadError(f"the answer has more than {self._max_bytes} bytes")
+                raise httpx2.ReadError(f"the response exceeds {self._max_bytes} bytes")
             if now() > until:
-                raise httpx2.ReadError(f"the answer takes more than {self._max_seconds:g} s")
+                raise httpx2.ReadError(f"the response took more than {self._max_seconds:g} s")
             yield piece
 
     async def aclose(self) -> None:

@@ -24,7 +24,7 @@ class NoModel:
         for event in events:
             yield event
         raise ModelFailed(
-            f"No key for model {request.model!r}: set {self._setting} and start Tollgate again.",
+            f"No key for model {request.model!r}: set {self._setting} and restart Tollgate.",
             provider_code="no_model_key",
             status=None,
             retryable=False,

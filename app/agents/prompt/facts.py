@@ -15,12 +15,12 @@ from app.tools.memory.ports import Line, Place, Wanted
 from app.tools.skills.ports import Viewer
 
 PINNED = "pinned"
-"""The tag of a memory that every request is told."""
+"Tag of the memories that are part of every request."
 _PINNED_LINES, _RELEVANT_LINES = 20, 6
 _MEMORY_LINE, _MEMORY_CHARS = 400, 4_000
 _TODO_LINE, _TODO_CHARS = 200, 3_000
 _QUESTION_CHARS = 500
-_NO_MEMORY = "Memory cannot be read at the moment: what is remembered is not told here."
+_NO_MEMORY = "Memory cannot be read at the moment, so stored memories are missing here."
 _READ_FILE, _RECALL, _TODO = "read_file", "memory_recall", "todo"
 
 

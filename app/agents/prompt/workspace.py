@@ -11,7 +11,7 @@ from app.operations.protocols.files import FileOperations, FileStat
 from app.tools.untrusted import untrusted
 
 INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md")
-"""The first of these that is there is told."""
+"File names in order of priority; the first that exists is included."
 MAX_ENTRIES = 60
 _MAX_BYTES = 256 << 10
 _INSTRUCTION_CHARS = 16_000

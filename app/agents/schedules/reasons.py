@@ -16,23 +16,24 @@ PAUSED = ScheduleReason(code="schedule_paused", sentence="paused")
 HELD = ScheduleReason(code="schedule_held", sentence="paused by an administrator")
 EXPIRED = ScheduleReason(code="schedule_expired", sentence="expired")
 
-SCHEDULE_GONE = ScheduleReason(code="schedule_gone", sentence="The schedule was deleted meanwhile")
+SCHEDULE_GONE = ScheduleReason(code="schedule_gone", sentence="The schedule was deleted")
 STOPPED = ScheduleReason(
-    code="service_stopped", sentence="The service stopped before the run began"
+    code="service_stopped", sentence="The service stopped before the run started"
 )
-BUSY = ScheduleReason(code="run_not_ended", sentence="The run before has not ended")
+BUSY = ScheduleReason(code="run_not_ended", sentence="The previous run has not ended")
 TOKEN_GONE = ScheduleReason(
-    code="token_gone", sentence="The token that made this schedule no longer holds"
+    code="token_gone", sentence="The token that created this schedule is no longer valid"
 )
 
 
 def missed(count: int) -> ScheduleReason:
     """Times that passed before this one was looked at."""
     return ScheduleReason(
-        code="times_missed", sentence=f"{count} times passed while the service stood still"
+        code="times_missed",
+        sentence=f"{count} occurrences were missed while the service was stopped",
     )
 
 
 def standing_still(paused: str) -> ScheduleReason:
     """A time left behind of a schedule that was paused since."""
-    return ScheduleReason(code="schedule_still", sentence=f"The schedule stands still: {paused}")
+    return ScheduleReason(code="schedule_still", sentence=f"The schedule is paused: {paused}")

@@ -138,7 +138,7 @@ class Scheduler:
             return ScheduleReason(code="agent_gone", sentence=error.message)
         if schedule.project_id is not None and self._gate.projects.get(schedule.project_id) is None:
             return ScheduleReason(
-                code="project_gone", sentence=f"No project {schedule.project_id!r}"
+                code="project_gone", sentence=f"Project {schedule.project_id!r} not found"
             )
         if schedule.token_id is None:
             return QuotaSubject(user_id=schedule.owner)
@@ -183,7 +183,7 @@ class Scheduler:
         with ErrorBoundary() as held:
             await work()
         if held.error is not None:
-            log.error("schedules were not looked at, or one did not begin", exc_info=held.error)
+            log.error("failed to check schedules, or to start a scheduled run", exc_info=held.error)
 
 
 def open_schedules(gate: Gate) -> ScheduleService:

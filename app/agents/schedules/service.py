@@ -89,7 +89,8 @@ class ScheduleService:
         def add(transaction: Transaction) -> None:
             if transaction.fetch(rows.COUNT, (user_id,))[0][0] >= self._settings.per_user:
                 raise ToolFailed(
-                    f"A user has at most {self._settings.per_user} schedules: delete one",
+                    f"The maximum of {self._settings.per_user} schedules per user is "
+                    "reached: delete one",
                     code="too_many_schedules",
                 )
             transaction.execute(rows.ADD, rows.row_of(schedule))
@@ -209,10 +210,10 @@ class ScheduleService:
             _check_held(schedule, owner)
             # Else a run that begins its own schedule would never come to an end.
             if transaction.fetch(rows.BUSY, (schedule_id,)):
-                raise ToolFailed("A run of it is under way", code="already_begun")
+                raise ToolFailed("A run of this schedule is active", code="already_begun")
             slot = slot_for(schedule, moment, "manual")
             if not transaction.execute(rows.ADD_SLOT, slot_row(schedule, slot, moment)):
-                raise ToolFailed("It was begun this very moment", code="already_begun")
+                raise ToolFailed("A run of this schedule has just started", code="already_begun")
             transaction.execute(rows.TRIM_SLOTS, (schedule_id, schedule_id, self._settings.history))
             self._note(transaction, by or schedule.owner, "begun", None, schedule)
             return schedule, slot
@@ -297,7 +298,7 @@ class ScheduleService:
         except ValueError as error:
             raise ToolFailed(str(error), code="invalid_schedule") from None
         if timing.after(now) is None:
-            raise ToolFailed("That time is over, or never comes", code="invalid_schedule")
+            raise ToolFailed("The time has passed or never occurs", code="invalid_schedule")
         return timing
 
     def _expiry(self, text: str | None, timing: Timing, now: datetime) -> str | None:
@@ -385,7 +386,7 @@ def _check_held(schedule: Schedule, owner: ScheduleOwner | None) -> None:
     """Refuse to let what an administrator stopped go on at somebody else's word."""
     if owner is not None and schedule.paused_code == HELD.code:
         raise ToolFailed(
-            "An administrator has paused this schedule; only one of them can let it run again",
+            "An administrator has paused this schedule; only an administrator can resume it",
             code="held",
         )
 
@@ -395,10 +396,10 @@ def _one(transaction: Transaction, owner: ScheduleOwner | None, schedule_id: str
     found = transaction.fetch(f"{rows.SELECT} WHERE id = ?", (schedule_id,))
     schedule = rows.schedule_of(found[0]) if found else None
     if schedule is None and owner is None:
-        raise NotFound(f"No schedule {schedule_id!r}", schedule_id=schedule_id)
+        raise NotFound(f"Schedule {schedule_id!r} not found", schedule_id=schedule_id)
     if schedule is None or (owner is not None and not owner.keeps(schedule)):
         raise ToolFailed(
-            f"There is no schedule {schedule_id!r}; `list` shows them", code="not_found"
+            f"Schedule {schedule_id!r} not found; use `list` to show all", code="not_found"
         )
     return schedule
 
@@ -424,7 +425,7 @@ def _draft(schedule: Schedule, *, timed: bool) -> ScheduleInput:
 
 def _check_shot(schedule: Schedule, changes: Mapping[str, Any]) -> None:
     if changes.get("recurring") is False and not (changes.get("cron") or schedule.timing.cron):
-        raise ToolFailed("Only a schedule with cron can be made to come once; use `at`")
+        raise ToolFailed("Only a schedule with cron can be changed to run once; use `at` instead")
 
 
 def _next(timing: Timing, now: datetime) -> str | None:

@@ -78,7 +78,7 @@ class WebhookReceiver:
         if found is None:
             raise self._refused(name, source, "no signature")
         if not found.is_timely(self._gate.clock.time()):
-            raise self._refused(name, source, "signature of another time")
+            raise self._refused(name, source, "signature outside the time window")
         return found
 
     async def receive(
@@ -209,7 +209,7 @@ class WebhookReceiver:
         except NotFound as error:
             await self.book.stand_still(webhook.id, error.message)
         except Unauthenticated:
-            reason = "The token that made this webhook, or resumed it, no longer holds"
+            reason = "The token that created or resumed this webhook is no longer valid"
             await self.book.stand_still(webhook.id, reason)
         else:
             return QuotaSubject(token.id, token.limits, webhook.owner)
@@ -218,7 +218,7 @@ class WebhookReceiver:
     def _refused(self, name: str, source: str, reason: str) -> Unauthenticated:
         """The one answer to whoever cannot show that they hold the secret."""
         self._gate.audit.refused(source, reason=reason, detail={"webhook": name[:_LONGEST_NAME]})
-        return Unauthenticated(f"{HEADER} does not show who sent this")
+        return Unauthenticated(f"{HEADER} does not prove the sender")
 
 
 def _paused(webhook: Webhook) -> Conflict:
@@ -226,7 +226,7 @@ def _paused(webhook: Webhook) -> Conflict:
 
 
 def _known() -> Conflict:
-    return Conflict("This delivery came before; sign it anew to send it again")
+    return Conflict("This delivery was already received; sign it again to resend it")
 
 
 async def open_webhooks(

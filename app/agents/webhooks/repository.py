@@ -58,7 +58,7 @@ class WebhookRepository:
         """
         found = self._webhooks.get(webhook_id)
         if found is None:
-            raise NotFound(f"No webhook {webhook_id!r}", webhook_id=webhook_id)
+            raise NotFound(f"Webhook {webhook_id!r} not found", webhook_id=webhook_id)
         return found
 
     def list_all(self) -> list[Webhook]:
@@ -262,7 +262,7 @@ class WebhookRepository:
             try:
                 text = self._keys.open(webhook.sealed, row=webhook.id, field=_SECRET)
             except ConfigurationError:
-                log.warning("The secret of the webhook %r does not open: rotate it", webhook.name)
+                log.warning("cannot decrypt the secret of the webhook %r: rotate it", webhook.name)
             else:
                 found[webhook.id] = text.encode()
         self._webhooks, self._secrets = webhooks, found
@@ -276,15 +276,15 @@ def _new_secret() -> str:
 def _check(transaction: Transaction, webhook: Webhook) -> None:
     for other in _read(transaction)[0].values():
         if other.name == webhook.name and other.id != webhook.id:
-            raise AlreadyExists(f"There is a webhook {webhook.name!r} already", field="name")
+            raise AlreadyExists(f"Webhook {webhook.name!r} already exists", field="name")
     if webhook.template.count(PLACE) > 1:
-        raise InvalidInput(f"template holds {PLACE} more than once", field="template")
+        raise InvalidInput(f"template contains {PLACE} more than once", field="template")
 
 
 def _current(transaction: Transaction, webhook_id: str, expected: int | None) -> Webhook:
     stored = _read(transaction)[0].get(webhook_id)
     if stored is None:
-        raise NotFound(f"No webhook {webhook_id!r}", webhook_id=webhook_id)
+        raise NotFound(f"Webhook {webhook_id!r} not found", webhook_id=webhook_id)
     check_version(expected, stored.version)
     return stored
 

@@ -43,7 +43,7 @@ class OutputLog:
         try:
             await in_thread(self._store, moved)
         except OSError as error:
-            log.warning("output of a process cannot be kept: %s", error.strerror)
+            log.warning("cannot store the output of a process: %s", error.strerror)
             self._full = True
             return
         self._in_file += len(moved)

@@ -220,12 +220,12 @@ def _whole(data: bytes) -> int:
 
 
 def service_stops() -> ToolFailed:
-    return ToolFailed("The service is stopping; nothing is started any more", code="stopping")
+    return ToolFailed("The service is stopping and starts nothing new", code="stopping")
 
 
 def process_not_found(process_id: str) -> ToolFailed:
     return ToolFailed(
-        f"No process {process_id[:60]!r} in this session; the action `list` names them",
+        f"Process {process_id[:60]!r} not found in this session; use the action `list`",
         code="process_not_found",
         process_id=process_id[:60],
     )

@@ -202,9 +202,11 @@ class Processes:
         own = sum(_is_of(process, session_id) for process in running)
         bounds = self._bounds
         if own >= bounds.running_per_session:
-            raise _too_many(f"This session has {own} processes in the background, the most allowed")
+            raise _too_many(f"This session has reached its maximum of {own} background processes")
         if len(running) >= bounds.running:
-            raise _too_many(f"The service has {len(running)} processes in the background already")
+            raise _too_many(
+                f"The service has reached its maximum of {len(running)} background processes"
+            )
 
     def _forget_old(self) -> None:
         """Keep what has ended in bounds, of each session and in all; the oldest go first."""
@@ -232,4 +234,4 @@ def _is_of(process: OwnedProcess, session_id: str, subagent_id: str | None = Non
 
 
 def _too_many(sentence: str) -> ToolFailed:
-    return ToolFailed(f"{sentence}; end one with `process` action kill", code="too_many_processes")
+    return ToolFailed(f"{sentence}; stop one with `process` action kill", code="too_many_processes")

@@ -49,8 +49,8 @@ class BlobStore:
                 raise
         except OSError as error:
             raise StorageUnavailable(
-                f"The file's content cannot be kept for undoing ({error.strerror}), so it is not"
-                " changed: free disk space or check the data directory",
+                f"Cannot save the file's content for undo ({error.strerror}), so the "
+                "file was not changed: free disk space or check the data directory",
                 errno=error.errno,
             ) from None
         return digest
@@ -66,5 +66,5 @@ class BlobStore:
         except OSError:
             data = None
         if data is None or digest_of(data) != digest:
-            raise NotFound("The kept content of a file is gone from the data directory")
+            raise NotFound("The saved content of a file is missing from the data directory")
         return data

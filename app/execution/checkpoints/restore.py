@@ -38,8 +38,8 @@ class RestorePlan:
             self.written.add(record.path)
         if later and not self._force:
             raise Conflict(
-                f"Changed after the run: {', '.join(later[:MAX_NAMED])}; nothing was"
-                " restored. Look at the differences, then restore with force",
+                f"Changed after the run: {', '.join(later[:MAX_NAMED])}; nothing was "
+                "restored. Review the differences, then restore with force",
                 files=later[:MAX_NAMED],
                 count=len(later),
             )
@@ -70,7 +70,8 @@ def stay_in_place(records: Sequence[Record], edits: Sequence[Edited]) -> None:
     elsewhere = [edit.path for edit in edits if edit.path not in own]
     if elsewhere:
         raise Conflict(
-            f"A link leads from a file of the run to {elsewhere[0]!r} now; nothing was restored."
-            " Remove the link, or name the other files in 'paths'",
+            f"A file of the run is now reached through a link to {elsewhere[0]!r}; "
+            "nothing was restored. Remove the link, or name the other files in "
+            "'paths'",
             files=elsewhere[:MAX_NAMED],
         )

@@ -17,7 +17,7 @@ MAX_KEPT_FILE = 256 << 10
 _SHOWN = 1500
 
 Place = tuple[str, str]
-"""A project's id and a path in it."""
+"ID of a project, and a path in it."
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from app.execution.checkpoints.blobs import BlobStore, digest_of
 from app.operations.protocols.files import Edited
 
 MAX_KEPT_BYTES = 16 << 20
-"""A file larger than this is changed without its content being kept, and listed as such."""
+"A larger file is changed without saving its content, and is listed as such."
 
 _COLUMNS = (
     "session_id, run_id, path, project_id, operation_id, before_sha256, before_size,"
@@ -163,7 +163,6 @@ def _check_name(path: str) -> None:
         path.encode()
     except UnicodeEncodeError:
         raise ToolFailed(
-            "The file's name is not UTF-8 text, so that its content could not be found again for"
-            " undoing; rename it first",
+            "The file's name is not UTF-8, so its content could not be restored; rename it first",
             code="invalid_path",
         ) from None

@@ -21,7 +21,7 @@ from app.operations.protocols.files import Edited, FileOperations, FileState
 from app.tools.files.diff import FileDiff, unified_diff
 
 State = Literal["restorable", "as_before", "changed_since", "unkept"]
-"""Whether a file is as the run left it, as it was before the run, or neither."""
+"State of a file: as the run left it, as it was before the run, or neither."
 
 MAX_TOGETHER_BYTES = 256 << 20
 
@@ -136,11 +136,11 @@ class Undo:
         left = {record.path: record.unkept for record in records if record.unkept}
         kept = [record for record in records if not record.unkept]
         if not kept:
-            raise Conflict("Of none of the run's files the content before was kept", files=left)
+            raise Conflict("The previous content of the run's files was not saved", files=left)
         if sum(record.before_size or 0 for record in kept) > MAX_TOGETHER_BYTES:
             raise Conflict(
-                f"The files are together larger than {MAX_TOGETHER_BYTES} bytes; name some of"
-                " them in 'paths'"
+                f"The files exceed {MAX_TOGETHER_BYTES} bytes together; name some of "
+                "them in 'paths'"
             )
         project = self._projects.get(kept[0].project_id)
         restored_as = new_id("undo")
@@ -201,7 +201,7 @@ class Undo:
     async def _records(self, session_id: str, run_id: str) -> list[Record]:
         records = await self._store.of_run(session_id, run_id)
         if not records:
-            raise NotFound(f"No files were changed by a run {run_id!r}", run_id=run_id)
+            raise NotFound(f"Run {run_id!r} changed no files", run_id=run_id)
         return records
 
     async def _contents(self, records: Sequence[Record]) -> dict[str, FileState | None]:
@@ -259,4 +259,4 @@ def _diff(path: str, before: bytes | None, now: bytes | None) -> FileDiff | None
 
 
 def _busy() -> Busy:
-    return Busy("A run is active in this session; wait or cancel it, then restore")
+    return Busy("A run is active in this session; wait for it or cancel it, then restore")

@@ -88,20 +88,20 @@ def chosen_option(
         InvalidInput: it was not offered, or does not go with other arguments.
     """
     if not approver.may_answer_for(agent_id):
-        raise Forbidden("The token may not answer for this agent", agent_id=agent_id)
+        raise Forbidden("The token is not allowed to answer for this agent", agent_id=agent_id)
     if approver.kind != "person":
-        raise Forbidden(f"Only a person may answer, not an {approver.kind}", kind=approver.kind)
+        raise Forbidden(f"Only a person can answer, not an {approver.kind}", kind=approver.kind)
     option = options.get(reply.option_id)
     if option is None:
         raise InvalidInput(f"option_id must be one of {', '.join(options)}", field="option_id")
     if option.requires_scope is not None and not approver.is_admin:
         raise Forbidden(
-            f"{option.option_id!r} needs the scope {option.requires_scope!r}",
+            f"{option.option_id!r} requires the scope {option.requires_scope!r}",
             scope=option.requires_scope,
         )
     if reply.edited_args is not None and option.option_id != APPROVE_ONCE:
         raise InvalidInput(
-            f"Other arguments go with {APPROVE_ONCE!r} only: they are approved this one time",
+            f"Edited arguments require {APPROVE_ONCE!r}: they are approved for this call only",
             field="edited_args",
         )
     return option
@@ -120,4 +120,4 @@ def refusal(
             outcome=status,
             by=by,
         )
-    return DigestMismatch("The digest is not this call's; load the confirmation again")
+    return DigestMismatch("The digest does not match this call; reload the confirmation")

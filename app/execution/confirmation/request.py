@@ -182,7 +182,7 @@ def _coverage(pattern: Mapping[str, Any], redactor: Redactor, targets: Targets) 
     return GrantCoverage(told + later, pattern["kind"])
 
 
-_WHATEVER_IS_THERE = ", whatever is in the folders and behind the patterns then"
+_WHATEVER_IS_THERE = ", whatever the folders and patterns contain at that time"
 
 
 def _requester(context: CallContext, agent: str | None) -> dict[str, Any]:

@@ -83,7 +83,7 @@ class ConfirmationService:
         """
         if len(self._open.by_session.get(log.session_id, ())) >= self._max_pending:
             raise RateLimited(
-                f"{self._max_pending} confirmations are open in this session; answer them"
+                f"{self._max_pending} confirmations are open in this session; answer some first"
             )
         confirmation_id = new_id("cfm")
         expires = self._clock.time() + self._ttl_s if self._ttl_s else None
@@ -310,7 +310,7 @@ class ConfirmationService:
             self._grants.adopt(grant)
         if confirmation_id not in self._open.items:
             raise AlreadyFinished(
-                "The call is over; it was not run", confirmation_id=confirmation_id
+                "The call has ended without running", confirmation_id=confirmation_id
             )
         self._resolve(confirmation_id, answer)
         if grant is not None:
@@ -347,7 +347,7 @@ class ConfirmationService:
         found = await self._db.transact(read)
         if found is None or session_id not in (None, found[4]):
             return NotFound(
-                f"No confirmation {confirmation_id!r} in this session",
+                f"Confirmation {confirmation_id!r} not found in this session",
                 confirmation_id=confirmation_id,
             )
         status, digest, by, expires, _ = found

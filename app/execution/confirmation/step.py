@@ -95,7 +95,7 @@ class ConfirmationStep:
             return Refusal("denied", "declined_repeatedly", REFUSED.format(times=times))
         if not self.is_unattended(call):
             return None
-        message = "Nobody is there to confirm it, so it was not run"
+        message = "Nobody is available to approve it, so it was not run"
         return Refusal("denied", "unattended", message)
 
     def is_unattended(self, call: CallState) -> bool:
@@ -177,7 +177,7 @@ class ConfirmationStep:
         if claimed:
             return None
         return Refusal(
-            "cancelled", "approval_used", "The approval is no longer there; the call was not run"
+            "cancelled", "approval_used", "The approval no longer exists; the call was not run"
         )
 
     def give_up(self, call: CallState) -> None:
@@ -243,7 +243,8 @@ class ConfirmationStep:
         wanted = restored_arguments(arguments, self.shown(original), original)
         if MASK in dump_json(wanted).decode():
             raise InvalidInput(
-                f"edited_args hold {MASK}; write the value itself", field="edited_args"
+                f"edited_args contains {MASK}; replace it with the actual value",
+                field="edited_args",
             )
         trial = copy.copy(call)
         refused = denial(self._admission.replace_arguments(trial, wanted))
@@ -252,7 +253,7 @@ class ConfirmationStep:
             refused = trial.refusal
         if refused is not None:
             raise InvalidInput(
-                f"Not with these arguments: {refused.message}",
+                f"Invalid edited arguments: {refused.message}",
                 field="edited_args",
                 reason=refused.code,
             )
@@ -352,12 +353,16 @@ class ConfirmationStep:
         if answer.outcome == "declined":
             message = "A person declined this call; it was not run"
             if answer.message:
-                message += f". They said: {answer.message}"
+                message += f". Reason: {answer.message}"
             if enough := self._declines.note(call):
                 message += f"\n{enough}"
             return Refusal("declined", "declined", message)
         if answer.outcome == "expired":
-            return Refusal("expired", "expired", "Nobody answered in time; the call was not run")
+            return Refusal(
+                "expired",
+                "expired",
+                "The confirmation expired without an answer; the call was not run",
+            )
         return Refusal("cancelled", "cancelled", "The call was cancelled before it ran")
 
 

@@ -18,13 +18,13 @@ from app.operations.protocols.search import FindQuery, FindResult
 from app.policy.rules.globs import GLOBBED
 
 MAX_TARGETS = 20
-"""Targets that are shown."""
+"Maximum number of targets shown."
 MAX_NAMES = 50
-"""Names that are shown of what is in folders and behind patterns, all targets together."""
+"Maximum number of names shown of the contents of folders and patterns, over all targets."
 MAX_LISTED = 10_000
-"""Files and folders that one list holds."""
+"Maximum number of files and folders in one list."
 LOOK_S = 5.0
-"""So long it may take to look."""
+"Time limit for listing targets."
 _MAX_TOLD = 5
 _UNSEEN, _PLACE = "unseen", "place"
 _NO_FILES = frozenset(["missing", _UNSEEN, _PLACE])
@@ -72,8 +72,8 @@ class Targets:
         if not self.digest or self.digest == now.digest:
             return ""
         if not now.digest:
-            return "What it would hit could not be looked at again"
-        reported = "What it would hit has changed"
+            return "Its targets could not be listed again"
+        reported = "Its targets have changed"
         if now.count != self.count:
             reported += f": {now.count} instead of {self.count}"
         if not self.entries:

@@ -160,7 +160,9 @@ class Hooks:
             if answer.action is HookAction.DENY:
                 raise HookDenied(hook.name, answer.message or f"Denied by hook {hook.name!r}")
             if answer.action is HookAction.ASK:
-                outcome.ask_reasons.append(answer.message or f"Hook {hook.name!r} asks")
+                outcome.ask_reasons.append(
+                    answer.message or f"Hook {hook.name!r} requires approval"
+                )
             if answer.modified_args is not None:
                 outcome.arguments = context.arguments = deepcopy(answer.modified_args)
                 outcome.modified = True
@@ -260,7 +262,7 @@ class Hooks:
         if outcome == "withheld":
             raise HookDenied(hook.name, message, broken=True)
         if outcome == "asked":
-            return HookResult(HookAction.ASK, f"{message}; nothing checked this call")
+            return HookResult(HookAction.ASK, f"{message}; this call was not checked")
         return CONTINUE
 
 
@@ -269,7 +271,11 @@ def _applies(hook: HookConfig, tool_name: str) -> bool:
     for question in (partial(hook.concerns, tool_name), hook.active):
         answer, error = try_call(question)
         if error is not None:
-            log.error("the filter of hook %s raised, so it is called", hook.name, exc_info=error)
+            log.error(
+                "the filter of hook %s raised an exception, so the hook is called",
+                hook.name,
+                exc_info=error,
+            )
         elif not answer:
             return False
     return True
@@ -297,7 +303,7 @@ def _outcome(hook: HookConfig, *, missing: bool) -> str:
 def _told(hook: HookConfig, error: BaseException) -> HookFailure:
     name = repr(hook.name)
     if isinstance(error, TimeoutError):
-        message = f"Hook {name} gave no answer within {hook.timeout_s:g} s"
+        message = f"Hook {name} did not respond within {hook.timeout_s:g} s"
         return HookFailure(code="hook_timeout", message=message)
     if isinstance(error, HookBroken):
         said = truncate(clean(str(error)), MAX_MESSAGE_CHARS)
@@ -312,18 +318,18 @@ def _told(hook: HookConfig, error: BaseException) -> HookFailure:
 def _wrong(hook: HookConfig, answer: object) -> str | None:
     """What is wrong with an answer; None when nothing is."""
     if not isinstance(answer, HookResult) or not isinstance(answer.action, HookAction):
-        return "gave an unknown answer"
+        return "returned an unknown answer"
     message: object = answer.message
     if message is not None and not isinstance(message, str):
-        return "gave a message that is no text"
+        return "returned a message that is not text"
     kind, action, arguments = hook.hook_type, answer.action, answer.modified_args
     if kind is HookType.PRE_TOOL_USE:
         if action is HookAction.MODIFY_RESULT:
-            return "answered MODIFY_RESULT before the call ran"
+            return "returned MODIFY_RESULT before the call ran"
         if not isinstance(arguments, dict) and (
             arguments is not None or action is HookAction.MODIFY
         ):
-            return f"answered {action.name} without an object of arguments"
+            return f"returned {action.name} without an object of arguments"
     elif kind is HookType.POST_TOOL_USE and action in (HookAction.MODIFY, HookAction.ASK):
-        return f"answered {action.name} after the call ran"
+        return f"returned {action.name} after the call ran"
     return None

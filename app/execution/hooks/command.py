@@ -155,7 +155,7 @@ class CommandHook:
         if ended.code == DENIED and ended.signal is None:
             return HookResult(HookAction.DENY, err or None)
         if ended.code in _NOT_THERE and ended.signal is None:
-            raise HookMissing(f"its program cannot be started: {err or f'exit {ended.code}'}")
+            raise HookMissing(f"cannot start its program: {err or f'exit {ended.code}'}")
         if ended.code != 0:
             how = f"exit {ended.code}" if ended.signal is None else f"signal {ended.signal}"
             raise HookBroken(f"{how}: {err}" if err else how, code="hook_exit")
@@ -214,7 +214,7 @@ def answer_of(kind: HookType, out: bytes) -> HookResult:
     try:
         said = orjson.loads(out)
     except orjson.JSONDecodeError:
-        raise _unreadable("it printed something that is not one JSON object") from None
+        raise _unreadable("it did not print exactly one JSON object") from None
     if not isinstance(said, dict):
         raise _unreadable("it printed JSON that is not an object")
     inner = said.get("hookSpecificOutput", {})
@@ -234,7 +234,8 @@ def answer_of(kind: HookType, out: bytes) -> HookResult:
         return HookResult(action, reason)
     if kind is not HookType.PRE_TOOL_USE or not isinstance(modified, dict):
         raise HookBroken(
-            "modified_input is an object, before the call; modified_result after it",
+            "modified_input must be an object and is only valid before the call; "
+            "modified_result only after it",
             code="hook_bad_change",
         )
     modifies = HookAction.ASK if action is HookAction.ASK else HookAction.MODIFY
@@ -254,7 +255,7 @@ def _action(said: Mapping[str, Any], inner: Mapping[str, Any]) -> HookAction:
             action = _WORDS.get(word) if isinstance(word, str) else None
             if action is None:
                 raise HookBroken(
-                    f"it decided {str(word)[:60]!r}; say allow, ask or deny",
+                    f"it decided {str(word)[:60]!r}; must be allow, ask or deny",
                     code="hook_bad_decision",
                 )
             found.add(action)

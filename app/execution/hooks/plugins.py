@@ -88,7 +88,7 @@ def hooks_in(exposed: Any) -> tuple[Any, ...]:
     if isinstance(exposed, HookConfig):
         return (exposed,)
     if not isinstance(exposed, Iterable) or isinstance(exposed, str | bytes):
-        raise ConfigurationError("brings no hooks: expose HOOKS, a list of HookConfig")
+        raise ConfigurationError("contains no hooks: expose HOOKS, a list of HookConfig")
     return tuple(exposed)
 
 
@@ -123,14 +123,14 @@ def _missing(hooks: Hooks, problem: HookProblem) -> None:
     """Report a hook plugin that is not there, and let a gate that is shut stand in for it."""
     name = problem.name
     hooks.problems.append(problem)
-    log.error("hook plugin %s (%s) cannot be loaded: %s", name, problem.where, problem.error)
+    log.error("cannot load hook plugin %s (%s): %s", name, problem.where, problem.error)
     if not problem.is_shut:
         return
 
     async def shut_gate(_: HookContext) -> HookResult:
         raise HookMissing(
-            "the plugin cannot be loaded, so nothing checks calls; an administrator must mend or "
-            "remove it"
+            "the plugin failed to load, so calls would not be checked; an "
+            "administrator must fix or remove it"
         )
 
     hooks.register(

@@ -27,7 +27,7 @@ def check_hooks(brought: Iterable[Any]) -> list[HookConfig]:
     for hook in listed:
         if not isinstance(hook, HookConfig):
             raise ConfigurationError(
-                f"HOOKS holds a {type(hook).__name__}, not a HookConfig",
+                f"HOOKS contains a {type(hook).__name__}, not a HookConfig",
                 fix='Write HookConfig("name", HookType.PRE_TOOL_USE, handler)',
             )
         faults = list(_faults(hook))
@@ -43,11 +43,11 @@ def check_hooks(brought: Iterable[Any]) -> list[HookConfig]:
 def _faults(hook: Any) -> Iterator[tuple[str, str]]:
     """Each fault and its fix."""
     if not isinstance(hook.name, str) or not hook.name.strip() or not hook.name.isprintable():
-        yield "name must be printable text", "Give a name"
+        yield "name must be printable text", "Set a printable name"
     if not isinstance(hook.hook_type, HookType):
         yield "it has no valid hook_type", "Write HookType.PRE_TOOL_USE or another HookType"
     if not callable(hook.handler):
-        yield "it has no valid handler", "Give an async function that takes a HookContext"
+        yield "it has no valid handler", "Pass an async function that takes a HookContext"
     elif not _is_async(hook.handler):
         yield "its handler is not async", "Write `async def`"
     elif not _takes_one(hook.handler):
@@ -58,7 +58,7 @@ def _faults(hook: Any) -> Iterator[tuple[str, str]]:
 
 def _rank(hook: Any) -> Iterator[tuple[str, str]]:
     if not _is_number(hook.timeout_s) or not 0 < hook.timeout_s <= _DAY_S:
-        yield "timeout_s must be over 0", f"Give seconds up to {_DAY_S}"
+        yield "timeout_s must be greater than 0", f"Set seconds up to {_DAY_S}"
     if hook.on_error not in _ON_ERROR:
         yield f"on_error must be one of {', '.join(_ON_ERROR)}", 'Write on_error="deny"'
     if not isinstance(hook.order, int) or isinstance(hook.order, bool):
@@ -75,13 +75,13 @@ def _filters(hook: Any) -> Iterator[tuple[str, str]]:
     ):
         yield "filter_names must be a frozenset of tool names", 'Write frozenset({"bash"})'
     if hook.matches is not None and not callable(hook.matches):
-        yield "matches must be a function of a tool's name", "Give a function, or leave it out"
+        yield "matches must be a function of a tool's name", "Pass a function, or omit it"
     if not callable(hook.active):
-        yield "active must be a function", "Leave it out"
+        yield "active must be a function", "Omit it"
     if hook.slots is not None and not isinstance(hook.slots, asyncio.Semaphore):
-        yield "slots must be an asyncio.Semaphore", "Leave it out"
+        yield "slots must be an asyncio.Semaphore", "Omit it"
     if hook.matcher is not None and not isinstance(hook.matcher, str):
-        yield "matcher must be text", "Leave it out"
+        yield "matcher must be text", "Omit it"
 
 
 def _is_async(handler: Any) -> bool:

@@ -99,7 +99,7 @@ class PendingInputs:
         """
         call = self._find(operation_id)
         if call is None:
-            raise LookupError(f"no call {operation_id!r} is under way")
+            raise LookupError(f"call {operation_id!r} is not active")
         return call
 
     def of(self, operation_id: str) -> PendingInput | None:

@@ -106,8 +106,8 @@ class UserQuestions:
         context = call.context
         if self._confirmation_step.is_unattended(call):
             raise ToolFailed(
-                "Nobody is there to answer, so nothing was asked; go on with what seems best,"
-                " and say what you assumed",
+                "Nobody is available to answer, so the question was not asked; "
+                "continue with the best option, and say what you assumed",
                 code="unattended",
             )
         if len(self.pending(context.session_id)) >= MAX_OPEN:
@@ -126,7 +126,7 @@ class UserQuestions:
             return _answers(wait.future.result())
         self._waiting.drop(wait)
         if stored is None or stored.status == "cancelled":
-            raise ToolFailed("The question was taken back", code="question_closed")
+            raise ToolFailed("The question was withdrawn", code="question_closed")
         outcome = "expired" if stored.status == "late" else stored.status
         if not stored.told:
             self._tell(wait.call.context.log, stored, outcome)
@@ -174,7 +174,9 @@ class UserQuestions:
         """
         stored = await self._rows.read(question_id)
         if stored is None or stored.session_id != session_id:
-            raise NotFound(f"No question {question_id!r} in this session", question_id=question_id)
+            raise NotFound(
+                f"Question {question_id!r} not found in this session", question_id=question_id
+            )
         said = StoredReply(reply.outcome, responses_to(stored.questions, reply), by)
         wait = self._waiting.about(question_id)
         if wait is None:
@@ -204,7 +206,7 @@ class UserQuestions:
         if not await self._rows.answer(stored, said):
             return False
         if self._waiting.about(stored.id) is not wait:
-            raise AlreadyFinished("The call is over; nobody reads the answer any more")
+            raise AlreadyFinished("The call has ended, so the answer can no longer be used")
         answered = replace(stored, status=said.outcome, answer=said.stored(), answered_by=said.by)
         self._tell(wait.call.context.log, answered, said.outcome)
         self._waiting.resolve(wait, InputResult(said.outcome, said.responses))
@@ -221,7 +223,7 @@ class UserQuestions:
             raise _was_first(stored)
         if stored.caller != "agent" or said.outcome != "answered":
             raise QuestionClosed(
-                f"The question has {stored.status}; nobody waits for an answer",
+                f"The question has {stored.status}",
                 question_id=stored.id,
             )
         if not await self._rows.answer_late(stored, said):
@@ -303,7 +305,7 @@ def _answers(ended: InputResult) -> QuestionAnswers:
         ToolFailed: code `question_closed`, the question was taken back.
     """
     if ended.outcome not in ("answered", "declined", "expired"):
-        raise ToolFailed("The question was taken back", code="question_closed")
+        raise ToolFailed("The question was withdrawn", code="question_closed")
     responses: Mapping[str, Any] = ended.answer or {}
     return QuestionAnswers(cast("Any", ended.outcome), responses)
 

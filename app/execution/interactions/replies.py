@@ -39,7 +39,7 @@ def responses_to(
     """
     if reply.outcome == "declined":
         if reply.answer is not None:
-            raise InvalidInput("An answer does not go with `declined`", field="answer")
+            raise InvalidInput("`declined` cannot be combined with an answer", field="answer")
         return {}
     given = _by_question(questions, reply.answer)
     return {question["id"]: _response(question, given[question["id"]]) for question in questions}
@@ -90,7 +90,7 @@ def _labels(question: Mapping[str, Any], chosen: Any, where: str) -> list[str]:
         if label is None or label in labels:
             offered = ", ".join(choice["id"] for choice in question["choices"])
             raise InvalidInput(
-                f"choices of the {where} must be different ones of {offered or 'none'}",
+                f"choices of the {where} must be distinct values from {offered or 'none'}",
                 field="answer",
             )
         labels.append(label)

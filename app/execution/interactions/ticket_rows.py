@@ -221,14 +221,14 @@ class TicketRows:
             sql = f"SELECT count(*) FROM tickets WHERE {column} = ? AND created_at >= ?"  # noqa: S608
             if value is not None and transaction.fetch(sql, (value, since))[0][0] >= most:
                 raise RateLimited(
-                    f"{most} tickets were opened within the last hour; go on without one"
+                    f"The limit of {most} tickets per hour is reached; continue without a ticket"
                 )
 
 
 def _one(transaction: Transaction, ticket_id: str) -> StoredTicket:
     found = transaction.fetch(f"{_SELECT} WHERE id = ?", (ticket_id,))
     if not found:
-        raise NotFound(f"No ticket {ticket_id!r}", ticket_id=ticket_id)
+        raise NotFound(f"Ticket {ticket_id!r} not found", ticket_id=ticket_id)
     return _stored(found[0])
 
 

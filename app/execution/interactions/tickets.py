@@ -75,8 +75,8 @@ class OperatorTickets:
             return await self._wait_again(wait)
         if wanted.blocking and call.context.caller == "cli":
             raise ToolFailed(
-                "No operator can answer a call of this terminal; leave out `blocking`, or call"
-                " through the service",
+                "No operator can answer a call from this terminal; omit `blocking`, "
+                "or call through the service",
                 code="unattended",
             )
         expires = None

@@ -24,14 +24,14 @@ from app.governance.tool_settings import ToolSettingsRepository
 from app.resolver.resolver import Resolver
 
 _WHAT = {
-    "rate_limited": "{limit} calls a minute",
-    "concurrency_limited": "{limit} calls at the same time",
-    "calls_per_run": "{limit} calls in one run",
+    "rate_limited": "{limit} calls per minute",
+    "concurrency_limited": "{limit} concurrent calls",
+    "calls_per_run": "{limit} calls per run",
 }
 _ADVICE = {
-    "rate_limited": "wait {wait:g} s before the next one, or go on without it",
-    "concurrency_limited": "make fewer calls at once, and this one again when others have ended",
-    "calls_per_run": "do not call it again in this run; finish with what there is",
+    "rate_limited": "wait {wait:g} s before the next call, or continue without it",
+    "concurrency_limited": "make fewer concurrent calls, and repeat this one when others end",
+    "calls_per_run": "do not call it again in this run; finish with the results you have",
 }
 _NEVER = "do not call it again; an administrator has set the limit to 0"
 

@@ -23,7 +23,7 @@ from app.policy.risk.given import HANDED_IN
 from app.policy.risk.model import Given, Run
 
 Known = Literal["named", "timed"]
-"""How it is known that a file was written: by its name, or by the time of its last change."""
+"How a written file was detected: by its name, or by its modification time."
 HowKnown = Callable[[str, float], Known | None]
 
 MAX_GIVEN = 40
@@ -37,7 +37,7 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _PACKAGES = frozenset(
     {"node_modules", "site-packages", "dist-packages", ".venv", "venv", ".tox", ".nox"}
 )
-"""Folders that package managers fill: what is there by time alone is not looked at."""
+"Folders filled by package managers, whose files are ignored by modification time."
 _FOLLOWED = frozenset({kinds.PYTHON, kinds.NODE, "ruby", kinds.MAKEFILE})
 _TESTS = ("test_*.py", "*_test.py", "conftest.py", "*.test.[cmjt]*", "*.spec.[cmjt]*")
 _TEST_FOLDERS = frozenset({"test", "tests", "spec", "__tests__"})
@@ -211,8 +211,8 @@ class _Finding:
                 self.take(place if dot else f"{place}/__init__.py", Run(how.path, "module"))
 
 
-_NO_TEXT, _TOO_LONG = "is no text", "is too long to be judged"
-_TOO_MANY = "is one of too many to be judged at once"
+_NO_TEXT, _TOO_LONG = "is not text", "is too long to be analysed"
+_TOO_MANY = "is one of too many files to analyse at once"
 
 
 def _content(real: str) -> tuple[str | None, str, str] | None:

@@ -40,7 +40,7 @@ class StoredCalendar:
         def insert(transaction: Transaction) -> list[Appointment]:
             if transaction.fetch(_COUNT, (owner,))[0][0] >= MAX_APPOINTMENTS:
                 raise ToolFailed(
-                    f"There are {MAX_APPOINTMENTS} appointments already: remove some",
+                    f"The maximum of {MAX_APPOINTMENTS} appointments is reached: delete some",
                     code="too_many_appointments",
                 )
             overlaps = transaction.fetch(
@@ -77,7 +77,7 @@ class StoredCalendar:
             found = transaction.fetch(f"{_OF} AND id = ?", (owner, appointment_id))
             if not found:
                 raise ToolFailed(
-                    f"There is no appointment {appointment_id!r}; `list` shows them",
+                    f"Appointment {appointment_id!r} not found; use `list` to show all",
                     code="not_found",
                 )
             transaction.execute(_DELETE, (owner, appointment_id))

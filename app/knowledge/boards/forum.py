@@ -63,8 +63,8 @@ class StoredForum:
         def add(transaction: Transaction) -> Post:
             if transaction.fetch(_COUNT, (project_id,))[0][0] >= MAX_POSTS:
                 raise ToolFailed(
-                    f"The boards of this project hold {MAX_POSTS} posts; an administrator"
-                    " must remove some",
+                    "The boards of this project have reached the maximum of "
+                    f"{MAX_POSTS} posts; an administrator must delete some",
                     code="too_many_posts",
                 )
             answered = None if reply_to is None else _first(transaction, project_id, reply_to)
@@ -151,7 +151,7 @@ class StoredForum:
         def read(transaction: Transaction) -> tuple[PlacedPost, list[PlacedPost]]:
             found = transaction.fetch(f"{_PLACED}number = ?", (number,))
             if not found:
-                raise NotFound(f"No post {number}", number=number)
+                raise NotFound(f"Post {number} not found", number=number)
             post = _placed(found[0])
             if post.post.reply_to is not None:
                 post = _placed(transaction.fetch(f"{_PLACED}number = ?", (post.post.reply_to,))[0])
@@ -173,7 +173,7 @@ class StoredForum:
         def drop(transaction: Transaction) -> int:
             found = transaction.fetch(_LINES, (number,))
             if not found:
-                raise NotFound(f"No post {number}", number=number)
+                raise NotFound(f"Post {number} not found", number=number)
             project_id, user_id, board, title = found[0]
             gone = transaction.execute(_DELETE, (number, number))
             self._audit.within(
@@ -215,6 +215,6 @@ def _first(transaction: Transaction, project_id: str, number: int) -> Post:
     """The post that began the thread."""
     found = transaction.fetch(_ONE, (project_id, number))
     if not found:
-        raise ToolFailed(f"There is no post {number} in this project", code="not_found")
+        raise ToolFailed(f"Post {number} not found in this project", code="not_found")
     post = Post(*found[0])
     return post if post.reply_to is None else _first(transaction, project_id, post.reply_to)

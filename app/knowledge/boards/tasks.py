@@ -42,7 +42,8 @@ class StoredTasks:
         def add(transaction: Transaction) -> None:
             if transaction.fetch(_COUNT, (owner,))[0][0] >= MAX_TASKS:
                 raise ToolFailed(
-                    f"There are {MAX_TASKS} tasks already: delete some", code="too_many_tasks"
+                    f"The maximum of {MAX_TASKS} tasks is reached: delete some",
+                    code="too_many_tasks",
                 )
             values = (task.id, title, notes, "open", due, 1, by, moment, moment)
             transaction.execute(_ADD, (owner, *values))
@@ -94,7 +95,8 @@ class StoredTasks:
             before = _one(transaction, owner, task_id)
             if expected is not None and expected != before.version:
                 raise ToolFailed(
-                    f"The task is at version {before.version}, not {expected}: read it again",
+                    f"The task has changed: expected version {expected}, found "
+                    f"{before.version}; read it again",
                     code="version_mismatch",
                     version=before.version,
                 )
@@ -120,5 +122,5 @@ class StoredTasks:
 def _one(transaction: Transaction, owner: str, task_id: str) -> Task:
     found = transaction.fetch(_ONE, (owner, task_id))
     if not found:
-        raise ToolFailed(f"There is no task {task_id!r}; `list` shows them", code="not_found")
+        raise ToolFailed(f"Task {task_id!r} not found; use `list` to show all", code="not_found")
     return Task(*found[0])

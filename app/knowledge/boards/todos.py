@@ -46,7 +46,8 @@ class StoredTodoLists:
             before = _read(transaction, session_id)
             if expected is not None and expected != before.revision:
                 raise ToolFailed(
-                    f"The list is at revision {before.revision}, not {expected}: read it again",
+                    f"The list has changed: expected revision {expected}, found "
+                    f"{before.revision}; read it again",
                     code="revision_mismatch",
                     revision=before.revision,
                 )
@@ -77,13 +78,13 @@ def _merged(before: Sequence[TodoItem], changed: Sequence[TodoItem]) -> tuple[To
 def _checked(items: tuple[TodoItem, ...]) -> tuple[TodoItem, ...]:
     if len(items) > MAX_ITEMS:
         raise ToolFailed(
-            f"A list has at most {MAX_ITEMS} items, and this one would have {len(items)}:"
-            " drop what is finished",
+            f"A list can have at most {MAX_ITEMS} items, but this one would have "
+            f"{len(items)}: remove finished items",
             code="too_many_items",
         )
     parents = {item.id: item.parent for item in items}
     if len(parents) < len(items):
-        raise ToolFailed("Two items have the same id", code="duplicate_id")
+        raise ToolFailed("Two items have the same ID", code="duplicate_id")
     for item in items:
         _check_line(item.id, parents)
     return items
@@ -95,10 +96,10 @@ def _check_line(item_id: str, parents: dict[str, str | None]) -> None:
     while above is not None:
         if above not in parents:
             raise ToolFailed(
-                f"Item {item_id!r} is a part of {above!r}, which is not in the list",
+                f"The parent {above!r} of item {item_id!r} is not in the list",
                 code="unknown_parent",
             )
         if above in seen:
-            raise ToolFailed(f"Item {item_id!r} is a part of itself", code="unknown_parent")
+            raise ToolFailed(f"Item {item_id!r} is its own ancestor", code="unknown_parent")
         seen.add(above)
         above = parents[above]

@@ -183,7 +183,8 @@ class MemoryAdministration:
             found = selecting.count(transaction.fetch, filters, self._index)
             if expected is not None and found != expected:
                 raise Conflict(
-                    f"{found} memories fit, not {expected}: count them again", matched=found
+                    f"{found} memories match, but {expected} were expected: count them again",
+                    matched=found,
                 )
             return found, selecting.last(transaction.fetch)
 
@@ -329,8 +330,8 @@ class MemoryAdministration:
             return saved.ending
         if on_conflict == "fail":
             raise AlreadyExists(
-                f"memories[{number}]: the key {draft.key!r} holds something else; on_conflict"
-                " may be skip or replace",
+                f"memories[{number}]: the key {draft.key!r} is used by another memory; "
+                "set on_conflict to skip or replace",
                 field=f"memories[{number}].key",
             )
         return "skipped"
@@ -361,7 +362,7 @@ class MemoryAdministration:
 
 def _one(found: Sequence[Sequence[Any]], memory_id: str) -> Memory:
     if not found:
-        raise NotFound(f"No memory {memory_id!r}", memory_id=memory_id)
+        raise NotFound(f"Memory {memory_id!r} not found", memory_id=memory_id)
     return rows.memory_of(found[0])
 
 

@@ -126,7 +126,7 @@ class Meanings:
                     await self._keep(texts)
             if held.error is not None:
                 if not isinstance(held.error, (EmbedderFailed, StorageUnavailable)):
-                    log.error("vectors of memories cannot be made", exc_info=held.error)
+                    log.error("cannot create vectors of memories", exc_info=held.error)
                 self._rest(held.error)
                 await asyncio.sleep(REST_S)
                 self._wanted.set()
@@ -170,7 +170,7 @@ class Meanings:
         try:
             await self._embedder.embed([_HARMLESS])
         except TextRefused as refusal:
-            raise EmbedderFailed(f"it refuses every text ({refusal})") from None
+            raise EmbedderFailed(f"it refused every text ({refusal})") from None
 
     def _shown(self, text: str) -> str:
         """As it may leave the house: what a newer pattern calls a secret was kept all the same."""
@@ -178,5 +178,5 @@ class Meanings:
 
     def _rest(self, error: BaseException) -> None:
         self._rests_until = asyncio.get_running_loop().time() + REST_S
-        said = str(error) or "it took too long"
-        log.warning("memories are found by words alone for %d s: %s", REST_S, said)
+        said = str(error) or "it timed out"
+        log.warning("memories are only searched by words for %d s: %s", REST_S, said)

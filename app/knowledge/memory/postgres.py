@@ -230,8 +230,8 @@ def secrets_of(address: str) -> list[str]:
         password = conninfo_to_dict(address).get("password")
     except psycopg.Error:
         raise ConfigurationError(
-            "TOLLGATE_MEMORY__POSTGRES is no address of PostgreSQL: write"
-            " postgresql://user:password@host/database"
+            "TOLLGATE_MEMORY__POSTGRES is not a PostgreSQL address: use "
+            "postgresql://user:password@host/database"
         ) from None
     return [address, *([str(password)] if password else [])]
 
@@ -243,7 +243,7 @@ def why_unusable(address: str) -> str | None:
     try:
         secrets = secrets_of(address)
     except ConfigurationError:
-        return "it is no address of PostgreSQL"
+        return "it is not a PostgreSQL address"
     try:
         with psycopg.connect(address, connect_timeout=CONNECT_S) as connection:
             connection.execute("SELECT 1")
@@ -267,8 +267,8 @@ def _fit(row: Sequence[Any]) -> tuple[Any, ...]:
 
 def _unavailable(error: Exception) -> StorageUnavailable:
     # Its words name the server, which is the operator's business.
-    log.error("the database of the memory does not answer: %s", error)
+    log.error("the memory database does not respond: %s", error)
     return StorageUnavailable(
-        "The database of the memory cannot be used at the moment: try again; an operator finds"
-        " the reason in the service's log"
+        "The memory database is currently unavailable: try again; the operator can "
+        "find the reason in the service's log"
     )

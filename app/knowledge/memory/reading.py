@@ -46,7 +46,7 @@ class Reader:
                 return work(query)
         except sqlite3.OperationalError as error:
             raise StorageUnavailable(
-                f"Database cannot be read ({error}): try again; `tollgate doctor` tells more",
+                f"Cannot read the database ({error}): try again; `tollgate doctor` shows details",
                 database=self._path.name,
             ) from None
 

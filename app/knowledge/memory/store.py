@@ -54,7 +54,7 @@ _DROP = "DELETE FROM memories WHERE number = ?"
 
 
 _FindAlike = Callable[[Query, Sequence[int]], list[tuple[int, float]]]
-"""In these places → numbers of memories, and how much they mean what was asked."""
+"Search by meaning within scopes; returns numbers of memories with their similarity."
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +132,8 @@ class StoredMemory:
         for field, text in _fields(draft):
             if (shown := self._redactor.raw_json(text)) != text:
                 raise ToolFailed(
-                    f"{field} holds what looks like a secret, and memory keeps none: say where it"
-                    f" is kept instead ({shown[:300]})",
+                    f"{field} contains what looks like a secret, which memory does not "
+                    f"store: save where to find it instead ({shown[:300]})",
                     code="secret_refused",
                     field=field,
                 )
@@ -162,8 +162,9 @@ class StoredMemory:
             raise _missing(place, str(draft.key))
         if state.total >= self._settings.max_memories:
             raise ToolFailed(
-                f"The {place.scope} has all of its {state.total} memories: forget some with"
-                " memory_forget, or raise TOLLGATE_MEMORY__MAX_MEMORIES",
+                f"The {place.scope} has reached its maximum of {state.total} memories: "
+                "delete some with memory_forget, or raise "
+                "TOLLGATE_MEMORY__MAX_MEMORIES",
                 code="memory_full",
                 limit=self._settings.max_memories,
             )
@@ -243,7 +244,8 @@ class StoredMemory:
                 raise _missing(place, key)
             if expected is not None and expected != stored.version:
                 raise ToolFailed(
-                    f"{key!r} is at version {stored.version}, not {expected}: recall it again",
+                    f"{key!r} has changed: expected version {expected}, found "
+                    f"{stored.version}; recall it again",
                     code="memory_conflict",
                     version=stored.version,
                 )
@@ -356,7 +358,7 @@ def _free_key(transaction: Transaction, state: PlaceState) -> str:
 
 def _missing(place: Place, key: str) -> ToolFailed:
     return ToolFailed(
-        f"The {place.scope} has no memory with the key {key!r}; memory_recall shows the keys",
+        f"The {place.scope} has no memory with the key {key!r}; use memory_recall to list the keys",
         code="not_found",
         key=key,
     )

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from app.operations.embeddings.embedder import Vector
 
 NOTHING = b""
-"""In place of a vector: the text has none, and is not asked for again."""
+"Placeholder for a text without a vector, so that it is not requested again."
 
 
 class Packed(NamedTuple):

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from app.knowledge.memory.stems import stem_of
 
 MAX_WORD_CHARS = 64
-"""What is longer is cut: in a stored text and in a question alike."""
+"Maximum length of a word in stored texts and in searches."
 
 _IDEOGRAPHS = (
     "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
@@ -28,7 +28,7 @@ _IDEOGRAPHS = (
 )
 _PICTURES = "\u2600-\u27bf\U0001f000-\U0001faff"
 _END_OF_LATIN = "\u0250"
-"""Accents on the letters before it are left out; on others they make another word."""
+"Accents on preceding letters that are ignored; on others they make a different word."
 _MARKS = re.compile(rf"([^\w\s{_PICTURES}]{{32}})[^\w\s{_PICTURES}]+")
 _PIECES = re.compile(rf"([{_IDEOGRAPHS}]+)|([^\W_{_IDEOGRAPHS}]+)|([{_PICTURES}])")
 

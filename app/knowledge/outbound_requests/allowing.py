@@ -58,8 +58,9 @@ class AllowList:
         parsed = parse_url(url, any_port=True)
         if not _reads_alike(parsed.target.partition("?")[0]):
             raise ToolFailed(
-                "The path of the url could be read in two ways: write it without dot segments and"
-                " without encoded slashes, backslashes, percent signs or control characters",
+                "The path of the url is ambiguous: write it without dot segments and "
+                "without encoded slashes, backslashes, percent signs or control "
+                "characters",
                 code="url_refused",
             )
         for entry in self._entries:
@@ -67,8 +68,8 @@ class AllowList:
                 return parsed, entry.origin
         place = f"{parsed.origin}{parsed.target.partition('?')[0]}"
         raise ToolFailed(
-            f"The operator does not let requests be sent to {place[:300]}; an operator can allow"
-            " it with triggers.allow",
+            f"Requests to {place[:300]} are not allowed; an operator can allow them "
+            "with triggers.allow",
             code="url_refused",
         )
 

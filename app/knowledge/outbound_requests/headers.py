@@ -27,17 +27,17 @@ def header_problem(headers: Mapping[str, str], *, stored: bool) -> str | None:
         stored: an operator has written them, so that they may hold secrets.
     """
     if len(headers) > MAX_HEADERS:
-        return f"there are more than {MAX_HEADERS} of them"
+        return f"the maximum is {MAX_HEADERS}"
     if len({name.lower() for name in headers}) != len(headers):
-        return "one of them is there twice"
+        return "one of them is given twice"
     for name, value in headers.items():
         if not _NAME.fullmatch(name):
-            return f"{name[:60]!r} is no name of a header"
+            return f"{name[:60]!r} is not a valid header name"
         if len(value) > MAX_VALUE_CHARS or not _VALUE.fullmatch(value):
             return f"the value of {name} must be 1 to {MAX_VALUE_CHARS} printable ASCII characters"
         low = name.lower()
         if low in _OURS or low.startswith("proxy-"):
-            return f"{name} is set by the service itself"
+            return f"{name} is set by the service"
         if not stored and (low in _NOT_FOR_MODELS or low.startswith("x-forwarded-")):
-            return f"{name} cannot be given in a call; an operator can store it in a named trigger"
+            return f"{name} cannot be set in a call; an operator can store it in a named trigger"
     return None

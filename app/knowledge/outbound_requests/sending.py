@@ -79,14 +79,15 @@ class OutboundRequests:
         trigger = self._found(name, agent_id)
         if body is not None and not trigger.body_from_call:
             raise ToolFailed(
-                f"The trigger {name!r} sends its own body: call it without one", code="body_refused"
+                f"The trigger {name!r} sends its own body: omit the body", code="body_refused"
             )
         sent = trigger.body if body is None else body
         try:
             target = self.store.target(trigger)
         except ConfigurationError:
             raise ToolFailed(
-                f"The trigger {name!r} cannot be used: its secrets do not open; tell the operator",
+                f"The trigger {name!r} is unusable: its secrets cannot be decrypted; "
+                "tell the operator",
                 code="trigger_broken",
             ) from None
         try:
@@ -106,8 +107,8 @@ class OutboundRequests:
         found = self.store.named(name)
         if found is None or not found.is_for(agent_id):
             there = [item.name for item in self.store.list_all() if item.is_for(agent_id)]
-            listed = f"; there are {', '.join(there[:50])}" if there else "; there is none"
-            raise ToolFailed(f"There is no trigger {name[:64]!r} here{listed}", code="not_found")
+            listed = f"; available are {', '.join(there[:50])}" if there else "; none is available"
+            raise ToolFailed(f"Trigger {name[:64]!r} not found{listed}", code="not_found")
         return found
 
     def _web(self) -> WebAccess:
@@ -151,7 +152,7 @@ def _encoded(body: str | None) -> bytes | None:
 def _unnamed(error: ToolFailed, name: str) -> ToolFailed:
     """An error that says nothing of the address, which may be a secret."""
     return ToolFailed(
-        f"The request of the trigger {name!r} failed ({error.details.get('code', error.code)});"
-        " whether it arrived is not known",
+        f"The request of the trigger {name!r} failed "
+        f"({error.details.get('code', error.code)}); it may have arrived",
         code=error.details.get("code", error.code),
     )

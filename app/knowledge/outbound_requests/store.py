@@ -93,7 +93,7 @@ class OutboundRequestStore:
         """
         found = self._triggers.get(trigger_id)
         if found is None:
-            raise NotFound(f"No trigger {trigger_id!r}", trigger_id=trigger_id)
+            raise NotFound(f"Trigger {trigger_id!r} not found", trigger_id=trigger_id)
         return found
 
     def list_all(self) -> list[OutboundRequest]:
@@ -114,8 +114,8 @@ class OutboundRequestStore:
             text = self._keys.open(trigger.sealed, row=trigger.id, field=_TARGET)
         except ConfigurationError:
             raise ConfigurationError(
-                f"The target of the trigger {trigger.name!r} does not open with the keys of"
-                " triggers: bring its key back, or set its url and headers again"
+                f"Cannot decrypt the target of the trigger {trigger.name!r} with the "
+                "keys of triggers: restore its key, or set its url and headers again"
             ) from None
         return RequestTarget(**orjson.loads(text))
 
@@ -202,7 +202,7 @@ class OutboundRequestStore:
         if moved and headers and change.headers is None:
             # Who may not read the stored values must not have them sent elsewhere either.
             raise InvalidInput(
-                "Another host does not get the stored headers: give them again", field="headers"
+                "The stored headers are not sent to another host: set them again", field="headers"
             )
         return self._aimed(trigger, RequestTarget(url, headers))
 
@@ -269,21 +269,21 @@ def _origin(url: str) -> str:
     except ToolFailed as error:
         # Not the address itself: it may be a secret.
         why = error.message.rpartition(": ")[2]
-        raise InvalidInput(f"url is no address that can be reached: {why}", field="url") from None
+        raise InvalidInput(f"url is not a reachable address: {why}", field="url") from None
 
 
 def _check(transaction: Transaction, trigger: OutboundRequest) -> None:
     if trigger.method in BODILESS and (trigger.body is not None or trigger.body_from_call):
-        raise InvalidInput(f"{trigger.method} sends no body; POST does", field="body")
+        raise InvalidInput(f"{trigger.method} cannot have a body; use POST", field="body")
     for other in _read(transaction)[0].values():
         if other.name == trigger.name and other.id != trigger.id:
-            raise AlreadyExists(f"There is a trigger {trigger.name!r} already", field="name")
+            raise AlreadyExists(f"Trigger {trigger.name!r} already exists", field="name")
 
 
 def _current(transaction: Transaction, trigger_id: str, expected: int | None) -> OutboundRequest:
     stored = _read(transaction)[0].get(trigger_id)
     if stored is None:
-        raise NotFound(f"No trigger {trigger_id!r}", trigger_id=trigger_id)
+        raise NotFound(f"Trigger {trigger_id!r} not found", trigger_id=trigger_id)
     check_version(expected, stored.version)
     return stored
 

@@ -59,11 +59,11 @@ def is_name(name: str) -> bool:
 def read_document(data: bytes, folder: str) -> Document:
     """Read the SKILL.md of the folder with that name; nothing is raised."""
     if len(data) > MAX_DOCUMENT_BYTES:
-        return _broken("skill_too_large", f"SKILL.md is larger than {MAX_DOCUMENT_BYTES} bytes")
+        return _broken("skill_too_large", f"SKILL.md exceeds {MAX_DOCUMENT_BYTES} bytes")
     try:
         front = read_front_matter(data.decode())
     except UnicodeDecodeError:
-        return _broken("skill_no_utf8", "SKILL.md is no UTF-8 text")
+        return _broken("skill_no_utf8", "SKILL.md is not UTF-8 text")
     except Unreadable as error:
         return _broken(error.code, error.message, error.line)
     return _Reader(front, folder).read()
@@ -109,12 +109,12 @@ class _Reader:
         front = self._front
         self._check_name()
         if front.is_repaired:
-            self._warn(None, "skill_quotes", "a value with a colon must stand in quotes")
+            self._warn(None, "skill_quotes", "a value with a colon must be quoted")
         for key in front.fields.keys() - _KNOWN:
             self._warn(
                 key,
                 "skill_unknown_key",
-                f"the standard knows no key {key[:80]!r}; put it into metadata",
+                f"unknown key {key[:80]!r}: move it to metadata",
             )
         metadata = self._metadata()
         requires = metadata.get("requires", {})
@@ -145,8 +145,8 @@ class _Reader:
             self._fail(
                 None,
                 "skill_folder_name",
-                f"the folder must be called as a skill may be: at most {MAX_NAME} of a-z, 0-9 and"
-                " single hyphens, none at an end",
+                f"the folder name must be a valid skill name: at most {MAX_NAME} of "
+                "a-z, 0-9 and single hyphens, not at the start or end",
             )
         if not isinstance(name, str) or not name:
             self._warn("name", "skill_name", "name is missing")
@@ -163,14 +163,14 @@ class _Reader:
             self._fail(
                 "description",
                 "skill_no_description",
-                "description is missing: say what it does and when to use it",
+                "description is missing: state what the skill does and when to use it",
             )
             return ""
         if len(value) > MAX_DESCRIPTION:
             self._warn(
                 "description",
                 "skill_description_long",
-                f"description is longer than {MAX_DESCRIPTION} characters",
+                f"description exceeds {MAX_DESCRIPTION} characters",
             )
         return value.strip()[:MAX_DESCRIPTION]
 
@@ -197,11 +197,11 @@ class _Reader:
             self._warn(
                 "allowed-tools",
                 "skill_allowed_tools",
-                "allowed-tools must be one text, names between spaces",
+                "allowed-tools must be one text of names separated by spaces",
             )
             return tuple(value[:_MAX_LISTED])
         if not isinstance(value, str):
-            self._warn("allowed-tools", "skill_allowed_tools", "allowed-tools must be a text")
+            self._warn("allowed-tools", "skill_allowed_tools", "allowed-tools must be text")
             return ()
         return tuple(value.split()[:_MAX_LISTED])
 
@@ -232,7 +232,7 @@ class _Reader:
             self._fail("entry", "skill_entry", "entry must be a mapping with `type: compute`")
             return None
         if unknown := sorted(value.keys() - _ENTRY):
-            self._warn("entry", "skill_unknown_key", f"entry has no key {unknown[0][:80]!r}")
+            self._warn("entry", "skill_unknown_key", f"entry has unknown key {unknown[0][:80]!r}")
         timeout = value.get("timeout", DEFAULT_TIMEOUT_S)
         if type(timeout) is not int or not 1 <= timeout <= MAX_TIMEOUT_S:
             self._fail(

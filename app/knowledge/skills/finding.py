@@ -18,7 +18,7 @@ from app.knowledge.skills.places import Place, names_in, opened_place, opened_sk
 from app.tools.skills.ports import SkillProblem
 
 MAX_PLACE_BYTES = 256 << 20
-"""What the skills of one folder may hold together: all of them are read to find one."""
+"Maximum total size of the skills in one folder, which are all read on each lookup."
 _MAX_KNOWN = 2000
 
 
@@ -105,7 +105,7 @@ class Finder:
         contents = read_files(inside, listing)
         file = contents.files.get(DOCUMENT)
         if file is None:
-            told = f"it holds no regular file {DOCUMENT}"
+            told = f"it contains no regular file {DOCUMENT}"
             return _unusable(place, name, "skill_no_document", told)
         document = read_document(file.data, name)
         return Found(place, name, document, contents.digest, listing.left_out, contents)
@@ -114,7 +114,7 @@ class Finder:
 def _take(room: list[int], listing: Listing) -> None:
     """Raises TooMuch when the skills of one folder are larger than what is left for them."""
     if listing.size > room[0]:
-        raise TooMuch(f"with those before it there are over {MAX_PLACE_BYTES} bytes")
+        raise TooMuch(f"it and the skills before it exceed {MAX_PLACE_BYTES} bytes")
     room[0] -= listing.size
 
 

@@ -75,13 +75,13 @@ def list_folder(folder: int) -> Listing:
     left_out: list[str] = []
     files = sorted(_walk(folder, "", 0, left_out, [_MAX_ENTRIES]))
     if len(files) > MAX_FILES:
-        raise TooMuch(f"it holds more than {MAX_FILES} files")
+        raise TooMuch(f"it contains more than {MAX_FILES} files")
     for path, status in files:
         if status.st_size > MAX_FILE_BYTES:
-            raise TooMuch(f"the file {path!r} is larger than {MAX_FILE_BYTES} bytes")
+            raise TooMuch(f"the file {path!r} exceeds {MAX_FILE_BYTES} bytes")
     listing = Listing(tuple(files), tuple(left_out[:_MAX_TOLD]))
     if listing.size > MAX_TOTAL_BYTES:
-        raise TooMuch(f"its files are together larger than {MAX_TOTAL_BYTES} bytes")
+        raise TooMuch(f"its files exceed {MAX_TOTAL_BYTES} bytes in total")
     return listing
 
 
@@ -123,7 +123,7 @@ def _walk(
             for entry in entries:
                 room[0] -= 1
                 if room[0] < 0:
-                    raise TooMuch(f"it holds more than {_MAX_ENTRIES} entries")
+                    raise TooMuch(f"it contains more than {_MAX_ENTRIES} entries")
                 inner = f"{path}/{entry.name}" if path else entry.name
                 if not _is_text(inner):
                     left_out.append(repr(inner)[:200])
@@ -141,11 +141,11 @@ def _entry(
     if stat.S_ISREG(status.st_mode):
         yield path, status
     elif not stat.S_ISDIR(status.st_mode):
-        left_out.append(f"{path} (no regular file)"[:200])
+        left_out.append(f"{path} (not a regular file)"[:200])
     elif path.rpartition("/")[2] in ("__pycache__", ".git", "node_modules"):
         left_out.append(f"{path}/"[:200])
     elif depth == _MAX_DEPTH:
-        raise TooMuch(f"its folders are deeper than {_MAX_DEPTH} levels")
+        raise TooMuch(f"its folders are nested more than {_MAX_DEPTH} levels deep")
     else:
         with suppress(OSError):  # it has become a link meanwhile
             yield from _walk(top, path, depth + 1, left_out, room)

@@ -70,19 +70,19 @@ def read_front_matter(text: str) -> FrontMatter:
     opening = _FENCE.match(text)
     if opening is None:
         raise Unreadable(
-            "the file must begin with a line '---' and YAML front matter",
+            "the file must start with a line '---' and YAML front matter",
             1,
             code="skill_no_front_matter",
         )
     closing = _FENCE.search(text, opening.end())
     if closing is None:
         raise Unreadable(
-            "the front matter has no second line '---'", 1, code="skill_no_front_matter"
+            "the front matter has no closing line '---'", 1, code="skill_no_front_matter"
         )
     front = text[opening.end() + 1 : closing.start()]
     if len(front) > MAX_FRONT_CHARS:
         raise Unreadable(
-            f"the front matter is longer than {MAX_FRONT_CHARS} characters",
+            f"the front matter exceeds {MAX_FRONT_CHARS} characters",
             1,
             code="skill_too_large",
         )
@@ -121,7 +121,7 @@ def _loader() -> type[yaml.SafeLoader]:
             mapping = super().construct_mapping(node, deep=deep)
             if len(mapping) != len(node.value):
                 raise yaml.constructor.ConstructorError(
-                    None, None, "a key stands twice in one mapping", node.start_mark
+                    None, None, "duplicate key in a mapping", node.start_mark
                 )
             return mapping
 
@@ -139,9 +139,9 @@ def _mapping(front: str) -> dict[str, Any]:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + _FIRST_LINE if mark is not None else None
         said = getattr(error, "problem", None) or " ".join(str(error).split())
-        raise Unreadable(f"no valid YAML: {said}"[:300], line) from None
+        raise Unreadable(f"not valid YAML: {said}"[:300], line) from None
     except (ValueError, OverflowError, RecursionError) as error:
-        raise Unreadable(f"a value cannot be read: {error}"[:300]) from None
+        raise Unreadable(f"invalid value: {error}"[:300]) from None
     if not isinstance(loaded, dict):
         raise Unreadable("the front matter must be a mapping such as 'name: my-skill'", 2)
     return {_text(str(key)): _plain(value) for key, value in loaded.items()}
@@ -164,9 +164,9 @@ def _check_shape(front: str) -> None:
         elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
             depth -= 1
         if depth > _MAX_DEPTH:
-            raise Unreadable(f"it is nested deeper than {_MAX_DEPTH} levels", line)
+            raise Unreadable(f"it is nested more than {_MAX_DEPTH} levels deep", line)
         if count > _MAX_EVENTS:
-            raise Unreadable("it holds too many values", line)
+            raise Unreadable("it contains too many values", line)
 
 
 def _plain(value: Any) -> Any:
@@ -185,11 +185,11 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if isinstance(value, dict):
         return {_text(str(key)): _plain(item) for key, item in value.items()}
-    raise Unreadable(f"a value of the kind {type(value).__name__} is not allowed")
+    raise Unreadable(f"values of type {type(value).__name__} are not allowed")
 
 
 def _text(text: str) -> str:
     """A text that can be shown. Escapes such as `\\ud800` make some that no encoding holds."""
     if clean(text) != text:
-        raise Unreadable("a text holds half of a character (such as \\ud800)")
+        raise Unreadable("a text contains half a surrogate pair (such as \\ud800)")
     return text

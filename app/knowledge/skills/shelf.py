@@ -100,19 +100,19 @@ class SkillShelf:
         if same:
             row = same[0][0]
             raise ToolFailed(
-                f"The skill {name!r} cannot be used ({row.status}): {row.reason}",
+                f"The skill {name!r} is unusable ({row.status}): {row.reason}",
                 code="skill_unavailable",
                 status=row.status,
             )
         there = [row.name for row, _ in judged if row.status == "visible"]
-        known = f"There are: {', '.join(there[:50])}" if there else "There are none"
-        raise ToolFailed(f"No skill {name[:80]!r}. {known}", code="skill_not_found")
+        known = f"Available skills: {', '.join(there[:50])}" if there else "No skills are available"
+        raise ToolFailed(f"Skill {name[:80]!r} not found. {known}", code="skill_not_found")
 
     async def load_id(self, skill_id: str, viewer: Viewer) -> Skill:
         row, found = await self._find_id(skill_id, viewer)
         if found.contents is None or row.problems:
             raise ToolFailed(
-                f"The skill {skill_id!r} cannot be read: {row.reason}", code="skill_invalid"
+                f"Cannot read the skill {skill_id!r}: {row.reason}", code="skill_invalid"
             )
         return _skill(row, found)
 
@@ -145,10 +145,11 @@ class SkillShelf:
         """
         row, _ = await self.row(skill_id, viewer)
         if enabled and (row.problems or row.digest is None):
-            raise Conflict(f"The skill {skill_id!r} cannot be used: {row.reason}")
+            raise Conflict(f"The skill {skill_id!r} is unusable: {row.reason}")
         if enabled and digest is not None and digest != row.digest:
             raise DigestMismatch(
-                f"The skill {skill_id!r} is another version by now: {row.digest}; look at it again",
+                f"The skill {skill_id!r} has changed; its version is now {row.digest}: "
+                "review it again",
                 digest=row.digest,
             )
         trusted = row.digest if enabled else None
@@ -186,7 +187,7 @@ class SkillShelf:
         for row, found in judged:
             if row.id == skill_id:
                 return row, found
-        raise ToolFailed(f"No skill {skill_id[:128]!r}", code="skill_not_found")
+        raise ToolFailed(f"Skill {skill_id[:128]!r} not found", code="skill_not_found")
 
     def _places(self, viewer: Viewer) -> list[Place]:
         places = []
@@ -216,7 +217,7 @@ class SkillShelf:
             if first is not found:
                 row = _shadowed(row, first)
             elif row.status == "visible" and allowed is not None and row.name not in allowed:
-                why = f"the list of skills of the agent {viewer.agent_id!r} does not name it"
+                why = f"it is not in the skill list of the agent {viewer.agent_id!r}"
                 row = replace(
                     row, status="filtered", **_said(_Reason(code="skill_not_listed", message=why))
                 )
@@ -283,7 +284,7 @@ def _skill(row: SkillRow, found: Found) -> Skill:
 
 
 def _shadowed(row: SkillRow, by: Found) -> SkillRow:
-    why = f"{by.id} ({by.place.label}) is used in its place"
+    why = f"{by.id} ({by.place.label}) is used instead"
     reason = _Reason(code="skill_shadowed", message=why)
     return replace(row, status="shadowed", shadowed_by=by.id, **_said(reason))
 

@@ -32,7 +32,7 @@ def check_source(source: Source) -> None:
     _check_tables(source)
     for agent_id in source.agents:
         if agent_id != EVERYBODY and _AGENT.fullmatch(agent_id) is None:
-            _refuse("agents", f"{agent_id!r} is no id of an agent, and not '*'")
+            _refuse("agents", f"{agent_id!r} is neither an agent ID nor '*'")
 
 
 def check_move(before: Source, after: Source, *, has_new_password: bool) -> None:
@@ -49,23 +49,23 @@ def check_move(before: Source, after: Source, *, has_new_password: bool) -> None
         if getattr(before.address, name) != getattr(after.address, name)
     ]
     if moved and before.sealed is not None and not has_new_password:
-        _refuse("password", f"must be sent again when {', '.join(moved)} changes")
+        _refuse("password", f"must be sent again if {', '.join(moved)} changes")
 
 
 def _check_server(source: Source) -> None:
     address = source.address
     if address.file is not None:
-        _refuse("file", f"is for sqlite, not for {source.kind}")
+        _refuse("file", f"is only valid for sqlite, not for {source.kind}")
     if (address.host is None) == (address.unix_socket is None):
-        _refuse("host", "needs a host or a unix_socket, and not both")
+        _refuse("host", "requires either a host or a unix_socket")
     if address.host is not None and _HOST.fullmatch(address.host) is None:
-        _refuse("host", "must be one host name or one address")
+        _refuse("host", "must be one host name or address")
     if address.unix_socket is not None and not address.unix_socket.startswith("/"):
         _refuse("unix_socket", "must be an absolute path")
     if not address.user:
         _refuse("user", "is missing")
     if source.kind == "postgres" and not address.database:
-        _refuse("database", "is missing: PostgreSQL connects to one")
+        _refuse("database", "is missing: PostgreSQL requires a database")
     if address.tls_ca_file is not None and not Path(address.tls_ca_file).is_absolute():
         _refuse("tls_ca_file", "must be an absolute path")
 
@@ -80,11 +80,11 @@ def _check_file(source: Source) -> None:
         if getattr(address, name) is not None
     ]
     if given:
-        _refuse(given[0], "is not for sqlite, which is a file")
+        _refuse(given[0], "is not valid for sqlite, which is a file")
     if address.tls != Address().tls:
-        _refuse("tls", "is not for sqlite, which is a file")
+        _refuse("tls", "is not valid for sqlite, which is a file")
     if source.sealed is not None:
-        _refuse("password", "is not for sqlite, which is a file")
+        _refuse("password", "is not valid for sqlite, which is a file")
 
 
 def _check_tables(source: Source) -> None:
@@ -92,9 +92,9 @@ def _check_tables(source: Source) -> None:
         _refuse("tables", f"must be at most {MAX_TABLES}")
     for table, count in Counter(item.table for item in source.tables).items():
         if count > 1:
-            _refuse("tables", f"names {str(table)!r} twice")
+            _refuse("tables", f"lists {str(table)!r} twice")
         if source.kind == "sqlite" and table.schema != "main":
-            _refuse("tables", f"{str(table)!r}: the schema of SQLite is main")
+            _refuse("tables", f"{str(table)!r}: the schema must be main for SQLite")
     for item in source.tables:
         folded = Counter(column.lower() for column in item.masked)
         if twice := [column for column, count in folded.items() if count > 1]:

@@ -55,13 +55,13 @@ class Inspection:
 
 _MAY_WRITE = Advice(
     code="source_may_write",
-    sentence="The account may write: give the source one that may only read.",
+    sentence="The account has write permission: use an account that can only read.",
 )
 _NO_TABLES = Advice(code="source_no_tables", sentence="No table is allowed yet.")
 _NO_AGENTS = Advice(code="source_no_agents", sentence="No agent may read it yet.")
 _UNCHECKED = Advice(
     code="source_certificate_unchecked",
-    sentence="The server's certificate is not checked: set tls to verify.",
+    sentence="The server's certificate is not verified: set tls to verify.",
 )
 
 
@@ -99,13 +99,13 @@ class SourceInspection:
         except (ToolFailed, ConfigurationError) as error:
             return Inspection(ok=False, error=error.message, error_code=_code_of(error))
         warnings = [
-            Advice(code="source_table_missing", sentence=f"The table {name} is not there.")
+            Advice(code="source_table_missing", sentence=f"The table {name} does not exist.")
             for name in schema.missing
         ]
         warnings += [
             Advice(
                 code="source_mask_missing",
-                sentence=f"The mask {name} has no column: its table cannot be read.",
+                sentence=f"The mask {name} matches no column: its table cannot be read.",
             )
             for name in schema.unfit
         ]

@@ -120,7 +120,7 @@ class Links:
         if source not in self._store.list_all():
             # Found by a call before it was changed: what was allowed then may not be now.
             raise ToolFailed(
-                f"The data source {source.name!r} was changed meanwhile; try again",
+                f"The data source {source.name!r} was changed; try again",
                 code="source_unavailable",
             )
         known = self._pools.get(source.id)
@@ -133,8 +133,8 @@ class Links:
             except ConfigurationError:
                 # Why is for administrators, who see it when they test the source.
                 raise ToolFailed(
-                    f"The data source {source.name!r} is not available: its stored password does"
-                    " not open; tell an administrator",
+                    f"The data source {source.name!r} is not available: its stored "
+                    "password cannot be decrypted; tell an administrator",
                     code="source_unavailable",
                 ) from None
 

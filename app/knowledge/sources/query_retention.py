@@ -55,7 +55,7 @@ class QueryRetention:
             try:
                 await self.trim()
             except StorageUnavailable as error:
-                log.warning("old queries of agents were not removed: %s", error)
+                log.warning("cannot delete old queries of agents: %s", error)
                 wait = AGAIN_S
             await asyncio.sleep(wait)
 

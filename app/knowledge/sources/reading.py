@@ -104,8 +104,8 @@ class SourceReading:
             if source_id in (source.id, source.name) and source.is_open_to(asker.agent_id):
                 return source
         raise ToolFailed(
-            f"There is no data source {source_id!r} for you; mysql_list_sources tells which"
-            " there are",
+            f"Data source {source_id!r} not found; use mysql_list_sources to list your "
+            "data sources",
             code="source_not_found",
         )
 
@@ -166,8 +166,7 @@ def _table(schema: SourceSchema, name: str) -> ReadableTable:
     found = schema.access.find(table, place or None)
     if found is None:
         raise ToolFailed(
-            f"There is no table {name!r} that you may read; mysql_schema without tables lists"
-            " those that there are",
+            f"Table {name!r} not found; use mysql_schema without tables to list your tables",
             code="unauthorised_table",
         )
     return next(

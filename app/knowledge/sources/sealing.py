@@ -70,8 +70,8 @@ class KeyRing:
             return AESGCM(key).decrypt(nonce, rest, _bound_to(row, field)).decode()
         except (InvalidTag, ValueError):
             raise ConfigurationError(
-                f"The stored {field} of {row!r} does not open: it was changed, or it was stored for"
-                " another data source; set it again"
+                f"Cannot decrypt the stored {field} of {row!r}: it was changed, or "
+                "belongs to another data source; set it again"
             ) from None
 
     def _key(self, key_id: str, row: str, field: str) -> bytes:
@@ -80,9 +80,10 @@ class KeyRing:
         key = self._keys.get(key_id)
         if key is None:
             raise ConfigurationError(
-                f"The {field} of {row!r} was sealed with the key {key_id}, which is not among"
-                f" {', '.join(self._keys)}: bring the key back (TOLLGATE_SOURCES__KEYS or"
-                f" keys/sources.key), or set the {field} again",
+                f"The {field} of {row!r} is encrypted with the key {key_id}, which is "
+                f"not among {', '.join(self._keys)}: restore the key "
+                f"(TOLLGATE_SOURCES__KEYS or keys/sources.key), or set the {field} "
+                "again",
                 key_id=key_id,
             )
         return key
@@ -127,13 +128,13 @@ class KeyFile:
                 self._make()
             if self._path.stat().st_mode & 0o077:
                 raise ConfigurationError(
-                    f"Others may read {self._path.name}: chmod 600 it, and then rotate the key"
+                    f"Others can read {self._path.name}: chmod 600 it, then rotate the key"
                 )
             text = self._path.read_text(encoding="ascii")
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigurationError(
-                f"The key file keys/{self._path.name} cannot be used:"
-                f" {getattr(error, 'strerror', None) or 'it is not text'}"
+                f"Cannot use the key file keys/{self._path.name}: "
+                f"{getattr(error, 'strerror', None) or 'it is not text'}"
             ) from None
         return _decoded(text.splitlines(), f"keys/{self._path.name}")
 
@@ -215,7 +216,7 @@ def _decoded(lines: Sequence[str], place: str) -> list[bytes]:
         keys = []
     if not keys or any(len(key) != KEY_BYTES for key in keys):
         raise ConfigurationError(
-            f"{place} must hold keys of {KEY_BYTES} bytes in Base64, such as those of"
-            f" `openssl rand -base64 {KEY_BYTES}`"
+            f"{place} must contain keys of {KEY_BYTES} bytes in Base64, as created by "
+            f"`openssl rand -base64 {KEY_BYTES}`"
         )
     return keys

@@ -98,7 +98,7 @@ class SourceStore:
         """
         found = self._sources.get(source_id)
         if found is None:
-            raise NotFound(f"No data source {source_id!r}", source_id=source_id)
+            raise NotFound(f"Data source {source_id!r} not found", source_id=source_id)
         return found
 
     def list_all(self) -> list[Source]:
@@ -260,13 +260,13 @@ def _changed(source: Source, fields: Mapping[str, Any]) -> Source:
 def _check_name(transaction: Transaction, source: Source) -> None:
     for other in _read(transaction)[0].values():
         if other.name == source.name and other.id != source.id:
-            raise AlreadyExists(f"There is a data source {source.name!r} already", field="name")
+            raise AlreadyExists(f"Data source {source.name!r} already exists", field="name")
 
 
 def _current(transaction: Transaction, source_id: str, expected: int | None) -> Source:
     stored = _read(transaction)[0].get(source_id)
     if stored is None:
-        raise NotFound(f"No data source {source_id!r}", source_id=source_id)
+        raise NotFound(f"Data source {source_id!r} not found", source_id=source_id)
     check_version(expected, stored.version)
     return stored
 

@@ -80,7 +80,7 @@ async def is_ready_twice(worker: Double) -> None:
 
 async def says_nonsense(worker: Double) -> None:
     await _begin(worker)
-    worker.say(WorkerProtocolError("A worker sent what is no frame: type"))
+    worker.say(WorkerProtocolError("A worker sent an invalid frame: type"))
 
 
 FORGERS: tuple[Forger, ...] = (

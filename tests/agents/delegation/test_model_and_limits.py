@@ -76,7 +76,7 @@ async def test_what_was_done_when_time_runs_out_is_kept(department: Department):
     report = await department.delegate(spec("slow", timeout_s=5))
     task = report.tasks[0]
     assert (task.status, task.response, task.partial) == ("timeout", "half", True)
-    assert task.error == {"code": "timeout", "message": "The task did not end within 5 s"}
+    assert task.error == {"code": "timeout", "message": "The task did not finish within 5 s"}
 
 
 @pytest.mark.requirement("D-12")

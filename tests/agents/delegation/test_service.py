@@ -72,13 +72,13 @@ async def test_too_many_tasks_and_none_at_all_are_refused(department: Department
 @pytest.mark.parametrize(
     ("specs", "words"),
     [
-        ([spec("a"), spec("a")], "label of its own"),
-        ([spec("a", after=("b",))], "no task of this batch"),
-        ([spec("a", after=("b",)), spec("b", after=("a",))], "in a circle"),
-        ([spec("a", after=("a",))], "in a circle"),
+        ([spec("a"), spec("a")], "its own label"),
+        ([spec("a", after=("b",))], "not in this batch"),
+        ([spec("a", after=("b",)), spec("b", after=("a",))], "in a cycle"),
+        ([spec("a", after=("a",))], "in a cycle"),
         ([spec("a", tools=("red_file",))], "did you mean read_file"),
         ([spec("a", agent_id="other")], "may not delegate to the agent 'other'"),
-        ([spec("a", model="gpt-99")], "not set up"),
+        ([spec("a", model="gpt-99")], "not configured"),
         ([spec("a", workspace_roots=("nowhere",))], "nowhere"),
     ],
 )

@@ -130,7 +130,7 @@ async def test_a_long_retry_after_fails_at_once_and_says_how_long(
     [
         (400, "invalid_request_error", "Change the request as the reason says."),
         (401, "authentication_error", "Check ANTHROPIC_API_KEY."),
-        (403, "permission_error", "Check what the key and its workspace may use."),
+        (403, "permission_error", "Check the permissions of the key and its workspace."),
         (404, "not_found_error", "Check the model's name and ANTHROPIC_BASE_URL."),
         (413, "request_too_large", "Start a new session"),
     ],

@@ -174,7 +174,7 @@ async def test_a_model_of_the_settings_needs_its_package_at_the_start(
 
     model_client(known)
     for named in ({"model": "openai:gpt-5"}, {"model_fallbacks": ["openai:gpt-5"]}):
-        with pytest.raises(ConfigurationError, match="needs the package"):
+        with pytest.raises(ConfigurationError, match="requires the package"):
             model_client(known.model_copy(update=named))
 
 

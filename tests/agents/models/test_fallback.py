@@ -85,7 +85,7 @@ async def test_the_next_model_answers_for_one_that_is_busy(case: str) -> None:
 async def test_when_all_are_busy_the_first_failure_is_told_with_the_others() -> None:
     client, _, _ = models({name: [BUSY] for name in "abc"})
 
-    with pytest.raises(ModelFailed, match=r"a broke\. The fallbacks failed too: b, c\.") as caught:
+    with pytest.raises(ModelFailed, match=r"a broke\. The fallbacks also failed: b, c\.") as caught:
         await ask(client, A)
 
     tried = [{"model": name, "provider_code": "overloaded_error"} for name in "abc"]
@@ -105,7 +105,7 @@ async def test_a_failure_that_lasts_is_told_at_once() -> None:
 async def test_a_fallback_that_is_wrongly_set_up_ends_the_search() -> None:
     client, provider, _ = models({"a": [BUSY], "b": [WRONG]})
 
-    with pytest.raises(ModelFailed, match="The fallbacks failed too: b") as caught:
+    with pytest.raises(ModelFailed, match="The fallbacks also failed: b") as caught:
         await ask(client, A)
 
     assert provider.names == ["a", "b"]

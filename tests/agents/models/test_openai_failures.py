@@ -53,7 +53,7 @@ BODIES: dict[str, tuple[int, Any, str, str]] = {
     "detail": (403, {"detail": "Not allowed here"}, "permission_error", "Not allowed here"),
     "a list": (400, [{"error": {"message": "bad"}}], "invalid_request_error", "bad"),
     "plain text": (400, "what?", "invalid_request_error", "what?"),
-    "a page": (403, PAGE, "permission_error", "Check what the key"),
+    "a page": (403, PAGE, "permission_error", "Check the permissions of the key"),
     "empty": (400, "", "invalid_request_error", "Change the request"),
     "nothing but depth": (
         400,

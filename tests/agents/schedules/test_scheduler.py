@@ -114,7 +114,7 @@ async def test_times_that_passed_while_the_service_stood_still(
         found = await desk.history(made["id"])
         assert [slot.status for slot in found] == statuses
         assert found[0].scheduled_at == "2026-01-05T13:00:00.000Z"
-        assert found[0].reason == "5 times passed while the service stood still"
+        assert found[0].reason == "5 occurrences were missed while the service was stopped"
         assert found[0].reason_code == "times_missed"
         await desk.pass_time(HOUR / 2)
         (latest, *_) = await desk.history(made["id"])
@@ -129,7 +129,7 @@ async def test_a_run_is_skipped_while_the_one_before_is_busy(settings: Settings)
         await desk.provider.received(1)
         await desk.pass_time(HOUR)
         skipped, busy = await desk.book.history(None, made["id"], 10)
-        assert (skipped.status, skipped.reason) == ("skipped", "The run before has not ended")
+        assert (skipped.status, skipped.reason) == ("skipped", "The previous run has not ended")
         assert skipped.reason_code == "run_not_ended"
         assert busy.run_status == "running"
         await desk.service.runs.cancel(busy.session_id, busy.run_id)
@@ -198,7 +198,7 @@ async def test_a_schedule_of_a_revoked_token_does_not_run(desk: Desk):
     assert (latest.status, latest.run_status) == ("failed", None)
     assert latest.reason_code == "token_gone"
     (listed,) = (await desk.call()).result.data["schedules"]
-    assert listed["paused"] == "The token that made this schedule no longer holds"
+    assert listed["paused"] == "The token that created this schedule is no longer valid"
 
 
 async def test_a_schedule_ends_when_it_has_expired(desk: Desk):
@@ -268,7 +268,7 @@ async def test_a_time_left_behind_of_a_schedule_that_stands_still_is_not_begun(
         (slot,) = await desk.history(made["id"])
         assert (slot.status, slot.run_status) == ("skipped", None)
         told = (slot.reason, slot.reason_code)
-        assert told == ("The schedule stands still: paused", "schedule_still")
+        assert told == ("The schedule is paused: paused", "schedule_still")
         assert desk.provider.requests == []
 
 

@@ -43,7 +43,7 @@ async def test_every_finding_says_what_it_means_and_what_to_do(
         "name": "model key",
         "state": "warning",
         "found": "not set",
-        "meaning": "chat with a model needs it; tools work without",
+        "meaning": "needed to chat with a model; tools work without it",
         "fix": "set ANTHROPIC_API_KEY",
     }
     assert found["SQLite folder"]["state"] == "warning"

@@ -151,8 +151,8 @@ async def test_a_test_tells_what_works_and_what_is_to_be_mended(
     await client.patch(f"/admin/sources/{shop['id']}", json={"tables": tables, "agents": []})
     told = (await client.post(f"/admin/sources/{shop['id']}/test")).json()
     assert told["warnings"] == [
-        "The table main.gone is not there.",
-        "The mask main.customers.mail has no column: its table cannot be read.",
+        "The table main.gone does not exist.",
+        "The mask main.customers.mail matches no column: its table cannot be read.",
         "No agent may read it yet.",
     ]
     codes = ["source_table_missing", "source_mask_missing", "source_no_agents"]
@@ -165,7 +165,7 @@ async def test_a_server_that_is_not_there_fails_its_test_without_its_secrets(
     made = (await client.post("/admin/sources", json=SERVER)).json()
     answer = await client.post(f"/admin/sources/{made['id']}/test")
     assert (answer.status_code, answer.json()["ok"]) == (200, False)
-    assert "cannot be reached" in answer.json()["error"]
+    assert "is unreachable" in answer.json()["error"]
     assert answer.json()["error_code"] == "source_unreachable"
     listed = await client.get(f"/admin/sources/{made['id']}/tables")
     assert (listed.status_code, (await problem(listed))["code"]) == (409, "conflict")

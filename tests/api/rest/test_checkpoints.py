@@ -176,7 +176,7 @@ async def test_the_terminal_prints_json_and_names_what_the_service_refuses(
     await show_checkpoint(server, work.session_id, run_id, as_json=True)
     shown = json.loads(capsys.readouterr().out)["files"]
     assert [file["path"] for file in shown] == ["g.txt"]
-    with pytest.raises(CommandRefused, match="No files were changed"):
+    with pytest.raises(CommandRefused, match="changed no files"):
         await restore_checkpoint(
             server, work.session_id, "run_x", paths=[], force=False, as_json=True
         )

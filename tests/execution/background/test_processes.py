@@ -74,8 +74,8 @@ async def test_each_session_and_the_service_may_keep_so_many_at_once(tmp_path):
         await first.kill()
         await keeper.background(_request("ses_1"), _hanging())
     assert codes == [
-        ("too_many_processes", "This session has 2 processes in the background, the most allowed"),
-        ("too_many_processes", "The service has 3 processes in the background already"),
+        ("too_many_processes", "This session has reached its maximum of 2 background processes"),
+        ("too_many_processes", "The service has reached its maximum of 3 background processes"),
     ]
 
 
@@ -92,7 +92,7 @@ async def test_those_that_ended_are_forgotten_by_number_and_by_age(tmp_path):
         assert [process.id for process in keeper.of("ses_1")] == ids[1:]
         clock.now_s += 58.5
         assert [process.id for process in keeper.of("ses_1")] == ids[2:]
-        with pytest.raises(ToolFailed, match="No process"):
+        with pytest.raises(ToolFailed, match="not found in this session"):
             keeper.find("ses_1", ids[0])
 
 

@@ -43,7 +43,7 @@ async def test_who_tells_meanings_is_asked_for_a_vector(tmp_path: Path):
         settings.memory = MemorySettings(embeddings_url=server.url, embeddings_key="sk-Ab12Cd34Ef")
         server.answer = {"data": [{"index": 0, "embedding": [0.5, 1, 2]}]}
         (check,) = await asyncio.to_thread(lambda: list(named_checks(settings)))
-        assert (check.state, check.found) == ("ok", "text-embedding-3-small answers with 3 numbers")
+        assert (check.state, check.found) == ("ok", "text-embedding-3-small returns 3 dimensions")
         server.status = 401
         (check,) = await asyncio.to_thread(lambda: list(named_checks(settings)))
     assert check.state == "warning"

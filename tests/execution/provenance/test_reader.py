@@ -80,10 +80,10 @@ def test_tests_are_found_below_a_folder_with_what_configures_them(root: Path):
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (b"\x7fELF\0\0", "is no text"),
-        (b"caf\xe9", "is no text"),
-        (b"a" * (reader.MAX_TEXT + 1), "is too long to be judged"),
-        (b"a" * (reader.MAX_HASHED + 1), "is too long to be judged"),
+        (b"\x7fELF\0\0", "is not text"),
+        (b"caf\xe9", "is not text"),
+        (b"a" * (reader.MAX_TEXT + 1), "is too long to be analysed"),
+        (b"a" * (reader.MAX_HASHED + 1), "is too long to be analysed"),
     ],
 )
 def test_what_cannot_be_judged_says_why(root: Path, content: bytes, why: str):
@@ -128,7 +128,7 @@ def test_no_more_is_handed_in_than_can_be_judged(root: Path, monkeypatch: pytest
     given = found(root, "a/*", "shell")
 
     assert sorted(one.text or one.why for one in given.values()) == [
-        *("1234", "is one of too many to be judged at once")
+        *("1234", "is one of too many files to analyse at once")
     ]
 
 

@@ -281,7 +281,7 @@ async def test_a_row_of_postgres_that_a_few_characters_make_huge_does_not_come(
     for _ in range(8):
         text = f"REPLACE({text}, 'a', 'aaaaaaaaaa')"
     async with connected(postgres_server) as connection:
-        with pytest.raises(ToolFailed, match="more than 8 MB") as refusal:
+        with pytest.raises(ToolFailed, match="exceeds 8 MB") as refusal:
             await connection.run(f"SELECT {text} AS v", BOUNDS)
     assert code_of(refusal.value) == "query_failed"
 

@@ -381,7 +381,7 @@ async def test_a_call_that_began_before_a_change_does_not_read_after_it(lab: Lab
     links = Links(store, gate.settings.sources, gate.clock, gate.redactor, hidden=())
     assert (await links.use(source, lambda connection: connection.facts())).can_write is False
     after = await store.change(source.id, Change({"agents": ()}), actor="ann")
-    with pytest.raises(ToolFailed, match="changed meanwhile"):
+    with pytest.raises(ToolFailed, match="was changed; try again"):
         await links.use(source, lambda connection: connection.facts())
     assert (await links.use(after, lambda connection: connection.facts())).can_write is False
     await links.close()

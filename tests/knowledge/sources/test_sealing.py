@@ -32,7 +32,7 @@ def test_what_was_sealed_opens_and_looks_different_each_time():
 )
 def test_it_opens_for_its_own_row_and_field_only(row: str, field: str):
     sealed = ring(KEY).seal("geheim", row="src_1", field="password")
-    with pytest.raises(ConfigurationError, match="does not open"):
+    with pytest.raises(ConfigurationError, match="decrypt"):
         ring(KEY).open(sealed, row=row, field=field)
 
 
@@ -40,7 +40,7 @@ def test_it_opens_for_its_own_row_and_field_only(row: str, field: str):
 def test_what_was_changed_does_not_open(damage):
     sealed = ring(KEY).seal("geheim", row="src_1", field="password")
     head, _, body = sealed.rpartition(".")
-    with pytest.raises(ConfigurationError, match=r"does not open|damaged"):
+    with pytest.raises(ConfigurationError, match=r"decrypt|damaged"):
         ring(KEY).open(f"{head}.{damage(body)}", row="src_1", field="password")
 
 

@@ -158,8 +158,10 @@ def test_a_file_of_the_service_itself_is_never_opened(tmp_path: Path):
 
 async def test_what_is_no_database_is_refused(tmp_path: Path):
     path = tmp_path / "notes.db"
-    path.write_text("no database at all, but long enough to be looked at", encoding="utf-8")
-    with pytest.raises(ToolFailed, match="no database"):
+    path.write_text(
+        "not a readable database at all, but long enough to be looked at", encoding="utf-8"
+    )
+    with pytest.raises(ToolFailed, match="not a readable database"):
         await SqliteDriver().connect(target_of(path))
 
 

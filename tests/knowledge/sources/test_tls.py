@@ -56,7 +56,7 @@ async def served(context: ssl.SSLContext | None) -> AsyncIterator[int]:
     [
         (-9, -1, "localhost", True, "expired", "it has expired"),
         (1, 9, "localhost", True, "not_yet_valid", "it is not valid yet"),
-        (-1, 9, "db.example", True, "other_name", "it is for another host name"),
+        (-1, 9, "db.example", True, "other_name", "it belongs to another host name"),
         (-1, 9, "localhost", False, "unknown_issuer", "does not trust its issuer"),
     ],
 )

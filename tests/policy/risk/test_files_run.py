@@ -27,7 +27,7 @@ def judged(command: str, files: Mapping[str, str | None], shell: ShellName = "ba
         report = assess_command(command, shell=shell, given=given)
         given = tuple(
             Given(
-                *(run.path, run.path, known[run.path], "d", "is no text"),
+                *(run.path, run.path, known[run.path], "d", "is not text"),
                 is_data=run.kind in HANDED_IN,
             )
             for run in report.runs
@@ -220,6 +220,6 @@ def test_what_the_command_writes_itself_counts_more():
 def test_once_accepted_content_that_cannot_be_judged_asks_no_more():
     path = "/workspace/tool"
     for accepted in (False, True):
-        given = Given(path, path, None, "d", "is no text", accepted=accepted)
+        given = Given(path, path, None, "d", "is not text", accepted=accepted)
         report = assess_command("./tool", given=(given,))
         assert [found.code for found in report.findings] == ([] if accepted else ["unread_file"])

@@ -215,7 +215,7 @@ async def test_a_trigger_is_for_its_agents_while_it_is_enabled(house: House, rec
     made = await house.make(agents=("writer",))
     done = await house.call(name="deploy")
     assert (done.result.code, recorder.arrived) == ("not_found", [])
-    assert "there is none" in str(done.result.error)
+    assert "none is available" in str(done.result.error)
     store = house.lab.gate.triggers.store
     await store.change(made.id, OutboundRequestChange({"agents": ("*",)}), actor="boss")
     assert (await house.call(name="deploy")).success
@@ -283,7 +283,7 @@ async def test_what_everybody_says_is_not_masked(house: House, recorder: Recorde
 async def test_stored_headers_do_not_go_to_another_host(house: House, recorder: Recorder):
     made = await house.make(headers={"X-Key": SECRET})
     store = house.lab.gate.triggers.store
-    with pytest.raises(InvalidInput, match="give them again"):
+    with pytest.raises(InvalidInput, match="set them again"):
         await store.change(
             made.id, OutboundRequestChange({}, url="https://evil.example/"), actor="eve"
         )

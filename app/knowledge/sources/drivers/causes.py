@@ -16,22 +16,24 @@ class Cause(NamedTuple):
     clause: str
 
 
-NO_ANSWER = Cause(code="source_no_answer", clause="it does not answer")
-BROKEN_OFF = Cause(code="source_broken_off", clause="the connection broke")
+NO_ANSWER = Cause(code="source_no_answer", clause="it does not respond")
+BROKEN_OFF = Cause(code="source_broken_off", clause="the connection was lost")
 UNREACHABLE = Cause(
-    code="source_unreachable", clause="it cannot be reached, or the connection broke"
+    code="source_unreachable", clause="it is unreachable, or the connection was lost"
 )
-REFUSED = Cause(code="source_login_refused", clause="the server refuses its user or its password")
+REFUSED = Cause(code="source_login_refused", clause="the server refused the user or password")
 FULL = Cause(code="source_full", clause="the server has too many connections")
-NO_DATABASE = Cause(code="source_no_database", clause="its database is not there")
+NO_DATABASE = Cause(code="source_no_database", clause="its database does not exist")
 CERTIFICATE = Cause(code="source_certificate_refused", clause="its certificate is not accepted")
 NO_CERTIFICATES = Cause(
-    code="source_certificates_unreadable", clause="its file of certificates cannot be read"
+    code="source_certificates_unreadable", clause="its certificate file cannot be read"
 )
-NO_TLS = Cause(code="source_no_tls", clause="it speaks no TLS; set `tls` to `off` if that is meant")
+NO_TLS = Cause(
+    code="source_no_tls", clause="it does not use TLS; set `tls` to `off` if that is intended"
+)
 OLD_TLS = Cause(
     code="source_tls_version",
-    clause="it speaks a TLS version or cipher that is not accepted any more",
+    clause="it uses a TLS version or cipher that is no longer accepted",
 )
 _REFUSED_AS = "its certificate is not accepted"
 _TLS: Mapping[TlsTrouble, Cause] = MappingProxyType(
@@ -39,27 +41,27 @@ _TLS: Mapping[TlsTrouble, Cause] = MappingProxyType(
         "expired": Cause("source_certificate_expired", f"{_REFUSED_AS}: it has expired"),
         "not_yet_valid": Cause(
             "source_certificate_not_yet_valid",
-            f"{_REFUSED_AS}: it is not valid yet; compare the clocks",
+            f"{_REFUSED_AS}: it is not valid yet; check the clocks of both machines",
         ),
         "unknown_issuer": Cause(
             "source_certificate_unknown_issuer",
-            f"{_REFUSED_AS}: this machine does not trust its issuer; name the issuer's certificate"
-            " in `tls_ca_file`",
+            f"{_REFUSED_AS}: this machine does not trust its issuer; set `tls_ca_file` "
+            "to the issuer's certificate",
         ),
         "other_name": Cause(
             "source_certificate_other_name",
-            f"{_REFUSED_AS}: it is for another host name; use the name that it has",
+            f"{_REFUSED_AS}: it belongs to another host name; use the name in the certificate",
         ),
         "version": OLD_TLS,
         "no_tls": NO_TLS,
         "certificate": CERTIFICATE,
     }
 )
-NO_FILE = Cause(code="source_no_file", clause="its file is not there")
-NO_SQLITE = Cause(code="source_file_unreadable", clause="its file is no database that can be read")
+NO_FILE = Cause(code="source_no_file", clause="its file does not exist")
+NO_SQLITE = Cause(code="source_file_unreadable", clause="its file is not a readable database")
 OUTSIDE = Cause(
     code="source_file_outside",
-    clause="its file lies outside the folders of TOLLGATE_SOURCES__SQLITE_FOLDERS",
+    clause="its file is outside the folders of TOLLGATE_SOURCES__SQLITE_FOLDERS",
 )
 
 

@@ -26,7 +26,7 @@ def unavailable(target: Target, cause: Cause) -> ToolFailed:
 def timed_out(timeout_s: float) -> ToolFailed:
     """The statement took too long and was stopped."""
     return ToolFailed(
-        f"The query was stopped after {timeout_s:g} s; narrow it down, or ask for a longer timeout",
+        f"The query was stopped after {timeout_s:g} s; narrow it down, or request a longer timeout",
         code="query_timeout",
     )
 

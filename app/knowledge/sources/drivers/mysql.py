@@ -81,7 +81,7 @@ class _NoPlainPassword:
     def authenticate(self, _: Any) -> bytes:
         from asyncmy.errors import OperationalError
 
-        raise OperationalError(2059, "the server asks for the password in the clear")
+        raise OperationalError(2059, "the server asks for the password in plain text")
 
 
 async def _open(target: Target) -> Any:
@@ -218,7 +218,7 @@ class MysqlConnection:
         await cursor.execute(sql)
         described = cursor.description
         if described is None:
-            raise failed("it has no result")
+            raise failed("it returns no result")
         collector = Collector([column[0] for column in described], bounds)
         as_json = [index for index, column in enumerate(described) if column[1] == _JSON_TYPE]
         # One by one: a row may be as large as the server's packets.
@@ -254,7 +254,7 @@ class MysqlConnection:
                     other.close()
         except (MySQLError, OSError, TimeoutError, ToolFailed) as error:
             if not (isinstance(error, MySQLError) and error.args[:1] == (1094,)):
-                log.warning("a query of %r could not be stopped", self._target.name)
+                log.warning("cannot stop a query of %r", self._target.name)
 
 
 async def _taken(row: Sequence[Any], as_json: Sequence[int], collector: Collector) -> bool:
@@ -306,9 +306,9 @@ def _problem(target: Target, error: BaseException) -> ToolFailed:
     if number == 1049:
         return unavailable(target, causes.NO_DATABASE)
     if number in _NO_RIGHT:
-        return failed("the account of the data source may not read that")
+        return failed("the account of the data source lacks permission for that")
     if number in _TOLD and len(error.args) > 1:
         return failed(told(target, str(error.args[1])))
     if 1000 <= number < 2000 or number >= 3000:
-        return failed(f"the database says error {number}")
+        return failed(f"the database returned error {number}")
     return unavailable(target, causes.tls_cause(error) or causes.UNREACHABLE)

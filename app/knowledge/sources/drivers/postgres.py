@@ -183,7 +183,7 @@ class PostgresConnection:
             if not self._raw.closed:
                 await self._raw.cancel_safe(timeout=CONNECT_S)
         except (psycopg.Error, OSError):
-            log.warning("a query of %r could not be stopped", self._target.name)
+            log.warning("cannot stop a query of %r", self._target.name)
         finally:
             await self._raw.close()
 
@@ -240,14 +240,14 @@ def _problem(target: Target, error: BaseException) -> ToolFailed:
     if state is None:
         return unavailable(target, _why(error))
     if state == _NO_RIGHT:
-        return failed("the account of the data source may not read that")
+        return failed("the account of the data source lacks permission for that")
     if _TOO_LARGE in _first_words(error):
-        return failed("a row has more than 8 MB; name fewer columns, or parts of them")
+        return failed("a row exceeds 8 MB; select fewer columns, or parts of them")
     if state.startswith(_TOLD):
         return failed(told(target, _first_words(error)))
     if state.startswith(("08", "28", "3D", "53", "57P")):
         return unavailable(target, _why(error))
-    return failed(f"the database says error {state}")
+    return failed(f"the database returned error {state}")
 
 
 def _first_words(error: BaseException) -> str:

@@ -127,7 +127,7 @@ class SqliteConnection:
         try:
             cursor = raw.execute(sql)
             if cursor.description is None:
-                raise failed("it has no result")
+                raise failed("it returns no result")
             collector = Collector([column[0] for column in cursor.description], bounds)
             # One by one: each of its values may be as large as a value can get.
             while row := cursor.fetchone():
@@ -154,7 +154,7 @@ class SqliteConnection:
     def _problem(self, error: BaseException) -> ToolFailed:
         message = str(error)
         if "not authorized" in message or "prohibited" in message:
-            return failed("it reads what the data source does not allow")
+            return failed("it reads data that the data source does not allow")
         if "too big" in message:
             return failed("a value is too large")
         return failed(told(self._target, message))

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
 
 MAX_LIMIT: Final = 100_000
-"""Most rows that a caller may ask for."""
+"Maximum number of rows per query."
 
 _INSTEAD: Final = {
-    "SHOW": "ask for the schema with the schema tool",
-    "DESCRIBE": "ask for the schema with the schema tool",
-    "DESC": "ask for the schema with the schema tool",
-    "EXPLAIN": "some of its forms run the statement; send the SELECT itself",
+    "SHOW": "use the schema tool instead",
+    "DESCRIBE": "use the schema tool instead",
+    "DESC": "use the schema tool instead",
+    "EXPLAIN": "some forms execute the statement; send the SELECT itself",
     "TABLE": "write SELECT * FROM",
     "VALUES": "write SELECT",
 }
@@ -49,7 +49,7 @@ def check(sql: str, access: Access, limit: int) -> Guarded:
     from app.knowledge.sources.guard.shapes import verify
 
     if not 1 <= limit <= MAX_LIMIT:
-        raise ValueError(f"limit must be from 1 to {MAX_LIMIT}, not {limit}")
+        raise ValueError(f"limit must be 1 to {MAX_LIMIT}, not {limit}")
     dialect = access.dialect
     inspect(sql, dialect)
     tokens = dialects.split(sql, dialect)
@@ -87,7 +87,7 @@ def sample(access: Access, table: str, columns: Sequence[str] | None, limit: int
         return mark + name.replace(mark, mark * 2) + mark
 
     if columns is not None and not columns:
-        raise refused("unknown_column", "The list of columns is empty: leave it out for all.")
+        raise refused("unknown_column", "The list of columns is empty: omit it to select all.")
     listed = "*" if columns is None else ", ".join(quoted(name) for name in columns)
     # A name with a dot in it is rarer than a schema before a name.
     where = ".".join(quoted(part) for part in table.split(".", 1))
@@ -105,7 +105,7 @@ def _written(query: Expr, dialect: Dialect) -> str:
     again = dialects.read_again(sql, dialect)
     verify(again, dialect)
     if reads(again) != meant:
-        message = "The statement cannot be written without a change of meaning: use plainer SQL."
+        message = "The statement cannot be rewritten without changing its meaning: use simpler SQL."
         raise refused("unreadable", message)
     return sql
 

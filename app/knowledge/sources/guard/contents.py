@@ -12,7 +12,7 @@ from app.knowledge.sources.guard.functions import FIRST_IS_UNIT, FUNCTIONS, TYPE
 from app.knowledge.sources.guard.model import Dialect, refused
 
 MAX_NAME: Final = 64
-"""Longest name of a table, a column or an alias, in characters."""
+"Maximum length of a table, column or alias name, in characters."
 
 _COLLATION: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 _NUMBER: Final = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
@@ -35,7 +35,7 @@ def _function(node: exp.Expr, dialect: Dialect) -> None:
     # A quoted name would be looked up as it is written, past the list of plain names.
     if not isinstance(name, str) or name.upper() not in FUNCTIONS[dialect]:
         shown = name if isinstance(name, str) else str(name.name)
-        message = f"The function {shown!r} is not on the list of allowed functions: do without it."
+        message = f"The function {shown!r} is not allowed: write the query without it."
         raise refused("forbidden_function", message, shown)
     first = node.expressions[0] if node.expressions else None
     if name.upper() in FIRST_IS_UNIT and isinstance(first, exp.Column) and not first.table:
@@ -45,9 +45,9 @@ def _function(node: exp.Expr, dialect: Dialect) -> None:
 def _type(node: exp.Expr, dialect: Dialect) -> None:
     name = getattr(node.this, "name", str(node.this))
     if not isinstance(node.this, exp.DType) or name not in TYPES[dialect]:
-        instead = "cast to a plain type such as CHAR or DATE"
+        instead = "use a plain type such as CHAR or DATE"
         if dialect == "sqlite":
-            instead = "cast to INTEGER, REAL, NUMERIC or TEXT, and read times with date()"
+            instead = "use INTEGER, REAL, NUMERIC or TEXT, and date() for times"
         raise refused("forbidden_type", f"A cast to {name} is not allowed: {instead}.", name)
 
 
@@ -66,12 +66,12 @@ def _word(node: exp.Expr, dialect: Dialect) -> None:
 
 def _collation(node: exp.Expr, dialect: Dialect) -> None:
     if not isinstance(node.args.get("expression"), exp.Var):
-        raise refused("forbidden_syntax", "COLLATE takes one plain word.", "COLLATE")
+        raise refused("forbidden_syntax", "COLLATE requires a single plain word.", "COLLATE")
 
 
 def _part_of_time(node: exp.Expr, dialect: Dialect) -> None:
     if not isinstance(node.this, exp.Var):
-        raise refused("forbidden_syntax", "EXTRACT takes a unit such as YEAR.", "EXTRACT")
+        raise refused("forbidden_syntax", "EXTRACT requires a unit such as YEAR.", "EXTRACT")
 
 
 def _span(node: exp.Expr, dialect: Dialect) -> None:
@@ -81,26 +81,26 @@ def _span(node: exp.Expr, dialect: Dialect) -> None:
     else:
         plain = amount is not None and dialect == "mysql" and not isinstance(amount, exp.Tuple)
     if not plain:
-        message = "INTERVAL takes a plain amount and a unit, such as INTERVAL '7' DAY."
+        message = "INTERVAL requires a plain amount and a unit, such as INTERVAL '7' DAY."
         raise refused("forbidden_syntax", message, "INTERVAL")
     unit = node.text("unit").upper()
     fraction = isinstance(amount, exp.Literal) and _FRACTION.fullmatch(amount.name) is not None
     if dialect == "mysql" and fraction and "_" not in unit:
         # The database rounds a number and cuts a text; the parser makes a text of both.
-        message = f"INTERVAL takes whole numbers of {unit}: write a smaller unit."
+        message = f"INTERVAL requires a whole number of {unit}: use a smaller unit."
         raise refused("forbidden_syntax", message, "INTERVAL")
 
 
 def _name(node: exp.Expr, dialect: Dialect) -> None:
     if not isinstance(node.this, str) or not 0 < len(node.this) <= MAX_NAME:
-        message = f"A name has from 1 to {MAX_NAME} characters: choose a shorter one."
+        message = f"A name must have 1 to {MAX_NAME} characters: choose a shorter one."
         raise refused("forbidden_syntax", message, str(node.this))
 
 
 def _number(node: exp.Expr, dialect: Dialect) -> None:
     literal = cast("exp.Literal", node)
     if not literal.is_string and not _NUMBER.fullmatch(literal.name):
-        message = f"The number {literal.name!r} is not written plainly."
+        message = f"The number {literal.name!r} must be written plainly."
         raise refused("forbidden_syntax", message, literal.name)
 
 

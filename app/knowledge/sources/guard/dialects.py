@@ -30,13 +30,13 @@ from app.knowledge.sources.guard.contents import MAX_NAME
 from app.knowledge.sources.guard.model import Column, Dialect, SqlRefused, refused
 
 MAX_WORDS: Final = 4_000
-"""Most words and signs of a statement."""
+"Maximum number of tokens in a statement."
 
 MAX_NESTING: Final = 24
-"""Deepest nesting of brackets and CASE: the parser needs some thirty frames for each level."""
+"Maximum nesting of brackets and CASE: the parser needs about thirty frames per level."
 
 MAX_SUBSCRIPTS: Final = 40
-"""Most square brackets: a chain of them costs the parser the square of its length."""
+"Maximum number of square brackets: the parser needs quadratic time for a chain of them."
 
 _OPENING: Final = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE)
 _CLOSING: Final = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END)
@@ -106,14 +106,14 @@ def split(sql: str, dialect: Dialect) -> list[Token]:
     try:
         tokens = _GRAMMARS[dialect][0].tokenize(sql)
     except SqlglotError as error:
-        raise refused("unbalanced", "A quote or a comment is never closed.") from error
+        raise refused("unbalanced", "A quote or comment is not closed.") from error
     if tokens and tokens[-1].token_type == TokenType.SEMICOLON:
         tokens.pop()
     if any(token.token_type == TokenType.SEMICOLON for token in tokens):
         message = "Only one statement is allowed, with at most one semicolon at its end."
         raise refused("multiple_statements", message, ";")
     if not tokens:
-        raise refused("empty", "There is no statement: send one SELECT.")
+        raise refused("empty", "The statement is empty: send one SELECT.")
     if len(tokens) > MAX_WORDS:
         raise refused("too_long", f"The statement has more than {MAX_WORDS} words: shorten it.")
     _measure(tokens)
@@ -155,7 +155,7 @@ def render(tree: exp.Expr, dialect: Dialect) -> str:
     except RecursionError:
         raise refused("too_deep", "The statement is nested too deeply: flatten it.") from None
     except (SqlglotError, ValueError) as error:
-        message = f"The statement cannot be written for {dialect}: use plainer SQL."
+        message = f"The statement cannot be rewritten for {dialect}: use simpler SQL."
         raise refused("unreadable", message) from error
 
 
@@ -197,9 +197,9 @@ def _measure(tokens: list[Token]) -> None:
             message = f"Brackets and CASE are nested deeper than {MAX_NESTING}: flatten the query."
             raise refused("too_deep", message)
         if depth < 0:
-            raise refused("unbalanced", f"There is a {token.text!r} too many.", token.text)
+            raise refused("unbalanced", f"Unbalanced {token.text!r}.", token.text)
     if depth:
-        raise refused("unbalanced", "A bracket or a CASE is never closed.")
+        raise refused("unbalanced", "A bracket or CASE is not closed.")
 
 
 def _inspect_casts(tokens: Sequence[Token]) -> None:
@@ -207,7 +207,10 @@ def _inspect_casts(tokens: Sequence[Token]) -> None:
     for kind, text, sign in zip(tokens, tokens[1:], tokens[2:], strict=False):
         typed = kind.token_type in _TYPES or kind.text.upper() in _ENDS_OF_TYPES
         if typed and (text.token_type, sign.token_type) == (TokenType.STRING, TokenType.DCOLON):
-            message = "Write CAST(date '...' AS text) in place of date '...'::text, for any types."
+            message = (
+                "Write CAST(date '...' AS text) instead of date '...'::text; this applies "
+                "to all types."
+            )
             raise refused("unreadable", message, f"{kind.text} '...'::")
 
 
@@ -219,5 +222,5 @@ def _reading_error(error: SqlglotError, dialect: Dialect) -> SqlRefused:
         message = "SELECT ... INTO is not allowed: the rows come back to you."
         return refused("forbidden_syntax", message, "INTO")
     place = f" near {word!r} (line {line}, column {column})" if word else ""
-    message = f"The statement cannot be read as one {dialect} SELECT{place}: correct it."
+    message = f"The statement is not a valid {dialect} SELECT{place}: correct it."
     return refused("unreadable", message, str(word or ""))

@@ -69,7 +69,7 @@ FUNCTIONS: Final[dict[Dialect, frozenset[str]]] = {
         " JSON_GROUP_ARRAY JSON_GROUP_OBJECT QUOTE"
     ),
 }
-"""The functions of each dialect that may be called, by their names in capitals."""
+"Allowed functions of each dialect, by their names in capitals."
 
 UNITS: Final = _words(
     "MICROSECOND MICROSECONDS MILLISECOND MILLISECONDS SECOND SECONDS MINUTE MINUTES HOUR HOURS"
@@ -81,7 +81,7 @@ UNITS: Final = _words(
 """Units of INTERVAL and EXTRACT."""
 
 FIRST_IS_UNIT: Final = _words("TIMESTAMPDIFF TIMESTAMPADD")
-"""MySQL's functions whose first argument is a unit and no column."""
+"MySQL functions whose first argument is a unit, not a column."
 
 _PLAIN_TYPES: Final = _words(
     "BOOLEAN TINYINT SMALLINT MEDIUMINT INT BIGINT UTINYINT USMALLINT UINT UBIGINT FLOAT DOUBLE"
@@ -97,4 +97,4 @@ TYPES: Final[dict[Dialect, frozenset[str]]] = {
     # SQLite makes a number of whatever is cast to another name, such as 2026 of a date.
     "sqlite": _PLAIN_TYPES,
 }
-"""Types that a value may be cast to, in the words of the parser."""
+"Types allowed in a cast, as named by the parser."

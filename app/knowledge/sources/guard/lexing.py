@@ -12,7 +12,7 @@ from typing import Final
 from app.knowledge.sources.guard.model import Dialect, refused
 
 MAX_CHARACTERS: Final = 20_000
-"""Longest statement, in characters."""
+"Maximum length of a statement in characters."
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _BLOCK = r"(?P<comment>/\*.*?\*/)"
@@ -38,13 +38,13 @@ def inspect(sql: str, dialect: Dialect) -> None:
         message = f"The statement has more than {MAX_CHARACTERS} characters: shorten it."
         raise refused("too_long", message)
     if control := _CONTROL.search(sql):
-        message = f"The statement holds the control character {control[0]!r}: remove it."
+        message = f"The statement contains the control character {control[0]!r}: remove it."
         raise refused("bad_character", message, repr(control[0]))
     for piece in _PIECES[dialect].finditer(sql):
         if comment := piece["comment"]:
             _inspect_comment(comment)
         elif piece["open"]:
-            raise refused("unbalanced", f"The {piece['open']} is never closed.", piece["open"])
+            raise refused("unbalanced", f"The {piece['open']} is not closed.", piece["open"])
 
 
 def _inspect_comment(comment: str) -> None:
@@ -52,4 +52,4 @@ def _inspect_comment(comment: str) -> None:
         message = "Executable comments and optimiser hints are not allowed: remove the comment."
         raise refused("executable_comment", message, comment)
     if "/*" in comment[2:]:
-        raise refused("unbalanced", "A comment inside a comment is not allowed.", comment)
+        raise refused("unbalanced", "Nested comments are not allowed.", comment)

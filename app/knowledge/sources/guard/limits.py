@@ -57,5 +57,5 @@ def _number(node: exp.Expr | None) -> int:
 
 
 def _refusal() -> SqlRefused:
-    message = "LIMIT, OFFSET and FETCH take a plain whole number, such as LIMIT 50."
+    message = "LIMIT, OFFSET and FETCH require a plain whole number, such as LIMIT 50."
     return refused("bad_limit", message, "LIMIT")

@@ -60,11 +60,11 @@ def find_table(node: exp.Table, access: Access) -> TableSchema:
         raise _system(shown)
     if table is None:
         there = names(f"{one.schema}.{one.name}" for one in access.tables)
-        hint = f"authorised are {there}" if there else "no table is authorised"
+        hint = f"authorised tables are {there}" if there else "no table is authorised"
         message = f"The table {shown!r} is not authorised: {hint}."
         raise refused("unauthorised_table", message, shown)
     if not table.columns:
-        message = f"The columns of {shown!r} are not known, so it cannot be read."
+        message = f"The columns of {shown!r} are unknown, so it cannot be read."
         raise refused("unauthorised_table", message, shown)
     if not table.readable:
         raise refused("masked_column", f"Every column of {shown!r} is masked.", shown)
@@ -107,7 +107,7 @@ def rename(
     if not listed:
         return name, tuple(outputs)
     if len(listed) != len(outputs):
-        message = f"{name!r} names {len(listed)} columns, but its query has {len(outputs)}."
+        message = f"{name!r} names {len(listed)} columns, but its query returns {len(outputs)}."
         raise refused("unknown_column", message, name)
     renamed = tuple(Column(one.name) for one in listed)
     query = alias.parent.this if isinstance(alias.parent, exp.Subquery) else None
@@ -169,7 +169,9 @@ def _without(visible: Iterable[Visible], gone: set[str]) -> list[Visible]:
 
 
 def _system(shown: str) -> SqlRefused:
-    message = f"The system table {shown!r} is not allowed: the schema tool lists what you may read."
+    message = (
+        f"The system table {shown!r} is not allowed: use the schema tool to list readable tables."
+    )
     return refused("system_table", message, shown)
 
 
@@ -182,7 +184,7 @@ def find_column(node: exp.Column, scope: Scope) -> Visible:
     name, alias = node.name, node.table
     source = scope.source(alias)
     if source is None or not _same_schema(node, source):
-        message = f"There is no table or alias {alias!r} in FROM here."
+        message = f"Table or alias {alias!r} does not exist in FROM."
         raise refused("unknown_column", message, f"{alias}.{name}")
     found = source.find(name)
     if found is None:

@@ -77,7 +77,7 @@ class Resolver:
             SqlRefused: Anything in it does not resolve to what may be read.
         """
         if not isinstance(node, QUERIES):
-            raise refused("forbidden_syntax", "Brackets in FROM may hold a SELECT only.", "FROM")
+            raise refused("forbidden_syntax", "Brackets in FROM can only contain a SELECT.", "FROM")
         plain_limits(node)
         ctes = self._with(node, parent, ctes)
         if isinstance(node, exp.Select):
@@ -106,7 +106,7 @@ class Resolver:
             outputs = self.query(cte.this, parent, {**ctes, **own}, named=True)
             name, columns = rename(outputs, cte.args.get("alias"), "CTE")
             if fold(name) in own:
-                message = f"Two CTEs are called {name!r}: rename one."
+                message = f"Two CTEs are named {name!r}: rename one."
                 raise refused("duplicate_name", message, name)
             own[fold(name)] = Source(name, columns)
         return {**ctes, **own}
@@ -150,8 +150,8 @@ class Resolver:
         self._columns += len(columns)
         if self._columns > MAX_COLUMNS:
             message = (
-                f"The tables and stars of the statement have more than {MAX_COLUMNS} columns"
-                " together: name the columns you need, and join less."
+                f"The tables and stars of the statement have more than {MAX_COLUMNS} "
+                "columns in total: name the columns you need, and join fewer tables."
             )
             raise refused("too_long", message)
 
@@ -163,7 +163,7 @@ class Resolver:
             return Source(name, columns)
         given = node.args.get("alias")
         if given is not None and given.args.get("columns"):
-            message = "A table's alias may not rename its columns: use AS in the select list."
+            message = "A table alias must not rename columns: use AS in the select list."
             raise refused("forbidden_syntax", message, node.name)
         cte = scope.ctes.get(fold(node.name)) if not node.db else None
         if cte is not None and isinstance(node.this, exp.Identifier):
@@ -240,7 +240,7 @@ class Resolver:
     ) -> Visible | None:
         """Resolve one column in place; None when it is a name of the select list."""
         if not isinstance(node.this, exp.Identifier):
-            message = "A star is allowed in the select list and in COUNT(*) only."
+            message = "A star is only allowed in the select list and in COUNT(*)."
             raise refused("forbidden_syntax", message, "*")
         if node.table:
             return _rewrite(node, find_column(node, scope))
@@ -272,7 +272,7 @@ class Resolver:
             if isinstance(key, exp.Column) and not key.table and fold(key.name) in spelled:
                 key.replace(column(spelled[fold(key.name)], None))
                 continue
-            message = "ORDER BY of a combined query takes its output columns or their positions."
+            message = "ORDER BY of a combined query must use its output columns or their positions."
             raise refused("unknown_column", message, "ORDER BY")
 
 
@@ -281,7 +281,7 @@ def _star(node: exp.Star | exp.Column, scope: Scope) -> list[Visible]:
     if isinstance(node, exp.Column):
         source = scope.sources.get(fold(node.table))
         if source is None or node.db:
-            message = f"There is no table or alias {node.table!r} in FROM here."
+            message = f"Table or alias {node.table!r} does not exist in FROM."
             raise refused("unknown_column", message, f"{node.table}.*")
         every = [Visible(one, source.alias) for one in source.columns]
     else:
@@ -324,7 +324,7 @@ def _counted(star: exp.Star) -> None:
     parent = star.parent
     counting = isinstance(parent, exp.Anonymous) and str(parent.this).upper() == "COUNT"
     if not counting:
-        message = "A star is allowed in the select list and in COUNT(*) only."
+        message = "A star is only allowed in the select list and in COUNT(*)."
         raise refused("forbidden_syntax", message, "*")
 
 
@@ -335,7 +335,7 @@ def _parts(node: exp.Expr, scope: Scope) -> list[exp.Expr]:
     name = node.args.get("alias")
     if name is not None:
         if fold(name.name) not in scope.windows:
-            raise refused("unknown_column", f"There is no window {name.name!r}.", name.name)
+            raise refused("unknown_column", f"Window {name.name!r} does not exist.", name.name)
         node.set("alias", quoted(fold(name.name)))
     if isinstance(node.this, exp.Identifier):
         node.set("this", quoted(fold(node.name)))

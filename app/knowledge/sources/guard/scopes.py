@@ -85,7 +85,7 @@ class Scope:
         """
         key = fold(source.alias)
         if key in self.sources:
-            message = f"Two tables are called {source.alias!r}: give each its own alias."
+            message = f"Two tables are named {source.alias!r}: give each its own alias."
             raise refused("duplicate_name", message, source.alias)
         self.sources[key] = source
 
@@ -152,12 +152,12 @@ def find_visible(visible: Sequence[Visible], name: str) -> Visible | None:
 
 
 def masked(name: str) -> SqlRefused:
-    message = f"The column {name!r} is masked and may not be used anywhere: leave it out."
+    message = f"The column {name!r} is masked and cannot be used: remove it."
     return refused("masked_column", message, name)
 
 
 def ambiguous(name: str) -> SqlRefused:
-    message = f"The name {name!r} fits several columns: write table.column, or rename an alias."
+    message = f"The name {name!r} is ambiguous: write table.column, or rename an alias."
     return refused("ambiguous_column", message, name)
 
 
@@ -166,5 +166,7 @@ def unknown(name: str, sources: Mapping[str, Source], alias: str = "") -> SqlRef
     shown = f"{alias}.{name}" if alias else name
     wanted = [sources[fold(alias)]] if fold(alias) in sources else list(sources.values())
     there = [column.name for one in wanted for column in one.columns if not column.masked]
-    hint = f"there are {names(dict.fromkeys(there))}" if there else "no table is in FROM"
-    return refused("unknown_column", f"There is no column {shown!r}: {hint}.", shown)
+    hint = (
+        f"available columns are {names(dict.fromkeys(there))}" if there else "no table is in FROM"
+    )
+    return refused("unknown_column", f"Column {shown!r} does not exist: {hint}.", shown)

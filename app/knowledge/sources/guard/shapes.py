@@ -15,7 +15,7 @@ from app.knowledge.sources.guard.contents import verify_contents
 from app.knowledge.sources.guard.model import Dialect, Reason, SqlRefused, refused
 
 MAX_DEPTH: Final = 120
-"""Deepest tree: the writer needs some four frames for each level."""
+"Maximum depth of the tree: the writer needs about four frames per level."
 
 _TAIL: Final = ("order", "limit", "offset")
 _SELECT: Final = (
@@ -97,7 +97,7 @@ _PARTS: Final[Mapping[type[exp.Expr], frozenset[str]]] = {
 _WORDS: Final[Mapping[str, tuple[Reason, str]]] = {
     "Placeholder": ("variable", "Parameters such as ? and :name are not allowed: write the value."),
     "Parameter": ("variable", "Variables and parameters are not allowed: write the value."),
-    "PropertyEQ": ("variable", "Variables may not be set."),
+    "PropertyEQ": ("variable", "Variables cannot be set."),
     "SessionParameter": ("variable", "System variables are not allowed."),
     "locks": ("forbidden_syntax", "FOR UPDATE, FOR SHARE and LOCK IN SHARE MODE are not allowed."),
     "into": ("forbidden_syntax", "SELECT ... INTO is not allowed: the rows come back to you."),
@@ -113,7 +113,7 @@ _WORDS: Final[Mapping[str, tuple[Reason, str]]] = {
     "Dot": ("forbidden_syntax", "Fields of a row and functions of a schema are not allowed."),
     "ObjectIdentifier": ("forbidden_type", "Casts to object identifiers are not allowed."),
 }
-"""What to say of a refused node or part; the others are named as they are."""
+"Messages for refused nodes and parts; others are named by their type."
 
 
 def verify(tree: exp.Expr, dialect: Dialect) -> None:
