@@ -73,8 +73,10 @@ def _check_text(path: str) -> None:
     try:
         encoded = os.fsencode(path)
     except UnicodeEncodeError:
-        raise invalid_path(path, "it contains characters no file name can hold") from None
+        raise invalid_path(
+            path, "it contains characters that are not allowed in file names"
+        ) from None
     if len(encoded) > MAX_PATH_BYTES:
-        raise invalid_path(path, f"it is longer than {MAX_PATH_BYTES} bytes")
+        raise invalid_path(path, f"it exceeds {MAX_PATH_BYTES} bytes")
     if any(len(part) > MAX_NAME_BYTES for part in encoded.split(b"/")):
-        raise invalid_path(path, f"one name in it is longer than {MAX_NAME_BYTES} bytes")
+        raise invalid_path(path, f"one name in it exceeds {MAX_NAME_BYTES} bytes")

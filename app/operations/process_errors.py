@@ -7,8 +7,8 @@ from app.core.errors import ToolFailed
 
 def input_closed() -> ToolFailed:
     return ToolFailed(
-        "The process takes no input: it was not started interactively, its input was closed, "
-        "or it has ended",
+        "The process accepts no input: it was not started interactively, its input "
+        "was closed, or it has ended",
         code="input_closed",
     )
 

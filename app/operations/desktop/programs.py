@@ -42,7 +42,7 @@ class X11Programs:
     def check(self) -> None:
         """Raises DriverFailed when there is no display, or a program is missing."""
         if not self._environment.get("DISPLAY"):
-            raise DriverFailed("There is no X11 display: DISPLAY is not set")
+            raise DriverFailed("No X11 display is available: DISPLAY is not set")
         missing = [name for name in PROGRAMS if shutil.which(name, path=SAFE_PATH) is None]
         if missing:
             raise DriverFailed(f"Install {' and '.join(missing)}")
@@ -68,7 +68,7 @@ class X11Programs:
         Raises:
             DriverFailed: it was not taken.
         """
-        failed = DriverFailed("The clipboard cannot be written", reason="clipboard_failed")
+        failed = DriverFailed("Cannot write to the clipboard", reason="clipboard_failed")
         ended = await self._run("xclip", "-selection", "clipboard", "-i", stdin=data, quiet=True)
         if ended.status != 0:
             raise failed
@@ -101,12 +101,12 @@ class X11Programs:
                 start_new_session=True,
             )
         except OSError as error:
-            raise DriverFailed(f"{command[0]} cannot be started: {error.strerror}") from None
+            raise DriverFailed(f"Cannot start {command[0]}: {error.strerror}") from None
         try:
             async with asyncio.timeout(_TIMEOUT_S):
                 stdout, stderr = await process.communicate(stdin)
         except TimeoutError:
-            raise DriverFailed(f"{command[0]} {command[1]} does not end") from None
+            raise DriverFailed(f"{command[0]} {command[1]} does not finish") from None
         finally:
             if process.returncode is None:
                 process.kill()

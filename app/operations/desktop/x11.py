@@ -65,10 +65,10 @@ class X11Driver:
             if field == "target" and "\n" in text:
                 problem = "it has several lines"
             if not self._options.paste and not (text.isascii() and text.isprintable()):
-                problem = "only one line of ASCII can be typed; let it be pasted"
+                problem = "only one line of ASCII can be typed; allow pasting"
             if problem is not None:
                 raise DriverFailed(
-                    f"The {field} cannot be typed: {problem}", reason="text_not_sendable"
+                    f"Cannot type the {field}: {problem}", reason="text_not_sendable"
                 )
         await report("finding the window")
         window = await self._find(job.target if self._options.detached else self._options.title)
@@ -108,9 +108,9 @@ class X11Driver:
             return exact[0]
         if exact:
             raise DriverFailed(
-                f"{len(exact)} windows are called {title!r}", reason="window_ambiguous"
+                f"{len(exact)} windows have the title {title!r}", reason="window_ambiguous"
             )
-        raise DriverFailed(f"No window is called {title!r}", reason="window_not_found")
+        raise DriverFailed(f"No window has the title {title!r}", reason="window_not_found")
 
     async def _title(self, window: str) -> str:
         ended = await self._programs.xdotool("getwindowname", window)
@@ -169,11 +169,11 @@ class X11Driver:
                 break
             await self._pause()
         else:
-            raise DriverFailed("The window does not let its text be copied", reason="text_differs")
+            raise DriverFailed("Cannot copy the text of the window", reason="text_differs")
         read = copied.decode("utf-8", "replace").replace("\r\n", "\n")
         # Text fields may end what they copy with a line break of their own.
         if read != text and read.removesuffix("\n") != text:
-            raise DriverFailed("The window shows another text", reason="text_differs")
+            raise DriverFailed("The window contains a different text", reason="text_differs")
         await self._key(window, "ctrl+End")
 
     async def _send(self, window: str) -> None:

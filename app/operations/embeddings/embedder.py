@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Protocol
 
 MAX_TEXTS = 64
-"""Texts of one request."""
+"Maximum number of texts per request."
 MAX_CHARS = 6_000
-"""What is read of one text; models of this kind read some 8,000 tokens."""
+"Maximum characters of one text; such models read about 8,000 tokens."
 
 Vector = Sequence[float]
 

@@ -39,7 +39,7 @@ class OpenAiEmbeddings:
         if status in _TEXT_IS_AT_FAULT:
             raise TextRefused(f"status {status}")
         if status in (401, 403):
-            raise EmbedderFailed("it does not accept TOLLGATE_MEMORY__EMBEDDINGS_KEY")
+            raise EmbedderFailed("it refused TOLLGATE_MEMORY__EMBEDDINGS_KEY")
         if status != 200:
             raise EmbedderFailed(f"status {status}")
         return await asyncio.to_thread(_vectors, body, len(texts))
@@ -67,12 +67,12 @@ class OpenAiEmbeddings:
                 async for chunk in response.aiter_raw():
                     body += chunk
                     if len(body) > limit:
-                        raise EmbedderFailed("its answer is too large")
+                        raise EmbedderFailed("its response is too large")
                 return response.status_code, bytes(body)
         except (TimeoutError, httpx2.TimeoutException):
-            raise EmbedderFailed("it took too long") from None
+            raise EmbedderFailed("it timed out") from None
         except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
-            raise EmbedderFailed(f"it cannot be reached ({type(error).__name__})") from None
+            raise EmbedderFailed(f"it is unreachable ({type(error).__name__})") from None
 
 
 def embedder_of(memory: MemorySettings) -> OpenAiEmbeddings | None:
@@ -89,11 +89,13 @@ def _vectors(body: bytes, count: int) -> list[Vector]:
         items = {item["index"]: item["embedding"] for item in answer["data"]}
         vectors = [items[index] for index in range(count)]
     except (orjson.JSONDecodeError, KeyError, TypeError):
-        raise EmbedderFailed("its answer holds no `data[].embedding` for each text") from None
+        raise EmbedderFailed("its response has no `data[].embedding` for each text") from None
     if len({len(vector) if isinstance(vector, list) else 0 for vector in vectors}) != 1 or not all(
         map(_is_vector, vectors)
     ):
-        raise EmbedderFailed("its answer holds vectors that are none, or of several lengths")
+        raise EmbedderFailed(
+            "its response contains invalid vectors, or vectors of different lengths"
+        )
     return cast("list[Vector]", vectors)
 
 

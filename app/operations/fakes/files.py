@@ -159,7 +159,7 @@ class FakeFiles(OverApply):
         async with self._tree.lock:
             places = {path: self._place(path) for path in paths}
             if len(set(places.values())) < len(paths):
-                raise ToolFailed("Two paths name one file; name it once", code="same_file")
+                raise ToolFailed("Two paths name the same file; name it once", code="same_file")
             states = change({path: self._state(place) for path, place in places.items()})
             written = [path for path in paths if path in states]
             edits = [self._edited(places[path], states[path]) for path in written]

@@ -86,10 +86,10 @@ class OpenAiImages:
                 body = await _read(response, order.count * _ANSWER_PER_IMAGE)
                 status = response.status_code
         except httpx2.TimeoutException:
-            raise ToolFailed("The image provider took too long", code="timeout") from None
+            raise ToolFailed("The image provider timed out", code="timeout") from None
         except httpx2.HTTPError as error:
             raise ToolFailed(
-                f"The image provider cannot be reached: {type(error).__name__}",
+                f"The image provider is unreachable: {type(error).__name__}",
                 code="provider_failed",
             ) from None
         if status != httpx2.codes.OK:
@@ -103,7 +103,7 @@ async def _read(response: Any, limit: int) -> bytes:
     async for chunk in response.aiter_raw():
         body += chunk
         if len(body) > limit:
-            raise ToolFailed("The image provider's answer is too large", code="provider_failed")
+            raise ToolFailed("The image provider's response is too large", code="provider_failed")
     return bytes(body)
 
 
@@ -129,12 +129,14 @@ def _images(answer: dict[str, Any], order: ImageOrder) -> list[bytes]:
     ]
     if not encoded:
         raise ToolFailed(
-            "The image provider's answer holds no image (`b64_json`)", code="provider_failed"
+            "The image provider's response contains no image (`b64_json`)", code="provider_failed"
         )
     try:
         return [base64.b64decode(text, validate=True) for text in encoded[: order.count]]
     except (binascii.Error, ValueError):
-        raise ToolFailed("The image provider's answer is damaged", code="provider_failed") from None
+        raise ToolFailed(
+            "The image provider's response is malformed", code="provider_failed"
+        ) from None
 
 
 def _refusal(status: int, error: Any) -> ToolFailed:
@@ -144,16 +146,18 @@ def _refusal(status: int, error: Any) -> ToolFailed:
     said = clean(str(details.get("message") or f"status {status}"))[:_MAX_MESSAGE]
     if status in (401, 403):
         return ToolFailed(
-            "The image provider does not accept the service's key; the operator must set"
-            " TOLLGATE_IMAGES__API_KEY",
+            "The image provider refused the service's key; the operator must set "
+            "TOLLGATE_IMAGES__API_KEY",
             code="provider_refused",
         )
     if code in _REFUSED_CONTENT:
         return ToolFailed(
-            f"The image provider refuses to draw this: {said}", code="content_refused"
+            f"The image provider refused this request: {said}", code="content_refused"
         )
     if code in _NO_QUOTA:
-        return ToolFailed("The image provider's quota is used up", code="quota_exceeded")
+        return ToolFailed("The image provider's quota is exhausted", code="quota_exceeded")
     if status == 429:
-        return ToolFailed("The image provider is asked too often; wait", code="rate_limited")
+        return ToolFailed(
+            "The image provider's rate limit is reached; try again later", code="rate_limited"
+        )
     return ToolFailed(f"The image provider failed: {said}", code="provider_failed")

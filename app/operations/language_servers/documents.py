@@ -147,7 +147,7 @@ async def read_text(files: FileOperations, path: str) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError:
         raise ToolFailed(
-            f"{path!r} is no text in UTF-8; language servers read nothing else",
+            f"{path!r} is not UTF-8 text, which language servers require",
             code="not_text",
             path=path,
         ) from None

@@ -83,7 +83,7 @@ class Peer:
             self._send_if_alive({"method": "$/cancelRequest", "params": {"id": number}})
             raise ToolFailed(
                 f"The language server {self._settings.name!r} did not answer within "
-                f"{timeout_s:g} s; ask again, it may still be reading the workspace",
+                f"{timeout_s:g} s; try again, it may still be indexing the workspace",
                 code="timeout",
                 server=self._settings.name,
             ) from None
@@ -106,7 +106,7 @@ class Peer:
         life.cancel()
         await asyncio.wait({life})
         if not life.cancelled() and (error := life.exception()) is not None:
-            _log.error("language server %s broke", self._settings.name, exc_info=error)
+            _log.error("language server %s failed", self._settings.name, exc_info=error)
 
     def check_alive(self) -> None:
         """Raises ToolFailed `language_server_died` when the process has ended."""
@@ -188,7 +188,7 @@ class Peer:
     def _died(self) -> ToolFailed:
         words = " ".join(self._last_words.split())[-500:]
         return ToolFailed(
-            f"The language server {self._settings.name!r} has ended"
+            f"The language server {self._settings.name!r} has exited"
             + (f": {words}" if words else ""),
             code="language_server_died",
             server=self._settings.name,
@@ -215,7 +215,7 @@ class Peer:
         said = error.get("message") if isinstance(error, dict) else error
         answer.set_exception(
             ToolFailed(
-                f"The language server {self._settings.name!r} refuses: {str(said)[:500]}",
+                f"The language server {self._settings.name!r} refused: {str(said)[:500]}",
                 code="language_server_error",
                 server=self._settings.name,
             )

@@ -21,7 +21,7 @@ _FREE_FAILURES = 2
 _MAX_PAUSE_S = 60.0
 
 Key = tuple[tuple[str, ...], str]
-"""Workspace root with the folders it is narrowed to, name of the server."""
+"Workspace root with the folders it is narrowed to, and the name of the server."
 
 
 def python_server() -> LanguageServerSettings:
@@ -118,10 +118,10 @@ class LanguageServerPool:
         known = ", ".join(
             f"{server.name} ({', '.join(server.extensions)})" for server in self._servers
         )
-        what = f"called {name!r}" if name is not None else f"for {path!r}"
+        what = f"named {name!r}" if name is not None else f"for {path!r}"
         raise ToolFailed(
-            f"There is no language server {what}; there are: {known or 'none'}. "
-            "Name one under language_servers.servers in config.yml",
+            f"No language server {what}; available: {known or 'none'}. Add one under "
+            "language_servers.servers in config.yml",
             code="no_language_server",
         )
 
@@ -175,8 +175,8 @@ class LanguageServerPool:
         left = place.not_before - asyncio.get_running_loop().time()
         if left > 0:
             raise ToolFailed(
-                f"The language server {place.settings.name!r} has died {place.failures} times in "
-                f"a row; it is tried again in {left:.0f} s",
+                f"The language server {place.settings.name!r} has crashed "
+                f"{place.failures} times in a row; it is restarted in {left:.0f} s",
                 code="language_server_broken",
                 server=place.settings.name,
                 retry_after_s=round(left, 1),
@@ -190,8 +190,8 @@ class LanguageServerPool:
         resting = [place for place in running if place.users == 0 and place is not wanting]
         if not resting:
             raise ToolFailed(
-                f"{len(running)} language servers are busy, which is all that may run at the "
-                "same time; ask again, or raise language_servers.max_running",
+                f"All {len(running)} allowed language servers are busy; try again, or "
+                "raise language_servers.max_running",
                 code="too_many_language_servers",
             )
         self._end(min(resting, key=lambda place: place.last_used))

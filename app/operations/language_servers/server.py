@@ -119,8 +119,8 @@ class CodeServer:
                     await self._peer.arrived.wait()
         except TimeoutError:
             raise ToolFailed(
-                f"The language server {self.name!r} has published nothing about "
-                f"{document.path!r} within {_PUBLISH_S:g} s; ask again",
+                f"The language server {self.name!r} published nothing about "
+                f"{document.path!r} within {_PUBLISH_S:g} s; try again",
                 code="timeout",
                 server=self.name,
             ) from None

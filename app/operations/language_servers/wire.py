@@ -51,7 +51,7 @@ class MessageReader:
         end = self._buffer.find(_END, 0, _MAX_HEADER)
         if end < 0:
             if len(self._buffer) >= _MAX_HEADER:
-                raise BrokenWire("a header without an end")
+                raise BrokenWire("an unterminated header")
             return None
         header = bytes(self._buffer[:end])
         del self._buffer[: end + len(_END)]
@@ -73,7 +73,7 @@ def _message(body: bytes) -> dict[str, Any]:
     try:
         message = orjson.loads(body)
     except ValueError:
-        raise BrokenWire("a message that is no JSON") from None
+        raise BrokenWire("a message that is not JSON") from None
     if not isinstance(message, dict):
-        raise BrokenWire("a message that is no JSON object")
+        raise BrokenWire("a message that is not a JSON object")
     return message

@@ -19,11 +19,14 @@ _CODES: dict[int, tuple[str, str]] = {
     errno.ELOOP: ("invalid_path", "Too many symbolic links: {path!r}"),
     errno.ENAMETOOLONG: ("invalid_path", "A name in the path is too long: {path!r}"),
     errno.E2BIG: ("argument_list_too_long", "The arguments of {path!r} are too long: use a file"),
-    errno.EAGAIN: ("workspace_changing", "Folders keep moving while opening {path!r}; try again"),
+    errno.EAGAIN: (
+        "workspace_changing",
+        "Folders keep changing while {path!r} is opened; try again",
+    ),
 }
 _STORAGE: dict[int, str] = {
     errno.ENOSPC: "No space left for {path!r}: free space on the workspace's disk and try again",
-    errno.EDQUOT: "Disk quota used up at {path!r}: raise it or delete files and try again",
+    errno.EDQUOT: "Disk quota exceeded at {path!r}: raise it or delete files and try again",
     errno.EMFILE: "Too many open files: raise the service's open-files limit (ulimit -n)",
     errno.ENFILE: "Too many open files on this machine: raise fs.file-max",
 }
@@ -83,7 +86,7 @@ def check_link(path: str, place: str, named: str) -> None:
 
 def service_folder(path: str) -> ToolFailed:
     return ToolFailed(
-        f"{path!r} is the service's own or the system's, which tools may not touch",
+        f"{path!r} belongs to the service or the system, and tools cannot access it",
         code="permission_denied",
         path=path,
     )

@@ -94,7 +94,7 @@ class LocalFiles(OverApply):
                         paths, keys, change, durable=durable, before_write=before_write
                     )
         raise ToolFailed(
-            f"Somebody else keeps writing to {', '.join(map(repr, paths))}; try again",
+            f"Another process keeps writing to {', '.join(map(repr, paths))}; try again",
             code="workspace_changing",
         )
 

@@ -20,7 +20,7 @@ MAX_DEPTH = 2
 _MAX_LISTED = 2000
 
 Entries = list[tuple[str, bool]]
-"""Names in a folder, and whether each is a folder itself; sorted."""
+"Sorted names in a folder, and whether each is a folder."
 
 _NOTHING: Entries = []
 

@@ -150,7 +150,7 @@ class _LocalProcess(PipedProcess):
         # again until a scan finds nobody: a member may fork between scan and signal
         while left := await run_in(PROCESSES, self._tree.signal, signal.SIGKILL):
             if self._loop.time() >= deadline:
-                _log.error("process tree of %s not ended, left: %s", self.pid, left)
+                _log.error("process tree of %s did not end, remaining: %s", self.pid, left)
                 return
             await asyncio.sleep(pause)
             pause = min(pause * 2, _LAST_POLL_S)

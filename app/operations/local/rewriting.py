@@ -65,8 +65,8 @@ class Rewriter:
             room -= len(entry.state.data) if entry.state else 0
             if room < 0:
                 raise ToolFailed(
-                    f"The files are together larger than {self._max_together} bytes; change"
-                    " fewer of them at once",
+                    f"The files exceed {self._max_together} bytes in total; change "
+                    "fewer of them at once",
                     code="file_too_large",
                     limit=self._max_together,
                 )
@@ -178,7 +178,7 @@ class Rewriter:
 def same_file(path: str) -> ToolFailed:
     """The error for two paths that lead to one file."""
     return ToolFailed(
-        f"{path!r} is another name of a file that is changed here already; name it once",
+        f"{path!r} is another name of a file that is already changed in this call; name it once",
         code="same_file",
         path=path,
     )

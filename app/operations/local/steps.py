@@ -163,8 +163,9 @@ def _put_back(done: Sequence[Step]) -> None:
             lost.append(step.found.place)
     if lost:
         raise StorageUnavailable(
-            f"Not everything could be written, and these files could not be put back: {lost};"
-            " free space on the workspace's disk and restore them from the checkpoint",
+            "Some files could not be written, and these could not be restored: "
+            f"{lost}; free space on the workspace's disk and restore them from the "
+            "checkpoint",
             files=lost,
         )
 

@@ -18,7 +18,7 @@ from app.operations.protocols.operations import Operations
 from app.operations.protocols.processes import ProcessSpec, RunningProcess
 from app.operations.protocols.sandbox import LEVELS, LevelStatus, SandboxStatus
 
-NOTHING_CONFINES = "Nothing confines commands: they have the rights of the service"
+NOTHING_CONFINES = "Commands are not sandboxed: they have the rights of the service"
 
 
 class NoProcesses:
@@ -26,8 +26,8 @@ class NoProcesses:
 
     def open(self, spec: ProcessSpec) -> AbstractAsyncContextManager[RunningProcess]:
         raise sandbox_unavailable(
-            f"{spec.argv[0]!r} cannot run here: this workspace is narrowed to some folders, and"
-            " has no sandbox that holds programs to them"
+            f"{spec.argv[0]!r} cannot run here: this workspace is narrowed to some "
+            "folders, but has no sandbox that enforces this"
         )
 
 

@@ -57,13 +57,13 @@ class Edited:
 
 
 FileStates = Mapping[str, FileState | None]
-"""What is there by path; None where no file is."""
+"Current content by path; None if there is no file."
 
 Change = Callable[[FileStates], FileStates]
-"""From what is there to what shall be there; a path that is left out stays as it is."""
+"Maps the current contents to the new ones; omitted paths stay unchanged."
 
 BeforeWrite = Callable[[Sequence[Edited]], Awaitable[None]]
-"""Told what is about to be written, while the files are held; what it raises prevents it."""
+"Called before the write while the files are locked; an exception prevents the write."
 
 
 async def nothing(_: Sequence[Edited]) -> None:

@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 from app.operations.protocols.sandbox import SandboxReport
 
 MayChange = Literal["git", "files"]
-"""Files that other programs run: those of git, and all others of the table of protected paths."""
+"Files that other programs run: those of git, and all others in the table of protected paths."
 
 ExitReason = Literal[
     "exited", "timeout", "memory", "disk", "files", "processes", "output", "killed", "lost"

@@ -53,7 +53,7 @@ class WatchedFiles:
         self.protected = ProtectedFiles(self.listings, released)
         self.lock = threading.Lock()
         self.running: dict[int, int] = {}
-        """When each program began that has not been settled."""
+        "Start times of programs that are not settled yet."
         self.approvals: dict[MayChange, Approvals] = {"git": Approvals(), "files": Approvals()}
 
 

@@ -87,7 +87,7 @@ class SandboxedCode:
         if status.asks:
             # A rule may answer for lenient code, but not for what the sandbox lacks.
             raise sandbox_unavailable(
-                f"Level lenient does not run with a weaker sandbox. {status.sentence}"
+                f"Level lenient cannot run with a weaker sandbox. {status.sentence}"
             )
         await to_end(run_in(PROCESSES, _furnish, folder, sandbox.config.uid))
         writable = (*self._folders, folder)

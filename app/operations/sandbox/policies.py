@@ -48,8 +48,9 @@ def command_policy(
     """
     if narrowed is not None and "landlock-fs" not in status.layers:
         raise sandbox_unavailable(
-            "Programs cannot be held to some folders of a workspace here: this kernel has no"
-            " Landlock. Give the sub-agent no workspace_roots, or no tools that start programs"
+            "Programs cannot be restricted to some folders of a workspace here: this "
+            "kernel has no Landlock. Omit workspace_roots for the sub-agent, or give "
+            "it no tools that start programs"
         )
     disk = _least(limits.disk_bytes, config.disk_bytes)
     processes = _least(limits.processes, config.processes)
@@ -156,8 +157,8 @@ def _hidden(
     inside = [root for root in granted if any(PurePath(root).is_relative_to(f) for f in found)]
     if found and ("namespaces" not in status.layers or inside):
         raise sandbox_unavailable(
-            f"The workspace holds the service's own folder {found[0]!r}, which cannot be hidden"
-            " here: choose a workspace, or a TOLLGATE_DATA_DIR, apart from each other"
+            f"The workspace contains the service's own folder {found[0]!r}, which "
+            "cannot be hidden here: choose a workspace outside TOLLGATE_DATA_DIR"
         )
     return found
 

@@ -72,7 +72,7 @@ class WarmPool:
             while len(self._ready) < self._size:
                 self._ready.append(await self._park())
         except TollgateError as error:
-            _log.warning("no warm worker: %s", error)
+            _log.warning("cannot keep a worker warm: %s", error)
 
     def _throw_away(self, worker: Worker) -> None:
         closing = asyncio.ensure_future(worker.close())

@@ -120,14 +120,14 @@ class SandboxedProcess(PipedProcess):
             self._started.set_result(event)
         elif event["event"] == ENDED and not self._exit.done():
             if not self._started.done():
-                self._not_started(f"The sandbox could not be set up: {event.get('error')}")
+                self._not_started(f"Cannot set up the sandbox: {event.get('error')}")
             self._settle(exit_of(event, self._level, self._start_event(), self._reason))
 
     def _on_gone(self) -> None:
         """The supervisor has ended; without an `ended` event it was killed."""
         self._let_go()
         if not self._started.done():
-            self._not_started("The sandbox ended while this started; try again")
+            self._not_started("The sandbox ended during the start; try again")
         if not self._exit.done():
             report = report_of(self._level, self._start_event())
             lost = ProcessExit(128 + signal.SIGKILL, signal.SIGKILL, "lost", report)

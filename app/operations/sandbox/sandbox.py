@@ -77,7 +77,7 @@ class Sandbox:
             try:
                 await self.zygote.start()
             except TollgateError as error:
-                _log.warning("the sandbox does not start: %s", error)
+                _log.warning("the sandbox failed to start: %s", error)
                 return status
         if status.levels["strict"].available:
             await asyncio.gather(*(pool.fill() for pool in self._pools.values()))

@@ -117,7 +117,7 @@ class Zygote:
                     self._bury(alive)
         finally:
             os.close(memory)
-        raise sandbox_unavailable("The sandbox ended while this started; try again")
+        raise sandbox_unavailable("The sandbox ended during the start; try again")
 
     async def close(self) -> None:
         """End it; runs under way lose their supervisor's parent, not their supervisor."""
@@ -134,8 +134,8 @@ class Zygote:
             wait = self._not_before - asyncio.get_running_loop().time()
             if wait > 0:
                 raise sandbox_unavailable(
-                    f"The sandbox died {self._deaths} times in a row; it is started again in "
-                    f"{wait:.1f} s"
+                    f"The sandbox crashed {self._deaths} times in a row; it is "
+                    f"restarted in {wait:.1f} s"
                 )
             self._alive = await self._start()
         return self._alive
@@ -146,7 +146,7 @@ class Zygote:
         try:
             process, channel, errors = await to_end(starting)
         except OSError as error:
-            raise sandbox_unavailable(f"The sandbox cannot be started: {error}") from None
+            raise sandbox_unavailable(f"Cannot start the sandbox: {error}") from None
         except asyncio.CancelledError:
             if not starting.cancelled() and starting.exception() is None:
                 self._bury(_Alive(*starting.result(), loop.time(), loop.create_future()))
@@ -159,7 +159,7 @@ class Zygote:
         except BaseException as error:
             self._bury(alive)
             if isinstance(error, TimeoutError | ConnectionError):
-                raise sandbox_unavailable("The sandbox does not start; see the log") from None
+                raise sandbox_unavailable("The sandbox failed to start; see the log") from None
             raise
         return alive
 
@@ -190,7 +190,7 @@ class Zygote:
                 await asyncio.sleep(_CROWDED_PAUSE_S)
             else:
                 return True
-        raise sandbox_unavailable("The sandbox takes no more jobs; try again later")
+        raise sandbox_unavailable("The sandbox accepts no more jobs; try again later")
 
     def _bury(self, alive: _Alive) -> None:
         """Forget it, and reap it in the background."""
@@ -257,7 +257,7 @@ def _reap(alive: _Alive) -> None:
     said = os.pread(alive.errors, _SHOWN_BYTES, max(0, size - _SHOWN_BYTES))
     os.close(alive.errors)
     if said:
-        _log.warning("the sandbox's zygote said: %s", said.decode("utf-8", "replace"))
+        _log.warning("the sandbox's zygote printed: %s", said.decode("utf-8", "replace"))
 
 
 def _sealed_file(data: bytes) -> int:

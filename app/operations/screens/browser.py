@@ -133,8 +133,7 @@ class Browser:
                     return await page.picture(request)
             except TimeoutError:
                 raise ToolFailed(
-                    f"{request.url!r} has not been loaded within {request.timeout_s:g} s; "
-                    "raise timeout",
+                    f"{request.url!r} did not load within {request.timeout_s:g} s; raise timeout",
                     code="timeout",
                 ) from None
             finally:
@@ -168,7 +167,7 @@ class _Page:
         went = await self._command("Page.navigate", {"url": request.url})
         if went.get("errorText"):
             raise self._requests.first_error or ToolFailed(
-                f"{request.url!r} cannot be shown: {went['errorText']}", code="page_failed"
+                f"Cannot open {request.url!r}: {went['errorText']}", code="page_failed"
             )
         await self._loaded
 
@@ -187,7 +186,7 @@ class _Page:
         try:
             data = base64.b64decode(taken["data"], validate=True)
         except (KeyError, TypeError, binascii.Error):
-            raise ToolFailed("The browser sent no picture", code="browser_failed") from None
+            raise ToolFailed("The browser returned no screenshot", code="browser_failed") from None
         url, title = await self._where()
         return Picture(data, width, height, url, title, tuple(self._requests.refused))
 
@@ -215,7 +214,7 @@ class _Page:
         elif method == "Inspector.targetCrashed":
             if not self._loaded.done():
                 self._loaded.set_exception(
-                    ToolFailed("The page has crashed the browser", code="browser_failed")
+                    ToolFailed("The page crashed the browser", code="browser_failed")
                 )
         elif method == "Fetch.requestPaused":
             self._requests.paused(params)

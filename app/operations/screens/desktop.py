@@ -24,7 +24,7 @@ _PASSED_ON = ("DISPLAY", "XAUTHORITY", "HOME")
 def no_desktop(environment: Mapping[str, str]) -> str | None:
     """Why there is no desktop to picture; None when there is one."""
     if not environment.get("DISPLAY"):
-        return "there is no X11 display: DISPLAY is not set"
+        return "no X11 display is available: DISPLAY is not set"
     if find_spec("mss") is None:
         return "the package mss is not installed: pip install mss"
     return None
@@ -56,7 +56,7 @@ class Desktop:
             async with asyncio.timeout(_TIMEOUT_S):
                 stdout, stderr = await process.communicate()
         except TimeoutError:
-            raise ToolFailed("The display does not answer", code="timeout") from None
+            raise ToolFailed("The display does not respond", code="timeout") from None
         finally:
             if process.returncode is None:
                 process.kill()
@@ -66,13 +66,14 @@ class Desktop:
 
 def _picture(code: int | None, stdout: bytes, stderr: bytes, monitor: int) -> Picture:
     if code == NO_SUCH_MONITOR:
-        raise ToolFailed(f"There is no monitor {monitor}", code="no_such_monitor")
+        raise ToolFailed(f"Monitor {monitor} does not exist", code="no_such_monitor")
     head, _, png = stdout.partition(b"\n")
     size = head.split()
     if code != 0 or len(size) != 2:
         said = stderr.decode("utf-8", "replace").strip().splitlines()
         raise ToolFailed(
-            f"The desktop cannot be pictured: {said[-1][:300] if said else f'status {code}'}",
+            "Cannot take a screenshot of the desktop: "
+            f"{said[-1][:300] if said else f'status {code}'}",
             code="desktop_failed",
         )
     return Picture(png, int(size[0]), int(size[1]))

@@ -85,7 +85,9 @@ class DevTools:
                     for message in whole:
                         self._receive(message)
                 if len(buffer) > _MAX_MESSAGE:
-                    raise ToolFailed("The browser sends too much at once", code="browser_failed")
+                    raise ToolFailed(
+                        "The browser sent too much data at once", code="browser_failed"
+                    )
         finally:
             self._is_over = True
             waiting: list[asyncio.Future[Any]] = [*self._pending.values(), *self._expected]
@@ -98,7 +100,7 @@ class DevTools:
         try:
             message = orjson.loads(raw)
         except ValueError:
-            raise ToolFailed("The browser sends what is no JSON", code="browser_failed") from None
+            raise ToolFailed("The browser sent invalid JSON", code="browser_failed") from None
         if not isinstance(message, dict):
             return
         if "id" not in message:
@@ -109,12 +111,12 @@ class DevTools:
             return
         if "error" in message:
             said = str(message["error"].get("message", message["error"]))[:500]
-            answer.set_exception(ToolFailed(f"The browser refuses: {said}", code="browser_failed"))
+            answer.set_exception(ToolFailed(f"The browser refused: {said}", code="browser_failed"))
         else:
             answer.set_result(message.get("result") or {})
 
     def _gone(self) -> ToolFailed:
         words = " ".join(self._words.split())[-500:]
         return ToolFailed(
-            "The browser has ended" + (f": {words}" if words else ""), code="browser_failed"
+            "The browser has exited" + (f": {words}" if words else ""), code="browser_failed"
         )

@@ -17,12 +17,13 @@ from app.operations.web.addresses import ANYWHERE, OwnPorts
 from app.operations.web.destinations import Destinations
 
 _NO_BROWSER = (
-    "there is no headless Chromium: install chromium-headless-shell, or set"
-    " TOLLGATE_SCREENS__BROWSER to the program of one"
+    "no headless Chromium was found: install chromium-headless-shell, or set "
+    "TOLLGATE_SCREENS__BROWSER to its path"
 )
 _FULL_BROWSER = (
-    "{program} is a Chromium with windows, which does not start in the sandbox: install the package"
-    " chromium-headless-shell, or set TOLLGATE_SCREENS__BROWSER to the program of a headless shell"
+    "{program} is a full Chromium, which does not start in the sandbox: install the "
+    "package chromium-headless-shell, or set TOLLGATE_SCREENS__BROWSER to a headless "
+    "shell"
 )
 
 
@@ -51,7 +52,7 @@ class Screens:
         program = find_browser(settings.browser)
         self.no_pages = None if program is not None else _no_browser(settings)
         self.no_desktop = (
-            no_desktop(environment) if settings.desktop else "screens.desktop switches it off"
+            no_desktop(environment) if settings.desktop else "disabled by screens.desktop"
         )
         self._browser = None if program is None else Browser(program, destinations)
         self._desktop = Desktop(environment) if self.no_desktop is None else None
@@ -68,7 +69,9 @@ class Screens:
             ToolFailed: `not_available` where there is no browser.
         """
         if self._browser is None:
-            raise ToolFailed(f"No picture of a page: {self.no_pages}", code="not_available")
+            raise ToolFailed(
+                f"Cannot take a screenshot of a page: {self.no_pages}", code="not_available"
+            )
         return await self._browser.picture(operations, request)
 
     async def desktop(self, monitor: int) -> Picture:
@@ -78,7 +81,9 @@ class Screens:
             ToolFailed: `not_available` where there is no display.
         """
         if self._desktop is None:
-            raise ToolFailed(f"No picture of a desktop: {self.no_desktop}", code="not_available")
+            raise ToolFailed(
+                f"Cannot take a screenshot of the desktop: {self.no_desktop}", code="not_available"
+            )
         return await self._desktop.picture(monitor)
 
 

@@ -90,7 +90,7 @@ class PageRequests:
     async def _fetch(self, request: dict[str, Any]) -> Answer:
         self._count += 1
         if self._count > _MAX_REQUESTS or self._left <= 0:
-            raise ToolFailed("The page asks for too much", code="limit_reached")
+            raise ToolFailed("The page makes too many requests", code="limit_reached")
         headers = request.get("headers")
         posted = request.get("postData")
         async with self._places:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 OwnPorts = Callable[[], frozenset[int]]
-"""Asked each time: a service with a port of the system's choice learns it late."""
+"Read on each request: a service on a random port learns it late."
 
 ANYWHERE: tuple[Network, ...] = (
     ipaddress.ip_network("0.0.0.0/0"),
@@ -57,12 +57,12 @@ class Reach:
         try:
             parsed = ipaddress.ip_address(address.partition("%")[0])
         except ValueError:
-            return "which is no address"
+            return "which is not an address"
         parsed = _carried(parsed) or parsed
         public = is_public(address)
         here = public and is_here(parsed)
         if port in self.own_ports() and (here or not public):
-            return "where this service itself may listen"
+            return "where this service may be listening"
         if any(parsed in network for network in self.allowed):
             return None
         if here:

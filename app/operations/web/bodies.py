@@ -26,7 +26,8 @@ class BodyReader:
         codings = [name.removeprefix("x-") for name in named if name not in ("", "identity")]
         if len(codings) > 1 or not set(codings) <= {"gzip", "deflate"}:
             raise ToolFailed(
-                f"The body comes as {encoding[:40]!r}, which was not asked for", code="fetch_failed"
+                f"The body is encoded as {encoding[:40]!r}, which was not requested",
+                code="fetch_failed",
             )
         self._coding = codings[0] if codings else ""
         self._max = max_bytes
@@ -50,7 +51,7 @@ class BodyReader:
         try:
             self._unpack(chunk, first=first)
         except zlib.error:
-            raise ToolFailed("The compressed body is damaged", code="fetch_failed") from None
+            raise ToolFailed("The compressed body is malformed", code="fetch_failed") from None
 
     def finish(self) -> bytes:
         """All of it.
@@ -59,7 +60,7 @@ class BodyReader:
             ToolFailed: `fetch_failed` when a compressed body ends early.
         """
         if self._coding and self._came and not self._decoder.eof:
-            raise ToolFailed("The compressed body ends early", code="fetch_failed")
+            raise ToolFailed("The compressed body is truncated", code="fetch_failed")
         return bytes(self._body)
 
     def _unpack(self, chunk: bytes, *, first: bool) -> None:
@@ -79,7 +80,7 @@ class BodyReader:
 
 def too_large(max_bytes: int) -> ToolFailed:
     """What is said of a body with more bytes."""
-    return ToolFailed(f"The response is larger than {max_bytes} bytes", code="file_too_large")
+    return ToolFailed(f"The response exceeds {max_bytes} bytes", code="file_too_large")
 
 
 def _has_zlib_header(chunk: bytes) -> bool:

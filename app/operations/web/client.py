@@ -61,11 +61,11 @@ class _Request:
         if status == 303 or (status in (301, 302) and method == "POST"):
             method, body = ("HEAD" if method == "HEAD" else "GET"), None
         if self.url.scheme == "https" and url.scheme == "http":
-            raise _refused(self.url, "it leads from https to http")
+            raise _refused(self.url, "it redirects from https to http")
         if url.origin != self.url.origin:
             headers = tuple(pair for pair in headers if pair[0].lower() in _HARMLESS)
             if body is not None:
-                raise _refused(self.url, "it would take what was sent to another site")
+                raise _refused(self.url, "it would send the request's data to another site")
         return _Request(method, url, headers, body)
 
 
@@ -83,7 +83,7 @@ class _Budget:
             async with asyncio.timeout(max(self.left, 0)):
                 yield
         except TimeoutError:
-            raise ToolFailed(f"{str(url)[:200]!r} took too long", code="timeout") from None
+            raise ToolFailed(f"{str(url)[:200]!r} timed out", code="timeout") from None
         finally:
             self.left -= self.clock.monotonic() - begun
 
@@ -255,7 +255,7 @@ async def _follow(request: _Request, send: Send, limit: int) -> WebResponse:
             return WebResponse(url, answer.status, answer.headers, answer.body, reused)
         if left:
             request = request.redirected(answer.status, _target(place, request.url))
-    raise _refused(request.url, f"there are more than {limit} of them")
+    raise _refused(request.url, f"there are more than {limit} redirects")
 
 
 def _target(place: str, base: WebUrl) -> WebUrl:

@@ -47,7 +47,7 @@ class Destinations:
         listed = self.allow_hosts
         if _among(url.host, self.deny_hosts) or (listed and not _among(url.host, listed)):
             raise ToolFailed(
-                f"The operator does not let pages be fetched from {url.host!r}",
+                f"Fetching pages from {url.host!r} is not allowed by the operator",
                 code="host_refused",
                 host=url.host,
             )
@@ -74,8 +74,8 @@ class Destinations:
             if (why := self.reach.refuses(address, port)) is not None:
                 raise ToolFailed(
                     # Not which one: names of a private network are not to be explored.
-                    f"{host!r} leads to an address {why}; an operator can allow it with "
-                    f"{self.setting}",
+                    f"{host!r} resolves to an address {why}; an operator can allow it "
+                    f"with {self.setting}",
                     code="address_refused",
                     host=host,
                 )

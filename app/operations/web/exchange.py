@@ -110,14 +110,14 @@ class Exchange:
             OSError,
         ) as error:
             raise ToolFailed(
-                f"{str(url)[:200]!r} cannot be fetched: {_why(error)}", code="fetch_failed"
+                f"Cannot fetch {str(url)[:200]!r}: {_why(error)}", code="fetch_failed"
             ) from None
 
 
 def _why(error: Exception) -> str:
     if isinstance(error, httpcore2.RemoteProtocolError):
         # The words of the error are partly those of the server.
-        return "the server's answer breaks the rules of HTTP"
+        return "the server's response violates HTTP"
     trouble = tls_trouble(error)
     if trouble is not None:
         return CLAUSES[trouble]

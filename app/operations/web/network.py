@@ -80,7 +80,7 @@ class CheckedNetwork(httpcore2.AsyncNetworkBackend):
         try:
             addresses = await self._addresses(host, port)
         except (OSError, UnicodeError):
-            raise ToolFailed(f"{host!r} cannot be resolved", code="fetch_failed") from None
+            raise ToolFailed(f"Cannot resolve {host!r}", code="fetch_failed") from None
         self._destinations.check_addresses(host, port, addresses)
         tried = addresses[:_MAX_ADDRESSES]
         each = min(timeout or _EACH_S, _EACH_S) if len(tried) > 1 else timeout
@@ -99,7 +99,7 @@ class CheckedNetwork(httpcore2.AsyncNetworkBackend):
         timeout: float | None = None,  # noqa: ASYNC109 - the base class's signature
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
-        raise httpcore2.UnsupportedProtocol("no sockets of this machine")
+        raise httpcore2.UnsupportedProtocol("this machine has no sockets")
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)

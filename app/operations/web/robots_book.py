@@ -47,7 +47,7 @@ class RobotsBook:
         """
         if not (await self._robots(url)).allows(url.target):
             raise ToolFailed(
-                f"robots.txt of {url.host!r} does not let {str(url)[:200]!r} be fetched",
+                f"robots.txt of {url.host!r} disallows fetching {str(url)[:200]!r}",
                 code="robots_refused",
             )
 

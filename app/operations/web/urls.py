@@ -72,26 +72,26 @@ def parse_url(url: str, base: WebUrl | None = None, *, any_port: bool = False) -
         ToolFailed: `invalid_url`.
     """
     if not url or len(url) > MAX_URL:
-        raise _no_url(url, f"an address has 1 to {MAX_URL} characters")
+        raise _no_url(url, f"an address must have 1 to {MAX_URL} characters")
     text = url.strip(" \t\r\n\f")
     if base is not None:
         # Others write spaces in a path and line breaks anywhere.
         text = re.sub(r"[\t\r\n]", "", text).replace(" ", "%20")
     if _CONTROL.search(text):
-        raise _no_url(url, "it holds a space, a backslash or a control character")
+        raise _no_url(url, "it contains a space, a backslash or a control character")
     try:
         parts = urlsplit(urljoin(str(base), text) if base is not None else text)
         port, host = parts.port, parts.hostname
     except ValueError:
-        raise _no_url(url, "host or port cannot be read") from None
+        raise _no_url(url, "host or port cannot be parsed") from None
     if parts.scheme not in PORTS or not host:
-        raise _no_url(url, "it is no http or https address with a host")
+        raise _no_url(url, "it is not an http or https address with a host")
     if "@" in parts.netloc:
-        raise _no_url(url, "it must not hold a user name or password")
+        raise _no_url(url, "it must not contain a user name or password")
     if port is None:
         port = PORTS[parts.scheme]
     if port == 0 or (port in _REFUSED_PORTS and not any_port):
-        raise _no_url(url, f"port {port} is not for web pages")
+        raise _no_url(url, f"port {port} is not allowed for web pages")
     query = f"?{quote(parts.query, safe=_KEPT)}" if parts.query else ""
     target = (quote(parts.path, safe=_KEPT) or "/") + query
     return WebUrl(parts.scheme, _host(host, url, bracketed="[" in parts.netloc), port, target)
@@ -104,17 +104,17 @@ def _host(host: str, url: str, *, bracketed: bool) -> str:
         except ValueError:
             address = None
         if address is None or "%" in host:
-            raise _no_url(url, f"{host[:100]!r} is no IPv6 address that can be reached from here")
+            raise _no_url(url, f"{host[:100]!r} is not a reachable IPv6 address")
         return str(address)
     try:
         name = _ascii(host).removesuffix(".")
         number = written_address(name)
     except ValueError:
-        raise _no_url(url, f"{host[:100]!r} is no host") from None
+        raise _no_url(url, f"{host[:100]!r} is not a valid host") from None
     if number is not None:
         return number
     if len(name) > 253 or not all(_LABEL.fullmatch(label) for label in name.split(".")):
-        raise _no_url(url, f"{host[:100]!r} is no host")
+        raise _no_url(url, f"{host[:100]!r} is not a valid host")
     return name
 
 
@@ -129,4 +129,4 @@ def _ascii(host: str) -> str:
 
 
 def _no_url(url: str, why: str) -> ToolFailed:
-    return ToolFailed(f"{url[:200]!r} is no address that can be fetched: {why}", code="invalid_url")
+    return ToolFailed(f"Invalid address {url[:200]!r}: {why}", code="invalid_url")

@@ -72,7 +72,7 @@ async def test_the_services_own_files_are_reached_by_nobody(tmp_path: Path, outs
         for path in paths:
             refused = await read(client, path)
             assert refused["status"] == "error", path
-            assert "the service's own or the system's" in refused["text"], path
+            assert "belongs to the service or the system" in refused["text"], path
         for own in (settings.plugins_dir / "mine.py", *_OWN):
             before = own.read_bytes() if own.exists() else None
             wanted = {"path": str(own), "content": "x"}

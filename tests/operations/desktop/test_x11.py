@@ -115,7 +115,7 @@ async def test_a_window_of_the_group_itself_needs_no_search(environment: dict[st
         await detached.send_text(job, begin=leave.begin, report=leave.report)
         assert await window.next("text") == {"group": "客户群", "text": "你好"}
         missing = TextJob("客户", "你好")
-        with pytest.raises(DriverFailed, match="No window is called") as failed:
+        with pytest.raises(DriverFailed, match="No window has the title") as failed:
             await detached.send_text(missing, begin=leave.begin, report=leave.report)
     assert failed.value.details == {"reason": "window_not_found"}
 

@@ -93,5 +93,5 @@ async def test_an_endless_answer_is_cut_off(server: Maker):
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:9/v1", "http://[::/v1", "http://a:b:c/v1"])
 async def test_nobody_there_is_a_failure(url: str):
-    with pytest.raises(EmbedderFailed, match="cannot be reached"):
+    with pytest.raises(EmbedderFailed, match="is unreachable"):
         await OpenAiEmbeddings(url, "small", None).embed(["one"])

@@ -305,7 +305,7 @@ async def test_a_layer_that_cannot_be_installed_runs_nothing(
         Sandbox(SandboxConfig(temporary=tmp_path / "boast"), status=status) as boasting,
         SandboxedWorkspace(root, sandbox=boasting) as workspace,
     ):
-        with pytest.raises(ToolFailed, match="could not be set up") as caught:
+        with pytest.raises(ToolFailed, match="Cannot set up the sandbox") as caught:
             await output_of(workspace.operations, shell("touch ran"))
 
     assert caught.value.details["code"] == "sandbox_unavailable"

@@ -149,7 +149,7 @@ async def test_a_zygote_that_cannot_be_started_is_a_typed_error(
     monkeypatch.setattr(sys, "executable", "/nonexistent/python")
     zygote = Zygote()
 
-    with pytest.raises(ToolFailed, match="cannot be started") as caught:
+    with pytest.raises(ToolFailed, match="Cannot start the sandbox") as caught:
         await zygote.start()
 
     assert caught.value.details["code"] == "sandbox_unavailable"

@@ -76,7 +76,7 @@ def test_our_own_port_is_not_reached_whatever_is_allowed():
     ports = {8420}
     reach = Reach(ANYWHERE, lambda: frozenset(ports))
     for address in ("127.0.0.1", "::1", "10.0.0.5", "0.0.0.0", "::ffff:127.0.0.1"):
-        assert reach.refuses(address, 8420) == "where this service itself may listen"
+        assert reach.refuses(address, 8420) == "where this service may be listening"
         assert reach.refuses(address, 8421) is None
     assert reach.refuses("8.8.8.8", 8420) is None
     ports.add(8421)

@@ -232,9 +232,9 @@ def test_without_a_browser_and_a_display_the_reasons_are_known():
     screens = Screens(ScreenSettings(browser="/no/such/browser"), {})
     assert screens.available is False
     assert "install chromium-headless-shell" in str(screens.no_pages)
-    assert screens.no_desktop == "there is no X11 display: DISPLAY is not set"
+    assert screens.no_desktop == "no X11 display is available: DISPLAY is not set"
     off = Screens(ScreenSettings(desktop=False), {"DISPLAY": ":0"})
-    assert off.no_desktop == "screens.desktop switches it off"
+    assert off.no_desktop == "disabled by screens.desktop"
 
 
 async def test_without_a_display_the_error_says_so(ctx: ToolContext, kept: Kept):

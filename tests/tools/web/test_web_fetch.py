@@ -174,7 +174,7 @@ async def test_no_page_leads_from_https_to_http(tmp_path: Path, rooms: LocalRoom
         page = await FetchService(web, rooms).page("https://public.test/", PageOrder("text"))
         await web.aclose()
     assert site.paths == ["/"]
-    assert "it leads from https to http" in page["warning"]
+    assert "it redirects from https to http" in page["warning"]
     assert page["text"] == ARTICLE
 
 

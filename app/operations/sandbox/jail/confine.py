@@ -69,7 +69,7 @@ def confine(policy: Policy, around: Surroundings, pid: int) -> list[str]:
             no level does without, is not asked for.
     """
     if layers.SECCOMP not in policy.layers:
-        raise LayerFailed("seccomp: no level runs without the filter of system calls")
+        raise LayerFailed("seccomp: the system call filter is required at every level")
     installed = _Installed()
     with installed.layer(layers.CAPABILITIES):
         capabilities.drop()

@@ -131,7 +131,7 @@ def _open_beneath(base: int, relative: str) -> int:
             if error.errno in (errno.ENOSYS, errno.EPERM):
                 return _walk(base, relative)
             raise
-    raise OSError(errno.EAGAIN, "the folders never stop moving", relative)
+    raise OSError(errno.EAGAIN, "the folders keep changing", relative)
 
 
 def _walk(base: int, relative: str) -> int:

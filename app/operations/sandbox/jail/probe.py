@@ -253,4 +253,4 @@ def _end_with(check: _Check) -> NoReturn:
 
 def _require_success(pid: int) -> None:
     if os.waitpid(pid, 0)[1] != 0:
-        raise _Useless("it did not hold what it promises")
+        raise _Useless("it does not enforce its restrictions")

@@ -119,7 +119,7 @@ def _surround(job: Job, origin: Origin) -> _Stage:
         own, loopback = _own_machine(policy)
         installed.append(layers.NAMESPACES)
     elif policy.hidden:
-        raise PermissionError("hidden folders: only namespaces can hide them")
+        raise PermissionError("hidden folders: require namespaces")
     if policy.uid is not None and os.geteuid() == 0:
         capabilities.become(policy.uid)
         kernel.prctl(kernel.PR_SET_DUMPABLE, 1)  # else the meter may not read the payload's /proc
@@ -127,7 +127,7 @@ def _surround(job: Job, origin: Origin) -> _Stage:
         if origin.contained:
             namespaces.separate_users(proc)
     elif layers.UID_DROP in policy.layers:
-        raise PermissionError("uid-drop: only root can become another user")
+        raise PermissionError("uid-drop: requires root")
     if layers.LANDLOCK_SCOPE in policy.layers:
         kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
         landlock.restrict(landlock.Domain(scope=True))

@@ -138,7 +138,7 @@ def _enter(here: int, name: str, *, is_folder: bool) -> int:
             return found
         os.close(found)
         _remove(here, name, is_folder=stat.S_ISDIR(mode))
-    raise OSError(errno.EAGAIN, "the temporary folder never stops changing", name)
+    raise OSError(errno.EAGAIN, "the temporary folder keeps changing", name)
 
 
 def _make(here: int, name: str, *, is_folder: bool) -> None:

@@ -40,7 +40,7 @@ class Wires:
         work = rest.pop(0) if job.parked and rest else None
         report = rest.pop(0) if job.argv is None and rest else None
         if len(descriptors) < _ALWAYS or rest or (job.parked and work is None):
-            raise ValueError(f"{len(descriptors)} descriptors do not fit the job")
+            raise ValueError(f"{len(descriptors)} descriptors do not match the job")
         stdin, stdout, stderr, status, leash = descriptors[:_ALWAYS]
         return cls(stdin, stdout, stderr, status, leash, work, report)
 

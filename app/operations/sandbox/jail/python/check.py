@@ -23,7 +23,7 @@ from app.operations.sandbox.jail.python.levels import (
 FILENAME = "<code>"
 MAX_CHARS = 200_000
 EARLY_CHARS = 20_000
-"""Longest code that is read in the service; what is longer is read where it runs."""
+"Maximum length of code checked in the service; longer code is checked where it runs."
 _MAX_SHOWN = 20
 _MAX_NAME = 100
 _MAX_LINE = 200
@@ -32,7 +32,7 @@ RefusalCode = Literal["syntax_error", "not_allowed", "code_too_long", "code_too_
 
 _SHELL = "use the tool bash, or strictness 'lenient'"
 _FILES = "use read_file and write_file, or strictness 'lenient'"
-_NETWORK = "there is no network; with the tool bash there may be"
+_NETWORK = "there is no network access; the tool bash may have it"
 _INSTEAD = {
     "os": _SHELL,
     "subprocess": _SHELL,
@@ -46,7 +46,7 @@ _INSTEAD = {
     "requests": _NETWORK,
     "httpx": _NETWORK,
     "urllib": _NETWORK,
-    "input": "write the values into the code: nobody can type here",
+    "input": "write the values into the code: no input is available",
     "breakpoint": "print what you want to see",
     "exit": "raise SystemExit",
     "quit": "raise SystemExit",
@@ -100,8 +100,8 @@ def parse(code: str) -> ast.Module | Refusal:
     if len(code) > MAX_CHARS:
         return Refusal(
             "code_too_long",
-            f"The code has {len(code)} characters; at most {MAX_CHARS} can run. "
-            "Put data into files and read them in 'lenient' mode",
+            f"The code has {len(code)} characters; the maximum is {MAX_CHARS}. Put "
+            "data into files and read them in 'lenient' mode",
         )
     try:
         # The filters are the whole process's, and code may hold any number of warnings.
@@ -111,9 +111,9 @@ def parse(code: str) -> ast.Module | Refusal:
     except SyntaxError as error:
         return refused_syntax(error, code)
     except (RecursionError, MemoryError):
-        return Refusal("code_too_complex", "The code is nested too deeply to be read")
+        return Refusal("code_too_complex", "The code is nested too deeply to be parsed")
     except ValueError as error:
-        reason = "it holds half of a surrogate pair" if "surrogate" in str(error) else str(error)
+        reason = "it contains half a surrogate pair" if "surrogate" in str(error) else str(error)
         return Refusal("syntax_error", f"Syntax error in code: {reason}")
 
 

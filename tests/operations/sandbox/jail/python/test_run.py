@@ -143,7 +143,7 @@ def test_however_code_ends_it_is_reported(python: Python, name: str):
             "print(1)\nreturn 1",
             "Syntax error in code: 'return' outside function (line 2)\n    return 1",
         ),
-        ("print(1)\n" + "x = " + "1+" * 9_000 + "1", "The code is nested too deeply to be read"),
+        ("print(1)\n" + "x = " + "1+" * 9_000 + "1", "The code is nested too deeply to be parsed"),
     ],
 )
 def test_what_does_not_compile_does_not_begin(python: Python, code: str, error: str):
