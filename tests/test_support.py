@@ -4,6 +4,7 @@ import pytest
 
 from scripts.parts import Part
 from tests.support.binaries import require_binary, require_part
+from tests.support.translations import check_translated, in_order
 
 
 @pytest.mark.parametrize(
@@ -32,3 +33,17 @@ def test_a_part_that_no_package_provides_may_be_missing_in_ci(monkeypatch):
     part = Part("a daemon", "start it", programs=("no-such-program",), required=False)
     with pytest.raises(pytest.skip.Exception, match="needs a daemon"):
         require_part(part)
+
+
+def test_a_missing_translation_is_a_failure_at_a_release_alone(monkeypatch):
+    monkeypatch.delenv("CHECK_RELEASE", raising=False)
+    in_order(["one", "two", "three"], ["one", "three"])
+    monkeypatch.setenv("CHECK_RELEASE", "1")
+    with pytest.raises(AssertionError, match="not translated yet"):
+        check_translated(["one", "two"], ["one"])
+
+
+def test_a_translation_of_nothing_is_a_failure(monkeypatch):
+    monkeypatch.delenv("CHECK_RELEASE", raising=False)
+    with pytest.raises(AssertionError, match="nothing of this name"):
+        check_translated(["one"], ["one", "gone"])

@@ -17,6 +17,7 @@ from app.execution.doctor.sandbox_checks import sandbox_checks
 from app.execution.doctor.texts import FOUND, SUBJECTS, CheckSubject
 from app.operations.sandbox.probing import Probe
 from app.operations.sandbox.status import PYTHON, judge
+from tests.support.translations import check_translated
 
 ROOT = Path(__file__).resolve().parents[3]
 CHINESE = json.loads((ROOT / "web/src/i18n/findings.zh.json").read_text(encoding="utf-8"))
@@ -33,8 +34,9 @@ def _has_han(text: str) -> bool:
 
 
 def test_every_subject_is_named_explained_and_mended_in_chinese_too():
-    assert set(CHINESE["subjects"]) == set(SUBJECTS)
-    for code, english in SUBJECTS.items():
+    check_translated(SUBJECTS, CHINESE["subjects"])
+    for code in CHINESE["subjects"]:
+        english = SUBJECTS[code]
         chinese = CheckSubject(**CHINESE["subjects"][code])
         for field in CheckSubject._fields:
             said = getattr(english, field)
@@ -46,9 +48,9 @@ def test_every_subject_is_named_explained_and_mended_in_chinese_too():
 
 
 def test_every_finding_is_said_in_chinese_too():
-    assert set(CHINESE["found"]) == set(FOUND)
-    for code, english in FOUND.items():
-        chinese = CHINESE["found"][code]
+    check_translated(FOUND, CHINESE["found"])
+    for code, chinese in CHINESE["found"].items():
+        english = FOUND[code]
         if english == "{sentence}":
             assert _has_han(chinese), code
             assert _names(chinese) <= _WITHIN_SENTENCE, code
