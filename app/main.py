@@ -28,7 +28,7 @@ from app.execution.hooks.validation import check_hooks
 from app.execution.projects import DEFAULT_PROJECT
 from app.execution.setup import Gate, make_folder, open_gate
 from app.execution.web_services import web_services
-from app.knowledge.skills.rooms import SkillRooms
+from app.knowledge.skills.workspaces import SkillWorkspaces
 from app.operations.sandbox.config import SandboxConfig
 from app.operations.sandbox.rooms import EmptyRooms
 from app.operations.sandbox.sandbox import Sandbox
@@ -116,7 +116,7 @@ async def _installation(
                     unprotected_paths=tuple(settings.sandbox.unprotected_paths),
                     restrict_to_workspace=settings.sandbox.restrict_to_workspace,
                 )
-                gate.services.register(SKILL_RUNS, SkillRooms(sandbox))
+                gate.services.register(SKILL_RUNS, SkillWorkspaces(sandbox))
 
                 def own_ports() -> frozenset[int]:
                     return sandbox.config.own_ports

@@ -22,9 +22,9 @@ from app.db.schema import ensure_schema
 from app.db.writer import SqliteWriter, Transaction
 from app.execution.setup import redactor_of
 from app.governance.audit.log import AuditLog
-from app.knowledge.memory.opening import memory_on
-from app.knowledge.memory.store import Prepared, StoredMemory
-from app.tools.memory.ports import Draft, Place, Wanted, Writer
+from app.knowledge.memory.repository import MemoryRepository, PreparedMemory
+from app.knowledge.memory.wiring import memory_on
+from app.tools.memory.ports import MemoryAuthor, MemoryInput, MemoryScope, RecallQuery
 from benchmarks.gate import bench_settings
 from benchmarks.harness import (
     Benchmark,
@@ -39,7 +39,7 @@ from benchmarks.harness import (
 
 _SEED = 20_261_122
 _CALLS = 200
-_PLACE, _WRITER = Place("user", "ann"), Writer("bench", "ann")
+_PLACE, _WRITER = MemoryScope("user", "ann"), MemoryAuthor("bench", "ann")
 _BEGINNINGS, _ENDINGS = ("ser", "dep", "con", "tra"), ("ver", "loy", "ip")
 _ENGLISH = [f"{first}{last}" for first in _BEGINNINGS for last in _ENDINGS]
 _CHINESE = "数据库迁移脚本缓存订单报表用户喜欢会议发布时间客户合同服务器监控日志测试"
@@ -58,7 +58,7 @@ def _sentence(chance: random.Random) -> str:
 
 
 @asynccontextmanager
-async def _filled(folder: Path, texts: list[str]) -> AsyncIterator[StoredMemory]:
+async def _filled(folder: Path, texts: list[str]) -> AsyncIterator[MemoryRepository]:
     settings = bench_settings(folder)
     settings.memory.max_memories = len(texts) * 2 + 100_000
     await asyncio.to_thread(ensure_schema, settings.database_path)
@@ -76,7 +76,12 @@ async def _filled(folder: Path, texts: list[str]) -> AsyncIterator[StoredMemory]
         def fill(transaction: Transaction) -> None:
             for text in texts:
                 store.save_within(
-                    transaction, _PLACE, Prepared.of(Draft(text)), _WRITER, moment, expected=None
+                    transaction,
+                    _PLACE,
+                    PreparedMemory.of(MemoryInput(text)),
+                    _WRITER,
+                    moment,
+                    expected=None,
                 )
 
         await db.transact(fill)
@@ -122,16 +127,16 @@ async def _compare(memories: int, scale: Scale, *, saves: bool) -> Compared:
                 plain.close()
 
 
-async def _save(store: StoredMemory, chance: random.Random) -> float:
+async def _save(store: MemoryRepository, chance: random.Random) -> float:
     began = time.perf_counter()
-    await store.save(_PLACE, Draft(_sentence(chance)), _WRITER, expected=None)
+    await store.save(_PLACE, MemoryInput(_sentence(chance)), _WRITER, expected=None)
     return time.perf_counter() - began
 
 
-async def _recall(store: StoredMemory, chance: random.Random) -> float:
+async def _recall(store: MemoryRepository, chance: random.Random) -> float:
     query = _question(chance)
     began = time.perf_counter()
-    found = await store.recall([_PLACE], Wanted(query))
+    found = await store.recall([_PLACE], RecallQuery(query))
     if not found.lines:
         raise RuntimeError(f"nothing was recalled for {query!r}")
     return time.perf_counter() - began

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.channels.desktop import DesktopOpService
-from app.channels.news import TaskNews
-from app.channels.operators import OperatorDesk
+from app.channels.notifier import TaskNotifier
+from app.channels.operators import OperatorService
 from app.channels.store import ChannelStore
 from app.channels.texts import WeixinTexts
 from app.core.channels import ChannelSettings
@@ -24,7 +24,7 @@ class Channels:
 
     store: ChannelStore
     desktop: DesktopOpService
-    operators: OperatorDesk
+    operators: OperatorService
     texts: WeixinTexts
 
     def offer(self, services: Services) -> None:
@@ -41,8 +41,8 @@ def assemble_channels(
     changes: ConfigVersions,
 ) -> Channels:
     """Bind the parts."""
-    news = TaskNews()
+    news = TaskNotifier()
     store = ChannelStore(db, clock, audit, changes)
     desktop = DesktopOpService(db, clock, audit, changes, news, settings)
-    operators = OperatorDesk(db, clock, audit, store, news, settings)
+    operators = OperatorService(db, clock, audit, store, news, settings)
     return Channels(store, desktop, operators, WeixinTexts(store, desktop, settings))

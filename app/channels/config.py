@@ -43,7 +43,7 @@ Groups = Annotated[tuple[GroupName, ...], Field(max_length=500), Strict(strict=F
 Ids = Annotated[tuple[Id, ...], Field(max_length=200), Strict(strict=False)]
 
 
-class Part(BaseModel):
+class ConfigPart(BaseModel):
     """Base of a configuration: camelCase as it is stored, nothing unknown, nothing converted."""
 
     model_config = ConfigDict(
@@ -51,7 +51,7 @@ class Part(BaseModel):
     )
 
 
-class WeixinReply(Part):
+class WeixinReply(ConfigPart):
     """Whether and how agents may write to groups.
 
     Attributes:
@@ -90,7 +90,7 @@ class WeixinReply(Part):
         return self
 
 
-class ChannelConfig(Part):
+class ChannelConfig(ConfigPart):
     """The configuration of a channel."""
 
     weixin_reply: WeixinReply = WeixinReply()

@@ -16,7 +16,7 @@ from datetime import timedelta
 from typing import Literal
 
 from app.channels import task_rows
-from app.channels.news import TaskNews, Waiter
+from app.channels.notifier import Subscription, TaskNotifier
 from app.channels.operator_messages import Progress
 from app.channels.task_rows import DesktopTask, TaskFilter
 from app.core.channels import ChannelSettings
@@ -42,7 +42,7 @@ _LOST = "The operator disconnected while sending: the text may have been sent"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class DesktopTaskRequest:
     """What an operator shall do, and on whose behalf.
 
     Attributes:
@@ -80,7 +80,7 @@ class DesktopOpService:
         clock: Clock,
         audit: AuditLog,
         changes: ConfigVersions,
-        news: TaskNews,
+        news: TaskNotifier,
         settings: ChannelSettings,
     ) -> None:
         self._db = db
@@ -92,7 +92,7 @@ class DesktopOpService:
         changes.watch(task_rows.SUBJECT, self.look_again)
 
     async def run_and_wait(
-        self, order: Order, *, report: Report, wait_s: float | None = None
+        self, order: DesktopTaskRequest, *, report: Report, wait_s: float | None = None
     ) -> DesktopTask:
         """Have a task done. It comes back finished, or still running when the time is over.
 
@@ -208,7 +208,7 @@ class DesktopOpService:
 
     # -- within ---------------------------------------------------------------------------
 
-    async def _add(self, order: Order, wait_s: float) -> None:
+    async def _add(self, order: DesktopTaskRequest, wait_s: float) -> None:
         now = self._clock.now()
         task = DesktopTask(
             id=order.task_id,
@@ -321,7 +321,7 @@ class DesktopOpService:
         )
 
 
-async def _followed(waiter: Waiter, report: Report) -> DesktopTask:
+async def _followed(waiter: Subscription, report: Report) -> DesktopTask:
     while True:
         news = await waiter.next()
         if isinstance(news, DesktopTask):

@@ -14,7 +14,7 @@ from datetime import timedelta
 from typing import Any
 
 from app.channels import task_rows
-from app.channels.news import TaskNews
+from app.channels.notifier import TaskNotifier
 from app.channels.operator_messages import (
     Abilities,
     Claim,
@@ -36,7 +36,7 @@ from app.governance.audit.log import AuditLog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Holder:
+class TokenHolder:
     """Whoever came with a token.
 
     Attributes:
@@ -49,7 +49,7 @@ class Holder:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Operator(Holder):
+class Operator(TokenHolder):
     """An operator, and what it can do."""
 
     name: str
@@ -72,7 +72,7 @@ class Connected:
     source: str
 
 
-class OperatorDesk:
+class OperatorService:
     """Hands tasks out and takes word of them."""
 
     def __init__(
@@ -81,7 +81,7 @@ class OperatorDesk:
         clock: Clock,
         audit: AuditLog,
         channels: ChannelStore,
-        news: TaskNews,
+        news: TaskNotifier,
         settings: ChannelSettings,
     ) -> None:
         self._db = db
@@ -93,7 +93,7 @@ class OperatorDesk:
         self._connected: set[Connected] = set()
 
     @property
-    def news(self) -> TaskNews:
+    def news(self) -> TaskNotifier:
         """Tells when there may be something to claim."""
         return self._news
 
@@ -174,7 +174,7 @@ class OperatorDesk:
         task = await self._db.transact(take)
         return None if task is None else self._for_operator(task)
 
-    async def start(self, holder: Holder, claim: Claim) -> None:
+    async def start(self, holder: TokenHolder, claim: Claim) -> None:
         """The operator is about to send. From now on the task cannot be taken back.
 
         Raises:
@@ -194,7 +194,7 @@ class OperatorDesk:
 
         self._news.changed(await self._db.transact(begin))
 
-    async def beat(self, holder: Holder, claim: Claim) -> None:
+    async def beat(self, holder: TokenHolder, claim: Claim) -> None:
         """The operator lives, and still holds its task.
 
         Raises:
@@ -207,7 +207,7 @@ class OperatorDesk:
 
         await self._db.transact(extend)
 
-    async def progress(self, holder: Holder, claim: Claim, progress: Progress) -> None:
+    async def progress(self, holder: TokenHolder, claim: Claim, progress: Progress) -> None:
         """Tell whoever waits how far it is.
 
         Raises:
@@ -217,7 +217,7 @@ class OperatorDesk:
         message = None if progress.message is None else visible(progress.message)
         self._news.reported(claim.task_id, Progress(stage=visible(progress.stage), message=message))
 
-    async def complete(self, holder: Holder, claim: Claim, done: Done) -> None:
+    async def complete(self, holder: TokenHolder, claim: Claim, done: Done) -> None:
         """The text was sent.
 
         Raises:
@@ -233,7 +233,7 @@ class OperatorDesk:
 
         self._news.changed(await self._db.transact(finish))
 
-    async def fail(self, holder: Holder, claim: Claim, failed: Failed) -> None:
+    async def fail(self, holder: TokenHolder, claim: Claim, failed: Failed) -> None:
         """The text was not sent.
 
         Raises:
@@ -249,7 +249,7 @@ class OperatorDesk:
 
         self._news.changed(await self._db.transact(finish))
 
-    async def release(self, holder: Holder, claim: Claim) -> None:
+    async def release(self, holder: TokenHolder, claim: Claim) -> None:
         """Give a task back that was not started.
 
         Raises:
@@ -290,7 +290,7 @@ class OperatorDesk:
         named = reply.operators
         return reply.enabled and (named is None or operator.user_id in named)
 
-    def _held(self, transaction: Transaction, holder: Holder, claim: Claim) -> DesktopTask:
+    def _held(self, transaction: Transaction, holder: TokenHolder, claim: Claim) -> DesktopTask:
         """The task of a claim.
 
         Raises:
@@ -308,7 +308,7 @@ class OperatorDesk:
         return task
 
     def _finish(
-        self, transaction: Transaction, task: DesktopTask, holder: Holder, **values: Any
+        self, transaction: Transaction, task: DesktopTask, holder: TokenHolder, **values: Any
     ) -> DesktopTask:
         """End a task; its claim is worth nothing afterwards, so no word can come twice."""
         moment = isoformat(self._clock.now())
@@ -316,12 +316,12 @@ class OperatorDesk:
         return self._move(transaction, task, holder, **ended, **values)
 
     def _give_back(
-        self, transaction: Transaction, task: DesktopTask, holder: Holder
+        self, transaction: Transaction, task: DesktopTask, holder: TokenHolder
     ) -> DesktopTask:
         return self._move(transaction, task, holder, status="queued", **task_rows.UNTOUCHED)
 
     def _move(
-        self, transaction: Transaction, task: DesktopTask, by: Holder, /, **values: Any
+        self, transaction: Transaction, task: DesktopTask, by: TokenHolder, /, **values: Any
     ) -> DesktopTask:
         self._audit.within(
             transaction,

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from app.channels.config import WeixinReply
-from app.channels.desktop import DesktopOpService, Order, new_task_id
+from app.channels.desktop import DesktopOpService, DesktopTaskRequest, new_task_id
 from app.channels.operator_messages import Progress
 from app.channels.store import Channel, ChannelStore
 from app.channels.task_rows import DesktopTask
@@ -35,7 +35,7 @@ class WeixinTexts:
         self._desktop = desktop
         self._settings = settings
 
-    def why_it_asks(self, wish: TextWish) -> str | None:
+    def confirmation_reason(self, wish: TextWish) -> str | None:
         """As the port says.
 
         The channel of the context is not known here. A wish that names no channel asks unless
@@ -58,7 +58,7 @@ class WeixinTexts:
             raise ToolFailed(
                 f"Channel {channel.id!r} is not available to this agent", code="agent_not_allowed"
             )
-        if not reply.auto_reply and self.why_it_asks(wish) is None:
+        if not reply.auto_reply and self.confirmation_reason(wish) is None:
             raise ToolFailed(
                 f"Texts of channel {channel.id!r} require approval: name it as channel_id",
                 code="confirmation_required",
@@ -91,7 +91,7 @@ class WeixinTexts:
             )
         return channel
 
-    def _order(self, wish: TextWish, ctx: ToolContext, channel: Channel) -> Order:
+    def _order(self, wish: TextWish, ctx: ToolContext, channel: Channel) -> DesktopTaskRequest:
         reply, task_id = _reply(channel), new_task_id()
         problem = text_problem(wish.text)
         if problem is not None:
@@ -102,7 +102,7 @@ class WeixinTexts:
                 f"Texts of this channel are marked with {reply.watermark!r}: omit watermark",
                 code="watermark_fixed",
             )
-        return Order(
+        return DesktopTaskRequest(
             task_id=task_id,
             channel_id=channel.id,
             model_channel_id=model_channel_of(ctx),

@@ -22,8 +22,8 @@ from app.db.writer import SqliteWriter
 from app.execution.setup import redactor_of
 from app.governance.audit.log import AuditLog
 from app.knowledge.memory.administration import MemoryAdministration
-from app.knowledge.memory.opening import memory_on
-from app.knowledge.memory.selecting import Filters
+from app.knowledge.memory.selection import MemoryCriteria
+from app.knowledge.memory.wiring import memory_on
 from app.tools.memory.ports import Scope
 
 ACTOR = "cli"
@@ -41,7 +41,7 @@ class Wish:
     tag: str | None = None
     query: str | None = None
 
-    def filters(self) -> Filters:
+    def filters(self) -> MemoryCriteria:
         """Return the filters for the store.
 
         Raises:
@@ -49,7 +49,7 @@ class Wish:
         """
         if self.scope is not None and self.scope not in SCOPES:
             raise InvalidInput(f"Invalid --scope {self.scope!r}: must be agent, user or project")
-        return Filters(cast("Scope | None", self.scope), self.owner, self.tag, self.query)
+        return MemoryCriteria(cast("Scope | None", self.scope), self.owner, self.tag, self.query)
 
 
 @asynccontextmanager

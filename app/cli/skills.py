@@ -13,7 +13,7 @@ from app.core.escaping import visible
 from app.core.settings import Settings
 from app.execution.projects import DEFAULT_PROJECT
 from app.main import local_gate
-from app.tools.skills.ports import SkillRow, Viewer
+from app.tools.skills.ports import SkillEntry, SkillViewer
 
 _ACTOR = "cli"
 
@@ -35,7 +35,7 @@ async def list_skills(
         async with local_gate(place.settings) as gate:
             if agent is not None:
                 gate.agents.require(agent)
-            rows = [row.to_dict() for row in await gate.skills.rows(Viewer(agent, project))]
+            rows = [row.to_dict() for row in await gate.skills.rows(SkillViewer(agent, project))]
     if as_json:
         typer.echo(json.dumps({"skills": rows}, indent=2, ensure_ascii=False))
         return 0
@@ -61,11 +61,11 @@ async def switch_skill(place: Place, skill_id: str, *, enabled: bool) -> int:
     return 0
 
 
-async def _switched(settings: Settings, skill_id: str, *, enabled: bool) -> SkillRow:
+async def _switched(settings: Settings, skill_id: str, *, enabled: bool) -> SkillEntry:
     origin, _, rest = skill_id.partition(":")
     project = rest.rpartition(":")[0] if origin == "project" else None
     async with local_gate(settings) as gate:
-        viewer = Viewer(None, project or None)
+        viewer = SkillViewer(None, project or None)
         return await gate.skills.switch(
             skill_id, viewer, enabled=enabled, digest=None, actor=_ACTOR
         )

@@ -41,8 +41,8 @@ from app.knowledge.sources.model import (
     tables_as_json,
     tables_of_json,
 )
-from app.knowledge.sources.setup import Sources, assemble_sources
-from app.knowledge.sources.store import Change
+from app.knowledge.sources.setup import SourceServices, assemble_sources
+from app.knowledge.sources.store import SourceUpdate
 
 ACTOR = "cli"
 KINDS, TLS = ("mysql", "postgres", "sqlite"), ("verify", "require", "off")
@@ -61,7 +61,7 @@ class Terms:
 
 
 @asynccontextmanager
-async def open_sources(settings: Settings) -> AsyncIterator[Sources]:
+async def open_sources(settings: Settings) -> AsyncIterator[SourceServices]:
     """Open the data sources of this installation; creates or migrates its database.
 
     Raises:
@@ -150,7 +150,7 @@ async def add_source(place: Place, fields: Mapping[str, Any], password: str | No
         made_id = (await place.send("POST", "admin", "sources", body=body))["id"]
     else:
         async with open_sources(place.settings) as sources:
-            made_id = (await sources.store.create(Change(fields, password), actor=ACTOR)).id
+            made_id = (await sources.store.create(SourceUpdate(fields, password), actor=ACTOR)).id
     typer.echo(made_id)
     typer.echo(
         f"Stored {place.name}. List its tables with `tollgate sources tables "
@@ -241,7 +241,7 @@ async def authorise(place: Place, named: str, terms: Terms) -> int:
         async with open_sources(place.settings) as sources:
             changed = await sources.store.change(
                 before["id"],
-                Change({"agents": agents, "tables": tables}),
+                SourceUpdate({"agents": agents, "tables": tables}),
                 actor=ACTOR,
                 expected=before["version"],
             )

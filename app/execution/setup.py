@@ -45,10 +45,10 @@ from app.governance.rules import RuleStore
 from app.governance.tool_settings import ToolSettingsRepository
 from app.knowledge.boards.boards import Boards
 from app.knowledge.memory.administration import MemoryAdministration
-from app.knowledge.outbound_requests.sending import OutboundRequests
-from app.knowledge.skills.shelf import SkillShelf
+from app.knowledge.outbound_requests.sender import OutboundRequests
+from app.knowledge.skills.service import SkillService
 from app.knowledge.sources.query_retention import queries_trimmed
-from app.knowledge.sources.setup import Sources
+from app.knowledge.sources.setup import SourceServices
 from app.operations.protocols.workspaces import Workspaces
 from app.resolver.resolver import Resolver
 from app.resolver.rule_set_cache import RuleSetCache
@@ -125,12 +125,12 @@ class Gate:
         return self.stores.memory
 
     @property
-    def skills(self) -> SkillShelf:
+    def skills(self) -> SkillService:
         """Instructions and programs for agents."""
         return self.stores.skills
 
     @property
-    def sources(self) -> Sources:
+    def sources(self) -> SourceServices:
         """Databases that agents may read."""
         return self.stores.sources
 

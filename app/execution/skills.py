@@ -5,12 +5,12 @@ from __future__ import annotations
 from app.execution.assembly import Ground
 from app.execution.projects import Projects
 from app.governance.agent_store import AgentStore
-from app.knowledge.skills.shelf import SkillShelf
+from app.knowledge.skills.service import SkillService
 from app.knowledge.skills.store import SkillStore
 from app.tools.skills.ports import SKILLS
 
 
-def open_shelf(ground: Ground, projects: Projects, agents: AgentStore) -> SkillShelf:
+def open_shelf(ground: Ground, projects: Projects, agents: AgentStore) -> SkillService:
     """Build the service and register it for tools; decisions are loaded with the gate."""
     settings = ground.settings
 
@@ -21,7 +21,7 @@ def open_shelf(ground: Ground, projects: Projects, agents: AgentStore) -> SkillS
             return None if agent_id is None else ()
         return profile.skills
 
-    shelf = SkillShelf(
+    shelf = SkillService(
         settings.skills,
         SkillStore(ground.db, ground.clock, ground.audit, ground.changes),
         folder=settings.skills.folder or settings.data_dir / "skills",

@@ -11,11 +11,11 @@ from app.execution.skills import open_shelf
 from app.governance.agent_store import AgentStore
 from app.knowledge.boards.boards import Boards
 from app.knowledge.memory.administration import MemoryAdministration
-from app.knowledge.memory.opening import memory_on
-from app.knowledge.outbound_requests.sending import OutboundRequests
+from app.knowledge.memory.wiring import memory_on
+from app.knowledge.outbound_requests.sender import OutboundRequests
 from app.knowledge.outbound_requests.setup import assemble_outbound_requests, outbound_request_keys
-from app.knowledge.skills.shelf import SkillShelf
-from app.knowledge.sources.setup import Sources, assemble_sources
+from app.knowledge.skills.service import SkillService
+from app.knowledge.sources.setup import SourceServices, assemble_sources
 from app.tools.data.offering import offer_data_services
 from app.tools.media.ports import IMAGE_PROVIDER
 from app.tools.media.providers import image_provider
@@ -29,8 +29,8 @@ class Stores:
 
     boards: Boards
     memory: MemoryAdministration
-    skills: SkillShelf
-    sources: Sources
+    skills: SkillService
+    sources: SourceServices
     triggers: OutboundRequests
     channels: Channels
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from app.channels.channels import Channels, assemble_channels
-from app.channels.desktop import Order, new_task_id
+from app.channels.desktop import DesktopTaskRequest, new_task_id
 from app.channels.operator_messages import (
     Ability,
     Claim,
@@ -20,7 +20,7 @@ from app.channels.operator_messages import (
     Progress,
     TaskForOperator,
 )
-from app.channels.operators import Holder
+from app.channels.operators import TokenHolder
 from app.channels.task_rows import DesktopTask, TaskFilter
 from app.core.channels import ChannelSettings
 from app.core.clock import ManualClock
@@ -29,7 +29,7 @@ from app.core.redaction import Redactor
 from app.db.writer import SqliteWriter
 from app.governance.audit.log import AuditLog
 from app.governance.config_versions import ConfigVersions
-from tests.channels.desk import GROUP, channel, claim_of, operator
+from tests.channels.operator_lab import GROUP, channel, claim_of, operator
 from tests.support.database import new_database
 
 LONG_S = 60.0
@@ -57,7 +57,7 @@ class World:
     def desk(self) -> Any:
         return self.channels.operators
 
-    def order(self, **fields: Any) -> Order:
+    def order(self, **fields: Any) -> DesktopTaskRequest:
         usual = {
             "task_id": new_task_id(),
             "channel_id": "shop",
@@ -70,7 +70,7 @@ class World:
             "per_minute": 1000,
             "operation_id": "op_1",
         }
-        return Order(**{**usual, **fields})
+        return DesktopTaskRequest(**{**usual, **fields})
 
     async def call(self, **fields: Any) -> tuple[str, asyncio.Task[DesktopTask]]:
         """A call that waits for a task which is stored."""
@@ -194,7 +194,7 @@ async def test_no_word_about_a_task_counts_without_its_claim(world: World):
         Claim(task_id=held.task_id, claim_id="clm_" + "0" * 24),
         Claim(task_id="dtk_" + "0" * 24, claim_id=held.claim_id),
     ]
-    thief = Holder(user_id="eve", key="tok_eve")
+    thief = TokenHolder(user_id="eve", key="tok_eve")
     attempts = [(operator(), claim) for claim in forged] + [(thief, mine)]
     for holder, claim in attempts:
         for word in (

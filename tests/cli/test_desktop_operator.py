@@ -20,7 +20,7 @@ from app.execution.calls import CallRequest
 from app.operations.desktop.programs import X11Programs
 from app.operations.desktop.protocol import Begin, Report, Sent, TextJob
 from app.operations.desktop.x11 import X11Driver, X11Options
-from tests.channels.desk import GROUP, channel, claim_of, operator
+from tests.channels.operator_lab import GROUP, channel, claim_of, operator
 from tests.cli.program import tollgate
 from tests.operations.desktop.display import chat_window, virtual_display
 from tests.support.service import PATIENCE_S, Running, serving, settings_for

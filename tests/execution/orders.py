@@ -8,7 +8,7 @@ from pathlib import Path
 
 from app.execution.setup import Gate
 from app.knowledge.sources.model import EVERYBODY, AllowedTable, Source, TableName
-from app.knowledge.sources.store import Change
+from app.knowledge.sources.store import SourceUpdate
 
 
 async def orders_source(gate: Gate, folder: Path) -> Source:
@@ -24,4 +24,4 @@ async def orders_source(gate: Gate, folder: Path) -> Source:
         "tables": (AllowedTable(TableName("main", "orders")),),
         "agents": (EVERYBODY,),
     }
-    return await gate.sources.store.create(Change(fields), actor="ann")
+    return await gate.sources.store.create(SourceUpdate(fields), actor="ann")

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from app.tools.skills.ports import SkillRow, Viewer
+from app.tools.skills.ports import SkillEntry, SkillViewer
 from tests.execution.lab import Lab
 
 PRELUDE = """
@@ -51,13 +51,13 @@ def project_folder(lab: Lab, inner: str = PROJECT) -> Path:
     return Path(lab.context["project"].root) / inner
 
 
-async def row_of(lab: Lab, skill_id: str, agent_id: str | None = None) -> SkillRow:
-    rows = await lab.gate.skills.rows(Viewer(agent_id, "default"))
+async def row_of(lab: Lab, skill_id: str, agent_id: str | None = None) -> SkillEntry:
+    rows = await lab.gate.skills.rows(SkillViewer(agent_id, "default"))
     return next(row for row in rows if row.id == skill_id)
 
 
-async def enable(lab: Lab, skill_id: str) -> SkillRow:
-    viewer = Viewer(None, "default")
+async def enable(lab: Lab, skill_id: str) -> SkillEntry:
+    viewer = SkillViewer(None, "default")
     return await lab.gate.skills.switch(skill_id, viewer, enabled=True, digest=None, actor="ann")
 
 

@@ -31,9 +31,9 @@ from app.tools.data.weather.simulated import SimulatedWeather
 from app.tools.delegation.ports import DELEGATION, TaskSpec
 from app.tools.media.image_work import LocalDrawing
 from app.tools.media.ports import IMAGE_PROVIDER
-from app.tools.memory.ports import Draft, Place, Writer
+from app.tools.memory.ports import MemoryAuthor, MemoryInput, MemoryScope
 from app.tools.web.ports import WEB_ACCESS, WEB_SEARCH
-from tests.channels.desk import channel, sitting
+from tests.channels.operator_lab import channel, sitting
 from tests.execution.lab import Lab
 from tests.execution.orders import orders_source
 from tests.support.model_api import PNG
@@ -242,9 +242,9 @@ async def furnished(house: Lab, tmp_path: Path) -> AsyncIterator[Lab]:
     ):
         services.register(SCREEN_CAPTURE, StillScreens(settings.screens))
         services.register(WEATHER, SimulatedWeather())
-        kept = Draft("something to forget", key="k")
+        kept = MemoryInput("something to forget", key="k")
         await house.gate.memory.store.save(
-            Place("user", "ann"), kept, Writer("test"), expected=None
+            MemoryScope("user", "ann"), kept, MemoryAuthor("test"), expected=None
         )
         services.register(IMAGE_PROVIDER, LocalDrawing(4))
         services.register(DELEGATION, await _sub_agents(house))

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from app.knowledge.skills import finding
-from app.tools.skills.ports import Viewer
+from app.knowledge.skills import finder
+from app.tools.skills.ports import SkillViewer
 from tests.execution.lab import Lab
 from tests.execution.skill_lab import (
     compute,
@@ -58,13 +58,13 @@ def attempt(work):
 async def test_a_poisoned_skill_does_not_take_the_others_along(house: Lab, front: str):
     put(project_folder(house), "poison", {"SKILL.md": f"---\n{front}\n---\n"})
     assert (await row_of(house, "project:default:poison")).status == "invalid"
-    assert "image-statistics" in await house.gate.skills.told(Viewer(None, "default"))
+    assert "image-statistics" in await house.gate.skills.told(SkillViewer(None, "default"))
 
 
 async def test_skills_that_hold_too_much_together_are_not_read(
     house: Lab, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(finding, "MAX_PLACE_BYTES", 1000)
+    monkeypatch.setattr(finder, "MAX_PLACE_BYTES", 1000)
     for name in ("a", "b"):
         put(project_folder(house), name, {"SKILL.md": document(name), "assets/x": "x" * 600})
     assert (await row_of(house, "project:default:a")).status == "untrusted"

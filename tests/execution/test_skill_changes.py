@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from app.tools.skills.ports import Viewer
+from app.tools.skills.ports import SkillViewer
 from tests.execution.lab import Lab
 from tests.execution.skill_lab import compute, document, project_folder, put, row_of, user_folder
 
-HERE = Viewer(None, "default")
+HERE = SkillViewer(None, "default")
 Arguments = dict[str, Any]
 
 

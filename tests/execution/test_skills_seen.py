@@ -11,7 +11,7 @@ from app.agents.prompt.facts import Facts
 from app.core.errors import Conflict, DigestMismatch, NotFound, VersionMismatch
 from app.core.settings import Settings
 from app.governance.agents import AgentProfile
-from app.tools.skills.ports import Viewer
+from app.tools.skills.ports import SkillViewer
 from tests.execution.lab import Lab, open_lab
 from tests.execution.skill_lab import (
     document,
@@ -22,7 +22,7 @@ from tests.execution.skill_lab import (
     user_folder,
 )
 
-HERE = Viewer(None, "default")
+HERE = SkillViewer(None, "default")
 
 
 @pytest.mark.requirement("SKL-01")
@@ -60,7 +60,7 @@ async def test_every_skill_that_is_not_visible_has_its_reason(house: Lab):
     await house.gate.agents.create(
         AgentProfile(id="narrow", skills=("needing", "broken")), actor="ann"
     )
-    rows = {row.id: row for row in await house.gate.skills.rows(Viewer("narrow", "default"))}
+    rows = {row.id: row for row in await house.gate.skills.rows(SkillViewer("narrow", "default"))}
     assert {id_: row.status for id_, row in rows.items()} == {
         "builtin:image-statistics": "filtered",
         "user:broken": "invalid",
@@ -94,7 +94,7 @@ async def test_an_agent_uses_only_the_skills_on_its_list(house: Lab):
         "skill_unavailable",
         True,
     )
-    told = await house.gate.skills.told(Viewer("narrow", "default"))
+    told = await house.gate.skills.told(SkillViewer("narrow", "default"))
     assert ("one: Does it." in told, "two" in told, "image-statistics" in told) == (
         True,
         False,
@@ -103,7 +103,7 @@ async def test_an_agent_uses_only_the_skills_on_its_list(house: Lab):
 
 
 async def test_an_agent_that_is_gone_sees_none(house: Lab):
-    assert await house.gate.skills.told(Viewer("gone", None)) == ""
+    assert await house.gate.skills.told(SkillViewer("gone", None)) == ""
 
 
 async def test_a_skill_of_a_project_waits_until_its_version_is_enabled(house: Lab):
@@ -218,5 +218,5 @@ async def test_skills_of_a_project_are_its_own(house: Lab, tmp_path: Path):
     other = await house.gate.projects.create("Other", str(tmp_path / "other"), actor="ann")
     put(project_folder(house), "mine", {"SKILL.md": document("mine")})
     await enable(house, "project:default:mine")
-    rows = await house.gate.skills.rows(Viewer(None, other.id))
+    rows = await house.gate.skills.rows(SkillViewer(None, other.id))
     assert [row.name for row in rows] == ["image-statistics"]

@@ -15,7 +15,7 @@ from app.core.settings import Settings
 from app.execution.calls import CallRequest
 from app.execution.outcome import CallOutcome
 from app.governance.agents import AgentProfile, SubagentScope
-from tests.channels.desk import GROUP, channel, claim_of, operator, sitting
+from tests.channels.operator_lab import GROUP, channel, claim_of, operator, sitting
 from tests.execution.lab import Lab, open_lab
 
 CONTEXT: dict[str, Any] = {"channelId": "shop", "currentAgent": {"modelChannelId": "mc-7"}}

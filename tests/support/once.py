@@ -26,7 +26,7 @@ def replacements() -> dict[str, Any]:
     return {
         "app.catalog.plugin_sources.entry_points": _entry_points,
         "app.execution.hooks.plugins.entry_points": _entry_points,
-        "app.knowledge.skills.finding.read_document": cache(read_document),
+        "app.knowledge.skills.finder.read_document": cache(read_document),
         "httpcore2.default_ssl_context": _default_ssl_context,
         "typer.main.get_command": cache(typer.main.get_command),
     }

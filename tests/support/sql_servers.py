@@ -28,8 +28,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
-from app.knowledge.sources.drivers.protocol import Target
-from app.knowledge.sources.model import Address
+from app.knowledge.sources.drivers.protocol import ConnectionTarget
+from app.knowledge.sources.model import DatabaseAddress
 from scripts.parts import MARIADB, POSTGRESQL, POSTGRESQL_TLS, postgres_programs
 from tests.support.binaries import lacks, require_binary, require_part
 from tests.support.sql_shop import Kind, script
@@ -57,17 +57,17 @@ class SqlServer:
         """What a source calls `unix_socket`."""
         return str(self.folder / "db.sock") if self.kind == "mysql" else str(self.folder)
 
-    def address(self, *, user: str = READER, through: str = "tcp") -> Address:
+    def address(self, *, user: str = READER, through: str = "tcp") -> DatabaseAddress:
         """Where it is, over loopback or over its socket."""
         if through == "socket":
             port = None if self.kind == "mysql" else self.port
-            return Address(
+            return DatabaseAddress(
                 unix_socket=self.socket_path, port=port, database=DATABASE, user=user, tls="off"
             )
-        return Address(host=HOST, port=self.port, database=DATABASE, user=user, tls="off")
+        return DatabaseAddress(host=HOST, port=self.port, database=DATABASE, user=user, tls="off")
 
-    def target(self, *, through: str = "tcp") -> Target:
-        return Target("Shop", self.address(through=through), PASSWORD)
+    def target(self, *, through: str = "tcp") -> ConnectionTarget:
+        return ConnectionTarget("Shop", self.address(through=through), PASSWORD)
 
     def require_tls(self) -> None:
         """Skip where the server cannot do TLS."""

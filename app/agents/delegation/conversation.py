@@ -31,7 +31,7 @@ from app.execution.context import Project
 from app.execution.outcome import CallOutcome
 from app.execution.setup import Gate
 from app.resolver.exposure import definitions_for
-from app.tools.skills.ports import Viewer
+from app.tools.skills.ports import SkillViewer
 from app.tools.untrusted import untrusted
 
 _LOADED_BYTES = 8 << 20
@@ -160,7 +160,7 @@ class Conversation:
         # Who sees a part of the workspace is told of no skills that lie in the rest of it.
         sees_all = self._project is not None and not limits.roots
         skills = await self._gate.skills.told(
-            Viewer(limits.agent_id, self._project.id if self._project and sees_all else None)
+            SkillViewer(limits.agent_id, self._project.id if self._project and sees_all else None)
         )
         facts = Facts(root=self._project.root if self._project else None, skills=skills)
         system = build_prompt(toolset, facts, found=found).system

@@ -11,8 +11,8 @@ from app.core.text import truncate
 from app.execution.context import Project
 from app.execution.setup import Gate
 from app.tools.memory.lines import marked, told
-from app.tools.memory.ports import Line, Place, Wanted
-from app.tools.skills.ports import Viewer
+from app.tools.memory.ports import Line, MemoryScope, RecallQuery
+from app.tools.skills.ports import SkillViewer
 
 PINNED = "pinned"
 "Tag of the memories that are part of every request."
@@ -86,7 +86,7 @@ class FactFinder:
     ) -> Facts:
         """What a model is told of `subject`, but for the parts in `without`."""
         project = subject.project
-        viewer = Viewer(subject.agent_id, project.id if project else None)
+        viewer = SkillViewer(subject.agent_id, project.id if project else None)
         may_read = project is not None and _READ_FILE in subject.tools
         return Facts(
             root=project.root if project else None,
@@ -128,10 +128,10 @@ class FactFinder:
         if not places:
             return ""
         store = self._gate.memory.store
-        pinned = await store.recall(places, Wanted(None, (PINNED,), limit=_PINNED_LINES))
+        pinned = await store.recall(places, RecallQuery(None, (PINNED,), limit=_PINNED_LINES))
         lines = list(pinned.lines)
         if question.strip():
-            fitting = await store.recall(places, Wanted(question, limit=_RELEVANT_LINES))
+            fitting = await store.recall(places, RecallQuery(question, limit=_RELEVANT_LINES))
             seen = {line.memory.id for line in lines}
             lines += [line for line in fitting.lines if line.memory.id not in seen]
         if not lines:
@@ -156,15 +156,15 @@ class FactFinder:
         return self._gate.redactor.text(f"The todo list ({done} items are done):\n{text}")
 
 
-def _places(subject: FactSubject) -> list[Place]:
+def _places(subject: FactSubject) -> list[MemoryScope]:
     """Where its own memory tools would look."""
     places = []
     if subject.user_id:
-        places.append(Place("user", subject.user_id))
+        places.append(MemoryScope("user", subject.user_id))
     if subject.agent_id:
-        places.append(Place("agent", subject.agent_id))
+        places.append(MemoryScope("agent", subject.agent_id))
     if subject.project:
-        places.append(Place("project", subject.project.id))
+        places.append(MemoryScope("project", subject.project.id))
     return places
 
 

@@ -16,7 +16,7 @@ from app.core.versions import check_version
 from app.db.writer import Transaction
 from app.execution.setup import Gate
 from app.governance.config_versions import increment, number_of
-from app.knowledge.sources.sealing import KeyRing
+from app.knowledge.sources.encryption import KeyRing
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)

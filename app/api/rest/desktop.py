@@ -16,7 +16,7 @@ from app.api.rest.body import Body
 from app.api.rest.examples import MOMENT, example
 from app.api.rest.routing import routes_of
 from app.channels import operator_messages as messages
-from app.channels.operators import Holder, Operator
+from app.channels.operators import Operator, TokenHolder
 from app.core.errors import Busy, Conflict, NotFound, RateLimited
 
 router = routes_of("desktop", below="/desktop")
@@ -209,8 +209,8 @@ async def release_desktop_task(
     return HeldTask(task_id=task_id, lease_s=0)
 
 
-def _holder(principal: Principal) -> Holder:
-    return Holder(user_id=principal.user_id, key=key_of(principal))
+def _holder(principal: Principal) -> TokenHolder:
+    return TokenHolder(user_id=principal.user_id, key=key_of(principal))
 
 
 def _operator(body: OperatorBody, principal: Principal) -> Operator:

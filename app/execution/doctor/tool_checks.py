@@ -68,7 +68,7 @@ def _weather(settings: Settings) -> Check:
 
 def _source_keys(settings: Settings) -> Check:
     if settings.sources.keys is not None:
-        from app.knowledge.sources.sealing import keys_of_setting
+        from app.knowledge.sources.encryption import keys_of_setting
 
         try:
             keys_of_setting(settings.sources.keys)

@@ -9,7 +9,7 @@ from app.core.clock import Clock
 from app.db.writer import DatabaseWriter
 from app.governance.audit.log import AuditLog
 from app.knowledge.boards.appointments import StoredCalendar
-from app.knowledge.boards.forum import StoredForum
+from app.knowledge.boards.forum import ForumRepository
 from app.knowledge.boards.tasks import StoredTasks
 from app.knowledge.boards.todos import StoredTodoLists
 from app.toolkit.services import Services
@@ -23,7 +23,7 @@ class Boards:
     todos: StoredTodoLists
     tasks: StoredTasks
     calendar: StoredCalendar
-    forum: StoredForum
+    forum: ForumRepository
 
     @classmethod
     def on(cls, db: DatabaseWriter, clock: Clock, audit: AuditLog) -> Self:
@@ -31,7 +31,7 @@ class Boards:
             StoredTodoLists(db, clock),
             StoredTasks(db, clock),
             StoredCalendar(db, clock),
-            StoredForum(db, clock, audit),
+            ForumRepository(db, clock, audit),
         )
 
     def offer(self, services: Services) -> None:

@@ -10,7 +10,7 @@ from app.core.clock import Clock, isoformat
 from app.core.errors import NotFound, ToolFailed
 from app.db.writer import DatabaseWriter, Transaction
 from app.governance.audit.log import AuditLog
-from app.knowledge.boards.matching import LIKE, pattern_of
+from app.knowledge.boards.text_search import LIKE, pattern_of
 from app.tools.planning.ports import Post
 
 MAX_POSTS = 100_000
@@ -38,7 +38,7 @@ class PlacedPost:
     post: Post
 
 
-class StoredForum:
+class ForumRepository:
     """`Forum` in the database, and what administrators may do with it."""
 
     def __init__(self, db: DatabaseWriter, clock: Clock, audit: AuditLog) -> None:

@@ -19,11 +19,11 @@ from app.core.text import dump_json
 from app.core.versions import check_version
 from app.db.writer import DatabaseWriter, Transaction
 from app.governance.audit.log import AuditLog
-from app.knowledge.memory import rows, selecting
-from app.knowledge.memory.selecting import Filters
+from app.knowledge.memory import rows, selection
+from app.knowledge.memory.repository import MemoryRepository, PreparedMemory, by_key, place_within
+from app.knowledge.memory.selection import MemoryCriteria
 from app.knowledge.memory.storage import Storage
-from app.knowledge.memory.store import Prepared, StoredMemory, by_key, place_within
-from app.tools.memory.ports import Draft, Memory, Place, Writer
+from app.tools.memory.ports import Memory, MemoryAuthor, MemoryInput, MemoryScope
 
 PAGE = 500
 _DIGEST_CHARS = 16
@@ -35,8 +35,8 @@ OnConflict = Literal["fail", "skip", "replace"]
 class Imported:
     """A memory that comes from an export; `updated_at` as rows have it, or None for now."""
 
-    place: Place
-    draft: Draft
+    place: MemoryScope
+    draft: MemoryInput
     source: str
     updated_at: str | None = None
 
@@ -60,7 +60,7 @@ class MemoryAdministration:
 
     def __init__(
         self,
-        store: StoredMemory,
+        store: MemoryRepository,
         storage: Storage,
         db: DatabaseWriter,
         clock: Clock,
@@ -82,13 +82,13 @@ class MemoryAdministration:
         await self._storage.close()
 
     async def page(
-        self, filters: Filters, *, limit: int, before: int | None = None
+        self, filters: MemoryCriteria, *, limit: int, before: int | None = None
     ) -> tuple[list[Memory], int]:
         """Newest first, and how many there are in all. `before` is the last number seen."""
         return await self._storage.read(
             lambda query: (
-                selecting.newest(query, filters, self._index, limit=limit, before=before),
-                selecting.count(query, filters, self._index),
+                selection.newest(query, filters, self._index, limit=limit, before=before),
+                selection.count(query, filters, self._index),
             )
         )
 
@@ -119,25 +119,25 @@ class MemoryAdministration:
             InvalidInput: what is new holds what looks like a secret.
         """
         prepared = await asyncio.to_thread(
-            self._prepare, Draft(content or "", tuple(tags or ())), "content or tags"
+            self._prepare, MemoryInput(content or "", tuple(tags or ())), "content or tags"
         )
         moment = isoformat(self._clock.now())
 
         def write(transaction: Transaction) -> Memory:
             before = _one(transaction.fetch(rows.BY_ID, (memory_id,)), memory_id)
             check_version(expected, before.version)
-            wanted = Draft(
+            wanted = MemoryInput(
                 before.content if content is None else prepared.draft.content,
                 before.tags if tags is None else prepared.draft.tags,
                 before.key,
             )
-            words = Prepared.of(wanted).words if content is None else prepared.words
+            words = PreparedMemory.of(wanted).words if content is None else prepared.words
             saved = self.store.save_within(
                 *(
                     transaction,
                     before.place,
-                    Prepared(wanted, words),
-                    Writer("admin", actor),
+                    PreparedMemory(wanted, words),
+                    MemoryAuthor("admin", actor),
                     moment,
                 ),
                 expected=before.version,
@@ -166,12 +166,12 @@ class MemoryAdministration:
 
         return await self._storage.transact(write)
 
-    async def count(self, filters: Filters) -> int:
+    async def count(self, filters: MemoryCriteria) -> int:
         """How many there are."""
-        return await self._storage.read(lambda query: selecting.count(query, filters, self._index))
+        return await self._storage.read(lambda query: selection.count(query, filters, self._index))
 
     async def forget_many(
-        self, filters: Filters, *, actor: str, expected: int | None = None
+        self, filters: MemoryCriteria, *, actor: str, expected: int | None = None
     ) -> int:
         """Remove all that fit now, some hundreds at a time; how many these were.
 
@@ -180,13 +180,13 @@ class MemoryAdministration:
         """
 
         def begin(transaction: Transaction) -> tuple[int, int]:
-            found = selecting.count(transaction.fetch, filters, self._index)
+            found = selection.count(transaction.fetch, filters, self._index)
             if expected is not None and found != expected:
                 raise Conflict(
                     f"{found} memories match, but {expected} were expected: count them again",
                     matched=found,
                 )
-            return found, selecting.last(transaction.fetch)
+            return found, selection.last(transaction.fetch)
 
         found, upto = await self._storage.transact(begin)
         forgotten = 0
@@ -197,9 +197,11 @@ class MemoryAdministration:
             forgotten += dropped
         return forgotten
 
-    def _dropping(self, filters: Filters, upto: int, actor: str) -> Callable[[Transaction], int]:
+    def _dropping(
+        self, filters: MemoryCriteria, upto: int, actor: str
+    ) -> Callable[[Transaction], int]:
         def drop(transaction: Transaction) -> int:
-            found = selecting.oldest(
+            found = selection.oldest(
                 transaction.fetch, filters, self._index, limit=PAGE, after=0, upto=upto
             )
             for memory in found:
@@ -220,12 +222,12 @@ class MemoryAdministration:
 
         return drop
 
-    async def export(self, filters: Filters, *, actor: str) -> AsyncIterator[bytes]:
+    async def export(self, filters: MemoryCriteria, *, actor: str) -> AsyncIterator[bytes]:
         """Lines of JSON, oldest first, up to the newest one now; noted before they begin."""
         upto, found = await self._storage.read(
             lambda query: (
-                selecting.last(query),
-                selecting.count(query, filters, self._index),
+                selection.last(query),
+                selection.count(query, filters, self._index),
             )
         )
         self._audit.record(
@@ -237,9 +239,9 @@ class MemoryAdministration:
             yield b"".join(dump_json(self.shown(memory)) + b"\n" for memory in memories)
             after = memories[-1].number
 
-    async def _older(self, filters: Filters, after: int, upto: int) -> list[Memory]:
+    async def _older(self, filters: MemoryCriteria, after: int, upto: int) -> list[Memory]:
         return await self._storage.read(
-            lambda query: selecting.oldest(
+            lambda query: selection.oldest(
                 query, filters, self._index, limit=PAGE, after=after, upto=upto
             )
         )
@@ -276,7 +278,7 @@ class MemoryAdministration:
             InvalidInput: an entry holds what looks like a secret, or its place is full.
         """
 
-        def prepare() -> list[tuple[Imported, Prepared]]:
+        def prepare() -> list[tuple[Imported, PreparedMemory]]:
             return [
                 (entry, self._prepare(entry.draft, f"memories[{number}]"))
                 for number, entry in enumerate(entries)
@@ -307,7 +309,7 @@ class MemoryAdministration:
         self,
         transaction: Transaction,
         entry: Imported,
-        prepared: Prepared,
+        prepared: PreparedMemory,
         moment: str,
         on_conflict: OnConflict,
         number: int,
@@ -319,7 +321,7 @@ class MemoryAdministration:
             expected = None if stored is None else stored.version
         try:
             saved = self.store.save_within(
-                *(transaction, entry.place, prepared, Writer(entry.source), moment),
+                *(transaction, entry.place, prepared, MemoryAuthor(entry.source), moment),
                 expected=expected,
             )
         except ToolFailed as error:
@@ -336,7 +338,7 @@ class MemoryAdministration:
             )
         return "skipped"
 
-    def _prepare(self, draft: Draft, field: str) -> Prepared:
+    def _prepare(self, draft: MemoryInput, field: str) -> PreparedMemory:
         try:
             return self.store.prepare(draft)
         except ToolFailed as error:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from app.db.writer import Transaction
-from app.knowledge.memory.question import tag_word
-from app.knowledge.memory.reading import Query
-from app.knowledge.memory.storage import Match
+from app.knowledge.memory.reader import Query
+from app.knowledge.memory.search_query import tag_word
+from app.knowledge.memory.storage import MemoryQuery
 
 _ADD = "INSERT INTO memory_words (rowid, place, tags, words) VALUES (?, ?, ?, ?)"
 _DROP = "DELETE FROM memory_words WHERE rowid = ?"
@@ -41,20 +41,20 @@ class Fts5Index:
     def drop(self, transaction: Transaction, number: int) -> None:
         transaction.execute(_DROP, (number,))
 
-    def best(self, query: Query, wanted: Match, limit: int) -> list[tuple[int, float]]:
+    def best(self, query: Query, wanted: MemoryQuery, limit: int) -> list[tuple[int, float]]:
         return [(number, rank) for number, rank in query(_BEST, (_expression(wanted), limit))]
 
-    def newest(self, query: Query, wanted: Match, limit: int) -> list[tuple[int, float]]:
+    def newest(self, query: Query, wanted: MemoryQuery, limit: int) -> list[tuple[int, float]]:
         return [(number, rank) for number, rank in query(_NEWEST, (_expression(wanted), limit))]
 
-    def count(self, query: Query, wanted: Match) -> int:
+    def count(self, query: Query, wanted: MemoryQuery) -> int:
         return int(query(_COUNT, (_expression(wanted),))[0][0])
 
-    def condition(self, wanted: Match) -> tuple[str, list[Any]]:
+    def condition(self, wanted: MemoryQuery) -> tuple[str, list[Any]]:
         return _AMONG, [_expression(wanted)]
 
 
-def _expression(wanted: Match) -> str:
+def _expression(wanted: MemoryQuery) -> str:
     parts = []
     if wanted.place_ids is not None:
         parts.append("place : (" + " OR ".join(f'"{id_}"' for id_ in wanted.place_ids) + ")")

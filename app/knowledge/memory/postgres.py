@@ -13,7 +13,7 @@ from app.core.errors import ConfigurationError, StorageUnavailable
 from app.db.writer import DatabaseWriter, Transaction
 from app.governance.audit.log import AuditLog
 from app.knowledge.memory.postgres_index import SCHEMA, PostgresIndex
-from app.knowledge.memory.reading import Query
+from app.knowledge.memory.reader import Query
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -42,7 +42,7 @@ _SESSION = (
 
 
 @dataclass(slots=True)
-class _Writing:
+class _PostgresTransaction:
     """`Transaction` over psycopg, and the lines of the audit that belong to it."""
 
     raw: Connection[Any]
@@ -84,7 +84,7 @@ class PostgresStorage:
 
     def note(self, transaction: Transaction, kind: str, **facts: Any) -> None:
         """See `Storage.note`."""
-        assert isinstance(transaction, _Writing)
+        assert isinstance(transaction, _PostgresTransaction)
         transaction.notes.append((kind, facts))
 
     async def close(self) -> None:
@@ -133,7 +133,7 @@ class PostgresStorage:
 
         try:
             self._writer = self._begun(self._writer, "BEGIN")
-            writing = _Writing(self._writer)
+            writing = _PostgresTransaction(self._writer)
             self._writer.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
             return work(writing), writing.notes
         except psycopg.Error as error:
@@ -165,7 +165,7 @@ class PostgresStorage:
         connection: Connection[Any] | None = None
         try:
             connection = self._begun(self._idle(), _READ)
-            answer = work(_Writing(connection).fetch)
+            answer = work(_PostgresTransaction(connection).fetch)
             connection.execute("COMMIT")
         except psycopg.Error as error:
             if connection is not None:

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from app.db.writer import Transaction
-from app.knowledge.memory.question import tag_word
-from app.knowledge.memory.reading import Query
-from app.knowledge.memory.storage import Match
+from app.knowledge.memory.reader import Query
+from app.knowledge.memory.search_query import tag_word
+from app.knowledge.memory.storage import MemoryQuery
 
 SCHEMA: Final = (
     "CREATE TABLE IF NOT EXISTS memory_places (id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,"
@@ -68,7 +68,7 @@ class PostgresIndex:
     def drop(self, transaction: Transaction, number: int) -> None:
         transaction.execute(_DROP, (number,))
 
-    def best(self, query: Query, wanted: Match, limit: int) -> list[tuple[int, float]]:
+    def best(self, query: Query, wanted: MemoryQuery, limit: int) -> list[tuple[int, float]]:
         assert wanted.words is not None
         terms = list(terms_of(wanted.words))
         counted = ", ".join(f"COUNT(*) FILTER (WHERE {_HAS})" for _ in terms)
@@ -90,17 +90,17 @@ class PostgresIndex:
         )
         return [(number, float(rank)) for number, rank in rows]
 
-    def newest(self, query: Query, wanted: Match, limit: int) -> list[tuple[int, float]]:
+    def newest(self, query: Query, wanted: MemoryQuery, limit: int) -> list[tuple[int, float]]:
         condition, values = _condition(wanted)
         sql = f"SELECT number FROM memory_words WHERE {condition} ORDER BY number DESC LIMIT ?"  # noqa: S608 - constants
         return [(number, 0.0) for (number,) in query(sql, (*values, limit))]
 
-    def count(self, query: Query, wanted: Match) -> int:
+    def count(self, query: Query, wanted: MemoryQuery) -> int:
         condition, values = _condition(wanted)
         sql = f"SELECT COUNT(*) FROM memory_words WHERE {condition}"  # noqa: S608 - constants
         return int(query(sql, values)[0][0])
 
-    def condition(self, wanted: Match) -> tuple[str, list[Any]]:
+    def condition(self, wanted: MemoryQuery) -> tuple[str, list[Any]]:
         condition, values = _condition(wanted)
         return f"m.number IN (SELECT number FROM memory_words WHERE {condition})", values  # noqa: S608 - constants
 
@@ -136,7 +136,7 @@ def _tsquery(expression: str) -> str:
     return joint.join(terms_of(expression))
 
 
-def _condition(wanted: Match) -> tuple[str, list[Any]]:
+def _condition(wanted: MemoryQuery) -> tuple[str, list[Any]]:
     parts: list[str] = []
     values: list[Any] = []
     if wanted.place_ids is not None:

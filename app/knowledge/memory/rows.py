@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from app.tools.memory.ports import Memory, Place, Writer
+from app.tools.memory.ports import Memory, MemoryAuthor, MemoryScope
 
 COLUMNS = (
     "m.number, m.id, p.scope, p.owner, m.key, m.version, m.content, m.tags, m.source, m.user_id,"
@@ -26,12 +26,12 @@ def memory_of(row: Sequence[Any]) -> Memory:
     return Memory(
         number,
         id_,
-        Place(scope, owner),
+        MemoryScope(scope, owner),
         key,
         version,
         content,
         tuple(orjson.loads(tags)),
-        Writer(source, user_id, agent_id, session_id),
+        MemoryAuthor(source, user_id, agent_id, session_id),
         created_at,
         updated_at,
     )

@@ -8,13 +8,13 @@ from typing import Any, Protocol, TypeVar
 
 from app.db.writer import DatabaseWriter, Transaction
 from app.governance.audit.log import AuditLog
-from app.knowledge.memory.reading import Query, Reader
+from app.knowledge.memory.reader import Query, SqliteReader
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class MemoryQuery:
     """Which memories are wanted; at least one of the three is given.
 
     Attributes:
@@ -44,16 +44,16 @@ class WordIndex(Protocol):
     def drop(self, transaction: Transaction, number: int) -> None:
         """Take a memory's words out."""
 
-    def best(self, query: Query, wanted: Match, limit: int) -> list[tuple[int, float]]:
+    def best(self, query: Query, wanted: MemoryQuery, limit: int) -> list[tuple[int, float]]:
         """Numbers and ranks of those that fit best by their words; a higher rank is better."""
 
-    def newest(self, query: Query, wanted: Match, limit: int) -> list[tuple[int, float]]:
+    def newest(self, query: Query, wanted: MemoryQuery, limit: int) -> list[tuple[int, float]]:
         """As `best`, the newest first, with equal ranks."""
 
-    def count(self, query: Query, wanted: Match) -> int:
+    def count(self, query: Query, wanted: MemoryQuery) -> int:
         """How many there are."""
 
-    def condition(self, wanted: Match) -> tuple[str, list[Any]]:
+    def condition(self, wanted: MemoryQuery) -> tuple[str, list[Any]]:
         """A condition on `m.number`, and its values."""
 
 
@@ -88,7 +88,7 @@ class SqliteStorage:
     """`Storage` in the database of the service."""
 
     def __init__(
-        self, db: DatabaseWriter, reader: Reader, audit: AuditLog, index: WordIndex
+        self, db: DatabaseWriter, reader: SqliteReader, audit: AuditLog, index: WordIndex
     ) -> None:
         self._db = db
         self._reader = reader

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
-from app.tools.automation.trigger_ports import Method
+from app.tools.automation.outbound_ports import Method
 
 EVERYBODY = "*"
 # Shorter parts of an address or of a header are words that stand elsewhere as well.

@@ -10,12 +10,12 @@ from app.core.settings import Settings
 from app.db.writer import DatabaseWriter
 from app.governance.audit.log import AuditLog
 from app.governance.config_versions import ConfigVersions
-from app.knowledge.outbound_requests.allowing import AllowList
-from app.knowledge.outbound_requests.sending import OutboundRequests
+from app.knowledge.outbound_requests.allow_list import AllowList
+from app.knowledge.outbound_requests.sender import OutboundRequests
 from app.knowledge.outbound_requests.store import OutboundRequestStore
-from app.knowledge.sources.sealing import KeyFile, KeyRing, keys_of_setting
+from app.knowledge.sources.encryption import KeyFile, KeyRing, keys_of_setting
 from app.toolkit.services import Services
-from app.tools.automation.trigger_ports import TRIGGERS
+from app.tools.automation.outbound_ports import TRIGGERS
 
 
 def outbound_request_keys(settings: Settings, redactor: Redactor) -> KeyRing:

@@ -19,9 +19,9 @@ from app.governance.audit.log import AuditLog
 from app.governance.config_versions import ConfigVersions, increment, number_of
 from app.knowledge.outbound_requests.headers import header_problem
 from app.knowledge.outbound_requests.model import OutboundRequest, RequestTarget
-from app.knowledge.sources.sealing import KeyRing
+from app.knowledge.sources.encryption import KeyRing
 from app.operations.web.urls import parse_url
-from app.tools.automation.trigger_ports import BODILESS
+from app.tools.automation.outbound_ports import BODILESS
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)

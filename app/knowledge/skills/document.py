@@ -18,7 +18,7 @@ import orjson
 from app.catalog.errors import InvalidTool
 from app.core.errors import InvalidArguments
 from app.core.text import dump_json
-from app.knowledge.skills.front_matter import FrontMatter, Unreadable, read_front_matter
+from app.knowledge.skills.front_matter import FrontMatter, UnreadableFrontMatter, read_front_matter
 from app.tools.skills.ports import ComputeEntry, SkillProblem
 
 MAX_NAME, MAX_DESCRIPTION, MAX_COMPATIBILITY = 64, 1024, 500
@@ -35,7 +35,7 @@ _ENTRY = frozenset({"type", "command", "timeout", "input_schema", "output_schema
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class SkillDocument:
     """What a SKILL.md says; empty values where it says nothing that can be used."""
 
     description: str = ""
@@ -56,7 +56,7 @@ def is_name(name: str) -> bool:
     return len(name) <= MAX_NAME and NAME.fullmatch(name) is not None
 
 
-def read_document(data: bytes, folder: str) -> Document:
+def read_document(data: bytes, folder: str) -> SkillDocument:
     """Read the SKILL.md of the folder with that name; nothing is raised."""
     if len(data) > MAX_DOCUMENT_BYTES:
         return _broken("skill_too_large", f"SKILL.md exceeds {MAX_DOCUMENT_BYTES} bytes")
@@ -64,9 +64,9 @@ def read_document(data: bytes, folder: str) -> Document:
         front = read_front_matter(data.decode())
     except UnicodeDecodeError:
         return _broken("skill_no_utf8", "SKILL.md is not UTF-8 text")
-    except Unreadable as error:
+    except UnreadableFrontMatter as error:
         return _broken(error.code, error.message, error.line)
-    return _Reader(front, folder).read()
+    return _DocumentReader(front, folder).read()
 
 
 def check_value(schema: Mapping[str, Any], value: Any, what: str) -> None:
@@ -92,11 +92,11 @@ def _validator(schema: bytes) -> Any:
     return compile_schema(orjson.loads(schema), closed=False)[1]
 
 
-def _broken(code: str, message: str, line: int | None = None) -> Document:
-    return Document(errors=(SkillProblem(code, message, line),))
+def _broken(code: str, message: str, line: int | None = None) -> SkillDocument:
+    return SkillDocument(errors=(SkillProblem(code, message, line),))
 
 
-class _Reader:
+class _DocumentReader:
     """One front matter on its way to a `Document`."""
 
     def __init__(self, front: FrontMatter, folder: str) -> None:
@@ -105,7 +105,7 @@ class _Reader:
         self._errors: list[SkillProblem] = []
         self._warnings: list[SkillProblem] = []
 
-    def read(self) -> Document:
+    def read(self) -> SkillDocument:
         front = self._front
         self._check_name()
         if front.is_repaired:
@@ -125,7 +125,7 @@ class _Reader:
                 "metadata.requires must be a mapping with bins and env",
             )
             requires = {}
-        return Document(
+        return SkillDocument(
             description=self._description(),
             body=front.body,
             license=self._text("license", 1000),

@@ -30,7 +30,7 @@ _BARE = re.compile(r"^(name|description|license|compatibility):[ \t]+(?![\"'|>&*
 _FIRST_LINE = 2  # of the front matter, in its file
 
 
-class Unreadable(Exception):
+class UnreadableFrontMatter(Exception):
     """The front matter cannot be read; `line` is that of the file, where it is known."""
 
     code = "skill_yaml"
@@ -69,20 +69,20 @@ def read_front_matter(text: str) -> FrontMatter:
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     opening = _FENCE.match(text)
     if opening is None:
-        raise Unreadable(
+        raise UnreadableFrontMatter(
             "the file must start with a line '---' and YAML front matter",
             1,
             code="skill_no_front_matter",
         )
     closing = _FENCE.search(text, opening.end())
     if closing is None:
-        raise Unreadable(
+        raise UnreadableFrontMatter(
             "the front matter has no closing line '---'", 1, code="skill_no_front_matter"
         )
     front = text[opening.end() + 1 : closing.start()]
     if len(front) > MAX_FRONT_CHARS:
-        raise Unreadable(
-            f"the front matter exceeds {MAX_FRONT_CHARS} characters",
+        raise UnreadableFrontMatter(
+            f"the front matter is longer than {MAX_FRONT_CHARS} characters",
             1,
             code="skill_too_large",
         )
@@ -94,7 +94,7 @@ def read_front_matter(text: str) -> FrontMatter:
     body = text[closing.end() :].lstrip("\n")
     try:
         return FrontMatter(_mapping(front), lines, body)
-    except Unreadable:
+    except UnreadableFrontMatter:
         repaired = "\n".join(_BARE.sub(_quoted, line) for line in front.split("\n"))
         if repaired == front:
             raise
@@ -139,11 +139,13 @@ def _mapping(front: str) -> dict[str, Any]:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + _FIRST_LINE if mark is not None else None
         said = getattr(error, "problem", None) or " ".join(str(error).split())
-        raise Unreadable(f"not valid YAML: {said}"[:300], line) from None
+        raise UnreadableFrontMatter(f"not valid YAML: {said}"[:300], line) from None
     except (ValueError, OverflowError, RecursionError) as error:
-        raise Unreadable(f"invalid value: {error}"[:300]) from None
+        raise UnreadableFrontMatter(f"invalid value cannot be read: {error}"[:300]) from None
     if not isinstance(loaded, dict):
-        raise Unreadable("the front matter must be a mapping such as 'name: my-skill'", 2)
+        raise UnreadableFrontMatter(
+            "the front matter must be a mapping such as 'name: my-skill'", 2
+        )
     return {_text(str(key)): _plain(value) for key, value in loaded.items()}
 
 
@@ -156,17 +158,17 @@ def _check_shape(front: str) -> None:
         mark = event.start_mark
         line = None if mark is None else mark.line + _FIRST_LINE
         if isinstance(event, yaml.AliasEvent):
-            raise Unreadable("YAML aliases (*name) are not allowed", line)
+            raise UnreadableFrontMatter("YAML aliases (*name) are not allowed", line)
         if getattr(event, "tag", None) is not None:
-            raise Unreadable("YAML tags (!name) are not allowed", line)
+            raise UnreadableFrontMatter("YAML tags (!name) are not allowed", line)
         if isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
             depth += 1
         elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
             depth -= 1
         if depth > _MAX_DEPTH:
-            raise Unreadable(f"it is nested more than {_MAX_DEPTH} levels deep", line)
+            raise UnreadableFrontMatter(f"it is nested more than {_MAX_DEPTH} levels", line)
         if count > _MAX_EVENTS:
-            raise Unreadable("it contains too many values", line)
+            raise UnreadableFrontMatter("it contains too many values", line)
 
 
 def _plain(value: Any) -> Any:
@@ -185,11 +187,11 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if isinstance(value, dict):
         return {_text(str(key)): _plain(item) for key, item in value.items()}
-    raise Unreadable(f"values of type {type(value).__name__} are not allowed")
+    raise UnreadableFrontMatter(f"a value of the kind {type(value).__name__} are not allowed")
 
 
 def _text(text: str) -> str:
     """A text that can be shown. Escapes such as `\\ud800` make some that no encoding holds."""
     if clean(text) != text:
-        raise Unreadable("a text contains half a surrogate pair (such as \\ud800)")
+        raise UnreadableFrontMatter("a text contains half of a character (such as \\ud800)")
     return text

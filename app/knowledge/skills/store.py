@@ -28,7 +28,7 @@ _PUT = (
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class SkillDecision:
     """What was decided about one skill; `enabled` None where nothing was."""
 
     enabled: bool | None = None
@@ -40,8 +40,8 @@ class Decision:
         return {"enabled": self.enabled, "trusted_digest": self.trusted_digest}
 
 
-UNDECIDED = Decision()
-_Decisions = Mapping[str, Decision]
+UNDECIDED = SkillDecision()
+_Decisions = Mapping[str, SkillDecision]
 
 
 class SkillStore:
@@ -62,7 +62,7 @@ class SkillStore:
         """Read all decisions, also when another process has changed them."""
         self._use(*await self._db.transact(_read))
 
-    def of(self, skill_id: str) -> Decision:
+    def of(self, skill_id: str) -> SkillDecision:
         """The decision of this moment."""
         return self._decisions.get(skill_id, UNDECIDED)
 
@@ -78,7 +78,7 @@ class SkillStore:
         trusted_digest: str | None,
         actor: str,
         expected: int | None = None,
-    ) -> Decision:
+    ) -> SkillDecision:
         """Store a decision with its line of audit.
 
         Raises:
@@ -86,10 +86,10 @@ class SkillStore:
         """
         moment = isoformat(self._clock.now())
 
-        def write(transaction: Transaction) -> tuple[dict[str, Decision], int]:
+        def write(transaction: Transaction) -> tuple[dict[str, SkillDecision], int]:
             before = _read(transaction)[0].get(skill_id, UNDECIDED)
             check_version(expected, before.version)
-            after = Decision(enabled, trusted_digest, before.version + 1)
+            after = SkillDecision(enabled, trusted_digest, before.version + 1)
             if after.shown() != before.shown():
                 row = (skill_id, enabled, trusted_digest, after.version, moment, actor)
                 transaction.execute(_PUT, row)
@@ -107,7 +107,7 @@ class SkillStore:
         self._use(*await self._db.transact(write))
         return self.of(skill_id)
 
-    def _use(self, decisions: dict[str, Decision], number: int) -> None:
+    def _use(self, decisions: dict[str, SkillDecision], number: int) -> None:
         self._changes.saw(SUBJECT, number)
         self._decisions = MappingProxyType(decisions)
         self._trusted = frozenset(
@@ -117,9 +117,9 @@ class SkillStore:
         )
 
 
-def _read(transaction: Transaction) -> tuple[dict[str, Decision], int]:
+def _read(transaction: Transaction) -> tuple[dict[str, SkillDecision], int]:
     decisions = {
-        id_: Decision(bool(enabled), digest, int(version))
+        id_: SkillDecision(bool(enabled), digest, int(version))
         for id_, enabled, digest, version in transaction.fetch(_READ)
     }
     return decisions, number_of(transaction, SUBJECT)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from app.core.errors import InvalidInput
-from app.knowledge.sources.model import EVERYBODY, Address, Source
+from app.knowledge.sources.model import EVERYBODY, DatabaseAddress, Source
 
 MAX_TABLES = 1000
 # No comma and no slash: PostgreSQL's library would take a list of hosts, or a folder.
@@ -80,9 +80,9 @@ def _check_file(source: Source) -> None:
         if getattr(address, name) is not None
     ]
     if given:
-        _refuse(given[0], "is not valid for sqlite, which is a file")
-    if address.tls != Address().tls:
-        _refuse("tls", "is not valid for sqlite, which is a file")
+        _refuse(given[0], "is not for sqlite, which is a file")
+    if address.tls != DatabaseAddress().tls:
+        _refuse("tls", "is not for sqlite, which is a file")
     if source.sealed is not None:
         _refuse("password", "is not valid for sqlite, which is a file")
 

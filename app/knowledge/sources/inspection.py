@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 from app.core.clock import Clock
 from app.core.errors import ConfigurationError, Conflict, ToolFailed
+from app.knowledge.sources.connection_manager import ConnectionManager
 from app.knowledge.sources.drivers.protocol import TableFacts
-from app.knowledge.sources.links import Links
+from app.knowledge.sources.encryption import KeyFile
 from app.knowledge.sources.model import Source
 from app.knowledge.sources.schemas import Schemas
-from app.knowledge.sources.sealing import KeyFile
 from app.knowledge.sources.store import SourceStore
 
 MAX_LISTED = 1000
@@ -71,7 +71,7 @@ class SourceInspection:
     def __init__(
         self,
         store: SourceStore,
-        links: Links,
+        links: ConnectionManager,
         schemas: Schemas,
         clock: Clock,
         *,

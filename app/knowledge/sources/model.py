@@ -40,7 +40,7 @@ class AllowedTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class DatabaseAddress:
     """Where the database is and who we are there; `file` is for SQLite, the rest is not.
 
     Attributes:
@@ -60,7 +60,7 @@ class Address:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class QueryLimits:
     """What one query may take at most: rows, bytes of JSON, seconds."""
 
     max_rows: int = 1000
@@ -80,11 +80,11 @@ class Source:
     id: str
     name: str
     kind: Kind
-    address: Address = field(default_factory=Address)
+    address: DatabaseAddress = field(default_factory=DatabaseAddress)
     sealed: str | None = field(default=None, repr=False)
     tables: tuple[AllowedTable, ...] = ()
     agents: tuple[str, ...] = ()
-    limits: Limits = field(default_factory=Limits)
+    limits: QueryLimits = field(default_factory=QueryLimits)
     enabled: bool = True
     version: int = 1
     created_at: str = ""

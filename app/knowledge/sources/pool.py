@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 
 from app.core.clock import Clock
 from app.core.errors import ToolFailed
-from app.knowledge.sources.drivers.protocol import Connection
-from app.knowledge.sources.drivers.stopping import surely
+from app.knowledge.sources.drivers.protocol import SourceConnection
+from app.knowledge.sources.drivers.shielded import surely
 
 WAIT_S = 10.0
 
@@ -19,7 +19,7 @@ class Pool:
 
     def __init__(
         self,
-        connect: Callable[[], Awaitable[Connection]],
+        connect: Callable[[], Awaitable[SourceConnection]],
         clock: Clock,
         *,
         name: str,
@@ -31,11 +31,11 @@ class Pool:
         self._name = name
         self._idle_s = idle_s
         self._free = asyncio.Semaphore(size)
-        self._idle: list[tuple[Connection, float]] = []
+        self._idle: list[tuple[SourceConnection, float]] = []
         self._closed = False
 
     @asynccontextmanager
-    async def lend(self, *, fresh: bool = False) -> AsyncIterator[tuple[Connection, bool]]:
+    async def lend(self, *, fresh: bool = False) -> AsyncIterator[tuple[SourceConnection, bool]]:
         """A connection for one statement, and whether it is new; `fresh` asks for a new one.
 
         Raises:
@@ -66,7 +66,7 @@ class Pool:
         self._closed = True
         await self._drop_old(everything=True)
 
-    async def _take_back(self, connection: Connection) -> None:
+    async def _take_back(self, connection: SourceConnection) -> None:
         if connection.is_usable and not self._closed:
             self._idle.append((connection, self._clock.monotonic()))
         else:

@@ -10,7 +10,7 @@ from app.core.clock import Clock, isoformat
 from app.core.text import truncate
 from app.db.writer import DatabaseWriter, Transaction
 from app.governance.audit.log import AuditLog
-from app.tools.sql.ports import Asker
+from app.tools.sql.ports import QueryCaller
 
 MAX_SQL_CHARS = 20_000
 _ADD = (
@@ -21,7 +21,7 @@ _ADD = (
 
 
 @dataclass(slots=True)
-class Asked:
+class QueryRecord:
     """What became of one query; filled in while it goes on.
 
     Attributes:
@@ -48,7 +48,7 @@ class QueryAudit:
         self._clock = clock
         self._audit = audit
 
-    async def write(self, asker: Asker, asked: Asked) -> None:
+    async def write(self, caller: QueryCaller, asked: QueryRecord) -> None:
         """Keep one row; it is committed when this returns.
 
         Raises:
@@ -62,8 +62,8 @@ class QueryAudit:
         if reason is not None and not keeps:
             reason = reason.partition(":")[0]  # the rest may quote them
         row = (
-            *(isoformat(self._clock.now()), asked.source_id, asker.tool_name, asker.agent_id),
-            *(asker.user_id, asker.session_id, asker.run_id, asker.operation_id, sql),
+            *(isoformat(self._clock.now()), asked.source_id, caller.tool_name, caller.agent_id),
+            *(caller.user_id, caller.session_id, caller.run_id, caller.operation_id, sql),
             *(orjson.dumps(asked.tables).decode(), asked.rows, round(asked.ms, 3)),
             *(asked.verdict, reason),
         )
@@ -73,13 +73,13 @@ class QueryAudit:
             audit.within(
                 transaction,
                 "sql.query",
-                actor=asker.user_id or "system",
+                actor=caller.user_id or "system",
                 subject=asked.source_id,
-                session_id=asker.session_id,
-                run_id=asker.run_id,
-                agent_id=asker.agent_id,
-                tool_name=asker.tool_name,
-                operation_id=asker.operation_id,
+                session_id=caller.session_id,
+                run_id=caller.run_id,
+                agent_id=caller.agent_id,
+                tool_name=caller.tool_name,
+                operation_id=caller.operation_id,
                 verdict="allow" if asked.verdict == "allowed" else "deny",
                 outcome="success" if asked.reason is None else "error",
                 detail={"tables": list(asked.tables), "rows": asked.rows, "reason": reason},

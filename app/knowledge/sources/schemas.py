@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.core.clock import Clock
-from app.knowledge.sources.drivers.protocol import Connection, TableFacts
-from app.knowledge.sources.guard.model import Access, Column, TableSchema
-from app.knowledge.sources.links import Links
+from app.knowledge.sources.connection_manager import ConnectionManager
+from app.knowledge.sources.drivers.protocol import SourceConnection, TableFacts
+from app.knowledge.sources.guard.model import Column, TableAccess, TableSchema
 from app.knowledge.sources.model import AllowedTable, Source
 
 KEPT_S = 300.0
@@ -40,7 +40,7 @@ class SourceSchema:
     """
 
     tables: tuple[ReadableTable, ...]
-    access: Access
+    access: TableAccess
     missing: tuple[str, ...] = ()
     unfit: tuple[str, ...] = ()
 
@@ -48,7 +48,7 @@ class SourceSchema:
 class Schemas:
     """Schemas by source; read again when the source has changed, or after `KEPT_S` seconds."""
 
-    def __init__(self, links: Links, clock: Clock) -> None:
+    def __init__(self, links: ConnectionManager, clock: Clock) -> None:
         self._links = links
         self._clock = clock
         self._known: dict[str, tuple[Source, float, SourceSchema]] = {}
@@ -67,7 +67,7 @@ class Schemas:
                 return known
             wanted = [item.table for item in source.tables]
 
-            async def read(connection: Connection) -> list[TableFacts]:
+            async def read(connection: SourceConnection) -> list[TableFacts]:
                 return await connection.tables(wanted, len(wanted))
 
             schema = schema_of(source, await self._links.use(source, read))
@@ -95,7 +95,7 @@ def schema_of(source: Source, facts: Sequence[TableFacts]) -> SourceSchema:
         unfit += [f"{allowed.table}.{name}" for name in wrong]
         if not wrong:
             tables.append(ReadableTable(found, _folded(allowed)))
-    access = Access(source.kind, _default_schema(source), tuple(map(_guarded, tables)))
+    access = TableAccess(source.kind, _default_schema(source), tuple(map(_guarded, tables)))
     return SourceSchema(tuple(tables), access, tuple(missing), tuple(unfit))
 
 

@@ -10,22 +10,22 @@ from app.core.settings import Settings
 from app.db.writer import DatabaseWriter
 from app.governance.audit.log import AuditLog
 from app.governance.config_versions import ConfigVersions
+from app.knowledge.sources.connection_manager import ConnectionManager
+from app.knowledge.sources.encryption import KeyFile, KeyRing, keys_of_setting
 from app.knowledge.sources.inspection import SourceInspection
-from app.knowledge.sources.links import Links
 from app.knowledge.sources.query_audit import QueryAudit
-from app.knowledge.sources.reading import SourceReading
 from app.knowledge.sources.schemas import Schemas
-from app.knowledge.sources.sealing import KeyFile, KeyRing, keys_of_setting
+from app.knowledge.sources.service import SourceService
 from app.knowledge.sources.store import SourceStore
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class SourceServices:
     """Data sources: stored, inspected by administrators, read by agents."""
 
     store: SourceStore
     inspection: SourceInspection
-    reading: SourceReading
+    reading: SourceService
 
 
 def assemble_sources(
@@ -36,7 +36,7 @@ def assemble_sources(
     audit: AuditLog,
     changes: ConfigVersions,
     redactor: Redactor,
-) -> Sources:
+) -> SourceServices:
     """Bind the parts. No key is read and nothing is connected before it is needed.
 
     Raises:
@@ -53,8 +53,8 @@ def assemble_sources(
         keys = KeyRing(key_file.read)
     store = SourceStore(db, clock, audit, changes, keys)
     hidden = (str(settings.data_dir.resolve()),)
-    links = Links(store, chosen, clock, redactor, hidden=hidden)
+    links = ConnectionManager(store, chosen, clock, redactor, hidden=hidden)
     schemas = Schemas(links, clock)
     inspection = SourceInspection(store, links, schemas, clock, key_file=key_file)
     log = QueryAudit(db, clock, audit)
-    return Sources(store, inspection, SourceReading(store, links, schemas, log, clock))
+    return SourceServices(store, inspection, SourceService(store, links, schemas, log, clock))

@@ -16,15 +16,15 @@ from app.db.writer import DatabaseWriter, Transaction
 from app.governance.audit.log import AuditLog
 from app.governance.config_versions import ConfigVersions, increment, number_of
 from app.knowledge.sources.checks import check_move, check_source
+from app.knowledge.sources.encryption import KeyRing
 from app.knowledge.sources.model import (
     PASSWORD,
-    Address,
-    Limits,
+    DatabaseAddress,
+    QueryLimits,
     Source,
     tables_as_json,
     tables_of_json,
 )
-from app.knowledge.sources.sealing import KeyRing
 
 T = TypeVar("T")
 
@@ -46,11 +46,11 @@ _CHANGE = (
 )
 _SEAL = "UPDATE data_sources SET password = ? WHERE id = ?"
 _REMOVE = "DELETE FROM data_sources WHERE id = ?"
-_ADDRESS = frozenset(field.name for field in fields(Address))
+_ADDRESS = frozenset(field.name for field in fields(DatabaseAddress))
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class SourceUpdate:
     """What shall be different.
 
     Attributes:
@@ -115,7 +115,7 @@ class SourceStore:
             return None
         return self._keys.open(source.sealed, row=source.id, field=PASSWORD)
 
-    async def create(self, change: Change, *, actor: str) -> Source:
+    async def create(self, change: SourceUpdate, *, actor: str) -> Source:
         """Store a new source; `change.fields` has at least its name and kind.
 
         Raises:
@@ -137,7 +137,7 @@ class SourceStore:
         return self.get(await self._write(add))
 
     async def change(
-        self, source_id: str, change: Change, *, actor: str, expected: int | None = None
+        self, source_id: str, change: SourceUpdate, *, actor: str, expected: int | None = None
     ) -> Source:
         """Change a source; the next call of a tool sees it as it is then.
 
@@ -282,11 +282,11 @@ def _of_row(row: Sequence[Any]) -> Source:
         id_,
         name,
         kind,
-        Address(**orjson.loads(address)),
+        DatabaseAddress(**orjson.loads(address)),
         sealed,
         tables_of_json(orjson.loads(tables)),
         tuple(orjson.loads(agents)),
-        Limits(**orjson.loads(limits)),
+        QueryLimits(**orjson.loads(limits)),
         bool(enabled),
         *rest,
     )

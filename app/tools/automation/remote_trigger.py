@@ -9,8 +9,14 @@ from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.services import Services
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
+from app.tools.automation.outbound_ports import (
+    BODILESS,
+    TRIGGERS,
+    Method,
+    OutboundRequestSender,
+    RequestInput,
+)
 from app.tools.automation.returns import REMOTE_TRIGGER_RESULT
-from app.tools.automation.trigger_ports import BODILESS, TRIGGERS, Method, TriggerDesk, Wanted
 from app.tools.untrusted import untrusted
 from app.tools.web.ports import WEB_ACCESS
 
@@ -47,11 +53,11 @@ class RemoteTriggerArgs(ToolArgs):
         return self
 
 
-def why_it_asks(args: RemoteTriggerArgs, services: Services) -> str | None:
+def confirmation_reason(args: RemoteTriggerArgs, services: Services) -> str | None:
     """Why this very call needs a person's word."""
     desk = services.get(TRIGGERS)
-    if isinstance(desk, TriggerDesk):
-        return desk.why_it_asks(args.name)
+    if isinstance(desk, OutboundRequestSender):
+        return desk.confirmation_reason(args.name)
     return "it sends a request to another system"
 
 
@@ -62,7 +68,7 @@ def why_it_asks(args: RemoteTriggerArgs, services: Services) -> str | None:
     side_effect=SideEffectScope.NETWORK,
     kind="fetch",
     requires=(TRIGGERS, WEB_ACCESS),
-    asks=why_it_asks,
+    asks=confirmation_reason,
     routing_hint="main-process-proxy",
     # What it waits for has 30 seconds of its own, and says so.
     timeout_s=40,
@@ -80,8 +86,8 @@ async def remote_trigger(args: RemoteTriggerArgs, ctx: ToolContext) -> ToolResul
     For starting things elsewhere, not for reading pages. Waits 30 s and follows no redirect.
     Returns the status and up to 8192 bytes of the body; fails unless the status is 2xx.
     """
-    desk = ctx.services.require(TRIGGERS, TriggerDesk)  # type: ignore[type-abstract]
-    wanted = Wanted(args.url, args.name, args.method, args.headers, args.body)
+    desk = ctx.services.require(TRIGGERS, OutboundRequestSender)  # type: ignore[type-abstract]
+    wanted = RequestInput(args.url, args.name, args.method, args.headers, args.body)
     answered = await desk.send(wanted, agent_id=ctx.agent_id)
     success = 200 <= answered.status < 300
     data = {

@@ -52,7 +52,7 @@ class TextOutcome:
 class ChannelTexts(Protocol):
     """The service `CHANNEL_TEXTS`."""
 
-    def why_it_asks(self, wish: TextWish) -> str | None:
+    def confirmation_reason(self, wish: TextWish) -> str | None:
         """Why a person must agree first; None where the channel's operator has agreed for all."""
 
     async def send(self, wish: TextWish, ctx: ToolContext) -> TextOutcome:

@@ -49,10 +49,10 @@ class WeixinSendTextArgs(ToolArgs):
         return TextWish(self.text, self.channel_id, self.target, self.watermark)
 
 
-def why_it_asks(args: WeixinSendTextArgs, services: Services) -> str | None:
+def confirmation_reason(args: WeixinSendTextArgs, services: Services) -> str | None:
     """Why a person must agree first; others read what is sent, and it cannot be taken back."""
     texts = services.get(CHANNEL_TEXTS)
-    return texts.why_it_asks(args.wish()) if isinstance(texts, ChannelTexts) else None
+    return texts.confirmation_reason(args.wish()) if isinstance(texts, ChannelTexts) else None
 
 
 @tool(
@@ -66,7 +66,7 @@ def why_it_asks(args: WeixinSendTextArgs, services: Services) -> str | None:
     requires=(CHANNEL_TEXTS,),
     tags=("channel", "desktop", "weixin"),
     argument_aliases={"channelId": "channel_id", "group": "target", "message": "text"},
-    asks=why_it_asks,
+    asks=confirmation_reason,
     return_schema=WEIXIN_SEND_TEXT_RESULT,
 )
 async def weixin_send_text(args: WeixinSendTextArgs, ctx: ToolContext) -> ToolResult:

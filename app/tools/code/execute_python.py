@@ -46,7 +46,7 @@ class ExecutePythonArgs(ToolArgs):
     )
 
 
-def why_it_asks(args: ExecutePythonArgs, services: Services) -> str | None:
+def confirmation_reason(args: ExecutePythonArgs, services: Services) -> str | None:
     """Why this very call needs a person's word; None when it does not."""
     if (args.strictness or rules_of(services).default) == "lenient":
         return "Python in 'lenient' mode may import and call everything"
@@ -68,7 +68,7 @@ def rules_of(services: Services) -> CodeRules:
     sandbox="standard",
     command_argument="code",
     language="python",
-    asks=why_it_asks,
+    asks=confirmation_reason,
     routing_hint="main-process-proxy",
     timeout_s=max(SECONDS.values()) + _ENDING_S,
     tags=("code", "execute", "python"),

@@ -22,7 +22,7 @@ class MemoryForgetArgs(ToolArgs):
     )
 
 
-def why_it_asks(args: MemoryForgetArgs, services: Services) -> str | None:
+def confirmation_reason(args: MemoryForgetArgs, services: Services) -> str | None:
     """Why this very call needs a person's word."""
     return why_sharing_asks(args.scope, services)
 
@@ -34,7 +34,7 @@ def why_it_asks(args: MemoryForgetArgs, services: Services) -> str | None:
     side_effect=SideEffectScope.DB_WRITE,
     kind="delete",
     requires=(MEMORY,),
-    asks=why_it_asks,
+    asks=confirmation_reason,
     routing_hint="main-process-proxy",
     tags=("memory", "delete"),
     return_schema=MEMORY_FORGET_RESULT,

@@ -11,7 +11,7 @@ from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, PermissionClass, ToolArgs, tool
 from app.tools.memory.lines import ScopeName, Tag, marked, plain_lines, shown, told
-from app.tools.memory.ports import MEMORY, Recalled, Wanted
+from app.tools.memory.ports import MEMORY, Recalled, RecallQuery
 from app.tools.memory.returns import MEMORY_RECALL_RESULT
 from app.tools.memory.scopes import memory_of, places_of
 
@@ -60,7 +60,7 @@ async def memory_recall(args: MemoryRecallArgs, ctx: ToolContext) -> ToolResult:
     Returns lines `[n] date|source|content`, the likeliest first, newer before older ones that
     fit as well, each with the key and version that change or forget it.
     """
-    wanted = Wanted(args.query, tuple(args.tags), args.match_mode, args.max_results)
+    wanted = RecallQuery(args.query, tuple(args.tags), args.match_mode, args.max_results)
     found = await memory_of(ctx).recall(places_of(ctx, args.scope), wanted)
     data: dict[str, Any] = {
         "lines": [shown(line) for line in found.lines],

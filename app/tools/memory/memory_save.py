@@ -12,7 +12,7 @@ from app.toolkit.result import ToolResult
 from app.toolkit.services import Services
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.memory.lines import KeyText, ScopeName, Tag, marked
-from app.tools.memory.ports import MEMORY, Draft, Saved
+from app.tools.memory.ports import MEMORY, MemoryInput, Saved
 from app.tools.memory.returns import MEMORY_SAVE_RESULT
 from app.tools.memory.scopes import memory_of, place_of, places_of, why_sharing_asks, writer_of
 
@@ -51,7 +51,7 @@ class MemorySaveArgs(ToolArgs):
         return self
 
 
-def why_it_asks(args: MemorySaveArgs, services: Services) -> str | None:
+def confirmation_reason(args: MemorySaveArgs, services: Services) -> str | None:
     """Why this very call needs a person's word."""
     return why_sharing_asks(args.scope, services)
 
@@ -77,7 +77,7 @@ def _line_shape(result: ToolResult) -> ToolResult:
     side_effect=SideEffectScope.DB_WRITE,
     kind="edit",
     requires=(MEMORY,),
-    asks=why_it_asks,
+    asks=confirmation_reason,
     routing_hint="main-process-proxy",
     tags=("memory", "write"),
     argument_aliases={"text": "content", "memory": "content"},
@@ -91,7 +91,7 @@ async def memory_save(args: MemorySaveArgs, ctx: ToolContext) -> ToolResult:
     a key that is taken is refused and shows what it holds. Returns the line it is on.
     """
     memory, place = memory_of(ctx), place_of(ctx, args.scope)
-    draft = Draft(args.content, tuple(args.tags), args.key)
+    draft = MemoryInput(args.content, tuple(args.tags), args.key)
     saved = await memory.save(place, draft, writer_of(ctx), expected=args.version)
     if saved.ending == "conflict":
         return _conflict(saved, args.version, ctx)

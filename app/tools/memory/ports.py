@@ -14,11 +14,11 @@ MEMORY = "memory"
 
 Scope = Literal["agent", "user", "project"]
 MatchMode = Literal["or", "and"]
-Ending = Literal["created", "changed", "unchanged", "conflict"]
+WriteOutcome = Literal["created", "changed", "unchanged", "conflict"]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MemoryScope:
     """Where memories lie: of whom or what (`owner`), in which sense (`scope`)."""
 
     scope: Scope
@@ -26,7 +26,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Writer:
+class MemoryAuthor:
     """Who writes: noted with each memory, and never shown to other users.
 
     Attributes:
@@ -40,7 +40,7 @@ class Writer:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class MemoryInput:
     """What shall be remembered; without a `key` it is given one."""
 
     content: str
@@ -60,12 +60,12 @@ class Memory:
 
     number: int
     id: str
-    place: Place
+    place: MemoryScope
     key: str
     version: int
     content: str
     tags: tuple[str, ...]
-    writer: Writer
+    writer: MemoryAuthor
     created_at: str
     updated_at: str
 
@@ -87,7 +87,7 @@ class Saved:
         warns: nearly all of them are used.
     """
 
-    ending: Ending
+    ending: WriteOutcome
     memory: Memory
     used: int
     limit: int
@@ -95,7 +95,7 @@ class Saved:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RecallQuery:
     """What to recall: by words, by tags (all of them), or both."""
 
     query: str | None
@@ -139,7 +139,7 @@ class AgentMemory(Protocol):
         """Whether a person is asked before others' memory is changed."""
 
     async def save(
-        self, place: Place, draft: Draft, writer: Writer, *, expected: int | None
+        self, place: MemoryScope, draft: MemoryInput, writer: MemoryAuthor, *, expected: int | None
     ) -> Saved:
         """Keep a new memory, or replace what a key holds when `expected` is its version.
 
@@ -148,16 +148,16 @@ class AgentMemory(Protocol):
                 of a key that is not there.
         """
 
-    async def recall(self, places: Sequence[Place], wanted: Wanted) -> Recalled:
+    async def recall(self, places: Sequence[MemoryScope], wanted: RecallQuery) -> Recalled:
         """What fits best, as docs/memory.md ranks it. No query is an error."""
 
-    async def read(self, places: Sequence[Place], start: int, end: int) -> Page:
+    async def read(self, places: Sequence[MemoryScope], start: int, end: int) -> Page:
         """The lines `start` to `end`, both counted in; negative ones count from the end."""
 
-    async def line_of(self, places: Sequence[Place], memory: Memory) -> tuple[int, int]:
+    async def line_of(self, places: Sequence[MemoryScope], memory: Memory) -> tuple[int, int]:
         """The memory's line among all of the places, and how many there are."""
 
-    async def forget(self, place: Place, key: str, *, expected: int | None) -> Memory:
+    async def forget(self, place: MemoryScope, key: str, *, expected: int | None) -> Memory:
         """Remove a memory for good; what it was.
 
         Raises:

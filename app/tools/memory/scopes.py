@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from app.core.errors import ToolFailed
 from app.toolkit.context import ToolContext
 from app.toolkit.services import Services
-from app.tools.memory.ports import MEMORY, AgentMemory, Place, Scope, Writer
+from app.tools.memory.ports import MEMORY, AgentMemory, MemoryAuthor, MemoryScope, Scope
 
 SHARED: frozenset[Scope] = frozenset({"agent", "project"})
 """Scopes whose memory other users read too."""
@@ -24,7 +24,7 @@ def memory_of(ctx: ToolContext) -> AgentMemory:
     return ctx.services.require(MEMORY, AgentMemory)  # type: ignore[type-abstract]
 
 
-def place_of(ctx: ToolContext, scope: Scope) -> Place:
+def place_of(ctx: ToolContext, scope: Scope) -> MemoryScope:
     """The caller's own place of a scope.
 
     Raises:
@@ -39,10 +39,10 @@ def place_of(ctx: ToolContext, scope: Scope) -> Place:
             code="scope_unavailable",
             scope=scope,
         )
-    return Place(scope, owner)
+    return MemoryScope(scope, owner)
 
 
-def places_of(ctx: ToolContext, scope: Scope | None) -> Sequence[Place]:
+def places_of(ctx: ToolContext, scope: Scope | None) -> Sequence[MemoryScope]:
     """The place of one scope, or with None all that the call has.
 
     Raises:
@@ -59,11 +59,11 @@ def places_of(ctx: ToolContext, scope: Scope | None) -> Sequence[Place]:
     return places
 
 
-def writer_of(ctx: ToolContext) -> Writer:
+def writer_of(ctx: ToolContext) -> MemoryAuthor:
     """Who writes, and through which channel. The user is noted, and never a part of a line."""
     channel = ctx.business.get("channelId") or ctx.business.get("channel") or ctx.agent_id
     source = " ".join(str(channel or _NO_CHANNEL).replace("|", "/").split())[:_MAX_SOURCE]
-    return Writer(source or _NO_CHANNEL, ctx.user_id, ctx.agent_id, ctx.session_id)
+    return MemoryAuthor(source or _NO_CHANNEL, ctx.user_id, ctx.agent_id, ctx.session_id)
 
 
 def why_sharing_asks(scope: Scope, services: Services) -> str | None:
@@ -78,5 +78,5 @@ def _owners(ctx: ToolContext) -> dict[Scope, str | None]:
     return {"user": ctx.user_id, "agent": ctx.agent_id, "project": ctx.project_id}
 
 
-def _places(ctx: ToolContext) -> list[Place]:
-    return [Place(scope, owner) for scope, owner in _owners(ctx).items() if owner]
+def _places(ctx: ToolContext) -> list[MemoryScope]:
+    return [MemoryScope(scope, owner) for scope, owner in _owners(ctx).items() if owner]

@@ -25,7 +25,7 @@ from app.tools.skills.ports import (
     Skill,
     SkillRuns,
     Skills,
-    Viewer,
+    SkillViewer,
     skills_of,
 )
 from app.tools.skills.program import specification
@@ -52,7 +52,7 @@ class ExecuteSkillArgs(ToolArgs):
     )
 
 
-def why_it_asks(args: ExecuteSkillArgs, services: Services) -> str | None:
+def confirmation_reason(args: ExecuteSkillArgs, services: Services) -> str | None:
     """Why this very call needs a person's word; None when it does not.
 
     Without a digest only a trusted version runs, so that there is nothing to ask.
@@ -84,7 +84,7 @@ def paths_in(arguments: Mapping[str, Any]) -> Sequence[str]:
     kind="execute",
     sandbox="bash",
     requires=(SKILLS, SKILL_RUNS),
-    asks=why_it_asks,
+    asks=confirmation_reason,
     paths_in=paths_in,
     routing_hint="main-process-proxy",
     timeout_s=MAX_TIMEOUT_S + _ENDING_S,
@@ -100,7 +100,7 @@ async def execute_skill(
     It has no network and sees of the workspace only the files that its args name. Returns
     the data that it computed, and the files that it made, images shown.
     """
-    skill = await skills_of(ctx).load(args.name, Viewer.of(ctx))
+    skill = await skills_of(ctx).load(args.name, SkillViewer.of(ctx))
     entry = _entry(skill, args)
     skills_of(ctx).check(entry.input_schema, args.args, "args")
     inputs = await gather(entry.input_schema, args.args, ctx)

@@ -17,7 +17,7 @@ from app.tools.code.produced import KeptFile, shown
 from app.tools.shell.results import why_ended
 from app.tools.shell.transcript import clip
 from app.tools.skills.events import EventReader
-from app.tools.skills.ports import WORK_FOLDER, Skill, SkillRoom
+from app.tools.skills.ports import WORK_FOLDER, Skill, SkillWorkspace
 
 MAX_OUTPUT = 10_000
 MAX_ARTIFACT_BYTES = 10 << 20
@@ -59,7 +59,9 @@ def failure_of(run: Run) -> Failure | None:
     return None
 
 
-async def read_artifacts(run: Run, room: SkillRoom) -> tuple[list[ProducedFile], Failure | None]:
+async def read_artifacts(
+    run: Run, room: SkillWorkspace
+) -> tuple[list[ProducedFile], Failure | None]:
     """The files that the result names; none of them when one cannot be had.
 
     Only what lies in the room can be read, whatever links the program has made.

@@ -31,14 +31,14 @@ NO_SCHEMA: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Viewer:
+class SkillViewer:
     """Who looks at skills, and in which project."""
 
     agent_id: str | None = None
     project_id: str | None = None
 
     @classmethod
-    def of(cls, ctx: ToolContext) -> Viewer:
+    def of(cls, ctx: ToolContext) -> SkillViewer:
         return cls(ctx.agent_id, ctx.project_id)
 
 
@@ -106,7 +106,7 @@ class Skill:
 
 
 @dataclass(frozen=True, slots=True)
-class SkillRow:
+class SkillEntry:
     """One skill that was found, and whether a viewer's model sees it.
 
     Attributes:
@@ -168,17 +168,17 @@ class Skills(Protocol):
     def max_timeout_s(self) -> int:
         """The longest that a skill's program may run."""
 
-    async def rows(self, viewer: Viewer) -> Sequence[SkillRow]:
+    async def rows(self, viewer: SkillViewer) -> Sequence[SkillEntry]:
         """Every skill that is found, by name, the one that is used first."""
 
-    async def load(self, name: str, viewer: Viewer) -> Skill:
+    async def load(self, name: str, viewer: SkillViewer) -> Skill:
         """The version that is there now.
 
         Raises:
             ToolFailed: `skill_not_found`, or `skill_unavailable` with the reason.
         """
 
-    async def load_id(self, skill_id: str, viewer: Viewer) -> Skill:
+    async def load_id(self, skill_id: str, viewer: SkillViewer) -> Skill:
         """A skill by its id, whatever its status, as long as it can be read.
 
         Raises:
@@ -186,8 +186,8 @@ class Skills(Protocol):
         """
 
     async def switch(
-        self, skill_id: str, viewer: Viewer, *, enabled: bool, digest: str | None, actor: str
-    ) -> SkillRow:
+        self, skill_id: str, viewer: SkillViewer, *, enabled: bool, digest: str | None, actor: str
+    ) -> SkillEntry:
         """Enable exactly the version `digest` of a skill, or disable the skill.
 
         Raises:
@@ -213,7 +213,7 @@ class Skills(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class SkillRoom:
+class SkillWorkspace:
     """A private folder in which one run of a skill works; gone with the run.
 
     Attributes:
@@ -234,7 +234,7 @@ class SkillRuns(Protocol):
 
     def open(
         self, skill: Skill, inputs: Mapping[str, bytes]
-    ) -> AbstractAsyncContextManager[SkillRoom]:
+    ) -> AbstractAsyncContextManager[SkillWorkspace]:
         """A room with a copy of the skill and of the inputs.
 
         Raises (on entering): StorageUnavailable; ToolFailed `sandbox_unavailable`.

@@ -7,7 +7,7 @@ from typing import Any
 
 from app.core.text import dump_json
 from app.operations.protocols.processes import ProcessLimits, ProcessSpec
-from app.tools.skills.ports import SKILL_FOLDER, WORK_FOLDER, ComputeEntry, Skill, SkillRoom
+from app.tools.skills.ports import SKILL_FOLDER, WORK_FOLDER, ComputeEntry, Skill, SkillWorkspace
 
 _PYTHON = ("python", "python3")
 _OUTPUT_BYTES = 16 << 20
@@ -17,7 +17,7 @@ _BACKSTOP_S = 60
 
 
 def specification(
-    skill: Skill, entry: ComputeEntry, room: SkillRoom, args: dict[str, Any], seconds: float
+    skill: Skill, entry: ComputeEntry, room: SkillWorkspace, args: dict[str, Any], seconds: float
 ) -> ProcessSpec:
     """How to start the skill's program: in its work folder, arguments as JSON on its input.
 

@@ -11,7 +11,7 @@ from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import Alias, ToolArgs, tool
 from app.tools.shell.transcript import clip
-from app.tools.skills.ports import SKILLS, Skill, Viewer, skills_of
+from app.tools.skills.ports import SKILLS, Skill, SkillViewer, skills_of
 from app.tools.skills.returns import READ_SKILL_RESULT
 
 SkillName = Annotated[str, Field(min_length=1, max_length=64)]
@@ -41,7 +41,7 @@ async def read_skill(args: ReadSkillArgs, ctx: ToolContext) -> ToolResult:
     Do so before a task that the skill is about. Returns the body of its SKILL.md; its other
     files are read with read_skill_file.
     """
-    skill = await skills_of(ctx).load(args.name, Viewer.of(ctx))
+    skill = await skills_of(ctx).load(args.name, SkillViewer.of(ctx))
     files = [{"path": path, "size": len(file.data)} for path, file in sorted(skill.files.items())]
     data = {
         "name": skill.name,

@@ -11,7 +11,7 @@ from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import ToolArgs, tool
 from app.tools.arguments import PathText
-from app.tools.skills.ports import SKILLS, Skill, SkillFile, Viewer, skills_of
+from app.tools.skills.ports import SKILLS, Skill, SkillFile, SkillViewer, skills_of
 from app.tools.skills.read_skill import SkillName
 from app.tools.skills.returns import READ_SKILL_FILE_RESULT
 
@@ -40,7 +40,7 @@ async def read_skill_file(args: ReadSkillFileArgs, ctx: ToolContext) -> ToolResu
 
     Paths are relative to the skill's folder, and nothing outside it can be read.
     """
-    skill = await skills_of(ctx).load(args.name, Viewer.of(ctx))
+    skill = await skills_of(ctx).load(args.name, SkillViewer.of(ctx))
     file = _file(skill, args.path)
     try:
         lines = file.data.decode().split("\n")

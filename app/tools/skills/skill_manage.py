@@ -13,7 +13,14 @@ from app.toolkit.result import ToolResult
 from app.toolkit.services import Services
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.arguments import PathText
-from app.tools.skills.ports import PROJECT_FOLDER, SKILLS, SkillRow, Viewer, skill_id, skills_of
+from app.tools.skills.ports import (
+    PROJECT_FOLDER,
+    SKILLS,
+    SkillEntry,
+    SkillViewer,
+    skill_id,
+    skills_of,
+)
 from app.tools.skills.returns import SKILL_MANAGE_RESULT
 from app.tools.skills.writing import SkillWriter
 
@@ -93,7 +100,7 @@ class SkillManageArgs(ToolArgs):
         return self
 
 
-def why_it_asks(args: SkillManageArgs, _: Services) -> str | None:
+def confirmation_reason(args: SkillManageArgs, _: Services) -> str | None:
     """Why this very call needs a person's word; None when it does not."""
     if args.action == "enable":
         return (
@@ -123,7 +130,7 @@ def paths_in(arguments: Mapping[str, Any]) -> Sequence[str]:
     kind="edit",
     requires=(SKILLS,),
     routing_hint="main-process-proxy",
-    asks=why_it_asks,
+    asks=confirmation_reason,
     paths_in=paths_in,
     tags=("skill", "write"),
     argument_aliases={"old_text": "old_string", "new_text": "new_string", "skill": "name"},
@@ -136,7 +143,7 @@ async def skill_manage(args: SkillManageArgs, ctx: ToolContext) -> ToolResult:
     after a person has enabled it: action enable, with the digest that list shows.
     """
     if args.action == "list":
-        return _listed(await skills_of(ctx).rows(Viewer.of(ctx)), args.name)
+        return _listed(await skills_of(ctx).rows(SkillViewer.of(ctx)), args.name)
     assert args.name is not None
     if args.action in _SWITCHES:
         return await _switched(args, args.name, ctx)
@@ -146,7 +153,7 @@ async def skill_manage(args: SkillManageArgs, ctx: ToolContext) -> ToolResult:
 async def _switched(args: SkillManageArgs, name: str, ctx: ToolContext) -> ToolResult:
     row = await skills_of(ctx).switch(
         skill_id(args.scope, name, ctx.project_id),
-        Viewer.of(ctx),
+        SkillViewer.of(ctx),
         enabled=args.action == "enable",
         digest=args.digest,
         actor=ctx.user_id or f"agent:{ctx.agent_id or 'default'}",
@@ -161,8 +168,10 @@ async def _written(args: SkillManageArgs, name: str, ctx: ToolContext) -> ToolRe
     else:
         files = ctx.operations.files
         writer = SkillWriter(skills, files, name, f"{PROJECT_FOLDER}/{name}")
-    changed = await writer.work(args, Viewer.of(ctx), skill_id(args.scope, name, ctx.project_id))
-    rows = await skills.rows(Viewer.of(ctx))
+    changed = await writer.work(
+        args, SkillViewer.of(ctx), skill_id(args.scope, name, ctx.project_id)
+    )
+    rows = await skills.rows(SkillViewer.of(ctx))
     wanted = skill_id(args.scope, name, ctx.project_id)
     row = next((row for row in rows if row.id == wanted), None)
     data = {"action": args.action, "name": name, "scope": args.scope, "changed": changed}
@@ -172,13 +181,13 @@ async def _written(args: SkillManageArgs, name: str, ctx: ToolContext) -> ToolRe
     return ToolResult.ok(data | {"skill": row.to_dict()}, text=f"{told}\n{_line(row)}")
 
 
-def _listed(rows: Sequence[SkillRow], name: str | None) -> ToolResult:
+def _listed(rows: Sequence[SkillEntry], name: str | None) -> ToolResult:
     chosen = [row for row in rows if name is None or row.name == name]
     text = "\n".join(map(_line, chosen)) or "There are no skills"
     return ToolResult.ok({"skills": [_told(row) for row in chosen]}, text=text)
 
 
-def _told(row: SkillRow) -> dict[str, Any]:
+def _told(row: SkillEntry) -> dict[str, Any]:
     """What a model is told: nothing that a skill says of itself before it may be used."""
     told = row.to_dict()
     if row.status in ("visible", "missing_requirement"):
@@ -193,7 +202,7 @@ def _told(row: SkillRow) -> dict[str, Any]:
     }
 
 
-def _line(row: SkillRow) -> str:
+def _line(row: SkillEntry) -> str:
     why = f" ({row.reason})" if row.reason else ""
     told = f": {row.description}" if row.status == "visible" else ""
     version = f", digest {row.digest}" if row.digest else ""

@@ -10,7 +10,7 @@ from app.core.field_problems import problem
 from app.operations.protocols.files import FileOperations, FileState, FileStates
 from app.tools.files.edits import replace_text
 from app.tools.files.text import decode
-from app.tools.skills.ports import Skills, Viewer
+from app.tools.skills.ports import Skills, SkillViewer
 
 if TYPE_CHECKING:
     from app.tools.skills.skill_manage import SkillManageArgs
@@ -32,7 +32,7 @@ class SkillWriter:
         self._name = name
         self._folder = folder
 
-    async def work(self, args: SkillManageArgs, viewer: Viewer, skill_id: str) -> list[str]:
+    async def work(self, args: SkillManageArgs, viewer: SkillViewer, skill_id: str) -> list[str]:
         """Do what `args` says; the paths that changed, relative to the skill.
 
         Raises:
@@ -89,7 +89,7 @@ class SkillWriter:
         await self._files.edit(self._at(path), change)
         return [path]
 
-    async def _delete(self, viewer: Viewer, skill_id: str) -> list[str]:
+    async def _delete(self, viewer: SkillViewer, skill_id: str) -> list[str]:
         """Every file of it; links and what else is no part of it stay."""
         try:
             skill = await self._skills.load_id(skill_id, viewer)

@@ -9,7 +9,7 @@ from pydantic import Field
 from app.core.text import dump_json
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
-from app.tools.sql.ports import DATA_SOURCES, Asker, DataSources, QueryRows
+from app.tools.sql.ports import DATA_SOURCES, DataSources, QueryCaller, QueryRows
 from app.tools.untrusted import untrusted
 
 SourceId = Annotated[
@@ -32,9 +32,11 @@ def sources_of(ctx: ToolContext) -> DataSources:
     return ctx.services.require(DATA_SOURCES, DataSources)  # type: ignore[type-abstract]
 
 
-def asker_of(ctx: ToolContext, tool_name: str) -> Asker:
+def asker_of(ctx: ToolContext, tool_name: str) -> QueryCaller:
     """On whose behalf a call runs."""
-    return Asker(tool_name, ctx.operation_id, ctx.agent_id, ctx.user_id, ctx.session_id, ctx.run_id)
+    return QueryCaller(
+        tool_name, ctx.operation_id, ctx.agent_id, ctx.user_id, ctx.session_id, ctx.run_id
+    )
 
 
 def rows_result(found: QueryRows) -> ToolResult:

@@ -14,7 +14,7 @@ DATA_SOURCES = "data_sources"
 
 
 @dataclass(frozen=True, slots=True)
-class Asker:
+class QueryCaller:
     """On whose behalf a query runs: what the audit of queries keeps."""
 
     tool_name: str
@@ -67,16 +67,21 @@ class DataSources(Protocol):
         """The sources that an agent may read, by name."""
 
     async def describe(
-        self, asker: Asker, source_id: str, tables: Sequence[str] | None
+        self, caller: QueryCaller, source_id: str, tables: Sequence[str] | None
     ) -> list[dict[str, Any]]:
         """Those tables (all that the agent may read when None): columns, keys, marks of masks."""
 
     async def sample(
-        self, asker: Asker, source_id: str, table: str, columns: Sequence[str] | None, limit: int
+        self,
+        caller: QueryCaller,
+        source_id: str,
+        table: str,
+        columns: Sequence[str] | None,
+        limit: int,
     ) -> QueryRows:
         """A few rows of one table, without its masked columns."""
 
     async def query(
-        self, asker: Asker, source_id: str, sql: str, *, limit: int, timeout_s: float
+        self, caller: QueryCaller, source_id: str, sql: str, *, limit: int, timeout_s: float
     ) -> QueryRows:
         """The rows of one SELECT."""

@@ -15,7 +15,7 @@ from app.toolkit.context import ToolContext
 from app.toolkit.ports import TOOL_FINDER, ToolFinder
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import ToolArgs, tool
-from app.tools.memory.ports import Wanted
+from app.tools.memory.ports import RecallQuery
 from app.tools.memory.scopes import memory_of, places_of
 from app.tools.system.ports import SESSION_SEARCH, SessionSearch, Visitor
 from app.tools.system.returns import SEARCH_RESULT
@@ -92,7 +92,9 @@ async def _sessions(args: SearchArgs, ctx: ToolContext) -> list[Row]:
 
 
 async def _memory(args: SearchArgs, ctx: ToolContext) -> list[Row]:
-    found = await memory_of(ctx).recall(places_of(ctx, None), Wanted(args.query, limit=args.limit))
+    found = await memory_of(ctx).recall(
+        places_of(ctx, None), RecallQuery(args.query, limit=args.limit)
+    )
     return [
         {
             "source": f"memory of the {line.memory.place.scope}",

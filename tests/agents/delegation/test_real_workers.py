@@ -18,7 +18,7 @@ from app.core.errors import ToolFailed
 from app.core.settings import Settings
 from app.execution.calls import CallRequest
 from app.execution.confirmation.answers import Approver, ConfirmationReply
-from app.knowledge.sources.store import Change
+from app.knowledge.sources.store import SourceUpdate
 from app.main import open_service
 from app.tools.sql.toolset import TOOLS as SQL_TOOLS
 from scripts.parts import SANDBOX
@@ -122,7 +122,7 @@ async def test_the_password_of_a_data_source_is_not_in_the_memory_of_a_worker(fi
         "user": "reader",
         "agents": ("*",),
     }
-    await firm.office.gate.sources.store.create(Change(fields, password), actor="ann")
+    await firm.office.gate.sources.store.create(SourceUpdate(fields, password), actor="ann")
     gate = Gate()
     look = Turn(tool_use("mysql_list_sources", {}, id="s1"))
     firm.goals.script("which shops", look, Turn(gate, text("Shop")))

@@ -12,7 +12,7 @@ from app.api.desktop_operators import OperatorRates
 from app.channels.operators import Operator
 from tests.api.people import holding, user
 from tests.api.rest.client import new_session, problem
-from tests.channels.desk import APPS, GROUP, WEIXIN, config
+from tests.channels.operator_lab import APPS, GROUP, WEIXIN, config
 from tests.support.service import Running
 
 WHO = {"operator": "desk-1", "apps": APPS}

@@ -18,7 +18,7 @@ from app.channels.task_rows import TaskFilter
 from app.core.channels import ChannelSettings
 from app.core.settings import Settings
 from app.execution.calls import CallRequest
-from tests.channels.desk import APPS, GROUP, channel
+from tests.channels.operator_lab import APPS, GROUP, channel
 from tests.support.service import PATIENCE_S, Running, serving, settings_for
 
 Frame = dict[str, Any]

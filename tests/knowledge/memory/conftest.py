@@ -19,14 +19,14 @@ from app.db.writer import SqliteWriter
 from app.execution.setup import redactor_of
 from app.governance.audit.log import AuditLog
 from app.knowledge.memory.administration import MemoryAdministration
-from app.knowledge.memory.opening import memory_on
-from app.knowledge.memory.store import StoredMemory
-from app.tools.memory.ports import Draft, Place, Saved, Wanted, Writer
+from app.knowledge.memory.repository import MemoryRepository
+from app.knowledge.memory.wiring import memory_on
+from app.tools.memory.ports import MemoryAuthor, MemoryInput, MemoryScope, RecallQuery, Saved
 from tests.support.database import new_database
 from tests.support.sql_servers import SqlServer, postgres
 
-ANN = Place("user", "ann")
-WRITER = Writer("chat", "ann", None, "ses_1")
+ANN = MemoryScope("user", "ann")
+WRITER = MemoryAuthor("chat", "ann", None, "ses_1")
 
 
 @dataclass
@@ -39,7 +39,7 @@ class Kept:
     clock: ManualClock = field(default_factory=ManualClock)
 
     @property
-    def store(self) -> StoredMemory:
+    def store(self) -> MemoryRepository:
         return self.admin.store
 
     async def save(
@@ -48,13 +48,17 @@ class Kept:
         key: str | None = None,
         *,
         tags: tuple[str, ...] = (),
-        place: Place = ANN,
+        place: MemoryScope = ANN,
         expected: int | None = None,
     ) -> Saved:
-        return await self.store.save(place, Draft(content, tags, key), WRITER, expected=expected)
+        return await self.store.save(
+            place, MemoryInput(content, tags, key), WRITER, expected=expected
+        )
 
-    async def recalled(self, query: str | None, place: Place = ANN, **wanted: Any) -> list[str]:
-        found = await self.store.recall([place], Wanted(query, **wanted))
+    async def recalled(
+        self, query: str | None, place: MemoryScope = ANN, **wanted: Any
+    ) -> list[str]:
+        found = await self.store.recall([place], RecallQuery(query, **wanted))
         return [line.memory.content for line in found.lines]
 
 

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from app.core.errors import ConfigurationError, StorageUnavailable
 from app.knowledge.memory.administration import Imported
 from app.knowledge.memory.postgres_index import terms_of, vector_of
-from app.knowledge.memory.question import read_question
-from app.knowledge.memory.selecting import Filters
+from app.knowledge.memory.search_query import read_question
+from app.knowledge.memory.selection import MemoryCriteria
 from app.knowledge.memory.words import words_of
-from app.tools.memory.ports import Draft, MatchMode
+from app.tools.memory.ports import MatchMode, MemoryInput
 from tests.knowledge.memory.conftest import ANN, Databases, Kept, keeping
 from tests.knowledge.memory.test_words import HOSTILE
 
@@ -66,16 +66,16 @@ async def test_administrators_list_change_export_and_forget_with_the_audit(share
     await shared.save("喜欢龙井茶", "tea", tags=("drink",))
     await shared.save("prefers Vim", "editor")
     admin = shared.admin
-    found, total = await admin.page(Filters(query="龙井"), limit=10)
+    found, total = await admin.page(MemoryCriteria(query="龙井"), limit=10)
     assert ([memory.key for memory in found], total) == (["tea"], 1)
     changed = await admin.change(found[0].id, content="likes coffee", tags=None, actor="boss")
     assert (await shared.recalled("coffee"), changed.tags) == (["likes coffee"], ("drink",))
-    assert await admin.count(Filters(tag="drink")) == 1
-    lines = [line async for line in admin.export(Filters(), actor="boss")]
+    assert await admin.count(MemoryCriteria(tag="drink")) == 1
+    lines = [line async for line in admin.export(MemoryCriteria(), actor="boss")]
     assert b"".join(lines).count(b"\n") == 2
-    entry = Imported(ANN, Draft("from elsewhere", (), "old"), "import")
+    entry = Imported(ANN, MemoryInput("from elsewhere", (), "old"), "import")
     assert (await admin.take_in([entry], on_conflict="fail", actor="boss")).created == 1
-    assert await admin.forget_many(Filters(scope="user"), actor="boss", expected=3) == 3
+    assert await admin.forget_many(MemoryCriteria(scope="user"), actor="boss", expected=3) == 3
     assert (await shared.store.read([ANN], 1, 100)).total == 0
     assert await audited(shared) == [
         "memory.changed",
@@ -126,7 +126,7 @@ async def test_an_address_that_is_none_is_refused_at_the_start_and_not_told(fold
 async def test_names_that_postgresql_cannot_hold_are_no_failure(shared: Kept):
     saved = await shared.save("kept", "a\0b")
     assert (await shared.save("kept", "a\0b")).memory.id == saved.memory.id
-    assert await shared.admin.count(Filters(owner="an\0n")) == 0
+    assert await shared.admin.count(MemoryCriteria(owner="an\0n")) == 0
 
 
 async def test_hostile_questions_and_texts_are_words_or_nothing(shared: Kept):

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.knowledge.memory.fts5_index import Fts5Index
-from app.knowledge.memory.question import MAX_WORDS, read_question, tag_word
+from app.knowledge.memory.search_query import MAX_WORDS, read_question, tag_word
 from app.knowledge.memory.stems import stem_of
-from app.knowledge.memory.storage import Match
+from app.knowledge.memory.storage import MemoryQuery
 from app.knowledge.memory.words import normalised, words_of
 from app.tools.memory.ports import MatchMode
 
@@ -46,7 +46,7 @@ def matches(index: sqlite3.Connection, stored: str, asked: str, mode: MatchMode 
     index.execute("INSERT INTO w VALUES ('7', '', ?)", (" ".join(words_of(stored)),))
     if expression is None:
         return False
-    _, match = Fts5Index().condition(Match([7], (), expression))
+    _, match = Fts5Index().condition(MemoryQuery([7], (), expression))
     return bool(index.execute("SELECT 1 FROM w WHERE w MATCH ?", match).fetchall())
 
 

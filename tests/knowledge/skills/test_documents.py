@@ -11,27 +11,31 @@ from hypothesis import strategies as st
 from app.core.errors import InvalidArguments
 from app.knowledge.skills.document import (
     MAX_DOCUMENT_BYTES,
-    Document,
+    SkillDocument,
     check_value,
     is_name,
     read_document,
 )
-from app.knowledge.skills.front_matter import MAX_FRONT_CHARS, Unreadable, read_front_matter
+from app.knowledge.skills.front_matter import (
+    MAX_FRONT_CHARS,
+    UnreadableFrontMatter,
+    read_front_matter,
+)
 
 PLAIN = "---\nname: a-b\ndescription: Does it.\n---\n\n# Title\n"
 
 
-def read(front: str, folder: str = "a-b") -> Document:
+def read(front: str, folder: str = "a-b") -> SkillDocument:
     return read_document(f"---\n{front}\n---\nbody\n".encode(), folder)
 
 
-def told(document: Document) -> list[str]:
+def told(document: SkillDocument) -> list[str]:
     return [str(problem) for problem in (*document.errors, *document.warnings)]
 
 
 def test_a_plain_document_is_read_without_a_complaint():
     document = read_document(PLAIN.encode(), "a-b")
-    assert document == Document(description="Does it.", body="# Title\n")
+    assert document == SkillDocument(description="Does it.", body="# Title\n")
 
 
 def test_everything_that_the_standard_knows_is_read():
@@ -193,7 +197,7 @@ def test_any_text_is_read_or_refused(text: str):
 
 @given(st.text(alphabet="-&*:[]{}!|>'\"# \nab", max_size=80))
 def test_any_punctuation_is_read_or_refused(text: str):
-    with suppress(Unreadable):
+    with suppress(UnreadableFrontMatter):
         fields = read_front_matter(f"---\n{text}\n---\n").fields
         assert all(isinstance(key, str) for key in fields)
 

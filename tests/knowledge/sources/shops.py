@@ -9,7 +9,7 @@ from typing import Any
 from app.core.errors import ToolFailed
 from app.execution.outcome import CallOutcome
 from app.knowledge.sources.model import AllowedTable, Source, TableName
-from app.knowledge.sources.store import Change
+from app.knowledge.sources.store import SourceUpdate
 from tests.execution.lab import Lab
 from tests.support.sql_servers import PASSWORD, SqlServer
 
@@ -30,7 +30,7 @@ def allowed(kind: str, *names: str) -> tuple[AllowedTable, ...]:
     )
 
 
-def server_change(server: SqlServer, **fields: Any) -> Change:
+def server_change(server: SqlServer, **fields: Any) -> SourceUpdate:
     """What makes a source on a server."""
     place = {name: value for name, value in asdict(server.address()).items() if value is not None}
     usual = {
@@ -40,7 +40,7 @@ def server_change(server: SqlServer, **fields: Any) -> Change:
         "tables": allowed(server.kind, *OPEN_TABLES),
         "agents": (AGENT,),
     }
-    return Change({**usual, **fields}, PASSWORD)
+    return SourceUpdate({**usual, **fields}, PASSWORD)
 
 
 async def on_server(lab: Lab, server: SqlServer, **fields: Any) -> Source:
@@ -57,7 +57,7 @@ async def on_file(lab: Lab, path: Path, **fields: Any) -> Source:
         "tables": allowed("sqlite", *OPEN_TABLES),
         "agents": (AGENT,),
     }
-    return await lab.gate.sources.store.create(Change({**usual, **fields}), actor="ann")
+    return await lab.gate.sources.store.create(SourceUpdate({**usual, **fields}), actor="ann")
 
 
 async def ask(

@@ -10,10 +10,14 @@ from dataclasses import replace
 import pytest
 
 from app.core.errors import ToolFailed
+from app.knowledge.sources.connection_manager import DRIVERS
 from app.knowledge.sources.drivers.mysql import may_write
-from app.knowledge.sources.drivers.protocol import Bounds, Connection, Target
-from app.knowledge.sources.links import DRIVERS
-from app.knowledge.sources.model import Address, TableName, Tls
+from app.knowledge.sources.drivers.protocol import (
+    ConnectionTarget,
+    SourceConnection,
+    StatementLimits,
+)
+from app.knowledge.sources.model import DatabaseAddress, TableName, Tls
 from tests.knowledge.sources.shops import code_of, schema_of
 from tests.support.sql_servers import (
     PASSWORD,
@@ -25,7 +29,7 @@ from tests.support.sql_servers import (
 )
 from tests.support.sql_shop import COLUMN_COMMENT, TABLE_COMMENT, TABLES
 
-BOUNDS = Bounds(1000, 1_000_000, 15)
+BOUNDS = StatementLimits(1000, 1_000_000, 15)
 SLEEP = {"mysql": "SELECT SLEEP(60) AS waited", "postgres": "SELECT pg_sleep(60) AS waited"}
 BUSY = {
     "mysql": "SELECT count(*) FROM shop.events a, shop.events b, shop.events c",
@@ -34,7 +38,9 @@ BUSY = {
 
 
 @asynccontextmanager
-async def connected(server: SqlServer, target: Target | None = None) -> AsyncIterator[Connection]:
+async def connected(
+    server: SqlServer, target: ConnectionTarget | None = None
+) -> AsyncIterator[SourceConnection]:
     connection = await DRIVERS[server.kind].connect(target or server.target())
     try:
         yield connection
@@ -76,7 +82,7 @@ async def test_tls_is_checked_as_far_as_it_is_asked_for(
     server.require_tls()
     trusted = str(server.folder / "server.crt") if trusts else None
     address = replace(server.address(), tls=tls, tls_ca_file=trusted)
-    target = Target("Shop", address, PASSWORD)
+    target = ConnectionTarget("Shop", address, PASSWORD)
     if connects:
         async with connected(server, target) as connection:
             assert (await connection.facts()).tls is True
@@ -94,11 +100,11 @@ async def test_a_certificate_for_another_name_is_refused(server: SqlServer):
         tls_ca_file=str(server.folder / "server.crt"),
     )
     with pytest.raises(ToolFailed, match="certificate is not accepted"):
-        await DRIVERS[server.kind].connect(Target("Shop", address, PASSWORD))
+        await DRIVERS[server.kind].connect(ConnectionTarget("Shop", address, PASSWORD))
 
 
 async def test_an_account_that_could_write_is_noticed_and_still_cannot(server: SqlServer):
-    target = Target("Shop", server.address(user=WRITER), WRITER_PASSWORD)
+    target = ConnectionTarget("Shop", server.address(user=WRITER), WRITER_PASSWORD)
     async with connected(server, target) as connection:
         assert (await connection.facts()).can_write is True
         insert = f"INSERT INTO {named(server, 'secrets')} VALUES ('a', 'b')"
@@ -223,7 +229,7 @@ async def test_a_connection_that_fails_names_no_address(server: SqlServer, wrong
     else:
         address = replace(address, tls="verify")
     with pytest.raises(ToolFailed) as caught:
-        await DRIVERS[server.kind].connect(Target("Shop", address, password))
+        await DRIVERS[server.kind].connect(ConnectionTarget("Shop", address, password))
     assert code_of(caught.value) == "source_unavailable"
     told = f"{caught.value.message} {caught.value.details}"
     for secret in ("127.0.0.1", str(server.port), READER, "no_such_user", PASSWORD, password):
@@ -321,7 +327,7 @@ async def test_a_server_that_greets_with_nonsense_is_only_not_available(greeting
     listening = await asyncio.start_server(serve, "127.0.0.1", 0)
     async with listening:
         port = listening.sockets[0].getsockname()[1]
-        address = Address(host="127.0.0.1", port=port, user="u", tls="off")
+        address = DatabaseAddress(host="127.0.0.1", port=port, user="u", tls="off")
         with pytest.raises(ToolFailed) as refusal:
-            await DRIVERS["mysql"].connect(Target("Shop", address, PASSWORD))
+            await DRIVERS["mysql"].connect(ConnectionTarget("Shop", address, PASSWORD))
     assert code_of(refusal.value) == "source_unavailable"

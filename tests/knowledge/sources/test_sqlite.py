@@ -12,21 +12,25 @@ from pathlib import Path
 import pytest
 
 from app.core.errors import ToolFailed
-from app.knowledge.sources.drivers.protocol import Bounds, Readable, Target
+from app.knowledge.sources.drivers.protocol import ConnectionTarget, Readable, StatementLimits
 from app.knowledge.sources.drivers.sqlite import SqliteConnection, SqliteDriver, checked_file
-from app.knowledge.sources.model import Address, TableName
+from app.knowledge.sources.model import DatabaseAddress, TableName
 from tests.knowledge.sources.shops import code_of
 from tests.support.sql_servers import sqlite_file
 from tests.support.sql_shop import TABLES
 
 CUSTOMERS = Readable(TableName("main", "customers"), frozenset({"customerId", "fullName"}))
-BOUNDS = Bounds(1000, 1_000_000, 15, readable=(CUSTOMERS,))
+BOUNDS = StatementLimits(1000, 1_000_000, 15, readable=(CUSTOMERS,))
 ENDLESS = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT count(*) FROM c"
 
 
-def target_of(path: Path, *, folder: Path | None = None, hidden: Path | None = None) -> Target:
+def target_of(
+    path: Path, *, folder: Path | None = None, hidden: Path | None = None
+) -> ConnectionTarget:
     hiding = (str(hidden),) if hidden else ()
-    return Target("Shop", Address(file=str(path)), None, (str(folder or path.parent),), hiding)
+    return ConnectionTarget(
+        "Shop", DatabaseAddress(file=str(path)), None, (str(folder or path.parent),), hiding
+    )
 
 
 @asynccontextmanager
@@ -41,7 +45,7 @@ async def opened(path: Path) -> AsyncIterator[SqliteConnection]:
 async def test_rows_are_read_up_to_the_limit(shop_file: Path):
     async with opened(shop_file) as connection:
         found = await connection.run("SELECT fullName FROM customers ORDER BY 1", BOUNDS)
-        capped = await connection.run("SELECT * FROM events", Bounds(10, 10_000, 5))
+        capped = await connection.run("SELECT * FROM events", StatementLimits(10, 10_000, 5))
     assert found.rows == [["Ada Lovelace"], ["Alan Turing"], ["Grace Hopper"]]
     assert (len(capped.rows), capped.truncated) == (10, True)
 
@@ -82,8 +86,8 @@ async def test_without_a_list_of_columns_it_still_only_reads(shop_file: Path, sq
 async def test_what_is_late_is_stopped(shop_file: Path):
     async with opened(shop_file) as connection:
         for bounds in (
-            Bounds(1, 1000, 0.05, grace_s=30),
-            Bounds(1, 1000, 30, grace_s=-29.9),
+            StatementLimits(1, 1000, 0.05, grace_s=30),
+            StatementLimits(1, 1000, 30, grace_s=-29.9),
         ):
             with pytest.raises(ToolFailed) as caught:
                 await connection.run(ENDLESS, bounds)
@@ -93,7 +97,7 @@ async def test_what_is_late_is_stopped(shop_file: Path):
 
 async def test_cancelling_ends_the_thread_too(shop_file: Path):
     async with opened(shop_file) as connection:
-        work = asyncio.create_task(connection.run(ENDLESS, Bounds(1, 1000, 60)))
+        work = asyncio.create_task(connection.run(ENDLESS, StatementLimits(1, 1000, 60)))
         await asyncio.sleep(0)
         work.cancel()
         with pytest.raises(asyncio.CancelledError):

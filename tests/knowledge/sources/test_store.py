@@ -21,8 +21,8 @@ from app.core.errors import (
 from app.core.settings import Settings
 from app.core.sources import SourceSettings
 from app.db.writer import Transaction
-from app.knowledge.sources.model import AllowedTable, Limits, Source, TableName
-from app.knowledge.sources.store import Change
+from app.knowledge.sources.model import AllowedTable, QueryLimits, Source, TableName
+from app.knowledge.sources.store import SourceUpdate
 from app.main import local_gate
 from tests.execution.lab import Lab
 from tests.support.service import settings_for
@@ -38,11 +38,15 @@ MYSQL: dict[str, Any] = {
 
 
 async def made(lab: Lab, password: str | None = SECRET, **fields: Any) -> Source:
-    return await lab.gate.sources.store.create(Change({**MYSQL, **fields}, password), actor="ann")
+    return await lab.gate.sources.store.create(
+        SourceUpdate({**MYSQL, **fields}, password), actor="ann"
+    )
 
 
 async def changed(lab: Lab, source: Source, password: str | None = None, **fields: Any) -> Source:
-    return await lab.gate.sources.store.change(source.id, Change(fields, password), actor="ann")
+    return await lab.gate.sources.store.change(
+        source.id, SourceUpdate(fields, password), actor="ann"
+    )
 
 
 async def swap(lab: Lab, one: str, other: str) -> None:
@@ -65,7 +69,7 @@ async def test_a_source_is_stored_changed_and_forgotten(lab: Lab):
     assert store.password(source) == SECRET
     table = AllowedTable(TableName("shop", "orders"), ("total",))
     after = await changed(
-        lab, source, tables=(table,), agents=("support",), limits=Limits(10, 2000, 3.0)
+        lab, source, tables=(table,), agents=("support",), limits=QueryLimits(10, 2000, 3.0)
     )
     assert (after.version, after.tables, after.agents) == (2, (table,), ("support",))
     await store.load()
@@ -80,7 +84,7 @@ async def test_an_outdated_change_is_refused(lab: Lab):
     store, source = lab.gate.sources.store, await made(lab)
     await changed(lab, source, name="Shop 2")
     with pytest.raises(VersionMismatch):
-        await store.change(source.id, Change({"name": "X"}), actor="ann", expected=1)
+        await store.change(source.id, SourceUpdate({"name": "X"}), actor="ann", expected=1)
     with pytest.raises(VersionMismatch):
         await store.remove(source.id, actor="ann", expected=1)
 
@@ -202,7 +206,7 @@ async def test_without_its_key_a_source_says_what_is_missing(tmp_path: Path):
         return settings_for(tmp_path, sources=SourceSettings(keys=keys))
 
     async with local_gate(settings(b"a" * 32)) as gate:
-        source = await gate.sources.store.create(Change(MYSQL, SECRET), actor="ann")
+        source = await gate.sources.store.create(SourceUpdate(MYSQL, SECRET), actor="ann")
     async with local_gate(settings(b"b" * 32)) as gate:
         tested = await gate.sources.inspection.test(source.id)
     assert (tested.ok, tested.error_code) == (False, "configuration")

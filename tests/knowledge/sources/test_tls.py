@@ -13,8 +13,8 @@ import pytest
 
 from app.core.errors import ToolFailed
 from app.knowledge.sources.drivers.mysql import MysqlDriver
-from app.knowledge.sources.drivers.protocol import Target
-from app.knowledge.sources.model import Address
+from app.knowledge.sources.drivers.protocol import ConnectionTarget
+from app.knowledge.sources.model import DatabaseAddress
 from tests.support.certificates import certificate, server_context
 
 _SECURE, _PROTOCOL_41, _PLUGINS, _TLS = 0x8000, 0x0200, 0x80000, 0x0800
@@ -66,16 +66,16 @@ async def test_what_is_wrong_with_a_certificate_is_said(
     path = certificate(tmp_path, name, begins=begins, ends=ends)
     async with served(server_context(path)) as port:
         trusted = str(path) if trusts else None
-        address = Address("localhost", port, user="u", tls="verify", tls_ca_file=trusted)
+        address = DatabaseAddress("localhost", port, user="u", tls="verify", tls_ca_file=trusted)
         with pytest.raises(ToolFailed, match=f"certificate is not accepted: .*{said}") as caught:
-            await MysqlDriver().connect(Target("Shop", address, "password"))
+            await MysqlDriver().connect(ConnectionTarget("Shop", address, "password"))
     assert caught.value.details["cause"] == f"source_certificate_{code}"
     assert "localhost" not in caught.value.message
 
 
 async def test_a_server_without_tls_is_said_to_have_none():
     async with served(None) as port:
-        address = Address("localhost", port, user="u", tls="verify")
+        address = DatabaseAddress("localhost", port, user="u", tls="verify")
         with pytest.raises(ToolFailed, match="it does not use TLS") as caught:
-            await MysqlDriver().connect(Target("Shop", address, "password"))
+            await MysqlDriver().connect(ConnectionTarget("Shop", address, "password"))
     assert caught.value.details["cause"] == "source_no_tls"

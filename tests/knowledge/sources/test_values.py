@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from app.knowledge.sources.drivers.protocol import Bounds, Rows
+from app.knowledge.sources.drivers.protocol import Rows, StatementLimits
 from app.knowledge.sources.drivers.values import MAX_CELL_CHARS, Collector, as_json, told_apart
 
 
@@ -63,19 +63,19 @@ def test_columns_of_one_name_are_told_apart():
 
 
 def test_rows_are_taken_up_to_the_limit_of_rows():
-    collector = Collector(["n"], Bounds(2, 1000, 1))
+    collector = Collector(["n"], StatementLimits(2, 1000, 1))
     assert [collector.add([n]) for n in range(4)] == [True, True, False, False]
     assert collector.rows() == Rows(("n",), [[0], [1]], truncated=True)
 
 
 def test_rows_are_taken_up_to_the_limit_of_bytes_and_a_later_small_one_is_not_slipped_in():
-    collector = Collector(["text"], Bounds(100, 50, 1))
+    collector = Collector(["text"], StatementLimits(100, 50, 1))
     assert [collector.add([text]) for text in ("a" * 30, "b" * 30, "c")] == [True, False, False]
     assert collector.rows() == Rows(("text",), [["a" * 30]], truncated=True)
 
 
 async def test_rows_are_taken_until_one_does_not_fit():
-    collector = Collector(["a"], Bounds(2, 1_000, 1))
+    collector = Collector(["a"], StatementLimits(2, 1_000, 1))
     assert await collector.take([["x"], ["y"], ["z"]]) == 2
     assert collector.rows().rows == [["x"], ["y"]]
     assert collector.is_full

@@ -17,7 +17,7 @@ from app.operations.protocols.sandbox import SandboxReport
 from app.toolkit.context import Output, ToolContext
 from app.toolkit.ports import ARTIFACTS, CODE_OPERATIONS, CODE_RULES
 from app.toolkit.services import Services
-from app.tools.code.execute_python import ExecutePythonArgs, execute_python, why_it_asks
+from app.tools.code.execute_python import ExecutePythonArgs, confirmation_reason, execute_python
 from app.tools.code.modules import CodeRules, ExtraModules
 from tests.tools.calls import call, stream
 from tests.tools.code.conftest import Shelf
@@ -321,10 +321,13 @@ async def test_without_a_project_code_runs_where_the_installation_lets_it(ctx: T
 def test_lenient_asks_also_where_it_is_the_default():
     services = Services(**{CODE_RULES: CodeRules("lenient")})
     args = ExecutePythonArgs(code="1")
-    assert why_it_asks(args, Services()) is None
-    assert "'lenient' mode" in str(why_it_asks(args, services))
-    assert why_it_asks(ExecutePythonArgs(code="1", strictness="strict"), services) is None
-    assert why_it_asks(ExecutePythonArgs(code="1", strictness="lenient"), Services()) is not None
+    assert confirmation_reason(args, Services()) is None
+    assert "'lenient' mode" in str(confirmation_reason(args, services))
+    assert confirmation_reason(ExecutePythonArgs(code="1", strictness="strict"), services) is None
+    assert (
+        confirmation_reason(ExecutePythonArgs(code="1", strictness="lenient"), Services())
+        is not None
+    )
 
 
 @pytest.mark.requirement("PYX-01")

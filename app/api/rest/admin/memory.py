@@ -20,10 +20,10 @@ from app.core.errors import AlreadyExists, Conflict, NotFound, VersionMismatch
 from app.core.field_problems import FieldError
 from app.governance.audit.filters import moment_of
 from app.knowledge.memory.administration import Imported, MemoryAdministration
-from app.knowledge.memory.selecting import Filters
+from app.knowledge.memory.selection import MemoryCriteria
 from app.tools.memory.lines import KeyText, ScopeName, Tag
 from app.tools.memory.memory_save import MAX_CONTENT_CHARS
-from app.tools.memory.ports import Draft, Memory, Place
+from app.tools.memory.ports import Memory, MemoryInput, MemoryScope
 
 router = routes_of("admin", below="/admin")
 
@@ -125,14 +125,14 @@ class MemoryFilters(Body):
     query: Asked | None = None
     until: Moment | None = None
 
-    def filters(self) -> Filters:
+    def filters(self) -> MemoryCriteria:
         """For the store.
 
         Raises:
             InvalidInput: `until` is no moment.
         """
         until = moment_of(self.until, "until") if self.until else None
-        return Filters(self.scope, self.owner, self.tag, self.query, until)
+        return MemoryCriteria(self.scope, self.owner, self.tag, self.query, until)
 
 
 class MemoriesToForget(MemoryFilters):
@@ -193,8 +193,8 @@ class MemoryToImport(Body):
             InvalidInput: `updated_at` is no moment.
         """
         return Imported(
-            Place(self.scope, self.owner),
-            Draft(self.content, tuple(self.tags), self.key),
+            MemoryScope(self.scope, self.owner),
+            MemoryInput(self.content, tuple(self.tags), self.key),
             self.source,
             moment_of(self.updated_at, "updated_at") if self.updated_at else None,
         )
@@ -230,16 +230,16 @@ def filters_of(
     tag: Annotated[str | None, Query(min_length=1, max_length=64)] = None,
     query: Annotated[str | None, Query(min_length=1, max_length=1000)] = None,
     until: Annotated[str | None, Query(max_length=64, examples=[MOMENT])] = None,
-) -> Filters:
+) -> MemoryCriteria:
     """Which memories a request wants.
 
     Raises:
         InvalidInput: `until` is no moment.
     """
-    return Filters(scope, owner, tag, query, moment_of(until, "until") if until else None)
+    return MemoryCriteria(scope, owner, tag, query, moment_of(until, "until") if until else None)
 
 
-Wanted = Annotated[Filters, Depends(filters_of)]
+Wanted = Annotated[MemoryCriteria, Depends(filters_of)]
 
 
 @router.get("/memory", summary="List memories", responses=problems())

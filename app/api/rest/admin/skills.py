@@ -17,8 +17,8 @@ from app.api.rest.headers import VERSIONED
 from app.api.rest.routing import routes_of
 from app.api.service import Service
 from app.core.errors import Conflict, DigestMismatch, NotFound, VersionMismatch
-from app.knowledge.skills.finding import Found
-from app.tools.skills.ports import SkillRow, Viewer
+from app.knowledge.skills.finder import FoundSkill
+from app.tools.skills.ports import SkillEntry, SkillViewer
 
 router = routes_of("admin", below="/admin")
 
@@ -96,7 +96,7 @@ class AdminSkill(BaseModel):
     version: int = Field(description="Version of that decision; 0 if there is none.")
 
     @classmethod
-    def of(cls, row: SkillRow) -> Self:
+    def of(cls, row: SkillEntry) -> Self:
         return cls(**row.to_dict())
 
 
@@ -127,7 +127,7 @@ class AdminSkillDetail(AdminSkill):
     left_out: list[str] = Field(description="Files in its folder that are not part of it.")
 
     @classmethod
-    def whole(cls, row: SkillRow, found: Found) -> Self:
+    def whole(cls, row: SkillEntry, found: FoundSkill) -> Self:
         files = {} if found.contents is None else found.contents.files
         entry = found.document.entry
         return cls(
@@ -232,7 +232,7 @@ async def switch_skill(
     return AdminSkill.of(row)
 
 
-def _viewer(service: Service, agent_id: str | None, project_id: str | None) -> Viewer:
+def _viewer(service: Service, agent_id: str | None, project_id: str | None) -> SkillViewer:
     """Who is meant.
 
     Raises:
@@ -242,7 +242,7 @@ def _viewer(service: Service, agent_id: str | None, project_id: str | None) -> V
         service.gate.agents.require(agent_id)
     if project_id is not None:
         service.gate.projects.about(project_id)
-    return Viewer(agent_id, project_id)
+    return SkillViewer(agent_id, project_id)
 
 
 def _project_of(skill_id: str) -> str | None:

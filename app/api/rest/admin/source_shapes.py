@@ -12,8 +12,8 @@ from app.api.rest.examples import MOMENT, example
 from app.db.source_tables import QueryAuditRow
 from app.knowledge.sources.drivers.protocol import TableFacts
 from app.knowledge.sources.inspection import Inspection
-from app.knowledge.sources.model import AllowedTable, Limits, Source, TableName
-from app.knowledge.sources.store import Change
+from app.knowledge.sources.model import AllowedTable, QueryLimits, Source, TableName
+from app.knowledge.sources.store import SourceUpdate
 
 _TABLE: dict[str, Any] = {"schema": "shop", "name": "customers", "masked": ["email"]}
 _LIMITS: dict[str, Any] = {"max_rows": 1000, "max_bytes": 1_000_000, "statement_s": 15.0}
@@ -142,7 +142,7 @@ class SourceFields(Body):
     limits: SourceLimits = Field(default_factory=SourceLimits)
     enabled: bool = True
 
-    def change(self) -> Change:
+    def change(self) -> SourceUpdate:
         """What was sent, as the store takes it."""
         given = {name: getattr(self, name) for name in self.model_fields_set if name != "password"}
         if "tables" in given:
@@ -150,9 +150,9 @@ class SourceFields(Body):
         if "agents" in given:
             given["agents"] = tuple(dict.fromkeys(self.agents))
         if "limits" in given:
-            given["limits"] = Limits(**self.limits.model_dump())
+            given["limits"] = QueryLimits(**self.limits.model_dump())
         password = None if self.password is None else self.password.get_secret_value()
-        return Change(given, password)
+        return SourceUpdate(given, password)
 
 
 class NewSource(SourceFields):

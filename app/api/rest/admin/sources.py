@@ -35,7 +35,7 @@ from app.core.errors import (
 from app.governance.audit.filters import moment_of
 from app.knowledge.sources.inspection import MAX_LISTED
 from app.knowledge.sources.model import Source
-from app.knowledge.sources.query_reading import QueryAuditReader, QueryFilters
+from app.knowledge.sources.query_reader import QueryAuditReader, QueryFilters
 
 router = routes_of("admin", below="/admin")
 

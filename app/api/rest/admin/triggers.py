@@ -20,7 +20,7 @@ from app.api.rest.routing import routes_of
 from app.core.errors import AlreadyExists, NotFound, VersionMismatch
 from app.knowledge.outbound_requests.model import OutboundRequest
 from app.knowledge.outbound_requests.store import OutboundRequestChange
-from app.tools.automation.trigger_ports import Method
+from app.tools.automation.outbound_ports import Method
 
 router = routes_of("admin", below="/admin")
 

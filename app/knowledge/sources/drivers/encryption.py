@@ -6,10 +6,10 @@ import ssl
 
 from app.knowledge.sources.drivers import causes
 from app.knowledge.sources.drivers.failures import unavailable
-from app.knowledge.sources.drivers.protocol import Target
+from app.knowledge.sources.drivers.protocol import ConnectionTarget
 
 
-def tls_context(target: Target) -> ssl.SSLContext | None:
+def tls_context(target: ConnectionTarget) -> ssl.SSLContext | None:
     """What to encrypt with; None for no TLS, as on a socket of this machine.
 
     Raises:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from app.core.errors import ToolFailed
 from app.core.text import clean, truncate
 from app.knowledge.sources.drivers.causes import Cause
-from app.knowledge.sources.drivers.protocol import Target
+from app.knowledge.sources.drivers.protocol import ConnectionTarget
 
 MAX_TOLD = 500
 
 
-def unavailable(target: Target, cause: Cause) -> ToolFailed:
+def unavailable(target: ConnectionTarget, cause: Cause) -> ToolFailed:
     """The source cannot be used at the moment; `details["cause"]` is the cause's code."""
     return ToolFailed(
         f"The data source {target.name!r} is not available: {cause.clause}",
@@ -36,7 +36,7 @@ def failed(why: str) -> ToolFailed:
     return ToolFailed(f"The query failed: {why}", code="query_failed")
 
 
-def told(target: Target, message: str) -> str:
+def told(target: ConnectionTarget, message: str) -> str:
     """A message of the database about a statement, without what it may know of the address."""
     address = target.address
     known = (

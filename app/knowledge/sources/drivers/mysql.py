@@ -21,13 +21,13 @@ from app.knowledge.sources.drivers.failures import failed, timed_out, told, unav
 from app.knowledge.sources.drivers.mysql_catalog import read_tables
 from app.knowledge.sources.drivers.protocol import (
     CONNECT_S,
-    Bounds,
+    ConnectionTarget,
     Rows,
     ServerFacts,
+    StatementLimits,
     TableFacts,
-    Target,
 )
-from app.knowledge.sources.drivers.stopping import surely
+from app.knowledge.sources.drivers.shielded import surely
 from app.knowledge.sources.drivers.values import MAX_JSON_BYTES, Collector
 from app.knowledge.sources.guard.model import SESSION_SETUP
 from app.knowledge.sources.model import TableName
@@ -59,7 +59,7 @@ _READS = {"USAGE", "SELECT", "SHOW VIEW", "SHOW DATABASES", "PROCESS", "REPLICAT
 class MysqlDriver:
     """`Driver` for MySQL and MariaDB."""
 
-    async def connect(self, target: Target) -> MysqlConnection:
+    async def connect(self, target: ConnectionTarget) -> MysqlConnection:
         raw = await _open(target)
         try:
             version = str(raw.server_version)
@@ -84,7 +84,7 @@ class _NoPlainPassword:
         raise OperationalError(2059, "the server asks for the password in plain text")
 
 
-async def _open(target: Target) -> Any:
+async def _open(target: ConnectionTarget) -> Any:
     from asyncmy import connection as library
     from asyncmy.constants.CLIENT import MULTI_STATEMENTS
     from asyncmy.errors import MySQLError
@@ -125,7 +125,7 @@ async def _open(target: Target) -> Any:
 class MysqlConnection:
     """`Connection` to MySQL or MariaDB."""
 
-    def __init__(self, raw: Any, target: Target, version: str) -> None:
+    def __init__(self, raw: Any, target: ConnectionTarget, version: str) -> None:
         self._raw = raw
         self._target = target
         self._version = version
@@ -135,7 +135,7 @@ class MysqlConnection:
     def is_usable(self) -> bool:
         return self._usable and bool(self._raw.connected)
 
-    async def run(self, sql: str, bounds: Bounds) -> Rows:
+    async def run(self, sql: str, bounds: StatementLimits) -> Rows:
         from asyncmy.errors import MySQLError
 
         self._usable = False
@@ -209,7 +209,7 @@ class MysqlConnection:
             self._usable = False
             raise _problem(self._target, error) from None
 
-    async def _bounded(self, sql: str, bounds: Bounds) -> Rows:
+    async def _bounded(self, sql: str, bounds: StatementLimits) -> Rows:
         from asyncmy.cursors import SSCursor
 
         await self._raw.query(self._time_limit(bounds.timeout_s))
@@ -296,7 +296,7 @@ def may_write(grants: Iterable[str]) -> bool:
     return False
 
 
-def _problem(target: Target, error: BaseException) -> ToolFailed:
+def _problem(target: ConnectionTarget, error: BaseException) -> ToolFailed:
     """What went wrong, without where."""
     number = error.args[0] if error.args and isinstance(error.args[0], int) else 0
     if number in _REFUSED:

@@ -16,13 +16,13 @@ from app.knowledge.sources.drivers.failures import failed, timed_out, told, unav
 from app.knowledge.sources.drivers.postgres_catalog import read_facts, read_tables
 from app.knowledge.sources.drivers.protocol import (
     CONNECT_S,
-    Bounds,
+    ConnectionTarget,
     Rows,
     ServerFacts,
+    StatementLimits,
     TableFacts,
-    Target,
 )
-from app.knowledge.sources.drivers.stopping import surely
+from app.knowledge.sources.drivers.shielded import surely
 from app.knowledge.sources.drivers.values import MAX_JSON_BYTES, Collector
 from app.knowledge.sources.guard.model import SESSION_SETUP
 from app.knowledge.sources.model import TableName
@@ -65,7 +65,7 @@ _LATE = ("57014", "55P03")
 class PostgresDriver:
     """`Driver` for PostgreSQL."""
 
-    async def connect(self, target: Target) -> PostgresConnection:
+    async def connect(self, target: ConnectionTarget) -> PostgresConnection:
         import psycopg
 
         try:
@@ -89,7 +89,7 @@ class PostgresDriver:
 class PostgresConnection:
     """`Connection` to PostgreSQL."""
 
-    def __init__(self, raw: AsyncConnection[Any], target: Target) -> None:
+    def __init__(self, raw: AsyncConnection[Any], target: ConnectionTarget) -> None:
         self._raw = raw
         self._target = target
         self._usable = True
@@ -98,7 +98,7 @@ class PostgresConnection:
     def is_usable(self) -> bool:
         return self._usable and not self._raw.closed and not self._raw.broken
 
-    async def run(self, sql: str, bounds: Bounds) -> Rows:
+    async def run(self, sql: str, bounds: StatementLimits) -> Rows:
         import psycopg
 
         self._usable = False
@@ -155,7 +155,7 @@ class PostgresConnection:
             self._usable = False
             raise _problem(self._target, error) from None
 
-    async def _bounded(self, sql: str, bounds: Bounds) -> Rows:
+    async def _bounded(self, sql: str, bounds: StatementLimits) -> Rows:
         milliseconds = max(1, int(bounds.timeout_s * 1000))
         await self._raw.execute(b"BEGIN READ ONLY")
         await self._raw.execute(f"SET LOCAL statement_timeout = {milliseconds}".encode())
@@ -188,7 +188,7 @@ class PostgresConnection:
             await self._raw.close()
 
 
-def _parameters(target: Target) -> dict[str, Any]:
+def _parameters(target: ConnectionTarget) -> dict[str, Any]:
     address = target.address
     tls = "off" if address.unix_socket is not None else address.tls
     found: dict[str, Any] = {
@@ -234,7 +234,7 @@ def _load_as_text(raw: AsyncConnection[Any]) -> None:
         raw.adapters.register_loader(name, JsonLoader)
 
 
-def _problem(target: Target, error: BaseException) -> ToolFailed:
+def _problem(target: ConnectionTarget, error: BaseException) -> ToolFailed:
     """What went wrong, without where."""
     state = getattr(error, "sqlstate", None)
     if state is None:

@@ -14,14 +14,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from app.knowledge.sources.model import Address, TableName
+from app.knowledge.sources.model import DatabaseAddress, TableName
 
 CONNECT_S = 10.0
 GRACE_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ConnectionTarget:
     """What is needed to connect, for as long as that takes.
 
     Attributes:
@@ -29,7 +29,7 @@ class Target:
     """
 
     name: str
-    address: Address
+    address: DatabaseAddress
     password: str | None = field(default=None, repr=False)
     sqlite_folders: tuple[str, ...] = ()
     hidden_folders: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class Readable:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class StatementLimits:
     """What one statement may take.
 
     Attributes:
@@ -120,14 +120,14 @@ class ServerFacts:
     tls: bool
 
 
-class Connection(Protocol):
+class SourceConnection(Protocol):
     """One open connection, in which nothing can be written."""
 
     @property
     def is_usable(self) -> bool:
         """Whether another statement may be run on it."""
 
-    async def run(self, sql: str, bounds: Bounds) -> Rows:
+    async def run(self, sql: str, bounds: StatementLimits) -> Rows:
         """Run one reading statement. When it is cancelled or late, the server stops it too.
 
         Raises:
@@ -156,7 +156,7 @@ class Connection(Protocol):
 class Driver(Protocol):
     """One kind of database."""
 
-    async def connect(self, target: Target) -> Connection:
+    async def connect(self, target: ConnectionTarget) -> SourceConnection:
         """Open a connection in which nothing can be written.
 
         Raises:

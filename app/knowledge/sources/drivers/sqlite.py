@@ -15,9 +15,15 @@ from pathlib import Path
 from app.core.errors import ToolFailed
 from app.knowledge.sources.drivers import causes
 from app.knowledge.sources.drivers.failures import failed, timed_out, told, unavailable
-from app.knowledge.sources.drivers.protocol import Bounds, Rows, ServerFacts, TableFacts, Target
+from app.knowledge.sources.drivers.protocol import (
+    ConnectionTarget,
+    Rows,
+    ServerFacts,
+    StatementLimits,
+    TableFacts,
+)
+from app.knowledge.sources.drivers.shielded import surely
 from app.knowledge.sources.drivers.sqlite_catalog import read_tables
-from app.knowledge.sources.drivers.stopping import surely
 from app.knowledge.sources.drivers.values import Collector
 from app.knowledge.sources.model import TableName
 
@@ -31,7 +37,7 @@ Authorizer = Callable[[int, str | None, str | None, str | None, str | None], int
 class SqliteDriver:
     """`Driver` for SQLite files in the operator's folders."""
 
-    async def connect(self, target: Target) -> SqliteConnection:
+    async def connect(self, target: ConnectionTarget) -> SqliteConnection:
         path = await asyncio.to_thread(checked_file, target)
         try:
             raw = await asyncio.to_thread(_open, path)
@@ -40,7 +46,7 @@ class SqliteDriver:
         return SqliteConnection(raw, target)
 
 
-def checked_file(target: Target) -> Path:
+def checked_file(target: ConnectionTarget) -> Path:
     """The file, wherever links lead, if it lies where it may.
 
     Raises:
@@ -81,7 +87,7 @@ def _open(path: Path) -> sqlite3.Connection:
 class SqliteConnection:
     """`Connection` to one SQLite file."""
 
-    def __init__(self, raw: sqlite3.Connection, target: Target) -> None:
+    def __init__(self, raw: sqlite3.Connection, target: ConnectionTarget) -> None:
         self._raw = raw
         self._target = target
         self._usable = True
@@ -90,7 +96,7 @@ class SqliteConnection:
     def is_usable(self) -> bool:
         return self._usable
 
-    async def run(self, sql: str, bounds: Bounds) -> Rows:
+    async def run(self, sql: str, bounds: StatementLimits) -> Rows:
         late = threading.Event()
         loop = asyncio.get_running_loop()
         timer = loop.call_later(bounds.timeout_s, late.set)
@@ -120,7 +126,7 @@ class SqliteConnection:
         self._usable = False
         await asyncio.to_thread(self._raw.close)
 
-    def _run(self, sql: str, bounds: Bounds, late: threading.Event) -> Rows:
+    def _run(self, sql: str, bounds: StatementLimits, late: threading.Event) -> Rows:
         raw = self._raw
         raw.set_authorizer(_authorizer(bounds))
         raw.set_progress_handler(late.is_set, _STEPS)
@@ -160,7 +166,7 @@ class SqliteConnection:
         return failed(told(self._target, message))
 
 
-def _authorizer(bounds: Bounds) -> Authorizer:
+def _authorizer(bounds: StatementLimits) -> Authorizer:
     """Lets a statement read the allowed columns, and do nothing else."""
     allowed = None
     if bounds.readable is not None:

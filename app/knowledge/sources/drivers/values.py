@@ -15,7 +15,7 @@ from decimal import Decimal
 from typing import Any
 
 from app.core.text import clean, dump_json
-from app.knowledge.sources.drivers.protocol import Bounds, Rows
+from app.knowledge.sources.drivers.protocol import Rows, StatementLimits
 
 MAX_CELL_CHARS = 20_000
 _MAX_EXACT = 2**53
@@ -27,7 +27,7 @@ _MAX_DEPTH = 32
 class Collector:
     """Takes rows until there are enough."""
 
-    def __init__(self, columns: Sequence[str], bounds: Bounds) -> None:
+    def __init__(self, columns: Sequence[str], bounds: StatementLimits) -> None:
         self._columns = told_apart(columns)
         self._bounds = bounds
         self._rows: list[list[Any]] = []

@@ -82,7 +82,7 @@ class TableSchema:
 
 
 @dataclass(frozen=True)
-class Access:
+class TableAccess:
     """What one agent may read in one data source: the authorised tables and nothing else.
 
     Names are found whatever their case; where two differ in case only, the exact spelling is

@@ -8,16 +8,16 @@ from typing import Final
 from sqlglot import exp
 
 from app.knowledge.sources.guard.model import (
-    Access,
     Column,
     SqlRefused,
+    TableAccess,
     TableSchema,
     names,
     refused,
 )
 from app.knowledge.sources.guard.scopes import (
-    Scope,
-    Source,
+    QueryScope,
+    QuerySource,
     Visible,
     find_visible,
     fold,
@@ -42,7 +42,7 @@ def column(name: str, alias: str | None) -> exp.Column:
     return exp.Column(this=quoted(name), table=quoted(alias) if alias is not None else None)
 
 
-def find_table(node: exp.Table, access: Access) -> TableSchema:
+def find_table(node: exp.Table, access: TableAccess) -> TableSchema:
     """Find the authorised table that a reference names.
 
     Raises:
@@ -128,7 +128,7 @@ def _named(item: exp.Expr, name: Column) -> exp.Expr:
     return exp.Alias(this=value, alias=quoted(name.name))
 
 
-def join_columns(join: exp.Join, scope: Scope, source: Source) -> None:
+def join_columns(join: exp.Join, scope: QueryScope, source: QuerySource) -> None:
     """Add what a joined source shows; NATURAL becomes USING, USING merges columns.
 
     Raises:
@@ -155,7 +155,7 @@ def _common(left: Sequence[Visible], right: Sequence[Visible]) -> list[str]:
     return common
 
 
-def _merged(name: str, scope: Scope, right: Sequence[Visible], source: Source) -> Visible:
+def _merged(name: str, scope: QueryScope, right: Sequence[Visible], source: QuerySource) -> Visible:
     mine, theirs = find_visible(scope.visible, name), find_visible(right, name)
     if mine is None:
         raise unknown(name, scope.sources)
@@ -175,7 +175,7 @@ def _system(shown: str) -> SqlRefused:
     return refused("system_table", message, shown)
 
 
-def find_column(node: exp.Column, scope: Scope) -> Visible:
+def find_column(node: exp.Column, scope: QueryScope) -> Visible:
     """Find what a qualified column means.
 
     Raises:
@@ -194,7 +194,7 @@ def find_column(node: exp.Column, scope: Scope) -> Visible:
     return Visible(found, source.alias)
 
 
-def _same_schema(node: exp.Column, source: Source) -> bool:
+def _same_schema(node: exp.Column, source: QuerySource) -> bool:
     if not node.db:
         return True
     table = source.table

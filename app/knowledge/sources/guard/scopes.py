@@ -16,7 +16,7 @@ def fold(name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class QuerySource:
     """A table, a CTE or a subquery of one FROM, under the name that it has there."""
 
     alias: str
@@ -58,7 +58,7 @@ Output = tuple[str, Visible | None] | Several
 
 
 @dataclass
-class Scope:
+class QueryScope:
     """The names of one SELECT.
 
     Attributes:
@@ -70,14 +70,14 @@ class Scope:
         windows: The folded names of WINDOW.
     """
 
-    parent: Scope | None
-    ctes: Mapping[str, Source]
-    sources: dict[str, Source] = field(default_factory=dict)
+    parent: QueryScope | None
+    ctes: Mapping[str, QuerySource]
+    sources: dict[str, QuerySource] = field(default_factory=dict)
     visible: list[Visible] = field(default_factory=list)
     outputs: dict[str, Output] = field(default_factory=dict)
     windows: set[str] = field(default_factory=set)
 
-    def add(self, source: Source) -> None:
+    def add(self, source: QuerySource) -> None:
         """Add a source of FROM; its columns are seen once `see` says so.
 
         Raises:
@@ -96,9 +96,9 @@ class Scope:
         same = known is None or (meaning is not None and known == output)
         self.outputs[fold(name)] = output if same else SEVERAL
 
-    def source(self, alias: str) -> Source | None:
+    def source(self, alias: str) -> QuerySource | None:
         """Find a source by its alias, here or in the queries around."""
-        scope: Scope | None = self
+        scope: QueryScope | None = self
         while scope is not None:
             if found := scope.sources.get(fold(alias)):
                 return found
@@ -121,7 +121,7 @@ class Scope:
                 here because a nearer one has the same alias.
         """
         nearer: set[str] = set()
-        scope: Scope | None = self
+        scope: QueryScope | None = self
         while scope is not None:
             if found := scope.own(name):
                 if found.alias is not None and fold(found.alias) in nearer:
@@ -161,7 +161,7 @@ def ambiguous(name: str) -> SqlRefused:
     return refused("ambiguous_column", message, name)
 
 
-def unknown(name: str, sources: Mapping[str, Source], alias: str = "") -> SqlRefused:
+def unknown(name: str, sources: Mapping[str, QuerySource], alias: str = "") -> SqlRefused:
     """Say that nothing has this name, and what there is."""
     shown = f"{alias}.{name}" if alias else name
     wanted = [sources[fold(alias)]] if fold(alias) in sources else list(sources.values())

@@ -4,7 +4,7 @@
 allowed statement may hold it.
 """
 
-from app.knowledge.sources.guard.model import Access, Column, Dialect, TableSchema
+from app.knowledge.sources.guard.model import Column, Dialect, TableAccess, TableSchema
 
 MARK = "MASKED-VALUE"
 SCHEMAS: dict[Dialect, str] = {"mysql": "store", "postgres": "public", "sqlite": "main"}
@@ -19,10 +19,10 @@ TABLES = {
 KEYS = {"users": ("id",)}
 
 
-def access(dialect: Dialect) -> Access:
+def access(dialect: Dialect) -> TableAccess:
     """What the agent of these tests may read."""
     schema = SCHEMAS[dialect]
-    return Access(dialect, schema, tuple(table(schema, name) for name in TABLES))
+    return TableAccess(dialect, schema, tuple(table(schema, name) for name in TABLES))
 
 
 def table(schema: str, name: str) -> TableSchema:

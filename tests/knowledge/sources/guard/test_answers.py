@@ -14,7 +14,7 @@ import asyncmy
 import psycopg
 import pytest
 
-from app.knowledge.sources.guard.checking import check
+from app.knowledge.sources.guard.check import check
 from app.knowledge.sources.guard.model import SESSION_SETUP, Dialect
 from tests.knowledge.sources.guard.shop import MARK, access, script, sqlite_script
 from tests.knowledge.sources.guard.verdicts import ALLOWED, Verdict

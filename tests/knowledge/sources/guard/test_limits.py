@@ -2,14 +2,14 @@
 
 import pytest
 
-from app.knowledge.sources.guard.checking import MAX_LIMIT, check, sample
-from app.knowledge.sources.guard.lexing import MAX_CHARACTERS
+from app.knowledge.sources.guard.check import MAX_LIMIT, check, sample
+from app.knowledge.sources.guard.lexer import MAX_CHARACTERS
 from app.knowledge.sources.guard.model import (
-    Access,
     Column,
     Dialect,
     Guarded,
     SqlRefused,
+    TableAccess,
     TableSchema,
 )
 from tests.knowledge.sources.guard.shop import access
@@ -155,7 +155,7 @@ def test_a_long_list_and_a_long_chain_of_conditions_are_fine():
 
 def test_two_names_that_differ_in_case_need_their_exact_spelling():
     columns = (Column("Value"), Column("value", masked=True))
-    twice = Access(
+    twice = TableAccess(
         "mysql",
         "store",
         (
@@ -177,7 +177,7 @@ def test_two_names_that_differ_in_case_need_their_exact_spelling():
 
 
 def test_another_schema_is_read_only_when_it_is_authorised():
-    both = Access(
+    both = TableAccess(
         "mysql",
         "store",
         (

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.knowledge.sources.guard.checking import check
+from app.knowledge.sources.guard.check import check
 from app.knowledge.sources.guard.model import SqlRefused
 from tests.knowledge.sources.guard.shop import MARK, access, sqlite_script
 from tests.knowledge.sources.guard.statements import harmless, prying, words

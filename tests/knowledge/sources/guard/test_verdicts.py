@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from app.knowledge.sources.guard.checking import check
+from app.knowledge.sources.guard.check import check
 from app.knowledge.sources.guard.model import SqlRefused
 from tests.knowledge.sources.guard.shop import access
 from tests.knowledge.sources.guard.verdicts import ALLOWED, LIMIT, REFUSED, Verdict, name

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from app.knowledge.sources.guard.lexing import inspect
-from app.knowledge.sources.guard.model import Access, Dialect, Guarded, refused
+from app.knowledge.sources.guard.lexer import inspect
+from app.knowledge.sources.guard.model import Dialect, Guarded, TableAccess, refused
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
@@ -26,7 +26,7 @@ _INSTEAD: Final = {
 _START: Final = ("SELECT", "WITH", "(")
 
 
-def check(sql: str, access: Access, limit: int) -> Guarded:
+def check(sql: str, access: TableAccess, limit: int) -> Guarded:
     """Judge one statement of an agent and write the text that may be executed.
 
     Imports sqlglot at the first call. Takes about a millisecond, the longest statements up to a
@@ -45,8 +45,8 @@ def check(sql: str, access: Access, limit: int) -> Guarded:
         ValueError: `limit` is out of range: the caller's mistake, not the agent's.
     """
     from app.knowledge.sources.guard import dialects, limits
-    from app.knowledge.sources.guard.resolving import Resolver
-    from app.knowledge.sources.guard.shapes import verify
+    from app.knowledge.sources.guard.allowed_syntax import verify
+    from app.knowledge.sources.guard.name_resolver import NameResolver
 
     if not 1 <= limit <= MAX_LIMIT:
         raise ValueError(f"limit must be 1 to {MAX_LIMIT}, not {limit}")
@@ -56,7 +56,7 @@ def check(sql: str, access: Access, limit: int) -> Guarded:
     _inspect_start(tokens)
     tree = dialects.parse(tokens, sql, dialect)
     verify(tree, dialect)
-    resolver = Resolver(access)
+    resolver = NameResolver(access)
     outputs = resolver.query(tree, None, {}, named=False)
     query, fetches = limits.cap(tree, limit + 1)
     columns = dialects.column_names(query, outputs, dialect)
@@ -69,7 +69,7 @@ def check(sql: str, access: Access, limit: int) -> Guarded:
     )
 
 
-def sample(access: Access, table: str, columns: Sequence[str] | None, limit: int) -> Guarded:
+def sample(access: TableAccess, table: str, columns: Sequence[str] | None, limit: int) -> Guarded:
     """Write the statement that reads a few rows of one table, of unmasked columns only.
 
     Args:
@@ -98,7 +98,7 @@ def sample(access: Access, table: str, columns: Sequence[str] | None, limit: int
 def _written(query: Expr, dialect: Dialect) -> str:
     """Write a query, and read it again as a database would: the writer is no more trusted."""
     from app.knowledge.sources.guard import dialects
-    from app.knowledge.sources.guard.shapes import reads, verify
+    from app.knowledge.sources.guard.allowed_syntax import reads, verify
 
     meant = reads(query)
     sql = dialects.render(query, dialect)

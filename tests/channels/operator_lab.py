@@ -17,7 +17,7 @@ from app.channels.operator_messages import (
     Progress,
     TaskForOperator,
 )
-from app.channels.operators import Operator, OperatorDesk
+from app.channels.operators import Operator, OperatorService
 from app.channels.store import Channel
 
 GROUP = "客户群"
@@ -58,7 +58,7 @@ class Sitting:
 
 @asynccontextmanager
 async def sitting(
-    desk: OperatorDesk, who: Operator | None = None, *, failure: Failed | None = None
+    desk: OperatorService, who: Operator | None = None, *, failure: Failed | None = None
 ) -> AsyncIterator[Sitting]:
     """An operator that does whatever there is, or fails at it."""
     who = who or operator()

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from app.core.errors import ConfigurationError, ToolFailed
 from app.core.triggers import TriggerSettings
-from app.knowledge.outbound_requests.allowing import AllowList
+from app.knowledge.outbound_requests.allow_list import AllowList
 
 LISTED = [
     "ci.example.org",

@@ -9,10 +9,10 @@ from app.db.writer import DatabaseWriter
 from app.governance.audit.log import AuditLog
 from app.knowledge.memory.administration import MemoryAdministration
 from app.knowledge.memory.fts5_index import Fts5Index
-from app.knowledge.memory.meaning import Meanings
-from app.knowledge.memory.reading import Reader
+from app.knowledge.memory.reader import SqliteReader
+from app.knowledge.memory.repository import MemoryRepository
+from app.knowledge.memory.semantic_index import SemanticIndex
 from app.knowledge.memory.storage import SqliteStorage, Storage
-from app.knowledge.memory.store import StoredMemory
 from app.operations.embeddings.openai_compatible import embedder_of
 
 
@@ -26,15 +26,15 @@ def memory_on(
     """
     storage = _storage(settings, db, redactor, audit)
     meanings = _meanings(settings, storage, redactor)
-    store = StoredMemory(storage, clock, redactor, settings.memory, meanings)
+    store = MemoryRepository(storage, clock, redactor, settings.memory, meanings)
     return MemoryAdministration(store, storage, db, clock, audit=audit, redactor=redactor)
 
 
-def _meanings(settings: Settings, storage: Storage, redactor: Redactor) -> Meanings | None:
+def _meanings(settings: Settings, storage: Storage, redactor: Redactor) -> SemanticIndex | None:
     embedder = embedder_of(settings.memory)
     if embedder is None:
         return None
-    return Meanings(storage, embedder, redactor, least=settings.memory.embeddings_least)
+    return SemanticIndex(storage, embedder, redactor, least=settings.memory.embeddings_least)
 
 
 def _storage(
@@ -42,7 +42,7 @@ def _storage(
 ) -> Storage:
     address = settings.memory.postgres
     if address is None:
-        reader = Reader(settings.database_path)
+        reader = SqliteReader(settings.database_path)
         return SqliteStorage(db, reader, audit, Fts5Index())
     from app.knowledge.memory.postgres import PostgresStorage, secrets_of
 

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 from app.core.errors import Conflict, DigestMismatch, NotFound, ToolFailed
 from app.core.skills import SkillSettings
 from app.knowledge.skills.document import check_value, is_name, read_document
-from app.knowledge.skills.finding import Finder, Found
-from app.knowledge.skills.places import BUILTIN, Place
-from app.knowledge.skills.prompting import told
+from app.knowledge.skills.finder import Finder, FoundSkill
+from app.knowledge.skills.locations import BUILTIN, SkillLocation
+from app.knowledge.skills.prompt import told
 from app.knowledge.skills.store import SkillStore
 from app.operations.local.beneath import Beneath
 from app.operations.local.environment import SAFE_PATH
@@ -29,10 +29,10 @@ from app.operations.protocols.files import FileOperations
 from app.tools.skills.ports import (
     PROJECT_FOLDER,
     Skill,
+    SkillEntry,
     SkillProblem,
-    SkillRow,
     SkillStatus,
-    Viewer,
+    SkillViewer,
 )
 
 AllowedSkills = Callable[[str | None], tuple[str, ...] | None]
@@ -48,7 +48,7 @@ class _Reason(NamedTuple):
 _DISABLED = _Reason(code="skill_disabled", message="an operator has disabled it")
 
 
-class SkillShelf:
+class SkillService:
     """`Skills` on folders of this machine.
 
     Args:
@@ -85,11 +85,11 @@ class SkillShelf:
         """Read what operators decided."""
         await self._store.load()
 
-    async def rows(self, viewer: Viewer) -> Sequence[SkillRow]:
+    async def rows(self, viewer: SkillViewer) -> Sequence[SkillEntry]:
         places = self._places(viewer)
         return [row for row, _ in await in_thread(self._judged, places, viewer)]
 
-    async def load(self, name: str, viewer: Viewer) -> Skill:
+    async def load(self, name: str, viewer: SkillViewer) -> Skill:
         places = self._places(viewer)
         judged = await in_thread(self._judged, places, viewer, fresh=name)
         same = [(row, found) for row, found in judged if row.name == name]
@@ -108,7 +108,7 @@ class SkillShelf:
         known = f"Available skills: {', '.join(there[:50])}" if there else "No skills are available"
         raise ToolFailed(f"Skill {name[:80]!r} not found. {known}", code="skill_not_found")
 
-    async def load_id(self, skill_id: str, viewer: Viewer) -> Skill:
+    async def load_id(self, skill_id: str, viewer: SkillViewer) -> Skill:
         row, found = await self._find_id(skill_id, viewer)
         if found.contents is None or row.problems:
             raise ToolFailed(
@@ -116,7 +116,7 @@ class SkillShelf:
             )
         return _skill(row, found)
 
-    async def row(self, skill_id: str, viewer: Viewer) -> tuple[SkillRow, Found]:
+    async def row(self, skill_id: str, viewer: SkillViewer) -> tuple[SkillEntry, FoundSkill]:
         """One skill as it is now, whatever is wrong with it.
 
         Raises:
@@ -130,13 +130,13 @@ class SkillShelf:
     async def switch(
         self,
         skill_id: str,
-        viewer: Viewer,
+        viewer: SkillViewer,
         *,
         enabled: bool,
         digest: str | None,
         actor: str,
         expected: int | None = None,
-    ) -> SkillRow:
+    ) -> SkillEntry:
         """As `Skills.switch`; without a digest, the version that is there now.
 
         Raises:
@@ -174,14 +174,14 @@ class SkillShelf:
     def check(self, schema: Mapping[str, Any], value: Any, what: str) -> None:
         check_value(schema, value, what)
 
-    async def told(self, viewer: Viewer) -> str:
+    async def told(self, viewer: SkillViewer) -> str:
         """What a system prompt says of the skills that the viewer's model sees."""
         places = self._places(viewer)
         judged = await in_thread(self._judged, places, viewer)
         seen = [(row, found.document.body) for row, found in judged if row.status == "visible"]
         return told(seen, self._settings.prompt_chars)
 
-    async def _find_id(self, skill_id: str, viewer: Viewer) -> tuple[SkillRow, Found]:
+    async def _find_id(self, skill_id: str, viewer: SkillViewer) -> tuple[SkillEntry, FoundSkill]:
         name = skill_id.rpartition(":")[2]
         judged = await in_thread(self._judged, self._places(viewer), viewer, fresh=name)
         for row, found in judged:
@@ -189,28 +189,28 @@ class SkillShelf:
                 return row, found
         raise ToolFailed(f"Skill {skill_id[:128]!r} not found", code="skill_not_found")
 
-    def _places(self, viewer: Viewer) -> list[Place]:
+    def _places(self, viewer: SkillViewer) -> list[SkillLocation]:
         places = []
         if viewer.project_id is not None:
             root = Path(self._root_of(viewer.project_id))
             prefix = f"project:{viewer.project_id}:"
             places = [
-                Place("project", root, inner, prefix, inner)
+                SkillLocation("project", root, inner, prefix, inner)
                 for inner in (PROJECT_FOLDER, *self._settings.project_folders)
             ]
         return [
             *places,
-            Place("user", self._folder, ".", "user:", "of this installation"),
-            Place("builtin", BUILTIN, ".", "builtin:", "of the service"),
+            SkillLocation("user", self._folder, ".", "user:", "of this installation"),
+            SkillLocation("builtin", BUILTIN, ".", "builtin:", "of the service"),
         ]
 
     def _judged(
-        self, places: Sequence[Place], viewer: Viewer, *, fresh: str | None = None
-    ) -> list[tuple[SkillRow, Found]]:
+        self, places: Sequence[SkillLocation], viewer: SkillViewer, *, fresh: str | None = None
+    ) -> list[tuple[SkillEntry, FoundSkill]]:
         """Every skill with its row, by name; the order of places stays."""
         allowed = self._allowed(viewer.agent_id)
-        used: dict[str, Found] = {}
-        judged: list[tuple[SkillRow, Found]] = []
+        used: dict[str, FoundSkill] = {}
+        judged: list[tuple[SkillEntry, FoundSkill]] = []
         for found in self._finder.find(places, fresh=fresh):
             row = self._alone(found)
             first = used.setdefault(found.name, found) if row.status == "visible" else found
@@ -224,7 +224,7 @@ class SkillShelf:
             judged.append((row, found))
         return sorted(judged, key=lambda one: one[0].name)
 
-    def _alone(self, found: Found) -> SkillRow:
+    def _alone(self, found: FoundSkill) -> SkillEntry:
         """A skill by itself: neither what shadows it nor an agent's list is known here."""
         decision, document = self._store.of(found.id), found.document
         builtin = found.place.origin == "builtin"
@@ -244,7 +244,7 @@ class SkillShelf:
         elif missing:
             told = f"missing: {', '.join(missing)}"
             status, reason = "missing_requirement", _Reason(code="skill_requirement", message=told)
-        return SkillRow(
+        return SkillEntry(
             id=found.id,
             name=found.name,
             origin=found.place.origin,
@@ -267,7 +267,7 @@ class SkillShelf:
         )
 
 
-def _skill(row: SkillRow, found: Found) -> Skill:
+def _skill(row: SkillEntry, found: FoundSkill) -> Skill:
     assert found.contents is not None
     return Skill(
         id=row.id,
@@ -283,13 +283,13 @@ def _skill(row: SkillRow, found: Found) -> Skill:
     )
 
 
-def _shadowed(row: SkillRow, by: Found) -> SkillRow:
-    why = f"{by.id} ({by.place.label}) is used instead"
+def _shadowed(row: SkillEntry, by: FoundSkill) -> SkillEntry:
+    why = f"{by.id} ({by.place.label}) is used in its place"
     reason = _Reason(code="skill_shadowed", message=why)
     return replace(row, status="shadowed", shadowed_by=by.id, **_said(reason))
 
 
-def _why_untrusted(found: Found, *, changed: bool) -> _Reason:
+def _why_untrusted(found: FoundSkill, *, changed: bool) -> _Reason:
     if changed:
         told = "it has changed since an operator enabled it"
         return _Reason(code="skill_altered", message=told)
@@ -306,7 +306,7 @@ def _said(reason: _Reason | None) -> dict[str, Any]:
     return {"reason": reason.message, "reason_code": reason.code}
 
 
-def _missing(found: Found) -> tuple[str, ...]:
+def _missing(found: FoundSkill) -> tuple[str, ...]:
     """Requirements that are not met. Of variables only their presence is looked at."""
     document = found.document
     programs = [

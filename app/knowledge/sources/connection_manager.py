@@ -12,9 +12,9 @@ from app.core.redaction import Redactor
 from app.core.sources import SourceSettings
 from app.knowledge.sources.drivers.mysql import MysqlDriver
 from app.knowledge.sources.drivers.postgres import PostgresDriver
-from app.knowledge.sources.drivers.protocol import Connection, Driver, Target
+from app.knowledge.sources.drivers.protocol import ConnectionTarget, Driver, SourceConnection
+from app.knowledge.sources.drivers.shielded import begun
 from app.knowledge.sources.drivers.sqlite import SqliteDriver
-from app.knowledge.sources.drivers.stopping import begun
 from app.knowledge.sources.model import Kind, Source
 from app.knowledge.sources.pool import Pool
 from app.knowledge.sources.store import SourceStore
@@ -28,7 +28,7 @@ DRIVERS: dict[Kind, Driver] = {
 }
 
 
-class Links:
+class ConnectionManager:
     """Connections to stored sources.
 
     Args:
@@ -52,7 +52,7 @@ class Links:
         self._pools: dict[str, tuple[Source, Pool]] = {}
         store.watch(self._close_outdated)
 
-    def target(self, source: Source) -> Target:
+    def target(self, source: Source) -> ConnectionTarget:
         """What is needed to connect. From now on the password is masked wherever it stands.
 
         Raises:
@@ -61,9 +61,9 @@ class Links:
         password = self._store.password(source)
         self._redactor.learn(f"data source {source.id}", [password] if password else [])
         folders = tuple(str(folder) for folder in self._settings.sqlite_folders)
-        return Target(source.name, source.address, password, folders, self._hidden)
+        return ConnectionTarget(source.name, source.address, password, folders, self._hidden)
 
-    async def connect(self, source: Source) -> Connection:
+    async def connect(self, source: Source) -> SourceConnection:
         """A connection of one's own, outside the pool.
 
         Raises:
@@ -71,7 +71,7 @@ class Links:
         """
         return await DRIVERS[source.kind].connect(self.target(source))
 
-    async def use(self, source: Source, work: Callable[[Connection], Awaitable[T]]) -> T:
+    async def use(self, source: Source, work: Callable[[SourceConnection], Awaitable[T]]) -> T:
         """Do something that reads on a connection of the pool.
 
         A connection that broke while nobody used it is replaced once, and the work repeated.
@@ -90,7 +90,7 @@ class Links:
             return await work(connection)
 
     @asynccontextmanager
-    async def alone(self, source: Source) -> AsyncIterator[Connection]:
+    async def alone(self, source: Source) -> AsyncIterator[SourceConnection]:
         """A connection for one test, closed at the end.
 
         Raises:
@@ -127,7 +127,7 @@ class Links:
         if known is not None:
             return known[1]
 
-        async def connect() -> Connection:
+        async def connect() -> SourceConnection:
             try:
                 return await self.connect(source)
             except ConfigurationError:

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
 TRIGGERS = "triggers.allow"
-"""A `TriggerDesk`; registered while an operator allows an address or keeps a named trigger."""
+"""An `OutboundRequestSender`; registered while an address is allowed or a trigger is stored."""
 
 Method = Literal["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD"]
 BODILESS: tuple[Method, ...] = ("GET", "HEAD")
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RequestInput:
     """A request that a call asks for: one of `url` and `name` is set.
 
     Attributes:
@@ -46,13 +46,13 @@ class Answered:
 
 
 @runtime_checkable
-class TriggerDesk(Protocol):
+class OutboundRequestSender(Protocol):
     """The service `TRIGGERS`: sends what the operator lets agents send."""
 
-    def why_it_asks(self, name: str | None) -> str | None:
+    def confirmation_reason(self, name: str | None) -> str | None:
         """Why such a call needs a person's word; None for a trigger that is free."""
 
-    async def send(self, wanted: Wanted, *, agent_id: str | None) -> Answered:
+    async def send(self, wanted: RequestInput, *, agent_id: str | None) -> Answered:
         """Send it, and follow no redirect.
 
         Raises:

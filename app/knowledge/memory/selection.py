@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from app.knowledge.memory.question import read_question
-from app.knowledge.memory.reading import Query
+from app.knowledge.memory.reader import Query
 from app.knowledge.memory.rows import MEMORIES, memory_of
-from app.knowledge.memory.storage import Match, WordIndex
+from app.knowledge.memory.search_query import read_question
+from app.knowledge.memory.storage import MemoryQuery, WordIndex
 from app.tools.memory.ports import Memory, Scope
 
 _FROM = "FROM memories m JOIN memory_places p ON p.id = m.place_id"
@@ -17,7 +17,7 @@ _ALL = "1 = 1"
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
+class MemoryCriteria:
     """Which memories are wanted; None wants all.
 
     Attributes:
@@ -43,7 +43,7 @@ class Filters:
         return {name: value for name, value in given.items() if value is not None}
 
 
-def condition_of(filters: Filters, index: WordIndex) -> tuple[str, list[Any]]:
+def condition_of(filters: MemoryCriteria, index: WordIndex) -> tuple[str, list[Any]]:
     """The condition and its values."""
     found: list[tuple[str, list[Any]]] = []
     for column, value in (("p.scope = ?", filters.scope), ("p.owner = ?", filters.owner)):
@@ -58,20 +58,20 @@ def condition_of(filters: Filters, index: WordIndex) -> tuple[str, list[Any]]:
             if words is None:
                 return _NONE, []
         tags = () if filters.tag is None else (filters.tag,)
-        found.append(index.condition(Match(None, tags, words)))
+        found.append(index.condition(MemoryQuery(None, tags, words)))
     if not found:
         return _ALL, []
     return " AND ".join(sql for sql, _ in found), [item for _, values in found for item in values]
 
 
-def count(query: Query, filters: Filters, index: WordIndex) -> int:
+def count(query: Query, filters: MemoryCriteria, index: WordIndex) -> int:
     """How many there are."""
     condition, values = condition_of(filters, index)
     return int(query(f"SELECT COUNT(*) {_FROM} WHERE {condition}", values)[0][0])
 
 
 def newest(
-    query: Query, filters: Filters, index: WordIndex, *, limit: int, before: int | None
+    query: Query, filters: MemoryCriteria, index: WordIndex, *, limit: int, before: int | None
 ) -> list[Memory]:
     """Newest first; `before` is the number of the last one seen."""
     condition, values = condition_of(filters, index)
@@ -82,7 +82,7 @@ def newest(
 
 
 def oldest(
-    query: Query, filters: Filters, index: WordIndex, *, limit: int, after: int, upto: int
+    query: Query, filters: MemoryCriteria, index: WordIndex, *, limit: int, after: int, upto: int
 ) -> list[Memory]:
     """Oldest first, behind the number `after`, up to and with `upto`."""
     condition, values = condition_of(filters, index)

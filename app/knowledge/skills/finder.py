@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from app.knowledge.skills.document import Document, read_document
+from app.knowledge.skills.document import SkillDocument, read_document
 from app.knowledge.skills.folder import (
     DOCUMENT,
     Contents,
@@ -14,7 +14,7 @@ from app.knowledge.skills.folder import (
     list_folder,
     read_files,
 )
-from app.knowledge.skills.places import Place, names_in, opened_place, opened_skill
+from app.knowledge.skills.locations import SkillLocation, names_in, opened_place, opened_skill
 from app.tools.skills.ports import SkillProblem
 
 MAX_PLACE_BYTES = 256 << 20
@@ -23,16 +23,16 @@ _MAX_KNOWN = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundSkill:
     """One skill where it lies.
 
     Attributes:
         contents: its files; None where only a list is wanted, or it cannot be read.
     """
 
-    place: Place
+    place: SkillLocation
     name: str
-    document: Document
+    document: SkillDocument
     digest: str | None = None
     left_out: tuple[str, ...] = ()
     contents: Contents | None = field(default=None, compare=False)
@@ -51,9 +51,11 @@ class Finder:
 
     def __init__(self, hidden: Sequence[str] = ()) -> None:
         self._hidden = tuple(hidden)
-        self._known: dict[str, tuple[object, Found]] = {}
+        self._known: dict[str, tuple[object, FoundSkill]] = {}
 
-    def find(self, places: Sequence[Place], *, fresh: str | None = None) -> list[Found]:
+    def find(
+        self, places: Sequence[SkillLocation], *, fresh: str | None = None
+    ) -> list[FoundSkill]:
         """All skills of these places, those of the first place first.
 
         Args:
@@ -61,7 +63,7 @@ class Finder:
         """
         return [found for place in places for found in self._in(place, fresh)]
 
-    def _in(self, place: Place, fresh: str | None) -> list[Found]:
+    def _in(self, place: SkillLocation, fresh: str | None) -> list[FoundSkill]:
         hidden = self._hidden if place.origin == "project" else ()
         with opened_place(place, hidden) as folder:
             if folder is None:
@@ -74,8 +76,8 @@ class Finder:
             return [self._look(place, folder, name, room, fresh=fresh) for name in names]
 
     def _look(
-        self, place: Place, folder: int, name: str, room: list[int], *, fresh: str | None
-    ) -> Found:
+        self, place: SkillLocation, folder: int, name: str, room: list[int], *, fresh: str | None
+    ) -> FoundSkill:
         try:
             with opened_skill(folder, name) as inside:
                 listing = list_folder(inside)
@@ -90,7 +92,9 @@ class Finder:
             told = f"its folder is a link or cannot be read ({why})"
             return _unusable(place, name, "skill_unreadable", told)
 
-    def _remembered(self, place: Place, name: str, inside: int, listing: Listing) -> Found:
+    def _remembered(
+        self, place: SkillLocation, name: str, inside: int, listing: Listing
+    ) -> FoundSkill:
         key, seen = f"{place.root}:{place.prefix}{name}:{place.inner}", listing.fingerprint
         known = self._known.get(key)
         if known is not None and known[0] == seen:
@@ -101,14 +105,14 @@ class Finder:
         self._known[key] = (seen, found)
         return found
 
-    def _read(self, place: Place, name: str, inside: int, listing: Listing) -> Found:
+    def _read(self, place: SkillLocation, name: str, inside: int, listing: Listing) -> FoundSkill:
         contents = read_files(inside, listing)
         file = contents.files.get(DOCUMENT)
         if file is None:
             told = f"it contains no regular file {DOCUMENT}"
             return _unusable(place, name, "skill_no_document", told)
         document = read_document(file.data, name)
-        return Found(place, name, document, contents.digest, listing.left_out, contents)
+        return FoundSkill(place, name, document, contents.digest, listing.left_out, contents)
 
 
 def _take(room: list[int], listing: Listing) -> None:
@@ -118,5 +122,5 @@ def _take(room: list[int], listing: Listing) -> None:
     room[0] -= listing.size
 
 
-def _unusable(place: Place, name: str, code: str, why: str) -> Found:
-    return Found(place, name, Document(errors=(SkillProblem(code, why),)))
+def _unusable(place: SkillLocation, name: str, code: str, why: str) -> FoundSkill:
+    return FoundSkill(place, name, SkillDocument(errors=(SkillProblem(code, why),)))

@@ -21,7 +21,7 @@ class Query(Protocol):
     def __call__(self, sql: str, values: Sequence[Any] = (), /) -> list[tuple[Any, ...]]: ...
 
 
-class Reader:
+class SqliteReader:
     """Runs queries on one SQLite file, where they hold up neither the loop nor the writer."""
 
     def __init__(self, path: Path) -> None:

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from app.core.errors import ToolFailed
-from app.tools.memory.ports import Place, Wanted
+from app.tools.memory.ports import MemoryScope, RecallQuery
 from tests.knowledge.memory.conftest import ANN, Kept, keeping
 
-BEN = Place("user", "ben")
+BEN = MemoryScope("user", "ben")
 DAY_S = 86_400
 # The parts of a key are joined here, so that no file holds one.
 KEYS = ("sk-ant-" + "api03-abcdefgh12345678", "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2")
@@ -25,7 +25,7 @@ async def test_what_is_saved_is_recalled_with_its_line(kept: Kept):
     first = await kept.save("Ann prefers Vim", tags=("tools",))
     await kept.save("用户喜欢喝龙井茶")
 
-    found = await kept.store.recall([ANN], Wanted("龙井"))
+    found = await kept.store.recall([ANN], RecallQuery("龙井"))
 
     assert [(line.number, line.memory.content) for line in found.lines] == [(2, "用户喜欢喝龙井茶")]
     assert (first.ending, first.memory.key, first.memory.tags) == ("created", "m1", ("tools",))
@@ -43,7 +43,7 @@ async def test_places_see_nothing_of_each_other(kept: Kept):
 
 
 async def test_a_place_is_not_another_of_the_same_owner(kept: Kept):
-    await kept.save("kept by the agent", place=Place("agent", "ann"))
+    await kept.save("kept by the agent", place=MemoryScope("agent", "ann"))
 
     assert await kept.recalled("kept") == []
 
@@ -131,7 +131,7 @@ async def test_a_forgotten_memory_is_gone_from_lines_and_index(kept_in_sqlite: K
 
 
 async def test_lines_are_read_from_both_ends_and_over_places(kept: Kept):
-    project = Place("project", "p")
+    project = MemoryScope("project", "p")
     for number in range(6):
         await kept.save(f"line {number}", place=ANN if number % 2 else project)
 
@@ -183,16 +183,16 @@ async def test_more_than_are_shown_are_counted(kept: Kept):
     for number in range(5):
         await kept.save(f"server {number}")
 
-    found = await kept.store.recall([ANN], Wanted("server", limit=2))
+    found = await kept.store.recall([ANN], RecallQuery("server", limit=2))
     assert (len(found.lines), found.matched) == (2, 5)
 
 
 async def test_a_question_without_words_finds_nothing_and_says_so(kept: Kept):
     await kept.save("server")
 
-    found = await kept.store.recall([ANN], Wanted('"*" (OR) - ?!', mode="and"))
+    found = await kept.store.recall([ANN], RecallQuery('"*" (OR) - ?!', mode="and"))
     assert (found.lines, found.no_words) == ([], False)
-    found = await kept.store.recall([ANN], Wanted("?!"))
+    found = await kept.store.recall([ANN], RecallQuery("?!"))
     assert (found.lines, found.no_words) == ((), True)
 
 

@@ -12,10 +12,10 @@ import pytest
 
 from app.core.errors import ToolFailed
 from app.execution.outcome import CallOutcome
-from app.knowledge.sources.links import Links
-from app.knowledge.sources.model import EVERYBODY, AllowedTable, Limits, Source, TableName
+from app.knowledge.sources.connection_manager import ConnectionManager
+from app.knowledge.sources.model import EVERYBODY, AllowedTable, QueryLimits, Source, TableName
 from app.knowledge.sources.schemas import Schemas
-from app.knowledge.sources.store import Change
+from app.knowledge.sources.store import SourceUpdate
 from tests.execution.lab import Lab
 from tests.knowledge.sources.shops import (
     AGENT,
@@ -63,7 +63,9 @@ def quoted(source: Source, column: str) -> str:
 async def test_an_agent_sees_its_sources_and_nothing_of_where_they_are(lab: Lab, make: Make):
     source = await make()
     await lab.gate.sources.store.create(
-        Change({"name": "Hidden", "kind": "mysql", "host": "h", "user": "u", "agents": ("x",)}),
+        SourceUpdate(
+            {"name": "Hidden", "kind": "mysql", "host": "h", "user": "u", "agents": ("x",)}
+        ),
         actor="ann",
     )
     outcome = await ask(lab, "mysql_list_sources")
@@ -96,7 +98,7 @@ async def test_nobody_is_authorised_before_an_administrator_says_so(lab: Lab, ma
 async def test_two_agents_see_what_each_was_given(lab: Lab, make: Make):
     mine = await make(name="Mine")
     await lab.gate.sources.store.change(
-        mine.id, Change({"tables": allowed(mine.kind, "orders")}), actor="ann"
+        mine.id, SourceUpdate({"tables": allowed(mine.kind, "orders")}), actor="ann"
     )
     theirs = await make(name="Theirs", agents=(OTHER_AGENT,), tables=allowed(mine.kind, "products"))
     for agent, source, other, table in (
@@ -118,7 +120,7 @@ async def test_a_star_is_everybody_and_a_disabled_source_nobodys(lab: Lab, make:
     for agent in (None, OTHER_AGENT):
         found = await ask(lab, "mysql_query", agent=agent, source_id=source.name, sql=sql)
         assert good(found)["rows"] == [[2]]
-    await lab.gate.sources.store.change(source.id, Change({"enabled": False}), actor="ann")
+    await lab.gate.sources.store.change(source.id, SourceUpdate({"enabled": False}), actor="ann")
     refused = await ask(lab, "mysql_query", source_id=source.id, sql=sql)
     assert refused.result.code == "source_not_found"
 
@@ -149,7 +151,7 @@ async def test_the_schema_tells_columns_keys_and_masks(lab: Lab, make: Make):
 async def test_the_schema_shows_no_table_that_is_not_allowed(lab: Lab, make: Make):
     source = await make()
     tables = allowed(source.kind, "orders")
-    await lab.gate.sources.store.change(source.id, Change({"tables": tables}), actor="ann")
+    await lab.gate.sources.store.change(source.id, SourceUpdate({"tables": tables}), actor="ann")
     shown = good(await ask(lab, "mysql_schema", source_id=source.id))["tables"]
     assert [item["table"] for item in shown] == ["orders"]
     # Where its key leads is no secret of the key, but of the other table.
@@ -239,7 +241,7 @@ async def test_only_so_many_rows_of_a_million_come_back(lab: Lab, make: Make):
         data = good(await ask(lab, "mysql_query", source_id=source.id, sql=sql, limit=limit))
         assert (data["row_count"], data["truncated"]) == (expected, True)
     await lab.gate.sources.store.change(
-        source.id, Change({"limits": Limits(max_rows=3, max_bytes=1000)}), actor="ann"
+        source.id, SourceUpdate({"limits": QueryLimits(max_rows=3, max_bytes=1000)}), actor="ann"
     )
     data = good(await ask(lab, "mysql_query", source_id=source.id, sql=sql, limit=1000))
     assert (data["row_count"], data["truncated"]) == (3, True)
@@ -270,7 +272,7 @@ async def test_every_query_leaves_a_row_with_who_what_and_how(lab: Lab, make: Ma
 
 
 async def test_a_query_that_takes_too_long_is_stopped_and_kept(lab: Lab, make: Make):
-    source = await make(limits=Limits(statement_s=0.3))
+    source = await make(limits=QueryLimits(statement_s=0.3))
     outcome = await ask(lab, "mysql_query", source_id=source.id, sql=LONG, timeout=60)
     assert outcome.result.code == "query_timeout"
     [row] = await queries(lab)
@@ -313,7 +315,7 @@ async def test_a_broken_connection_is_replaced(lab: Lab, server: SqlServer):
 async def test_a_table_whose_mask_has_no_column_cannot_be_read(lab: Lab, make: Make):
     source = await make()
     tables = (AllowedTable(TableName(schema_of(source.kind), "customers"), ("eMailAddress",)),)
-    await lab.gate.sources.store.change(source.id, Change({"tables": tables}), actor="ann")
+    await lab.gate.sources.store.change(source.id, SourceUpdate({"tables": tables}), actor="ann")
     sql = f"SELECT {quoted(source, 'fullName')} FROM customers"
     outcome = await ask(lab, "mysql_query", source_id=source.id, sql=sql)
     assert outcome.result.code == "unauthorised_table"
@@ -337,7 +339,7 @@ async def test_what_agents_and_logs_get_names_no_host_user_or_password(
             ]
         )
     ]
-    change = Change({"port": 1}, "quite-another-pass-1")
+    change = SourceUpdate({"port": 1}, "quite-another-pass-1")
     await lab.gate.sources.store.change(source.id, change, actor="ann")
     sql = "SELECT total FROM orders"
     broken = await ask(lab, "mysql_query", "c9", source_id=source.id, sql=sql)
@@ -378,10 +380,10 @@ async def test_nothing_stays_open_to_a_source_that_was_forgotten(lab: Lab, serve
 async def test_a_call_that_began_before_a_change_does_not_read_after_it(lab: Lab, make: Make):
     source = await make()
     gate, store = lab.gate, lab.gate.sources.store
-    links = Links(store, gate.settings.sources, gate.clock, gate.redactor, hidden=())
+    links = ConnectionManager(store, gate.settings.sources, gate.clock, gate.redactor, hidden=())
     assert (await links.use(source, lambda connection: connection.facts())).can_write is False
-    after = await store.change(source.id, Change({"agents": ()}), actor="ann")
-    with pytest.raises(ToolFailed, match="was changed; try again"):
+    after = await store.change(source.id, SourceUpdate({"agents": ()}), actor="ann")
+    with pytest.raises(ToolFailed, match="changed meanwhile"):
         await links.use(source, lambda connection: connection.facts())
     assert (await links.use(after, lambda connection: connection.facts())).can_write is False
     await links.close()

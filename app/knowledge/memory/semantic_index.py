@@ -17,8 +17,8 @@ from app.core.redaction import Redactor
 from app.core.text import clean
 from app.db.writer import Transaction
 from app.knowledge.memory.ranking import CANDIDATES
-from app.knowledge.memory.reading import Query
-from app.knowledge.memory.storage import Match, Storage
+from app.knowledge.memory.reader import Query
+from app.knowledge.memory.storage import MemoryQuery, Storage
 from app.knowledge.memory.vectors import NOTHING, Packed, likeness, nearest, packed
 from app.operations.embeddings.embedder import MAX_TEXTS, Embedder, EmbedderFailed, TextRefused
 
@@ -55,7 +55,7 @@ def drop_vector(transaction: Transaction, number: int) -> None:
     transaction.execute(_DROP, (number,))
 
 
-class Meanings:
+class SemanticIndex:
     """The vectors of all memories, and the search among them."""
 
     def __init__(
@@ -109,7 +109,7 @@ class Meanings:
         sql = f"{_BITS} AND m.place_id IN ({marks})"
         values = [self._embedder.model, *place_ids]
         if tags:
-            condition, more = self._storage.index.condition(Match(place_ids, tags))
+            condition, more = self._storage.index.condition(MemoryQuery(place_ids, tags))
             sql, values = f"{sql} AND {condition}", [*values, *more]
         near = nearest([(row[0], row[1]) for row in query(sql, values)], question, CANDIDATES)
         marks = ", ".join("?" for _ in near) or "NULL"

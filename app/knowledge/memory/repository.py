@@ -18,23 +18,23 @@ from app.core.redaction import Redactor
 from app.core.text import clean
 from app.db.writer import Transaction
 from app.knowledge.memory import rows
-from app.knowledge.memory.meaning import Meanings, drop_vector
-from app.knowledge.memory.question import is_open, read_question
 from app.knowledge.memory.ranking import CANDIDATES, blended, score
-from app.knowledge.memory.reading import Query
-from app.knowledge.memory.storage import Match, Storage
+from app.knowledge.memory.reader import Query
+from app.knowledge.memory.search_query import is_open, read_question
+from app.knowledge.memory.semantic_index import SemanticIndex, drop_vector
+from app.knowledge.memory.storage import MemoryQuery, Storage
 from app.knowledge.memory.words import words_of
 from app.tools.memory.ports import (
-    Draft,
-    Ending,
     Line,
     Memory,
+    MemoryAuthor,
+    MemoryInput,
+    MemoryScope,
     Page,
-    Place,
     Recalled,
+    RecallQuery,
     Saved,
-    Wanted,
-    Writer,
+    WriteOutcome,
 )
 
 _NEW_PLACE = (
@@ -58,20 +58,20 @@ _FindAlike = Callable[[Query, Sequence[int]], list[tuple[int, float]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedMemory:
     """A draft that can be stored, and the words by which it will be found."""
 
-    draft: Draft
+    draft: MemoryInput
     words: str
 
     @classmethod
-    def of(cls, draft: Draft) -> Self:
+    def of(cls, draft: MemoryInput) -> Self:
         """Cut the words; for a long text this takes many milliseconds."""
         return cls(draft, " ".join(words_of(draft.content)))
 
 
 @dataclass(slots=True)
-class PlaceState:
+class ScopeState:
     """A place during a transaction: `counter` is its newest version, `total` its size."""
 
     id: int
@@ -79,7 +79,7 @@ class PlaceState:
     total: int
 
 
-class StoredMemory:
+class MemoryRepository:
     """`AgentMemory` in a `Storage`."""
 
     def __init__(
@@ -88,7 +88,7 @@ class StoredMemory:
         clock: Clock,
         redactor: Redactor,
         settings: MemorySettings,
-        meanings: Meanings | None,
+        meanings: SemanticIndex | None,
     ) -> None:
         self._storage = storage
         self._clock = clock
@@ -106,7 +106,7 @@ class StoredMemory:
         return self._settings.ask_before_sharing
 
     async def save(
-        self, place: Place, draft: Draft, writer: Writer, *, expected: int | None
+        self, place: MemoryScope, draft: MemoryInput, writer: MemoryAuthor, *, expected: int | None
     ) -> Saved:
         prepared = await asyncio.to_thread(self.prepare, draft)
         moment = isoformat(self._clock.now())
@@ -123,7 +123,7 @@ class StoredMemory:
         if self._meanings is not None:
             self._meanings.wake()
 
-    def prepare(self, draft: Draft) -> Prepared:
+    def prepare(self, draft: MemoryInput) -> PreparedMemory:
         """The draft as it can be stored; for a thread beside the loop.
 
         Raises:
@@ -140,14 +140,14 @@ class StoredMemory:
         key = None if draft.key is None else clean(draft.key)
         tags = tuple(dict.fromkeys(clean(tag).strip() for tag in draft.tags))
         content = clean(draft.content).replace("\0", "\ufffd")
-        return Prepared.of(Draft(content, tags, key))
+        return PreparedMemory.of(MemoryInput(content, tags, key))
 
     def save_within(
         self,
         transaction: Transaction,
-        place: Place,
-        prepared: Prepared,
-        writer: Writer,
+        place: MemoryScope,
+        prepared: PreparedMemory,
+        writer: MemoryAuthor,
         moment: str,
         *,
         expected: int | None,
@@ -187,10 +187,10 @@ class StoredMemory:
     def _replace(
         self,
         transaction: Transaction,
-        state: PlaceState,
+        state: ScopeState,
         stored: Memory,
-        prepared: Prepared,
-        writer: Writer,
+        prepared: PreparedMemory,
+        writer: MemoryAuthor,
         moment: str,
         expected: int | None,
     ) -> Saved:
@@ -216,19 +216,19 @@ class StoredMemory:
         return self._saved("changed", changed, state)
 
     def _written(
-        self, transaction: Transaction, state: PlaceState, number: int, prepared: Prepared
+        self, transaction: Transaction, state: ScopeState, number: int, prepared: PreparedMemory
     ) -> None:
         tags = prepared.draft.tags
         self._storage.index.keep(transaction, number, state.id, prepared.words, tags)
         drop_vector(transaction, number)
         transaction.execute(_COUNT, (state.counter, state.total, state.id))
 
-    def _saved(self, ending: Ending, memory: Memory, state: PlaceState) -> Saved:
+    def _saved(self, ending: WriteOutcome, memory: Memory, state: ScopeState) -> Saved:
         limit = self._settings.max_memories
         warns = state.total * 100 >= limit * self._settings.warn_percent
         return Saved(ending, memory, state.total, limit, warns)
 
-    def drop_within(self, transaction: Transaction, state: PlaceState, number: int) -> None:
+    def drop_within(self, transaction: Transaction, state: ScopeState, number: int) -> None:
         """Remove a memory and its words."""
         self._storage.index.drop(transaction, number)
         drop_vector(transaction, number)
@@ -236,7 +236,7 @@ class StoredMemory:
         state.total -= 1
         transaction.execute(_COUNT, (state.counter, state.total, state.id))
 
-    async def forget(self, place: Place, key: str, *, expected: int | None) -> Memory:
+    async def forget(self, place: MemoryScope, key: str, *, expected: int | None) -> Memory:
         def write(transaction: Transaction) -> Memory:
             state = place_within(transaction, place)
             stored = by_key(transaction, state.id, key)
@@ -254,7 +254,7 @@ class StoredMemory:
 
         return await self._storage.transact(write)
 
-    async def recall(self, places: Sequence[Place], wanted: Wanted) -> Recalled:
+    async def recall(self, places: Sequence[MemoryScope], wanted: RecallQuery) -> Recalled:
         now = self._clock.time()
         meant, words_alone = await self._meant(wanted)
 
@@ -267,7 +267,7 @@ class StoredMemory:
             ids = _place_ids(query, places)
             if not ids:
                 return Recalled((), 0, no_words, left_out)
-            match, index = Match(ids, wanted.tags, words), self._storage.index
+            match, index = MemoryQuery(ids, wanted.tags, words), self._storage.index
             find_them = index.best if words else index.newest
             found = find_them(query, match, CANDIDATES)
             relevance = blended(found, meant(query, ids) if meant else ())
@@ -280,7 +280,7 @@ class StoredMemory:
 
         return await self._storage.read(find)
 
-    async def _meant(self, wanted: Wanted) -> tuple[_FindAlike | None, bool]:
+    async def _meant(self, wanted: RecallQuery) -> tuple[_FindAlike | None, bool]:
         """How to find what means alike; whether that should be found, and cannot be now."""
         question, meanings = wanted.query, self._meanings
         if meanings is None or question is None or wanted.mode == "and" or not is_open(question):
@@ -303,7 +303,7 @@ class StoredMemory:
         ]
         return [memories[number] for _, number in sorted(scored, reverse=True)]
 
-    async def read(self, places: Sequence[Place], start: int, end: int) -> Page:
+    async def read(self, places: Sequence[MemoryScope], start: int, end: int) -> Page:
         def page(query: Query) -> Page:
             ids = _place_ids(query, places)
             total = _total(query, ids)
@@ -322,7 +322,7 @@ class StoredMemory:
 
         return await self._storage.read(page)
 
-    async def line_of(self, places: Sequence[Place], memory: Memory) -> tuple[int, int]:
+    async def line_of(self, places: Sequence[MemoryScope], memory: Memory) -> tuple[int, int]:
         def count(query: Query) -> tuple[int, int]:
             ids = _place_ids(query, places)
             total = _total(query, ids)
@@ -336,11 +336,11 @@ class StoredMemory:
         return await self._storage.read(count)
 
 
-def place_within(transaction: Transaction, place: Place) -> PlaceState:
+def place_within(transaction: Transaction, place: MemoryScope) -> ScopeState:
     """The place; made when nothing was ever written there."""
     values = (place.scope, place.owner)
     transaction.execute(_NEW_PLACE, values)
-    return PlaceState(*transaction.fetch(rows.PLACE, values)[0])
+    return ScopeState(*transaction.fetch(rows.PLACE, values)[0])
 
 
 def by_key(transaction: Transaction, place_id: int, key: str) -> Memory | None:
@@ -349,14 +349,14 @@ def by_key(transaction: Transaction, place_id: int, key: str) -> Memory | None:
     return rows.memory_of(found[0]) if found else None
 
 
-def _free_key(transaction: Transaction, state: PlaceState) -> str:
+def _free_key(transaction: Transaction, state: ScopeState) -> str:
     """A short name that no memory of the place has: `m` and the counter."""
     while by_key(transaction, state.id, f"m{state.counter}") is not None:
         state.counter += 1
     return f"m{state.counter}"
 
 
-def _missing(place: Place, key: str) -> ToolFailed:
+def _missing(place: MemoryScope, key: str) -> ToolFailed:
     return ToolFailed(
         f"The {place.scope} has no memory with the key {key!r}; use memory_recall to list the keys",
         code="not_found",
@@ -364,7 +364,7 @@ def _missing(place: Place, key: str) -> ToolFailed:
     )
 
 
-def _fields(draft: Draft) -> list[tuple[str, str]]:
+def _fields(draft: MemoryInput) -> list[tuple[str, str]]:
     return [
         ("content", draft.content),
         ("key", draft.key or ""),
@@ -372,12 +372,12 @@ def _fields(draft: Draft) -> list[tuple[str, str]]:
     ]
 
 
-def _place_ids(query: Query, places: Sequence[Place]) -> list[int]:
+def _place_ids(query: Query, places: Sequence[MemoryScope]) -> list[int]:
     found = [query(rows.PLACE, (place.scope, place.owner)) for place in places]
     return [row[0][0] for row in found if row]
 
 
-def _memories(query: Query, places: Sequence[Place], numbers: list[int]) -> dict[int, Memory]:
+def _memories(query: Query, places: Sequence[MemoryScope], numbers: list[int]) -> dict[int, Memory]:
     """Memories by number; the index is not believed: only those that lie in the places."""
     sql = f"{rows.MEMORIES} WHERE m.number IN ({_marks(numbers)})"
     memories = map(rows.memory_of, query(sql, numbers))

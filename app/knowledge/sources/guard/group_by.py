@@ -13,7 +13,7 @@ from typing import Final
 from sqlglot import exp
 
 from app.knowledge.sources.guard.relations import column
-from app.knowledge.sources.guard.scopes import Scope, fold
+from app.knowledge.sources.guard.scopes import QueryScope, fold
 
 _AGGREGATES: Final = frozenset(
     (
@@ -30,7 +30,7 @@ _Name = tuple[str, str]
 """A column: the folded alias of its source, and its own spelling."""
 
 
-def complete_groups(node: exp.Select, scope: Scope) -> None:
+def complete_groups(node: exp.Select, scope: QueryScope) -> None:
     """Add to a resolved GROUP BY what the primary keys in it decide."""
     group = node.args.get("group")
     if group is None or any(group.args.get(part) for part in ("rollup", "cube", "grouping_sets")):
@@ -44,7 +44,7 @@ def complete_groups(node: exp.Select, scope: Scope) -> None:
             group.append("expressions", column(name, scope.sources[alias].alias))
 
 
-def _keyed(scope: Scope, grouped: set[_Name]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _keyed(scope: QueryScope, grouped: set[_Name]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The tables that were written as subqueries and whose key is there, with their columns."""
     for alias, source in scope.sources.items():
         table = source.table

@@ -17,7 +17,7 @@ _DOUBTFUL = re.compile(r"[\x00-\x1f\x7f%\\]")
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class _AllowedAddress:
     """What is allowed: an origin, and how paths must begin there.
 
     Attributes:
@@ -74,12 +74,12 @@ class AllowList:
         )
 
 
-def _entry(text: str) -> _Entry:
+def _entry(text: str) -> _AllowedAddress:
     try:
         url = parse_url(text if "://" in text else f"https://{text}", any_port=True)
     except ToolFailed as error:
         raise ConfigurationError(f"triggers.allow: {error.message}") from None
-    return _Entry(url.origin, url.target)
+    return _AllowedAddress(url.origin, url.target)
 
 
 def _reads_alike(path: str) -> bool:

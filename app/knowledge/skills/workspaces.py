@@ -16,12 +16,12 @@ from app.operations.local.failures import failure
 from app.operations.local.threads import PROCESSES, run_in, to_end
 from app.operations.sandbox.sandbox import Sandbox
 from app.operations.sandbox.workspace import SandboxedWorkspace
-from app.tools.skills.ports import INPUT_FOLDER, SKILL_FOLDER, WORK_FOLDER, Skill, SkillRoom
+from app.tools.skills.ports import INPUT_FOLDER, SKILL_FOLDER, WORK_FOLDER, Skill, SkillWorkspace
 
 _READ, _RUN, _LOOK = 0o444, 0o555, 0o555
 
 
-class SkillRooms:
+class SkillWorkspaces:
     """`SkillRuns` in one sandbox."""
 
     def __init__(self, sandbox: Sandbox) -> None:
@@ -29,16 +29,18 @@ class SkillRooms:
 
     def open(
         self, skill: Skill, inputs: Mapping[str, bytes]
-    ) -> AbstractAsyncContextManager[SkillRoom]:
+    ) -> AbstractAsyncContextManager[SkillWorkspace]:
         return self._open(skill, inputs)
 
     @asynccontextmanager
-    async def _open(self, skill: Skill, inputs: Mapping[str, bytes]) -> AsyncIterator[SkillRoom]:
+    async def _open(
+        self, skill: Skill, inputs: Mapping[str, bytes]
+    ) -> AsyncIterator[SkillWorkspace]:
         async with self._sandbox.folder() as folder:
             uid = self._sandbox.config.uid
             await to_end(run_in(PROCESSES, _furnish, Path(folder), skill, inputs, uid))
             async with SandboxedWorkspace(Path(folder), sandbox=self._sandbox) as workspace:
-                yield SkillRoom(workspace.operations, workspace.operations.root)
+                yield SkillWorkspace(workspace.operations, workspace.operations.root)
 
 
 def _furnish(folder: Path, skill: Skill, inputs: Mapping[str, bytes], uid: int | None) -> None:

@@ -12,9 +12,9 @@ from typing import Final, Literal
 
 from sqlglot import exp
 
-from app.knowledge.sources.guard.grouping import complete_groups
+from app.knowledge.sources.guard.group_by import complete_groups
 from app.knowledge.sources.guard.limits import plain_limits
-from app.knowledge.sources.guard.model import Access, Column, refused
+from app.knowledge.sources.guard.model import Column, TableAccess, refused
 from app.knowledge.sources.guard.relations import (
     QUERIES,
     column,
@@ -28,8 +28,8 @@ from app.knowledge.sources.guard.relations import (
 from app.knowledge.sources.guard.scopes import (
     SEVERAL,
     Output,
-    Scope,
-    Source,
+    QueryScope,
+    QuerySource,
     Visible,
     ambiguous,
     fold,
@@ -53,16 +53,21 @@ _HIDDEN: Final = frozenset(
 """Columns that a table has without a word in its schema: an alias of this name may mean them."""
 
 
-class Resolver:
+class NameResolver:
     """Resolves one statement; `tables` are the tables it was found to read."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: TableAccess) -> None:
         self._access = access
         self._columns = 0
         self.tables: set[str] = set()
 
     def query(
-        self, node: exp.Expr, parent: Scope | None, ctes: Mapping[str, Source], *, named: bool
+        self,
+        node: exp.Expr,
+        parent: QueryScope | None,
+        ctes: Mapping[str, QuerySource],
+        *,
+        named: bool,
     ) -> tuple[Column, ...]:
         """Resolve a query in place and return its output columns.
 
@@ -81,7 +86,7 @@ class Resolver:
         plain_limits(node)
         ctes = self._with(node, parent, ctes)
         if isinstance(node, exp.Select):
-            return self._select(node, Scope(parent, ctes), named=named)
+            return self._select(node, QueryScope(parent, ctes), named=named)
         outputs = self.query(node.this, parent, ctes, named=named)
         if isinstance(node, exp.SetOperation):
             other = self.query(node.expression, parent, ctes, named=named)
@@ -95,23 +100,23 @@ class Resolver:
         return outputs
 
     def _with(
-        self, node: exp.Expr, parent: Scope | None, ctes: Mapping[str, Source]
-    ) -> Mapping[str, Source]:
+        self, node: exp.Expr, parent: QueryScope | None, ctes: Mapping[str, QuerySource]
+    ) -> Mapping[str, QuerySource]:
         """Resolve the CTEs of a query; each sees those before it, and never itself."""
         clause = node.args.get("with_")
         if clause is None:
             return ctes
-        own: dict[str, Source] = {}
+        own: dict[str, QuerySource] = {}
         for cte in clause.expressions:
             outputs = self.query(cte.this, parent, {**ctes, **own}, named=True)
             name, columns = rename(outputs, cte.args.get("alias"), "CTE")
             if fold(name) in own:
                 message = f"Two CTEs are named {name!r}: rename one."
                 raise refused("duplicate_name", message, name)
-            own[fold(name)] = Source(name, columns)
+            own[fold(name)] = QuerySource(name, columns)
         return {**ctes, **own}
 
-    def _select(self, node: exp.Select, scope: Scope, *, named: bool) -> tuple[Column, ...]:
+    def _select(self, node: exp.Select, scope: QueryScope, *, named: bool) -> tuple[Column, ...]:
         self._from(node, scope)
         for window in node.args.get("windows") or []:
             scope.windows.add(fold(window.name))
@@ -131,7 +136,7 @@ class Resolver:
             complete_groups(node, scope)
         return outputs
 
-    def _from(self, node: exp.Select, scope: Scope) -> None:
+    def _from(self, node: exp.Select, scope: QueryScope) -> None:
         clause = node.args.get("from_")
         if clause is None:
             return
@@ -155,12 +160,12 @@ class Resolver:
             )
             raise refused("too_long", message)
 
-    def _relation(self, node: exp.Expr, scope: Scope, *, bare: bool) -> Source:
+    def _relation(self, node: exp.Expr, scope: QueryScope, *, bare: bool) -> QuerySource:
         """Resolve one thing in FROM. It does not see its neighbours, as LATERAL would."""
         if not isinstance(node, exp.Table):
             outputs = self.query(node, scope.parent, scope.ctes, named=True)
             name, columns = rename(outputs, node.args.get("alias"), "subquery")
-            return Source(name, columns)
+            return QuerySource(name, columns)
         given = node.args.get("alias")
         if given is not None and given.args.get("columns"):
             message = "A table alias must not rename columns: use AS in the select list."
@@ -170,14 +175,16 @@ class Resolver:
             alias = node.alias or cte.alias
             node.set("this", quoted(cte.alias))
             node.set("alias", exp.TableAlias(this=quoted(alias)))
-            return Source(alias, cte.columns)
+            return QuerySource(alias, cte.columns)
         table = find_table(node, self._access)
         self.tables.add(f"{table.schema}.{table.name}")
         alias = node.alias or table.name
         write_table(node, table, alias, bare=bare)
-        return Source(alias, table.columns, table)
+        return QuerySource(alias, table.columns, table)
 
-    def _projections(self, node: exp.Select, scope: Scope, *, named: bool) -> tuple[Column, ...]:
+    def _projections(
+        self, node: exp.Select, scope: QueryScope, *, named: bool
+    ) -> tuple[Column, ...]:
         """Resolve the select list, with every star written out."""
         written: list[exp.Expr] = []
         outputs: list[Column] = []
@@ -196,7 +203,9 @@ class Resolver:
         node.set("expressions", written)
         return tuple(outputs)
 
-    def _projection(self, node: exp.Expr, scope: Scope) -> list[tuple[exp.Expr, Visible | None]]:
+    def _projection(
+        self, node: exp.Expr, scope: QueryScope
+    ) -> list[tuple[exp.Expr, Visible | None]]:
         """One item of a select list, with the column it stands for; a star is many."""
         if node.is_star and isinstance(node, exp.Star | exp.Column):
             listed = _star(node, scope)
@@ -211,7 +220,7 @@ class Resolver:
         meaning = self._column(value, scope, "plain", bare=False)
         return [(node, meaning)]
 
-    def _expression(self, node: exp.Expr, scope: Scope, clause: Clause = "plain") -> None:
+    def _expression(self, node: exp.Expr, scope: QueryScope, clause: Clause = "plain") -> None:
         """Resolve every column and query inside an expression or a clause."""
         stack = [node]
         while stack:
@@ -236,7 +245,7 @@ class Resolver:
                     stack.extend(parts)
 
     def _column(
-        self, node: exp.Column, scope: Scope, clause: Clause, *, bare: bool
+        self, node: exp.Column, scope: QueryScope, clause: Clause, *, bare: bool
     ) -> Visible | None:
         """Resolve one column in place; None when it is a name of the select list."""
         if not isinstance(node.this, exp.Identifier):
@@ -276,7 +285,7 @@ class Resolver:
             raise refused("unknown_column", message, "ORDER BY")
 
 
-def _star(node: exp.Star | exp.Column, scope: Scope) -> list[Visible]:
+def _star(node: exp.Star | exp.Column, scope: QueryScope) -> list[Visible]:
     """The unmasked columns of `*` or `t.*`."""
     if isinstance(node, exp.Column):
         source = scope.sources.get(fold(node.table))
@@ -314,7 +323,7 @@ def _use_output(node: exp.Column, name: str, output: Output) -> Visible | None:
     return None
 
 
-def _refuse_masked(name: str, scope: Scope) -> None:
+def _refuse_masked(name: str, scope: QueryScope) -> None:
     """A name of the select list that any source here masks could mean the masked column."""
     if any(one.column.masked and fold(one.column.name) == fold(name) for one in scope.visible):
         raise masked(name)
@@ -328,7 +337,7 @@ def _counted(star: exp.Star) -> None:
         raise refused("forbidden_syntax", message, "*")
 
 
-def _parts(node: exp.Expr, scope: Scope) -> list[exp.Expr]:
+def _parts(node: exp.Expr, scope: QueryScope) -> list[exp.Expr]:
     """What an expression is made of; a window may name those of WINDOW only."""
     if not isinstance(node, exp.Window):
         return list(node.iter_expressions())

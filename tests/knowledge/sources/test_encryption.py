@@ -10,7 +10,7 @@ import pytest
 from pydantic import SecretStr
 
 from app.core.errors import ConfigurationError
-from app.knowledge.sources.sealing import KeyFile, KeyRing, keys_of_setting, name_of
+from app.knowledge.sources.encryption import KeyFile, KeyRing, keys_of_setting, name_of
 
 KEY, OTHER = b"k" * 32, b"o" * 32
 

@@ -12,7 +12,7 @@ from app.channels.task_rows import FINISHED, DesktopTask
 MAX_REPORTS = 50
 
 
-class Waiter:
+class Subscription:
     """One call that waits for its task."""
 
     def __init__(self) -> None:
@@ -28,11 +28,11 @@ class Waiter:
             self._news.put_nowait(news)
 
 
-class TaskNews:
+class TaskNotifier:
     """Brings what happened to a task to whoever waits for it here."""
 
     def __init__(self) -> None:
-        self._waiters: dict[str, Waiter] = {}
+        self._waiters: dict[str, Subscription] = {}
         self._idle: set[Callable[[], None]] = set()
 
     @property
@@ -41,9 +41,9 @@ class TaskNews:
         return tuple(self._waiters)
 
     @contextmanager
-    def waiting(self, task_id: str) -> Iterator[Waiter]:
+    def waiting(self, task_id: str) -> Iterator[Subscription]:
         """Wait for a task; begin before it is stored, so that nothing is missed."""
-        waiter = self._waiters[task_id] = Waiter()
+        waiter = self._waiters[task_id] = Subscription()
         try:
             yield waiter
         finally:

@@ -13,23 +13,28 @@ from typing import Any
 
 from app.core.clock import Clock
 from app.core.errors import ToolFailed
-from app.knowledge.sources.drivers.protocol import Bounds, Connection, Readable, Rows
-from app.knowledge.sources.drivers.stopping import surely
-from app.knowledge.sources.guard.checking import check, sample
-from app.knowledge.sources.guard.model import Access, Guarded
-from app.knowledge.sources.links import Links
+from app.knowledge.sources.connection_manager import ConnectionManager
+from app.knowledge.sources.drivers.protocol import Readable, Rows, SourceConnection, StatementLimits
+from app.knowledge.sources.drivers.shielded import surely
+from app.knowledge.sources.guard.check import check, sample
+from app.knowledge.sources.guard.model import Guarded, TableAccess
 from app.knowledge.sources.model import Source
-from app.knowledge.sources.query_audit import Asked, QueryAudit
+from app.knowledge.sources.query_audit import QueryAudit, QueryRecord
 from app.knowledge.sources.schemas import ReadableTable, Schemas, SourceSchema, described
 from app.knowledge.sources.store import SourceStore
-from app.tools.sql.ports import Asker, QueryRows, SourceSummary
+from app.tools.sql.ports import QueryCaller, QueryRows, SourceSummary
 
 
-class SourceReading:
+class SourceService:
     """The service `DATA_SOURCES`."""
 
     def __init__(
-        self, store: SourceStore, links: Links, schemas: Schemas, audit: QueryAudit, clock: Clock
+        self,
+        store: SourceStore,
+        links: ConnectionManager,
+        schemas: Schemas,
+        audit: QueryAudit,
+        clock: Clock,
     ) -> None:
         self._store = store
         self._links = links
@@ -53,10 +58,10 @@ class SourceReading:
         ]
 
     async def describe(
-        self, asker: Asker, source_id: str, tables: Sequence[str] | None
+        self, caller: QueryCaller, source_id: str, tables: Sequence[str] | None
     ) -> list[dict[str, Any]]:
         """As `DataSources.describe`."""
-        schema = await self._schemas.of(self._find(asker, source_id))
+        schema = await self._schemas.of(self._find(caller, source_id))
         chosen = (
             schema.tables
             if tables is None
@@ -65,15 +70,20 @@ class SourceReading:
         return [described(schema, table) for table in chosen]
 
     async def sample(
-        self, asker: Asker, source_id: str, table: str, columns: Sequence[str] | None, limit: int
+        self,
+        caller: QueryCaller,
+        source_id: str,
+        table: str,
+        columns: Sequence[str] | None,
+        limit: int,
     ) -> QueryRows:
         """As `DataSources.sample`."""
-        asked = Asked(source_id, f"sample of {table}")
-        async with self._audited(asker, asked):
-            source = self._find(asker, source_id)
+        asked = QueryRecord(source_id, f"sample of {table}")
+        async with self._audited(caller, asked):
+            source = self._find(caller, source_id)
             asked.source_id = source.id
 
-            def judge(access: Access) -> Guarded:
+            def judge(access: TableAccess) -> Guarded:
                 made = sample(access, table, columns, min(limit, source.limits.max_rows))
                 asked.sql = made.sql
                 return made
@@ -81,15 +91,15 @@ class SourceReading:
             return await self._run(source, asked, judge, source.limits.statement_s)
 
     async def query(
-        self, asker: Asker, source_id: str, sql: str, *, limit: int, timeout_s: float
+        self, caller: QueryCaller, source_id: str, sql: str, *, limit: int, timeout_s: float
     ) -> QueryRows:
         """As `DataSources.query`."""
-        asked = Asked(source_id, sql)
-        async with self._audited(asker, asked):
-            source = self._find(asker, source_id)
+        asked = QueryRecord(source_id, sql)
+        async with self._audited(caller, asked):
+            source = self._find(caller, source_id)
             asked.source_id = source.id
 
-            def judge(access: Access) -> Guarded:
+            def judge(access: TableAccess) -> Guarded:
                 return check(sql, access, min(limit, source.limits.max_rows))
 
             return await self._run(source, asked, judge, timeout_s)
@@ -98,10 +108,10 @@ class SourceReading:
         """Close all connections."""
         await self._links.close()
 
-    def _find(self, asker: Asker, source_id: str) -> Source:
+    def _find(self, caller: QueryCaller, source_id: str) -> Source:
         """A source that this agent may read, by its id or its name."""
         for source in self._store.list_all():
-            if source_id in (source.id, source.name) and source.is_open_to(asker.agent_id):
+            if source_id in (source.id, source.name) and source.is_open_to(caller.agent_id):
                 return source
         raise ToolFailed(
             f"Data source {source_id!r} not found; use mysql_list_sources to list your "
@@ -110,7 +120,7 @@ class SourceReading:
         )
 
     @asynccontextmanager
-    async def _audited(self, asker: Asker, asked: Asked) -> AsyncIterator[None]:
+    async def _audited(self, caller: QueryCaller, asked: QueryRecord) -> AsyncIterator[None]:
         """Keep what became of a query, however it ends."""
         started = self._clock.monotonic()
         try:
@@ -124,13 +134,13 @@ class SourceReading:
             raise
         finally:
             asked.ms = (self._clock.monotonic() - started) * 1000
-            await surely(self._audit.write(asker, asked))
+            await surely(self._audit.write(caller, asked))
 
     async def _run(
         self,
         source: Source,
-        asked: Asked,
-        judge: Callable[[Access], Guarded],
+        asked: QueryRecord,
+        judge: Callable[[TableAccess], Guarded],
         timeout_s: float,
     ) -> QueryRows:
         schema = await self._schemas.of(source)
@@ -138,7 +148,7 @@ class SourceReading:
         guarded = await asyncio.to_thread(judge, schema.access)
         asked.verdict, asked.tables = "allowed", guarded.tables
         limits = source.limits
-        bounds = Bounds(
+        bounds = StatementLimits(
             guarded.limit,
             limits.max_bytes,
             min(timeout_s, limits.statement_s),
@@ -153,8 +163,8 @@ class SourceReading:
         )
 
 
-def _statement(sql: str, bounds: Bounds) -> Callable[[Connection], Awaitable[Rows]]:
-    async def run(connection: Connection) -> Rows:
+def _statement(sql: str, bounds: StatementLimits) -> Callable[[SourceConnection], Awaitable[Rows]]:
+    async def run(connection: SourceConnection) -> Rows:
         return await connection.run(sql, bounds)
 
     return run

@@ -19,7 +19,7 @@ _SKILL = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SkillLocation:
     """A folder of skills.
 
     Attributes:
@@ -37,7 +37,7 @@ class Place:
 
 
 @contextmanager
-def opened_place(place: Place, hidden: Sequence[str] = ()) -> Iterator[int | None]:
+def opened_place(place: SkillLocation, hidden: Sequence[str] = ()) -> Iterator[int | None]:
     """The folder of skills, open for listing; None where there is none.
 
     Links may lead to it as long as they stay in the root.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.core.text import truncate
-from app.tools.skills.ports import SkillRow
+from app.tools.skills.ports import SkillEntry
 
 MAX_DESCRIPTION = 300
 _MAX_ALWAYS = 4000
@@ -15,7 +15,7 @@ _INTRODUCTION = (
 )
 
 
-def told(seen: Sequence[tuple[SkillRow, str]], limit: int) -> str:
+def told(seen: Sequence[tuple[SkillEntry, str]], limit: int) -> str:
     """The list of skills, at most `limit` characters of it, and those that are always told.
 
     Args:

@@ -38,7 +38,7 @@ _SAYS_NOTHING = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class SearchQuery:
     """A question, read.
 
     Attributes:
@@ -50,7 +50,7 @@ class Question:
     left_out: int = 0
 
 
-def read_question(text: str, mode: MatchMode) -> Question:
+def read_question(text: str, mode: MatchMode) -> SearchQuery:
     """Read a question. No text is an error.
 
     `"…"` is a phrase, `word*` is how a word begins; what else there is are words, of which
@@ -62,8 +62,8 @@ def read_question(text: str, mode: MatchMode) -> Question:
         terms = {term: None for term in cut if term.strip('"') not in _SAYS_NOTHING} or terms
     wanted = list(terms)[:MAX_WORDS]
     if not wanted:
-        return Question(None)
-    return Question(f" {mode.upper()} ".join(wanted), len(terms) - len(wanted))
+        return SearchQuery(None)
+    return SearchQuery(f" {mode.upper()} ".join(wanted), len(terms) - len(wanted))
 
 
 def is_open(text: str) -> bool:

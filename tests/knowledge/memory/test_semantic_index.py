@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from app.knowledge.memory import meaning
-from app.tools.memory.ports import Place, Recalled, Wanted
+from app.knowledge.memory import semantic_index
+from app.tools.memory.ports import MemoryScope, Recalled, RecallQuery
 from tests.knowledge.memory.conftest import ANN, Databases, Kept, keeping
 from tests.support.model_api import Asked, Maker, making
 
@@ -53,8 +53,8 @@ async def kept(request: pytest.FixtureRequest, folder: Path, server: Maker) -> A
         yield opened
 
 
-async def recall(kept: Kept, query: str, place: Place = ANN, **wanted: Any) -> Recalled:
-    return await kept.store.recall([place], Wanted(query, **wanted))
+async def recall(kept: Kept, query: str, place: MemoryScope = ANN, **wanted: Any) -> Recalled:
+    return await kept.store.recall([place], RecallQuery(query, **wanted))
 
 
 async def found_at_last(kept: Kept, query: str, count: int = 1) -> list[str]:
@@ -104,7 +104,7 @@ async def test_who_wants_these_very_words_gets_no_others(
 async def test_a_place_and_tags_hold_for_meanings_too(kept: Kept):
     await kept.save(WIFI, tags=("office",))
     await kept.save("Another wireless network", tags=("home",))
-    await kept.save("Bob's wireless network", place=Place("user", "bob"), tags=("office",))
+    await kept.save("Bob's wireless network", place=MemoryScope("user", "bob"), tags=("office",))
     await found_at_last(kept, "无线", 2)
     assert await kept.recalled("无线", tags=("office",)) == [WIFI]
 
@@ -132,7 +132,7 @@ async def test_a_server_that_fails_leaves_the_words_and_is_left_alone(kept: Kept
 async def test_it_goes_on_when_the_server_is_back(
     kept: Kept, server: Maker, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(meaning, "REST_S", 0.0)
+    monkeypatch.setattr(semantic_index, "REST_S", 0.0)
     server.status = 503
     await kept.save(WIFI)
     assert (await recall(kept, "WLAN")).words_alone
@@ -155,7 +155,7 @@ async def test_one_text_that_is_refused_holds_up_no_other(kept: Kept, server: Ma
 async def test_a_server_that_refuses_everything_has_refused_no_text(
     kept: Kept, server: Maker, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(meaning, "REST_S", 0.0)
+    monkeypatch.setattr(semantic_index, "REST_S", 0.0)
     server.status = 400
     await kept.save(WIFI)
     async with asyncio.timeout(60):

@@ -9,13 +9,13 @@ import orjson
 
 from app.core.errors import ConfigurationError, ToolFailed
 from app.core.redaction import Redactor
-from app.knowledge.outbound_requests.allowing import AllowList
+from app.knowledge.outbound_requests.allow_list import AllowList
 from app.knowledge.outbound_requests.headers import header_problem
 from app.knowledge.outbound_requests.model import OutboundRequest
 from app.knowledge.outbound_requests.store import OutboundRequestStore
 from app.operations.web.protocol import WebAccess, WebResponse
 from app.toolkit.services import Services
-from app.tools.automation.trigger_ports import Answered, Wanted
+from app.tools.automation.outbound_ports import Answered, RequestInput
 from app.tools.web.ports import WEB_ACCESS
 
 TIMEOUT_S = 30.0
@@ -31,7 +31,7 @@ _KNOWN = re.compile(
 
 
 class OutboundRequests:
-    """`TriggerDesk`. Redirects are answers: where they lead was not asked for."""
+    """`OutboundRequestSender`. Redirects are answers: where they lead was not asked for."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class OutboundRequests:
         """Whether anything could be sent."""
         return bool(self._allowed) or any(item.enabled for item in self.store.list_all())
 
-    def why_it_asks(self, name: str | None) -> str | None:
+    def confirmation_reason(self, name: str | None) -> str | None:
         if name is None:
             return "it sends a request to another system"
         found = self.store.named(name)
@@ -59,7 +59,7 @@ class OutboundRequests:
             return f"it sends the request {name!r} to another system"
         return None
 
-    async def send(self, wanted: Wanted, *, agent_id: str | None) -> Answered:
+    async def send(self, wanted: RequestInput, *, agent_id: str | None) -> Answered:
         if wanted.name is not None:
             return await self._send_named(wanted.name, wanted.body, agent_id)
         url, trusted = self._allowed.check(wanted.url or "")
