@@ -173,19 +173,22 @@ class OutboundRequestStore:
 
         return self.get(await self._write(write))
 
-    async def remove(self, trigger_id: str, *, actor: str, expected: int | None = None) -> None:
-        """Forget a trigger with what it holds.
+    async def remove(
+        self, trigger_id: str, *, actor: str, expected: int | None = None
+    ) -> OutboundRequest:
+        """Forget a trigger with its target; return what it was.
 
         Raises:
             NotFound, VersionMismatch: as `change`.
         """
 
-        def remove(transaction: Transaction) -> None:
+        def remove(transaction: Transaction) -> OutboundRequest:
             before = _current(transaction, trigger_id, expected)
             transaction.execute(_REMOVE, (trigger_id,))
             self._note(transaction, trigger_id, before.shown(), None, actor, "removed")
+            return before
 
-        await self._write(remove)
+        return await self._write(remove)
 
     def _aimed_anew(
         self, trigger: OutboundRequest, change: OutboundRequestChange

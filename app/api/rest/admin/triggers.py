@@ -5,24 +5,21 @@ from __future__ import annotations
 from typing import Annotated, Any, Self
 
 import orjson
-from fastapi import Query
 from pydantic import BaseModel, Field, SecretStr
-from starlette.requests import Request
-from starlette.responses import Response
 
 from app.api.deps import Admin, ServiceDep
-from app.api.errors import problems
-from app.api.rest.admin.versions import ExpectedVersion, show_version
+from app.api.rest.admin.crud import Crud
+from app.api.rest.admin.versions import ExpectedVersion
 from app.api.rest.body import Body, PathId, unsent
 from app.api.rest.examples import MOMENT, example
-from app.api.rest.headers import MADE_VERSIONED, VERSIONED, show_place
 from app.api.rest.routing import routes_of
-from app.core.errors import AlreadyExists, NotFound, VersionMismatch
+from app.core.errors import AlreadyExists
 from app.knowledge.outbound_requests.model import OutboundRequest
 from app.knowledge.outbound_requests.store import OutboundRequestChange
 from app.tools.automation.outbound_ports import Method
 
 router = routes_of("admin", below="/admin")
+triggers = Crud(router, "triggers", "trigger_id")
 
 _TRIGGER: dict[str, Any] = {
     "id": "trg_1",
@@ -165,88 +162,46 @@ def _change(body: NewTrigger | TriggerChange) -> OutboundRequestChange:
     )
 
 
-@router.get("/triggers", summary="List named triggers", responses=problems())
-async def list_triggers(
-    service: ServiceDep,
-    principal: Admin,
-    limit: Annotated[int, Query(ge=1, le=500)] = 100,
-    after: Annotated[
-        str | None, Query(max_length=128, description="`next_after` of the previous page.")
-    ] = None,
-) -> AdminTriggerPage:
+@triggers.page(AdminTriggerPage, "List named triggers")
+async def list_triggers(service: ServiceDep, principal: Admin) -> dict[str, AdminTrigger]:
     """Scope `admin`. Addresses and values of headers are never shown."""
-    triggers = service.gate.triggers.store.list_all()
-    rest = [item for item in triggers if after is None or item.name > after]
-    page = rest[:limit]
-    return AdminTriggerPage(
-        triggers=[AdminTrigger.of(item) for item in page],
-        total=len(triggers),
-        next_after=page[-1].name if len(rest) > limit else None,
-    )
+    return {item.name: AdminTrigger.of(item) for item in service.gate.triggers.store.list_all()}
 
 
-@router.post(
-    "/triggers",
-    status_code=201,
-    summary="Create a named trigger",
-    responses={**MADE_VERSIONED, **problems(AlreadyExists, body=True)},
-)
-async def create_trigger(
-    body: NewTrigger, service: ServiceDep, principal: Admin, request: Request, response: Response
-) -> AdminTrigger:
+@triggers.create("Create a named trigger", AlreadyExists)
+async def create_trigger(body: NewTrigger, service: ServiceDep, principal: Admin) -> AdminTrigger:
     """Scope `admin`. Its address may be anywhere, also in a private network."""
-    made = await service.gate.triggers.store.create(_change(body), actor=principal.user_id)
-    show_place(request, response, made.id)
-    return _shown(made, response)
+    store = service.gate.triggers.store
+    return AdminTrigger.of(await store.create(_change(body), actor=principal.user_id))
 
 
-@router.get(
-    "/triggers/{trigger_id}",
-    summary="Get a named trigger",
-    responses={**VERSIONED, **problems(NotFound)},
-)
-async def get_trigger(
-    trigger_id: PathId, service: ServiceDep, principal: Admin, response: Response
-) -> AdminTrigger:
+@triggers.read("Get a named trigger")
+async def get_trigger(trigger_id: PathId, service: ServiceDep, principal: Admin) -> AdminTrigger:
     """Scope `admin`."""
-    return _shown(service.gate.triggers.store.get(trigger_id), response)
+    return AdminTrigger.of(service.gate.triggers.store.get(trigger_id))
 
 
-@router.patch(
-    "/triggers/{trigger_id}",
-    summary="Update a named trigger",
-    responses={**VERSIONED, **problems(NotFound, AlreadyExists, VersionMismatch, body=True)},
-)
+@triggers.change("Update a named trigger", AlreadyExists)
 async def change_trigger(
     trigger_id: PathId,
     body: TriggerChange,
     service: ServiceDep,
     principal: Admin,
     expected: ExpectedVersion,
-    response: Response,
 ) -> AdminTrigger:
     """Scope `admin`. It counts from the next call on; `enabled` of false pauses it."""
     changed = await service.gate.triggers.store.change(
         trigger_id, _change(body), actor=principal.user_id, expected=expected
     )
-    return _shown(changed, response)
+    return AdminTrigger.of(changed)
 
 
-@router.delete(
-    "/triggers/{trigger_id}",
-    summary="Delete a named trigger",
-    responses=problems(NotFound, VersionMismatch),
-)
+@triggers.remove("Delete a named trigger")
 async def remove_trigger(
     trigger_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
 ) -> AdminTrigger:
     """Scope `admin`. What it was."""
-    store = service.gate.triggers.store
-    gone = store.get(trigger_id)
-    await store.remove(trigger_id, actor=principal.user_id, expected=expected)
+    gone = await service.gate.triggers.store.remove(
+        trigger_id, actor=principal.user_id, expected=expected
+    )
     return AdminTrigger.of(gone)
-
-
-def _shown(trigger: OutboundRequest, response: Response) -> AdminTrigger:
-    show_version(response, trigger.version)
-    return AdminTrigger.of(trigger)

@@ -1,0 +1,174 @@
+"""Routes of an admin resource: listed by page, made, read, changed and removed by version."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from functools import wraps
+from typing import Annotated, Any, Protocol, TypeVar
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel
+from starlette.requests import Request
+from starlette.responses import Response
+
+from app.api.errors import problems
+from app.api.rest.admin.versions import show_version
+from app.api.rest.headers import MADE_VERSIONED, VERSIONED, show_place
+from app.core.errors import NotFound, TollgateError, VersionMismatch
+
+Limit = Annotated[int, Query(ge=1, le=500)]
+After = Annotated[
+    str | None, Query(max_length=128, description="`next_after` of the previous page.")
+]
+
+
+class Versioned(Protocol):
+    """A view of something that a change raises the version of."""
+
+    @property
+    def version(self) -> int: ...
+
+
+class Identified(Versioned, Protocol):
+    """A view whose id is the last part of its address."""
+
+    @property
+    def id(self) -> str: ...
+
+
+Endpoint = Callable[..., Awaitable[Any]]
+Listing = TypeVar("Listing", bound=Callable[..., Awaitable[Mapping[str, BaseModel]]])
+Creation = TypeVar("Creation", bound=Callable[..., Awaitable[Identified]])
+Single = TypeVar("Single", bound=Callable[..., Awaitable[Versioned]])
+Removal = TypeVar("Removal", bound=Callable[..., Awaitable[BaseModel]])
+
+
+class Crud:
+    """Declares the routes of one resource.
+
+    Each method is a decorator for a function that looks up or changes the resource and returns
+    its view. The route adds the page, the `ETag`, the `Location` and the documented errors. The
+    function keeps its parameters, its name and its docstring.
+    """
+
+    def __init__(
+        self, router: APIRouter, name: str, item: str, *, missing: type[TollgateError] = NotFound
+    ) -> None:
+        """Bind it.
+
+        Args:
+            name: the path of the collection, and the field of its page.
+            item: the path parameter of one resource.
+            missing: the documented error for a resource that does not exist.
+        """
+        self._router = router
+        self._name = name
+        self._collection = f"/{name}"
+        self._item = f"/{name}/{{{item}}}"
+        self._missing = missing
+
+    def page(self, model: type[BaseModel], summary: str) -> Callable[[Listing], Listing]:
+        """`GET` of the collection; the function returns every view by the key that orders them."""
+
+        def add(call: Listing) -> Listing:
+            async def listed(*, limit: Limit = 100, after: After = None, **given: Any) -> Any:
+                views = await call(**given)
+                rest = [key for key in views if after is None or key > after]
+                return model(
+                    **{self._name: [views[key] for key in rest[:limit]]},
+                    total=len(views),
+                    next_after=rest[limit - 1] if len(rest) > limit else None,
+                )
+
+            self._router.get(
+                self._collection, response_model=model, summary=summary, responses=problems()
+            )(_extended(listed, call))
+            return call
+
+        return add
+
+    def create(
+        self, summary: str, *errors: type[TollgateError], **options: Any
+    ) -> Callable[[Creation], Creation]:
+        """`POST` to the collection: 201 with `Location` and `ETag`.
+
+        Args:
+            errors: what it may end in, such as `AlreadyExists`.
+            options: of the route, such as `dependencies`.
+        """
+
+        def add(call: Creation) -> Creation:
+            async def made(*, request: Request, response: Response, **given: Any) -> Any:
+                view = await call(**given)
+                show_place(request, response, view.id)
+                show_version(response, view.version)
+                return view
+
+            self._router.post(
+                self._collection,
+                status_code=201,
+                summary=summary,
+                responses={**MADE_VERSIONED, **problems(*errors, body=True)},
+                **options,
+            )(_extended(made, call))
+            return call
+
+        return add
+
+    def read(self, summary: str) -> Callable[[Single], Single]:
+        """`GET` of one resource, with its `ETag`."""
+
+        def add(call: Single) -> Single:
+            self._router.get(
+                self._item, summary=summary, responses={**VERSIONED, **problems(self._missing)}
+            )(versioned(call))
+            return call
+
+        return add
+
+    def change(self, summary: str, *errors: type[TollgateError]) -> Callable[[Single], Single]:
+        """`PATCH` of one resource; the function takes the `ExpectedVersion` of `If-Match`."""
+
+        def add(call: Single) -> Single:
+            documented = problems(self._missing, *errors, VersionMismatch, body=True)
+            self._router.patch(self._item, summary=summary, responses={**VERSIONED, **documented})(
+                versioned(call)
+            )
+            return call
+
+        return add
+
+    def remove(self, summary: str, *errors: type[TollgateError]) -> Callable[[Removal], Removal]:
+        """`DELETE` of one resource; the function returns what it was."""
+
+        def add(call: Removal) -> Removal:
+            documented = problems(self._missing, *errors, VersionMismatch)
+            self._router.delete(self._item, summary=summary, responses=documented)(call)
+            return call
+
+        return add
+
+
+def versioned(call: Callable[..., Awaitable[Versioned]]) -> Endpoint:
+    """An endpoint that also sends the version of the view as its `ETag`."""
+
+    async def shown(*, response: Response, **given: Any) -> Versioned:
+        view = await call(**given)
+        show_version(response, view.version)
+        return view
+
+    return _extended(shown, call)
+
+
+def _extended(answer: Endpoint, call: Endpoint) -> Endpoint:
+    """`answer` as an endpoint: documented as `call`, with the parameters of both."""
+    own = inspect.signature(call, eval_str=True)
+    added = inspect.signature(answer, eval_str=True).parameters.values()
+    parameters = [
+        *own.parameters.values(),
+        *(parameter for parameter in added if parameter.kind is parameter.KEYWORD_ONLY),
+    ]
+    endpoint = wraps(call)(answer)
+    endpoint.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return endpoint
