@@ -177,19 +177,20 @@ class SourceStore:
 
         return self.get(await self._write(write))
 
-    async def remove(self, source_id: str, *, actor: str, expected: int | None = None) -> None:
-        """Forget a source and its password; its lines in the audit of queries stay.
+    async def remove(self, source_id: str, *, actor: str, expected: int | None = None) -> Source:
+        """Forget a source and its password, and return what it was; its audited queries stay.
 
         Raises:
             NotFound, VersionMismatch: as `change`.
         """
 
-        def remove(transaction: Transaction) -> None:
+        def remove(transaction: Transaction) -> Source:
             before = _current(transaction, source_id, expected)
             transaction.execute(_REMOVE, (source_id,))
             self._note(transaction, source_id, before.shown(), None, actor, "removed")
+            return before
 
-        await self._write(remove)
+        return await self._write(remove)
 
     async def seal_anew(self, *, actor: str) -> int:
         """Seal every password with the key that seals now; how many there are.

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import Depends, Query
-from starlette.requests import Request
-from starlette.responses import Response
 
 from app.api.deps import Admin, Auditor, ServiceDep
 from app.api.errors import problems
+from app.api.rest.admin.crud import Crud
 from app.api.rest.admin.source_shapes import (
     AdminSource,
     AdminSourcePage,
@@ -22,22 +21,16 @@ from app.api.rest.admin.source_shapes import (
     SourceChange,
     SourceTest,
 )
-from app.api.rest.admin.versions import ExpectedVersion, show_version
+from app.api.rest.admin.versions import ExpectedVersion
 from app.api.rest.body import PathId
-from app.api.rest.headers import MADE_VERSIONED, VERSIONED, show_place
 from app.api.rest.routing import routes_of
-from app.core.errors import (
-    AlreadyExists,
-    Conflict,
-    NotFound,
-    VersionMismatch,
-)
+from app.core.errors import AlreadyExists, Conflict, NotFound
 from app.governance.audit.filters import moment_of
 from app.knowledge.sources.inspection import MAX_LISTED
-from app.knowledge.sources.model import Source
 from app.knowledge.sources.query_reader import QueryAuditReader, QueryFilters
 
 router = routes_of("admin", below="/admin")
+sources = Crud(router, "sources", "source_id")
 
 Word = Annotated[str | None, Query(max_length=256)]
 Moment = Annotated[
@@ -90,40 +83,17 @@ async def list_queries(
     )
 
 
-@router.get("/sources", summary="List data sources", responses=problems())
-async def list_sources(
-    service: ServiceDep,
-    principal: Admin,
-    limit: Annotated[int, Query(ge=1, le=500)] = 100,
-    after: Annotated[
-        str | None, Query(max_length=128, description="`next_after` of the previous page.")
-    ] = None,
-) -> AdminSourcePage:
+@sources.page(AdminSourcePage, "List data sources")
+async def list_sources(service: ServiceDep, principal: Admin) -> dict[str, AdminSource]:
     """Scope `admin`. Their passwords are never shown."""
-    sources = service.gate.sources.store.list_all()
-    rest = [item for item in sources if after is None or item.name > after]
-    page = rest[:limit]
-    return AdminSourcePage(
-        sources=[AdminSource.of(item) for item in page],
-        total=len(sources),
-        next_after=page[-1].name if len(rest) > limit else None,
-    )
+    return {item.name: AdminSource.of(item) for item in service.gate.sources.store.list_all()}
 
 
-@router.post(
-    "/sources",
-    status_code=201,
-    summary="Create a data source",
-    responses={**MADE_VERSIONED, **problems(AlreadyExists, body=True)},
-)
-async def create_source(
-    body: NewSource, service: ServiceDep, principal: Admin, request: Request, response: Response
-) -> AdminSource:
+@sources.create("Create a data source", AlreadyExists)
+async def create_source(body: NewSource, service: ServiceDep, principal: Admin) -> AdminSource:
     """Scope `admin`. Nothing is connected yet: test it afterwards."""
-    change = body.change()
-    made = await service.gate.sources.store.create(change, actor=principal.user_id)
-    show_place(request, response, made.id)
-    return _shown(made, response)
+    store = service.gate.sources.store
+    return AdminSource.of(await store.create(body.change(), actor=principal.user_id))
 
 
 @router.post(
@@ -137,53 +107,35 @@ async def rotate_source_key(service: ServiceDep, principal: Admin) -> KeyRotatio
     return KeyRotation(sealed=sealed)
 
 
-@router.get(
-    "/sources/{source_id}",
-    summary="Get a data source",
-    responses={**VERSIONED, **problems(NotFound)},
-)
-async def get_source(
-    source_id: PathId, service: ServiceDep, principal: Admin, response: Response
-) -> AdminSource:
+@sources.read("Get a data source")
+async def get_source(source_id: PathId, service: ServiceDep, principal: Admin) -> AdminSource:
     """Scope `admin`."""
-    return _shown(service.gate.sources.store.get(source_id), response)
+    return AdminSource.of(service.gate.sources.store.get(source_id))
 
 
-@router.patch(
-    "/sources/{source_id}",
-    summary="Update a data source",
-    responses={
-        **VERSIONED,
-        **problems(NotFound, AlreadyExists, VersionMismatch, body=True),
-    },
-)
+@sources.change("Update a data source", AlreadyExists)
 async def change_source(
     source_id: PathId,
     body: SourceChange,
     service: ServiceDep,
     principal: Admin,
     expected: ExpectedVersion,
-    response: Response,
 ) -> AdminSource:
     """Scope `admin`. It counts from the next call on."""
     changed = await service.gate.sources.store.change(
         source_id, body.change(), actor=principal.user_id, expected=expected
     )
-    return _shown(changed, response)
+    return AdminSource.of(changed)
 
 
-@router.delete(
-    "/sources/{source_id}",
-    summary="Delete a data source",
-    responses=problems(NotFound, VersionMismatch),
-)
+@sources.remove("Delete a data source")
 async def remove_source(
     source_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
 ) -> AdminSource:
     """Scope `admin`. What it was. Its queries stay in the audit."""
-    store = service.gate.sources.store
-    gone = store.get(source_id)
-    await store.remove(source_id, actor=principal.user_id, expected=expected)
+    gone = await service.gate.sources.store.remove(
+        source_id, actor=principal.user_id, expected=expected
+    )
     return AdminSource.of(gone)
 
 
@@ -213,8 +165,3 @@ async def discover_tables(
         total=len(found),
         cut=len(found) == MAX_LISTED,
     )
-
-
-def _shown(source: Source, response: Response) -> AdminSource:
-    show_version(response, source.version)
-    return AdminSource.of(source)
