@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
@@ -15,6 +15,8 @@ from app.core.versions import check_version
 from app.db.writer import DatabaseWriter, Transaction
 from app.governance.audit.log import AuditLog
 from app.governance.config_versions import ConfigVersions, increment, number_of
+
+T = TypeVar("T")
 
 SUBJECT = "channels"
 
@@ -155,26 +157,28 @@ class ChannelStore:
         await self._write(write)
         return self.get(channel_id)
 
-    async def remove(self, channel_id: str, *, actor: str, expected: int | None = None) -> None:
-        """Forget a channel; its finished tasks stay.
+    async def remove(self, channel_id: str, *, actor: str, expected: int | None = None) -> Channel:
+        """Forget a channel and return what it was; its finished tasks stay.
 
         Raises:
             NotFound, VersionMismatch: as `change`.
         """
 
-        def remove(transaction: Transaction) -> None:
+        def remove(transaction: Transaction) -> Channel:
             before = _current(transaction, channel_id, expected)
             transaction.execute(_REMOVE, (channel_id,))
             self._note(transaction, channel_id, before.shown(), None, actor)
+            return before
 
-        await self._write(remove)
+        return await self._write(remove)
 
-    async def _write(self, work: Callable[[Transaction], None]) -> None:
-        def run(transaction: Transaction) -> tuple[dict[str, Channel], int]:
-            work(transaction)
-            return _read(transaction)
+    async def _write(self, work: Callable[[Transaction], T]) -> T:
+        def run(transaction: Transaction) -> tuple[T, dict[str, Channel], int]:
+            return work(transaction), *_read(transaction)
 
-        self._use(*await self._db.transact(run))
+        answer, channels, number = await self._db.transact(run)
+        self._use(channels, number)
+        return answer
 
     def _note(
         self,

@@ -31,6 +31,10 @@ class Body(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, defer_build=True)
 
+    def sent(self, *without: str) -> dict[str, Any]:
+        """The fields that the request has sent, except the named ones."""
+        return {name: getattr(self, name) for name in self.model_fields_set.difference(without)}
+
 
 def unsent(default: Any = "") -> Any:
     """The default of a text that may be missing, where an empty one would be refused.

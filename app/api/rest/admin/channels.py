@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Self
 
-from fastapi import Query
 from pydantic import BaseModel, Field
-from starlette.requests import Request
-from starlette.responses import Response
 
 from app.api.deps import Admin, ServiceDep
-from app.api.errors import problems
-from app.api.rest.admin.versions import ExpectedVersion, show_version
+from app.api.rest.admin.crud import Crud
+from app.api.rest.admin.versions import ExpectedVersion
 from app.api.rest.body import Body, Identifier, PathId, unsent
 from app.api.rest.examples import MOMENT, example
-from app.api.rest.headers import MADE_VERSIONED, VERSIONED, show_place
 from app.api.rest.routing import routes_of
 from app.channels.config import ChannelKind
 from app.channels.store import Channel
-from app.core.errors import AlreadyExists, NotFound, VersionMismatch
+from app.core.errors import AlreadyExists
 from app.core.ids import new_id
 
 router = routes_of("admin", below="/admin")
+channels = Crud(router, "channels", "channel_id")
 
 _CONFIG: dict[str, Any] = {
     "weixinReply": {"enabled": True, "targets": ["Support"], "watermark": "suffix"}
@@ -99,39 +96,14 @@ class ChannelChange(Body):
     enabled: bool = True
 
 
-@router.get("/channels", summary="List channels", responses=problems())
-async def list_channels(
-    service: ServiceDep,
-    principal: Admin,
-    limit: Annotated[int, Query(ge=1, le=500)] = 100,
-    after: Annotated[
-        str | None, Query(max_length=128, description="`next_after` of the previous page.")
-    ] = None,
-) -> AdminChannelPage:
+@channels.page(AdminChannelPage, "List channels")
+async def list_channels(service: ServiceDep, principal: Admin) -> dict[str, AdminChannel]:
     """Scope `admin`."""
-    channels = service.gate.channels.store.list_all()
-    rest = [item for item in channels if after is None or item.id > after]
-    page = rest[:limit]
-    return AdminChannelPage(
-        channels=[AdminChannel.of(item) for item in page],
-        total=len(channels),
-        next_after=page[-1].id if len(rest) > limit else None,
-    )
+    return {item.id: AdminChannel.of(item) for item in service.gate.channels.store.list_all()}
 
 
-@router.post(
-    "/channels",
-    status_code=201,
-    summary="Create a channel",
-    responses={**MADE_VERSIONED, **problems(AlreadyExists, body=True)},
-)
-async def create_channel(
-    body: NewChannel,
-    service: ServiceDep,
-    principal: Admin,
-    request: Request,
-    response: Response,
-) -> AdminChannel:
+@channels.create("Create a channel", AlreadyExists)
+async def create_channel(body: NewChannel, service: ServiceDep, principal: Admin) -> AdminChannel:
     """Scope `admin`. Nothing is sent until `config.weixinReply.enabled` is true."""
     made = await service.gate.channels.store.create(
         body.id or new_id("chn"),
@@ -141,58 +113,36 @@ async def create_channel(
         enabled=body.enabled,
         actor=principal.user_id,
     )
-    show_place(request, response, made.id)
-    return _shown(made, response)
+    return AdminChannel.of(made)
 
 
-@router.get(
-    "/channels/{channel_id}",
-    summary="Get a channel",
-    responses={**VERSIONED, **problems(NotFound)},
-)
-async def get_channel(
-    channel_id: PathId, service: ServiceDep, principal: Admin, response: Response
-) -> AdminChannel:
+@channels.read("Get a channel")
+async def get_channel(channel_id: PathId, service: ServiceDep, principal: Admin) -> AdminChannel:
     """Scope `admin`."""
-    return _shown(service.gate.channels.store.get(channel_id), response)
+    return AdminChannel.of(service.gate.channels.store.get(channel_id))
 
 
-@router.patch(
-    "/channels/{channel_id}",
-    summary="Update a channel",
-    responses={**VERSIONED, **problems(NotFound, VersionMismatch, body=True)},
-)
+@channels.change("Update a channel")
 async def change_channel(
     channel_id: PathId,
     body: ChannelChange,
     service: ServiceDep,
     principal: Admin,
     expected: ExpectedVersion,
-    response: Response,
 ) -> AdminChannel:
     """Scope `admin`. With `autoReply` nobody is asked before a text is sent."""
-    fields = {name: getattr(body, name) for name in body.model_fields_set}
     changed = await service.gate.channels.store.change(
-        channel_id, fields, actor=principal.user_id, expected=expected
+        channel_id, body.sent(), actor=principal.user_id, expected=expected
     )
-    return _shown(changed, response)
+    return AdminChannel.of(changed)
 
 
-@router.delete(
-    "/channels/{channel_id}",
-    summary="Delete a channel",
-    responses=problems(NotFound, VersionMismatch),
-)
+@channels.remove("Delete a channel")
 async def remove_channel(
     channel_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
 ) -> AdminChannel:
     """Scope `admin`. What it was. Its finished tasks stay; those that wait are given to nobody."""
-    store = service.gate.channels.store
-    gone = store.get(channel_id)
-    await store.remove(channel_id, actor=principal.user_id, expected=expected)
+    gone = await service.gate.channels.store.remove(
+        channel_id, actor=principal.user_id, expected=expected
+    )
     return AdminChannel.of(gone)
-
-
-def _shown(channel: Channel, response: Response) -> AdminChannel:
-    show_version(response, channel.version)
-    return AdminChannel.of(channel)
