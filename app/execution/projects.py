@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from app.core.clock import Clock, isoformat
 from app.core.errors import AlreadyExists, Conflict, NotFound
@@ -20,6 +20,8 @@ from app.execution.project_roots import check_root, check_roots
 from app.governance.audit.log import AuditLog
 from app.governance.config_versions import ConfigVersions, increment, number_of
 from app.operations.protocols.workspaces import Workspaces
+
+T = TypeVar("T")
 
 DEFAULT_PROJECT = "default"
 SUBJECT = "projects"
@@ -249,20 +251,25 @@ class Projects:
         await self._write(write)
         return self.about(project_id)
 
-    async def remove(self, project_id: str, *, actor: str, expected: int | None = None) -> None:
-        """Forget a project; its folder and its sessions stay, nothing new runs in them.
+    async def remove(
+        self, project_id: str, *, actor: str, expected: int | None = None
+    ) -> StoredProject:
+        """Forget a project and return what it was.
+
+        Its folder and its sessions stay, nothing new runs in them.
 
         Raises:
             NotFound, Conflict, VersionMismatch: as `change`.
         """
         self._require_stored(project_id)
 
-        def remove(transaction: Transaction) -> None:
+        def remove(transaction: Transaction) -> StoredProject:
             before = _current(transaction, project_id, expected)
             transaction.execute(_REMOVE, (project_id,))
             self._note(transaction, project_id, _shown(before), None, actor=actor)
+            return before
 
-        await self._write(remove)
+        return await self._write(remove)
 
     async def _check(self, root: str, *, force: bool) -> Path:
         own = self._own
@@ -281,12 +288,13 @@ class Projects:
             )
         self.about(project_id)
 
-    async def _write(self, work: Callable[[Transaction], None]) -> None:
-        def run(transaction: Transaction) -> tuple[dict[str, StoredProject], int]:
-            work(transaction)
-            return _read(transaction)
+    async def _write(self, work: Callable[[Transaction], T]) -> T:
+        def run(transaction: Transaction) -> tuple[T, dict[str, StoredProject], int]:
+            return work(transaction), *_read(transaction)
 
-        self._use(*await self._db.transact(run))
+        answer, stored, number = await self._db.transact(run)
+        self._use(stored, number)
+        return answer
 
     def _note(
         self,

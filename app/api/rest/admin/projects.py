@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Self
 
-from fastapi import Query
 from pydantic import AfterValidator, BaseModel, Field
-from starlette.requests import Request
-from starlette.responses import Response
 
 from app.api.deps import Admin, ServiceDep
-from app.api.errors import problems
-from app.api.rest.admin.versions import ExpectedVersion, show_version
+from app.api.rest.admin.crud import Crud
+from app.api.rest.admin.versions import ExpectedVersion
 from app.api.rest.body import Body, PathId, unsent
 from app.api.rest.examples import MOMENT, example
-from app.api.rest.headers import MADE_VERSIONED, VERSIONED, show_place
 from app.api.rest.routing import routes_of
-from app.core.errors import AlreadyExists, Conflict, NotFound, VersionMismatch
+from app.core.errors import AlreadyExists, Conflict
 from app.core.field_problems import FieldError
 from app.core.protected_paths import check_pattern
 from app.execution.projects import StoredProject
 from app.governance.agents import AgentId
 
 router = routes_of("admin", below="/admin")
+projects = Crud(router, "projects", "project_id")
 
 _PROJECT: dict[str, Any] = {
     "id": "prj_1",
@@ -154,39 +151,14 @@ class ProjectChange(Body):
     force: bool = Field(default=False, description=FORCE)
 
 
-@router.get("/projects", summary="List projects with their roots", responses=problems())
-async def list_governed_projects(
-    service: ServiceDep,
-    principal: Admin,
-    limit: Annotated[int, Query(ge=1, le=500)] = 100,
-    after: Annotated[
-        str | None, Query(max_length=128, description="`next_after` of the previous page.")
-    ] = None,
-) -> AdminProjectPage:
+@projects.page(AdminProjectPage, "List projects with their roots")
+async def list_governed_projects(service: ServiceDep, principal: Admin) -> dict[str, AdminProject]:
     """Scope `admin`."""
-    projects = service.gate.projects.list_all()
-    rest = [item for item in projects if after is None or item.id > after]
-    page = rest[:limit]
-    return AdminProjectPage(
-        projects=[AdminProject.of(item) for item in page],
-        total=len(projects),
-        next_after=page[-1].id if len(rest) > limit else None,
-    )
+    return {item.id: AdminProject.of(item) for item in service.gate.projects.list_all()}
 
 
-@router.post(
-    "/projects",
-    status_code=201,
-    summary="Create a project",
-    responses={**MADE_VERSIONED, **problems(AlreadyExists, body=True)},
-)
-async def create_project(
-    body: NewProject,
-    service: ServiceDep,
-    principal: Admin,
-    request: Request,
-    response: Response,
-) -> AdminProject:
+@projects.create("Create a project", AlreadyExists)
+async def create_project(body: NewProject, service: ServiceDep, principal: Admin) -> AdminProject:
     """Scope `admin`. The folder must be there; it is not made."""
     made = await service.gate.projects.create(
         body.name,
@@ -198,57 +170,42 @@ async def create_project(
         actor=principal.user_id,
         force=body.force,
     )
-    show_place(request, response, made.id)
-    return _shown(made, response)
+    return AdminProject.of(made)
 
 
-@router.get(
-    "/projects/{project_id}",
-    summary="Get a project",
-    responses={**VERSIONED, **problems(NotFound)},
-)
+@projects.read("Get a project")
 async def get_governed_project(
-    project_id: PathId, service: ServiceDep, principal: Admin, response: Response
+    project_id: PathId, service: ServiceDep, principal: Admin
 ) -> AdminProject:
     """Scope `admin`."""
-    return _shown(service.gate.projects.about(project_id), response)
+    return AdminProject.of(service.gate.projects.about(project_id))
 
 
-@router.patch(
-    "/projects/{project_id}",
-    summary="Update a project",
-    responses={**VERSIONED, **problems(NotFound, Conflict, VersionMismatch, body=True)},
-)
+@projects.change("Update a project", Conflict)
 async def change_project(
     project_id: PathId,
     body: ProjectChange,
     service: ServiceDep,
     principal: Admin,
     expected: ExpectedVersion,
-    response: Response,
 ) -> AdminProject:
     """Scope `admin`. A wider root widens what its tools reach, from the next call on."""
-    fields = {name: getattr(body, name) for name in body.model_fields_set if name != "force"}
     changed = await service.gate.projects.change(
-        project_id, fields, actor=principal.user_id, expected=expected, force=body.force
+        project_id,
+        body.sent("force"),
+        actor=principal.user_id,
+        expected=expected,
+        force=body.force,
     )
-    return _shown(changed, response)
+    return AdminProject.of(changed)
 
 
-@router.delete(
-    "/projects/{project_id}",
-    summary="Delete a project",
-    responses=problems(NotFound, Conflict, VersionMismatch),
-)
+@projects.remove("Delete a project", Conflict)
 async def remove_project(
     project_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
 ) -> AdminProject:
     """Scope `admin`. What it was. Its folder stays, its sessions can be read."""
-    gone = service.gate.projects.about(project_id)
-    await service.gate.projects.remove(project_id, actor=principal.user_id, expected=expected)
+    gone = await service.gate.projects.remove(
+        project_id, actor=principal.user_id, expected=expected
+    )
     return AdminProject.of(gone)
-
-
-def _shown(project: StoredProject, response: Response) -> AdminProject:
-    show_version(response, project.version)
-    return AdminProject.of(project)
