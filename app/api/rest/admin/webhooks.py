@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Self
 
-from fastapi import Query
 from pydantic import BaseModel, Field
-from starlette.requests import Request
-from starlette.responses import Response
 
 from app.agents.webhooks.model import Webhook
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
-from app.api.rest.admin.versions import ExpectedVersion, show_version
+from app.api.rest.admin.crud import Crud, versioned
+from app.api.rest.admin.versions import ExpectedVersion
 from app.api.rest.body import Body, Identifier, PathId, unsent
 from app.api.rest.examples import MOMENT, example
-from app.api.rest.headers import MADE_VERSIONED, VERSIONED, show_place
+from app.api.rest.headers import VERSIONED
 from app.api.rest.once import SHOWN_ONCE
 from app.api.rest.routing import routes_of
 from app.core.errors import AlreadyExists, NotFound, VersionMismatch
 
 router = routes_of("admin", below="/admin")
+webhooks = Crud(router, "webhooks", "webhook_id")
 
 _WEBHOOK: dict[str, Any] = {
     "id": "whk_1",
@@ -150,77 +149,43 @@ class WebhookPause(Body):
     paused: bool
 
 
-@router.get("/webhooks", summary="List webhooks", responses=problems())
-async def list_webhooks(
-    service: ServiceDep,
-    principal: Admin,
-    limit: Annotated[int, Query(ge=1, le=500)] = 100,
-    after: Annotated[
-        str | None, Query(max_length=128, description="`next_after` of the previous page.")
-    ] = None,
-) -> AdminWebhookPage:
+@webhooks.page(AdminWebhookPage, "List webhooks")
+async def list_webhooks(service: ServiceDep, principal: Admin) -> dict[str, AdminWebhook]:
     """Scope `admin`. Their secrets are never shown."""
-    webhooks = service.webhooks.book.list_all()
-    rest = [item for item in webhooks if after is None or item.name > after]
-    page = rest[:limit]
-    return AdminWebhookPage(
-        webhooks=[AdminWebhook.of(item) for item in page],
-        total=len(webhooks),
-        next_after=page[-1].name if len(rest) > limit else None,
-    )
+    return {item.name: AdminWebhook.of(item) for item in service.webhooks.book.list_all()}
 
 
-@router.post(
-    "/webhooks",
-    status_code=201,
-    dependencies=SHOWN_ONCE,
-    summary="Create a webhook",
-    responses={**MADE_VERSIONED, **problems(AlreadyExists, body=True)},
-)
+@webhooks.create("Create a webhook", AlreadyExists, dependencies=SHOWN_ONCE)
 async def create_webhook(
-    body: NewWebhook, service: ServiceDep, principal: Admin, request: Request, response: Response
+    body: NewWebhook, service: ServiceDep, principal: Admin
 ) -> WebhookWithSecret:
     """Scope `admin`. The secret is in this answer and in no other."""
     fields = body.model_dump() | {"owner": body.owner or principal.user_id}
     made, secret = await service.webhooks.book.create(
         fields, actor=principal.user_id, token_id=principal.token_id
     )
-    show_place(request, response, made.id)
-    show_version(response, made.version)
     return WebhookWithSecret.of(made, secret=secret)
 
 
-@router.get(
-    "/webhooks/{webhook_id}",
-    summary="Get a webhook",
-    responses={**VERSIONED, **problems(NotFound)},
-)
-async def get_webhook(
-    webhook_id: PathId, service: ServiceDep, principal: Admin, response: Response
-) -> AdminWebhook:
+@webhooks.read("Get a webhook")
+async def get_webhook(webhook_id: PathId, service: ServiceDep, principal: Admin) -> AdminWebhook:
     """Scope `admin`."""
-    return _shown(service.webhooks.book.get(webhook_id), response)
+    return AdminWebhook.of(service.webhooks.book.get(webhook_id))
 
 
-@router.patch(
-    "/webhooks/{webhook_id}",
-    summary="Update a webhook",
-    responses={**VERSIONED, **problems(NotFound, AlreadyExists, VersionMismatch, body=True)},
-)
+@webhooks.change("Update a webhook", AlreadyExists)
 async def change_webhook(
     webhook_id: PathId,
     body: WebhookChange,
     service: ServiceDep,
     principal: Admin,
     expected: ExpectedVersion,
-    response: Response,
 ) -> AdminWebhook:
     """Scope `admin`. It counts from the next delivery on."""
-    fields = {name: getattr(body, name) for name in body.model_fields_set}
     changed = await service.webhooks.book.change(
-        webhook_id, fields, actor=principal.user_id, expected=expected
+        webhook_id, body.sent(), actor=principal.user_id, expected=expected
     )
-    return _shown(changed, response)
+    return AdminWebhook.of(changed)
 
 
 @router.post(
@@ -228,13 +193,13 @@ async def change_webhook(
     summary="Pause or resume a webhook",
     responses={**VERSIONED, **problems(NotFound, VersionMismatch, body=True)},
 )
+@versioned
 async def pause_webhook(
     webhook_id: PathId,
     body: WebhookPause,
     service: ServiceDep,
     principal: Admin,
     expected: ExpectedVersion,
-    response: Response,
 ) -> AdminWebhook:
     """Scope `admin`. Runs of one that is resumed are counted for whoever resumes it."""
     changed = await service.webhooks.book.pause(
@@ -244,7 +209,7 @@ async def pause_webhook(
         token_id=principal.token_id,
         expected=expected,
     )
-    return _shown(changed, response)
+    return AdminWebhook.of(changed)
 
 
 @router.post(
@@ -253,26 +218,18 @@ async def pause_webhook(
     summary="Replace a webhook's secret",
     responses={**VERSIONED, **problems(NotFound, VersionMismatch)},
 )
+@versioned
 async def rotate_webhook(
-    webhook_id: PathId,
-    service: ServiceDep,
-    principal: Admin,
-    expected: ExpectedVersion,
-    response: Response,
+    webhook_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
 ) -> WebhookWithSecret:
     """Scope `admin`. The old secret ends at once; the new one is in this answer only."""
     changed, secret = await service.webhooks.book.rotate(
         webhook_id, actor=principal.user_id, expected=expected
     )
-    show_version(response, changed.version)
     return WebhookWithSecret.of(changed, secret=secret)
 
 
-@router.delete(
-    "/webhooks/{webhook_id}",
-    summary="Delete a webhook",
-    responses=problems(NotFound, VersionMismatch),
-)
+@webhooks.remove("Delete a webhook")
 async def remove_webhook(
     webhook_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
 ) -> AdminWebhook:
@@ -281,8 +238,3 @@ async def remove_webhook(
         webhook_id, actor=principal.user_id, expected=expected
     )
     return AdminWebhook.of(gone)
-
-
-def _shown(webhook: Webhook, response: Response) -> AdminWebhook:
-    show_version(response, webhook.version)
-    return AdminWebhook.of(webhook)
