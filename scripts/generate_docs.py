@@ -34,7 +34,7 @@ from app.events import union  # noqa: E402
 from app.events.envelope import DurableEvent, EphemeralEvent  # noqa: E402
 from app.events.older import OlderEvent  # noqa: E402
 from app.toolkit.tool import Tool  # noqa: E402
-from scripts.meanings import MEANINGS, SETTING_GROUPS  # noqa: E402
+from scripts.meanings import CONFIGURATION, MEANINGS, SETTING_GROUPS  # noqa: E402
 
 Schema = Mapping[str, Any]
 Row = Sequence[str]
@@ -157,8 +157,12 @@ def settings() -> Iterator[tuple[str, tuple[str, ...], FieldInfo, Schema]]:
     """Group, key path, field and JSON Schema of every setting, nested ones too."""
     schema = Settings.model_json_schema(by_alias=False)
     group = ""
+    order = list(SETTING_GROUPS.values())
+    grouped = []
     for path, field in setting_fields(Settings):
         group = SETTING_GROUPS.get(path[0], group)
+        grouped.append((group, path, field))
+    for group, path, field in sorted(grouped, key=lambda row: order.index(row[0])):
         properties = schema["properties"]
         for name in path[:-1]:
             section = Settings.model_fields[name].annotation
@@ -184,30 +188,7 @@ def configuration_page() -> str:
         "",
         MARK,
         "",
-        "This page lists all settings.",
-        "The value of a setting comes from the first of these sources that sets it:",
-        "",
-        "1. a command line option, such as `--port`;",
-        "2. an environment variable;",
-        "3. the file `.env` in the data folder;",
-        "4. the file `config.yml` in the data folder;",
-        "5. the default.",
-        "",
-        "Copy the templates `.env.example` and `config.example.yml` to start.",
-        "A relative path in `.env` or `config.yml` is relative to the folder of that file.",
-        "Files with these names in the current folder are not read: `tollgate where` lists the"
-        " files that are read and ignored, and `tollgate serve` names those that it ignores.",
-        "An invalid value stops the service with an error that names the setting.",
-        "An unknown name in `config.yml`, `.env` or the environment also stops it; the error"
-        " suggests the closest setting.",
-        "A variable that starts with `TOLLGATE_` but is not similar to any setting only causes a"
-        " warning, and so do the variables that Kubernetes sets for a service called tollgate,"
-        " such as `TOLLGATE_PORT=tcp://10.0.0.1:80`.",
-        "`tollgate doctor` shows errors and warnings.",
-        "Without `TOLLGATE_DATA_DIR`, the data folder is `~/.local/share/tollgate`, or"
-        " `$XDG_DATA_HOME/tollgate`; on macOS it is `~/Library/Application Support/tollgate`.",
-        "A database of an earlier version in `./data` is used only if you name it, see"
-        " [Operations](operations.md#target-installation).",
+        *CONFIGURATION,
     ]
     for group, rows in groups.items():
         lines += ["", f"## {group}", ""]

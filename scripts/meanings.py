@@ -5,7 +5,7 @@ from __future__ import annotations
 SETTING_GROUPS = {
     "host": "Service",
     "token": "Authentication",
-    "anthropic_api_key": "Models",
+    "model_provider": "Models",
     "tool_max_workers": "Tool calls",
     "hooks": "Hooks and limits",
     "heartbeat_s": "WebSocket and events",
@@ -75,3 +75,29 @@ MEANINGS = {
     "version_mismatch": "The item has changed since; load it again.",
     "worker_protocol": "The process of a sub-agent violated its protocol and was ended.",
 }
+CONFIGURATION = (
+    "This page lists all settings.",
+    "The value of a setting comes from the first of these sources that sets it:",
+    "",
+    "1. a command line option, such as `--port`;",
+    "2. an environment variable;",
+    "3. the file `.env` in the data folder;",
+    "4. the file `config.yml` in the data folder;",
+    "5. the default.",
+    "",
+    "Copy the templates `.env.example` and `config.example.yml` to start.",
+    "A relative path in `.env` or `config.yml` is relative to the folder of that file.",
+    "Files with these names in the current folder are not read: `tollgate where` lists the"
+    " files that are read and ignored, and `tollgate serve` names those that it ignores.",
+    "An invalid value stops the service with an error that names the setting.",
+    "An unknown name in `config.yml`, `.env` or the environment also stops it; the error"
+    " suggests the closest setting.",
+    "A variable that starts with `TOLLGATE_` but is not similar to any setting only causes a"
+    " warning, and so do the variables that Kubernetes sets for a service called tollgate,"
+    " such as `TOLLGATE_PORT=tcp://10.0.0.1:80`.",
+    "`tollgate doctor` shows errors and warnings.",
+    "Without `TOLLGATE_DATA_DIR`, the data folder is `~/.local/share/tollgate`, or"
+    " `$XDG_DATA_HOME/tollgate`; on macOS it is `~/Library/Application Support/tollgate`.",
+    "A database of an earlier version in `./data` is used only if you name it, see"
+    " [Operations](operations.md#target-installation).",
+)

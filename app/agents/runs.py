@@ -41,11 +41,7 @@ from app.agents.run import (
 from app.agents.run_repository import RunRepository
 from app.agents.sessions import Block, Session, Sessions
 from app.core.error_boundary import ErrorBoundary, try_call
-from app.core.errors import (
-    Busy,
-    StorageUnavailable,
-    TollgateError,
-)
+from app.core.errors import Busy, StorageUnavailable, TollgateError
 from app.core.ids import new_id
 from app.events.durable import RunStatus, Trigger
 from app.execution.calls import CallRequest

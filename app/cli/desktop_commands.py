@@ -12,18 +12,14 @@ DEFAULT_VARIABLE = "TOLLGATE_DESKTOP_TOKEN"
 
 
 def desktop_operator(
-    url: Annotated[
-        str, typer.Option(help="Address of the service, as ws://host:port or wss://host.")
-    ],
+    url: Annotated[str, typer.Option(help="Service address: ws://host:port or wss://host.")],
     token_env: Annotated[
         str, typer.Option(help="Environment variable that holds a token with the desktop scope.")
     ] = DEFAULT_VARIABLE,
     name: Annotated[
         str | None, typer.Option(help="Name of this operator. [default: the machine name]")
     ] = None,
-    driver: Annotated[
-        str, typer.Option(help="Driver: x11, or print, which sends nothing.")
-    ] = "x11",
+    driver: Annotated[str, typer.Option(help="x11, or print, which sends nothing.")] = "x11",
     title: Annotated[str, typer.Option(help="Exact title of the window.")] = "微信",
     search_key: Annotated[str, typer.Option(help="Keys that open the group search.")] = "ctrl+f",
     pause: Annotated[

@@ -181,7 +181,7 @@ def build(ground: Ground, governed: Governed, is_worked_in: Callable[[str], bool
     confirmations = _confirmations(ground, grants, suspension)
     recorder = Recorder(db, redactor, metrics, CallAudit(audit))
     loops = LoopGuard(warn_after=settings.loop_warn_after, refuse_after=settings.loop_refuse_after)
-    outcome_builder = _outcome_builder(ground, recorder, hooks, loops, artifacts)
+    outcomes = _outcome_builder(ground, recorder, hooks, loops, artifacts)
     confirmation_step = ConfirmationStep(
         confirmations,
         admission,
@@ -194,9 +194,8 @@ def build(ground: Ground, governed: Governed, is_worked_in: Callable[[str], bool
         unattended=settings.unattended,
     )
     asking = _asking(ground, suspension, confirmation_step)
-    blobs = BlobStore(settings.data_dir / "checkpoints")
     governed.written.watch(is_worked_in)
-    store = CheckpointStore(blobs, db, clock)
+    store = CheckpointStore(BlobStore(settings.data_dir / "checkpoints"), db, clock)
     workspace_watch = WorkspaceWatch(store, governed.created, governed.written)
     executor = Executor(
         admission=admission,
@@ -206,11 +205,11 @@ def build(ground: Ground, governed: Governed, is_worked_in: Callable[[str], bool
         limits=limits,
         confirmation_step=confirmation_step,
         batch_recovery=BatchRecovery(
-            admission, confirmation_step, recorder, outcome_builder, asking.waiting
+            admission, confirmation_step, recorder, outcomes, asking.waiting
         ),
         runner=_runner(ground, workspace_watch),
         recorder=recorder,
-        outcome_builder=outcome_builder,
+        outcome_builder=outcomes,
         waiting=asking.waiting,
         db=db,
         redactor=redactor,
