@@ -171,7 +171,7 @@ class _Weighing:
 
     def _hear(self, rule: Rule) -> None:
         if rule.broken:
-            why = f"the rule {rule.id} cannot be read, so it asks: {rule.broken}"
+            why = f"the rule {rule.id} is invalid, so it asks: {rule.broken}"
             self._asks.append(_said("invalid_rule", None, why, Verdict.ASK))
             return
         if rule.verdict is Verdict.ALLOW:
@@ -182,7 +182,9 @@ class _Weighing:
             return
         self._spoke.append(rule.id)
         if match is MAYBE:
-            why = f"whether a rule concerns it is only known when it runs: {rule.justification}"
+            why = (
+                f"a rule may apply, which is only known when the command runs: {rule.justification}"
+            )
             self._asks.append(_said("rule_unresolved", at, why, Verdict.ASK))
             return
         told = self._denies if rule.verdict is Verdict.DENY else self._asks
@@ -194,7 +196,7 @@ class _Weighing:
         if report is None or not report.opaque or not self._concerned.tightening:
             return
         if not any(finding.code == "rule_unresolved" for finding in self._asks):
-            why = "it runs what cannot be held against the rules before it runs"
+            why = "it runs code that cannot be checked against the rules beforehand"
             self._asks.append(_said("rule_unresolved", None, why, Verdict.ASK))
 
     def _denied(self) -> Decision:
@@ -242,10 +244,10 @@ def _asking(
     reason = _joined(findings)
     if flagged:
         codes = (*codes, "requires_confirmation")
-        reason = reason or f"{facts.tool.name} asks before it runs"
+        reason = reason or f"{facts.tool.name} always requires approval"
     if facts.asks_by == "sandbox":
         codes = (*codes, WEAK_SANDBOX)
-        reason = f"{facts.tool.name} would run with less of a sandbox than it needs; {reason}"
+        reason = f"{facts.tool.name} would run with a weaker sandbox than required; {reason}"
     decision = Decision(
         Verdict.ASK,
         reason,

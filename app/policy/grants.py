@@ -132,10 +132,10 @@ def describe_pattern(pattern: Mapping[str, Any]) -> str:
     kind = pattern.get("kind")
     if kind == "segments":
         told = [f"`{shlex.join(s['argv'])}` in {s['cwd']}" for s in pattern["segments"]]
-        return ", ".join(told) + ", also beside commands that need no question"
+        return ", ".join(told) + ", also together with commands that need no approval"
     if kind == "command":
-        return f"exactly this command in {pattern['cwd']}: {pattern['command']}"
-    return f"exactly these arguments: {_canonical(pattern.get('arguments')).decode()}"
+        return f"only this exact command in {pattern['cwd']}: {pattern['command']}"
+    return f"only these exact arguments: {_canonical(pattern.get('arguments')).decode()}"
 
 
 def plain_list(command: str, segments: Sequence[Segment]) -> tuple[Segment, ...]:

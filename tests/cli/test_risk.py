@@ -19,7 +19,7 @@ def test_a_command_is_explained_segment_by_segment(tmp_path: Path) -> None:
         "ask (risk: high)",
         "  0  cd src   [in /workspace]",
         "  1  rm -rf build   [in /workspace/src]",
-        "  ask: rm deletes without a way back (delete, segment 1)",
+        "  ask: rm deletes files permanently (delete, segment 1)",
         "  would delete /workspace/src/build",
     ]
 
@@ -31,7 +31,7 @@ def test_the_json_form_has_exactly_the_documented_fields(tmp_path: Path) -> None
         "verdict": "ask",
         "risk": "medium",
         "segments": [{"argv": ["rm", None, "a"], "text": "rm … a", "cwd": "/workspace"}],
-        "findings": [{"code": "delete", "segment": 0, "why": "rm deletes without a way back"}],
+        "findings": [{"code": "delete", "segment": 0, "why": "rm deletes files permanently"}],
         "resolved_targets": ["/workspace/a"],
     }
 

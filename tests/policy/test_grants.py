@@ -120,7 +120,7 @@ def test_a_glob_is_granted_to_the_letter():
     wanted = pattern("rm -rf build/*")
     grants = granted(wanted)
 
-    assert describe_pattern(wanted or {}) == "exactly this command in /workspace: rm -rf build/*"
+    assert describe_pattern(wanted or {}) == "only this exact command in /workspace: rm -rf build/*"
     assert judge("rm -rf build/*", grants=grants).grant_id == "g1"
     for other in ("rm -rf 'build/*'", "rm -rf build/* other", "ls; rm -rf build/*"):
         assert judge(other, grants=grants).verdict == "ask"
@@ -236,11 +236,11 @@ def test_an_allow_and_a_grant_may_share_the_work():
 
 def test_a_pattern_is_described_in_words():
     assert describe_pattern(pattern("rm 'a b'") or {}) == (
-        "`rm 'a b'` in /workspace, also beside commands that need no question"
+        "`rm 'a b'` in /workspace, also together with commands that need no approval"
     )
     command = "echo x | sudo tee /etc/motd"
     assert describe_pattern(pattern(command) or {}) == (
-        f"exactly this command in /workspace: {command}"
+        f"only this exact command in /workspace: {command}"
     )
     fetched = pattern({"url": "a"}, name="fetch", asks=True)
-    assert describe_pattern(fetched or {}) == 'exactly these arguments: {"url":"a"}'
+    assert describe_pattern(fetched or {}) == 'only these exact arguments: {"url":"a"}'

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { coverage } from "../src/i18n/coverage";
 
-const SENTENCE = "`rm -r build` in /workspace, also beside commands that need no question";
+const SENTENCE = "`rm -r build` in /workspace, also together with commands that need no approval";
 
 test.each(["segments", "command", "arguments"])("a %s is told in Chinese first", (kind) => {
   const told = coverage("zh", kind, SENTENCE);

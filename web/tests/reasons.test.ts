@@ -14,7 +14,7 @@ test("before the words are here the service's own are told", async () => {
 
 test("a reason is told by its code, with what the service says of it", async () => {
   await fetchWords();
-  const said = "rm deletes without a way back";
+  const said = "rm deletes files permanently";
   expect(reasonSaid("en", "delete", said)).toBe(said);
   expect(reasonSaid("zh", "of_tomorrow", said)).toBe(said);
   expect(riskWord("zh", "toString")).toBeNull();

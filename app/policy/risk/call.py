@@ -192,7 +192,7 @@ def may_be_option(word: str) -> bool:
 def unresolved_verb(call: Call, verb: str) -> Iterator[Hit]:
     """A subcommand that is not known decides everything, as the command's name does."""
     if UNKNOWN in verb or is_pattern(verb):
-        yield ask("unresolved_command", f"what {call.name} is to do is not known before it runs")
+        yield ask("unresolved_command", f"what {call.name} does is not known before it runs")
 
 
 def only_help(args: Sequence[str]) -> bool:

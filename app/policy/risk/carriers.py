@@ -65,7 +65,7 @@ def _fill_picture(call: Call) -> Iterator[tuple[str, str]]:
     """A picture of the screen, or of who sits before it."""
     for word in call.args:
         if "." in word and word[:1] != "-":
-            yield word, "a picture of the screen"
+            yield word, "a screenshot"
 
 
 def _fill_device_copy(call: Call) -> Iterator[tuple[str, str]]:

@@ -127,13 +127,13 @@ def assess_code(language: str, text: str) -> Iterator[Answer]:
     elif language in {"sql", "mysql"}:
         yield from assess_sql(text, mysql=language == "mysql")
     elif len(text) > (_MAX_NODE if language == "node" else _MAX):
-        yield ask("opaque_code", f"{language} code that is too long to read here")
+        yield ask("opaque_code", f"{language} code is too long to analyse")
     elif language in COMPILED:
         yield from assess_compiled(language, spaced)
     elif language in _PATTERNS:
         yield from _scan(language, spaced)
     else:
-        yield ask("opaque_code", f"runs {language} code that is not read here")
+        yield ask("opaque_code", f"runs {language} code that is not analysed")
 
 
 _LONG_BLANK = re.compile(r"\s{200,}")
@@ -169,7 +169,7 @@ def _scan(language: str, text: str) -> Iterator[Answer]:
         yield script(call.group(1)[1:-1].replace('\\"', '"').replace("\\'", "'"))
     yield from (script(line) for line in _TCL_STARTS.findall(text) if language == "tcl")
     if _SOCKET.search(text) and _A_SHELL.search(text):
-        yield ask("remote_shell", f"{language} code hands a shell to the network")
+        yield ask("remote_shell", f"{language} code gives a shell to the network")
     read = read_code(language, _without_shell_calls(text))
     if language in _QUOTING_COMMANDS:
         yield from (script(command) for command in _QUOTED_COMMAND.findall(read.code))

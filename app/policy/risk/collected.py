@@ -50,7 +50,7 @@ class Met:
 
 _ENDING = frozenset(["kill", "docker", "podman"])
 _LISTING = frozenset(["pgrep", "pidof", "ps"])
-_BY_NAME = "kill ends every process that a name finds"
+_BY_NAME = "kill ends every process with a matching name"
 
 
 class Collected:

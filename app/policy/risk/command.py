@@ -89,13 +89,13 @@ def plain_name(name: str) -> str:
 @lru_cache(maxsize=4096)
 def unresolved(word: str) -> Hit | None:
     if UNKNOWN in word:
-        return vaguely("unresolved_command", "the command to run is not known before it runs")
+        return vaguely("unresolved_command", "the command is not known before it runs")
     if not word or (
         any(char in word for char in "*?") or ("[" in word and word not in {"[", "[["})
     ):
         return ask("unresolved_command", f"{word!r} is a pattern, not a command")
     if not word.isascii():
-        return ask("lookalike", "the command's name holds characters outside ASCII")
+        return ask("lookalike", "the command's name contains non-ASCII characters")
     return None
 
 

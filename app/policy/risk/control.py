@@ -160,7 +160,7 @@ class ControlFlow(Collected):
 
     def _files_before(self, scope: Scope, node: AndOr) -> dict[str, str | None]:
         if len(scope.files) * len(node.otherwise) > MAX_COMPARED:
-            raise Unreadable("one list writes too many files")
+            raise Unreadable("a command list writes too many files")
         return scope.files.copy()
 
     def _group(self, node: Group, scope: Scope, stdin: Stream | None) -> Stream:
@@ -200,7 +200,7 @@ class ControlFlow(Collected):
         """The next turn of a loop begins where the one before ended."""
         self.repeats += 1
         if self.repeats > MAX_REPEATS:
-            raise Unreadable("loops in loops whose turns depend on each other")
+            raise Unreadable("nested loops whose iterations depend on each other")
         inner = scope.copy()
         self.tentatively(lambda: self._bodies(node, inner, stdin, names, []))
 

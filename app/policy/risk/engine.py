@@ -46,7 +46,7 @@ MAX_PLACES = 8
 """In so many of the directories that commands ran in, a trap is judged."""
 
 _FORK_BOMB = re.compile(r"([\w:.]{1,40})\s?\(\s?\)\s?\{\s?\1\s?\|\s?\1\s?&\s?\}")
-_RUNS_WRITTEN = ask("opaque_code", "may run a file that this same command writes")
+_RUNS_WRITTEN = ask("opaque_code", "may run a file that the same command writes")
 _NO_VALUES: dict[str, str] = {}
 _NO_FILES: dict[str, str | None] = {}
 _ANY_TIME = frozenset(["DEBUG", "ERR", "RETURN"])

@@ -35,9 +35,9 @@ def answers_of(call: Call, how: Run, given: Given) -> Iterator[Answer]:
     elif language == kinds.PROGRAM and text is not None:
         language = kinds.language_of(given.path, text)
     if text is None or len(text) > _LONGEST.get(language, _LONGEST_OTHER):
-        why = given.why or "is too long to be judged"
+        why = given.why or "is too long to be analysed"
     elif language not in _JUDGED:
-        why = f"is {language} code, which is not read here"
+        why = f"is {language} code, which is not analysed"
     else:
         yield from _judged(call, language, given.path, text)
         return

@@ -102,7 +102,7 @@ def writing(path: str, home: str, *, folder: bool = True) -> Iterator[Hit]:
     elif floor.is_account_file(path):
         yield deny("account_file", f"writes the account database {path}")
     elif path in _POWER:
-        yield deny("host_power", f"turns the host off or restarts it through {path}")
+        yield deny("host_power", f"shuts down or restarts the host through {path}")
     elif path.startswith(("/dev/tcp/", "/dev/udp/")):
         yield ask("raw_socket", f"opens a network connection through {path}")
     elif _SYSTEM.match(path):
@@ -110,7 +110,9 @@ def writing(path: str, home: str, *, folder: bool = True) -> Iterator[Hit]:
     elif hit := protected_write(path, home) or (folder and protected_write(f"{path}/*", home)):
         yield hit
     elif _STARTUP_SOMEWHERE.search(path):
-        yield ask("startup_file", f"writes {path}, which runs at the next start if that is a home")
+        yield ask(
+            "startup_file", f"writes {path}, which runs at the next start if it is in a home folder"
+        )
 
 
 def reading(path: str, home: str) -> Iterator[Hit]:

@@ -96,9 +96,7 @@ class Payloads(Redirections):
             known = plain_name(payload.argv[0]) in RULES
             return self.argv(list(payload.argv), inner, payload.stdin) if known else None
         if payload.text is None:
-            self.found(
-                ask("opaque_code", f"runs {payload.kind} code that is not known here"), index
-            )
+            self.found(ask("opaque_code", f"runs {payload.kind} code that is not known"), index)
             return None
         if payload.kind in {"shell", "powershell", "cmd"}:
             if not payload.here:

@@ -91,7 +91,7 @@ def assess_python(text: str, *, is_file: bool = False) -> Iterator[Answer]:
     nodes = list(ast.walk(tree))
     names = _imports(nodes)
     for module in loose_modules(nodes, names, _MODULES):
-        yield vaguely("opaque_code", f"Python hands {module} on as a value")
+        yield vaguely("opaque_code", f"Python passes {module} on as a value")
     reader = PathReader(nodes, names)
     for node in nodes:
         yield from _of_node(node, names, reader)
@@ -138,7 +138,7 @@ def _cannot_run(text: str) -> bool:
 
 def _unparsed(text: str) -> Iterator[Answer]:
     if not _cannot_run(text):
-        hit = ask("opaque_code", "Python code that does not parse")
+        hit = ask("opaque_code", "Python code cannot be parsed")
         # It ends in a syntax error, unless a newer Python reads it that does not.
         yield hit._replace(vague=not _HARMFUL.search(text))
 
@@ -206,7 +206,7 @@ def _call(node: ast.Call, names: dict[str, str], reader: PathReader) -> Iterator
     if PROCESS.match(path):
         yield from _process(node, path, reader)
         if "socket" in names.values() and node.args and _SHELL.search(ast.unparse(node.args[0])):
-            yield ask("remote_shell", "Python hands a shell to the network")
+            yield ask("remote_shell", "Python gives a shell to the network")
     elif path in _DYNAMIC:
         yield from _dynamic(node, path, names)
     elif path in _POWER:
@@ -224,7 +224,7 @@ def _call(node: ast.Call, names: dict[str, str], reader: PathReader) -> Iterator
         and not _names_a_harmless(node.func, names)
         and _LOOKS_UP.search(ast.unparse(node.func))
     ):
-        yield vaguely("opaque_code", "Python calls a function that is looked up at run time")
+        yield vaguely("opaque_code", "Python calls a function that is resolved at run time")
 
 
 def _loses(node: ast.Call, function: ast.Attribute, names: dict[str, str]) -> bool:
@@ -252,7 +252,7 @@ def _reference(node: ast.Attribute | ast.Name, names: dict[str, str]) -> Iterato
     ):
         yield vaguely("code_danger", f"Python uses {path or getattr(node, 'attr', '')}")
     elif isinstance(node, ast.Attribute) and _unknown_module(node, names):
-        yield vaguely("opaque_code", f"Python uses {node.attr} of a module found at run time")
+        yield vaguely("opaque_code", f"Python uses {node.attr} of a module resolved at run time")
     elif isinstance(node, ast.Attribute) and node.attr in {
         "__subclasses__",
         "__globals__",
@@ -298,7 +298,9 @@ def _process(node: ast.Call, path: str, reader: PathReader) -> Iterator[Answer]:
             words = [str(value) for value in values]
     given = {keyword.arg: keyword.value for keyword in node.keywords}
     if "executable" in given:
-        yield ask("opaque_code", f"Python names the program of {path} apart from its words")
+        yield ask(
+            "opaque_code", f"Python passes the program of {path} separately from its arguments"
+        )
     if words and "shell" in given and constant(given["shell"]) is not False:
         yield script(words[0])
     elif words:
@@ -336,10 +338,10 @@ def _dynamic(node: ast.Call, path: str, names: dict[str, str]) -> Iterator[Answe
         if base.split(".")[0] in _MODULES and (
             not isinstance(name, str) or not _harmless(base, name)
         ):
-            yield vaguely("opaque_code", "Python looks a function up at run time")
+            yield vaguely("opaque_code", "Python resolves a function at run time")
     elif path in {"__import__", "importlib.import_module", "importlib.__import__"}:
         if not isinstance(first, str):
-            yield vaguely("opaque_code", "Python imports a module that is not named in the text")
+            yield vaguely("opaque_code", "Python imports a module that is not named in the code")
     elif path == "pickle.load" and _from_file(node, names):
         return
     elif path in {"exec", "eval", "compile", "builtins.exec", "builtins.eval"} and isinstance(

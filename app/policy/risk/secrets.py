@@ -71,7 +71,7 @@ def held(path: str, home: str) -> str:
     leave.
     """
     if SECRET in path:
-        return "a file that holds secrets"
+        return "a file that contains secrets"
     if _PUBLIC.search(path):
         return ""
     if _FILE.search(path) or _FOLDER.search(path) or _BELOW.search(path):

@@ -39,9 +39,9 @@ _DANGER: list[tuple[str, str]] = [
     ),
     (
         r"do\b|execute\b|exec\b|prepare\b|declare\b|call\b.*\bexec",
-        "runs statements made at run time",
+        "runs statements created at run time",
     ),
-    (r"create\s+(?:or\s+replace\s+)?(?:user|role|login)\b", "makes an account"),
+    (r"create\s+(?:or\s+replace\s+)?(?:user|role|login)\b", "creates an account"),
     (r"alter\s+(?:user|role)\b.*\b(?:superuser|password|createrole)\b", "changes accounts"),
     (r"set\s+(?:global|persist)\b|alter\s+system\b", "changes the server's settings"),
     (r"copy\b.*\bprogram\b", "runs a program on the database server"),
@@ -88,7 +88,7 @@ def assess_sql(text: str, *, mysql: bool) -> Iterator[Answer]:
     for piped in _PIPED.findall(text):
         yield script(piped, stdin=Stream(None))
     if _EXECUTES.search(text):
-        yield ask("opaque_code", "runs what a query answers as SQL")
+        yield ask("opaque_code", "runs the result of a query as SQL")
     # A client's own commands end with their line; \copy is one that SQL patterns know.
     text = _CLIENTS_OWN.sub(";", _COPY.sub(";copy", text))
     readings = [

@@ -69,7 +69,7 @@ _OF_A_FILE = r"\.(?:[cm]?[jt]sx?|sh|bash|py|rb|php|go|rs|ps1|bat|sql|tf|md|txt|j
 _ACTS = (
     _Act(
         "publish",
-        "publishes something, or replaces what is running",
+        "publishes something, or replaces running code",
         _words(rf"(?:[\w-]+[.:])?(?:publish|deploy|promote)(?!{_OF_A_FILE})(?:[.:][\w-]+)?|retire"),
     ),
     _Act(
@@ -85,7 +85,7 @@ _ACTS = (
     ),
     _Act(
         "rights",
-        "changes who may do what",
+        "changes permissions",
         _words(
             rf"(?:{_GIVES})[-_: ](?:\S+[-_])?(?:{_RIGHTS})(?:[-_]\S+)?"
             rf"|(?:{_RIGHTS}|orgs?|teams?)[: ](?:{_GIVES})(?:[-_]\S+)?"
@@ -199,7 +199,7 @@ def acts(call: Call, *, known: bool) -> Iterator[Hit]:
     if not _ISNT.isdisjoint(words[:5]):
         return
     if not known and _lets_in(call):
-        yield ask("exposed", f"{call.name} lets others in", RiskLevel.MEDIUM)
+        yield ask("exposed", f"{call.name} allows others to connect", RiskLevel.MEDIUM)
         return
     operands = " ".join(words)
     for code, why, verb, word in _ACTS:

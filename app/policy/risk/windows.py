@@ -118,7 +118,7 @@ def _command(command: Command, home: str, places: Places, *, cmd: bool) -> Itera
         return
     first = texts[0]
     if re.search(r"%[^%]+%|^%\w|![^!]+!" if cmd else r"\$[\w({]", first) or UNKNOWN in first:
-        yield ask("unresolved_command", "the command to run is not known before it runs")
+        yield ask("unresolved_command", "the command is not known before it runs")
         return
     name = program(first)
     for word in texts if name in _STARTS else texts[:1]:
@@ -173,16 +173,16 @@ def _is_expression(command: Command) -> bool:
 
 def _reads_input(name: str, texts: Sequence[str], *, cmd: bool) -> Iterator[Answer]:
     if name == "kill" and not cmd:
-        yield ask("windows_admin", "ends the processes that it is sent")
+        yield ask("windows_admin", "ends the processes that it receives")
     elif name not in _READS_CODE:
         return
     elif name == "cmd":
         if not any(text[:2].lower() in {"/c", "/k", "/r"} for text in texts[1:]):
-            yield ask("opaque_code", "cmd runs what it is sent")
+            yield ask("opaque_code", "cmd runs its input")
     elif name in {"powershell", "pwsh"}:
         given = {text.lower()[:2] for text in texts[1:]}
         if len(texts) < 2 or ("-" in texts and not given & {"/c", "-f"}):
-            yield ask("opaque_code", f"{name} runs what it is sent")
+            yield ask("opaque_code", f"{name} runs its input")
     else:
         yield script(quoted_shell(texts), "shell", stdin=Stream(None))
 
@@ -197,7 +197,7 @@ def judge(words: Sequence[str], home: str, places: Places | None = None) -> Iter
     args = list(words[1:])
     lowered = [arg.lower() for arg in args]
     if UNKNOWN in word:
-        yield ask("unresolved_command", "the command to run is not known before it runs")
+        yield ask("unresolved_command", "the command is not known before it runs")
     elif any(arg in _ONLY_SAYS for arg in lowered):
         return
     else:
@@ -214,7 +214,7 @@ def _judge(
     name: str, args: list[str], lowered: list[str], home: str, places: Places
 ) -> Iterator[Answer]:
     if name == "wmic" and set(lowered) & {"reboot", "shutdown", "win32shutdown"}:
-        yield deny("host_power", "wmic turns the host off or restarts it")
+        yield deny("host_power", "wmic shuts down or restarts the host")
     elif name in {"vssadmin", "wmic"} and set(lowered) & {"delete", "call", "resize"}:
         yield ask("windows_admin", f"{name} deletes or calls", RiskLevel.CRITICAL)
     elif name in DELETES:
@@ -248,7 +248,7 @@ def _delete(name: str, args: list[str], home: str, places: Places) -> Iterator[A
     if recursive and any(is_whole(target, places.here, home) for target in targets):
         yield deny("catastrophic_delete", f"{name} deletes a whole drive, home or system folder")
     else:
-        yield ask("delete", f"{name} deletes without a way back")
+        yield ask("delete", f"{name} deletes files permanently")
 
 
 _POWER_METHODS = frozenset(["shutdown", "reboot", "win32shutdown", "win32shutdowntracker"])
@@ -261,7 +261,7 @@ def _asks(name: str, args: list[str], lowered: list[str]) -> Iterator[Answer]:
         yield from changed_by(name, args)
         return
     if "win32_operatingsystem" in lowered and set(lowered) & _POWER_METHODS:
-        yield deny("host_power", f"{name} turns the host off or restarts it")
+        yield deny("host_power", f"{name} shuts down or restarts the host")
     yield ask("windows_admin", f"{name} {ASKS[name]}")
     if name in {"iex", "invoke-expression"}:
         yield script(" ".join(arg for arg in args if arg.lower() != "-command"), "powershell")
@@ -276,7 +276,7 @@ def _others(name: str, args: list[str], lowered: list[str], home: str) -> Iterat
         if {"/l", "-l"} & set(lowered):
             yield ask("windows_admin", "shutdown ends the session")
         elif not set(lowered) & {"/a", "-a"}:
-            yield deny("host_power", "shutdown turns the host off")
+            yield deny("host_power", "shutdown shuts down the host")
     elif name in {"start-process", "saps", "start", "runas", "forfiles"}:
         yield from _started(name, args, lowered)
     elif name in {"sc", "robocopy", "git", "bash", "sh", "wsl"}:

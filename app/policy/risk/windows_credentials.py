@@ -164,9 +164,9 @@ def secrets_shown(name: str, args: Sequence[str]) -> Iterator[Answer]:
     text = " ".join(args).replace("/", "\\")
     lowered = " ".join(args).lower()
     if name in _DUMPERS and args:
-        yield ask("secret_read", f"{name} writes the memory of a process, and what is in it")
+        yield ask("secret_read", f"{name} writes the memory of a process, including its secrets")
     elif _ATTACKS.fullmatch(name):
-        yield ask("secret_read", f"{name} is made to get at secrets or rights of others")
+        yield ask("secret_read", f"{name} is a tool for obtaining secrets or permissions")
     elif (pattern := _TOOLS.get(name)) and _compiled(pattern).search(lowered):
         yield ask("secret_read", f"{name} shows or copies secrets")
     elif _GETS.fullmatch(name) and name not in _HARMLESS_GETS:
@@ -174,7 +174,7 @@ def secrets_shown(name: str, args: Sequence[str]) -> Iterator[Answer]:
     elif _PLAIN.search(lowered) and name.startswith(("get-", "convertfrom-", "unprotect-")):
         yield ask("secret_read", f"{name} shows a secret as plain text")
     elif name not in _LOOKS and (found := STORES.search(text)):
-        yield ask("secret_read", f"{name} uses {found.group()}, which holds secrets")
+        yield ask("secret_read", f"{name} uses {found.group()}, which contains secrets")
     elif (
         name not in _LOOKS
         and not is_text(name)

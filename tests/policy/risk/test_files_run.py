@@ -195,7 +195,7 @@ def test_a_question_names_the_file():
     report = judged("bash run.sh", {"run__sh": GONE})
 
     assert [found.why for found in report.findings] == [
-        "rm deletes without a way back (in /workspace/run.sh)"
+        "rm deletes files permanently (in /workspace/run.sh)"
     ]
 
 

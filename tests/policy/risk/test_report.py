@@ -21,7 +21,7 @@ def test_a_report_names_the_segment_and_the_paths_that_would_go() -> None:
             Segment(("rm", "-rf", "build", "../x"), "rm -rf build ../x", "/workspace/src"),
         ),
         findings=(
-            Finding("delete", 1, "rm deletes without a way back", RiskLevel.HIGH, Verdict.ASK),
+            Finding("delete", 1, "rm deletes files permanently", RiskLevel.HIGH, Verdict.ASK),
         ),
         resolved_targets=("/workspace/src/build", "/workspace/x"),
     )

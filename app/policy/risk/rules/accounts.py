@@ -121,7 +121,7 @@ _SERVICES: Rows = {
             having=r"^--(?:set|remove|remove-all|install|auto|set-selections|config|all|"
             r"keep-missing|slave)$",
             unless=r"^--(?:list|display|query|get-selections|help|version)$",
-            why="changes which program a name stands for",
+            why="changes which program a name refers to",
         ),
     ),
     "update-alternatives-java update-java-alternatives": (
@@ -211,13 +211,16 @@ _SERVICES: Rows = {
     ),
     "debconf-set-selections": (Shape(unless=r"^(?:-c|--checkonly|-h|--help)$"),),
     "ipcrm": (
-        Shape(unless=r"^(?:-h|--help|-V|--version)$", why="removes memory that other programs use"),
+        Shape(
+            unless=r"^(?:-h|--help|-V|--version)$",
+            why="removes shared memory that other programs use",
+        ),
     ),
     "keyctl": (
         Shape(
             r"(?:clear|unlink|revoke|invalidate|purge|reap|timeout|negate|reject|chown|"
             r"setperm|update|move|restrict_keyring)\b",
-            why="removes or changes keys that the kernel holds",
+            why="removes or changes keys stored in the kernel",
         ),
     ),
 }
@@ -398,8 +401,8 @@ _NETWORK: Rows = {
 
 
 RULES: RuleTable = together(
-    shaped("service", "takes away or changes what a server does", _SITES),
+    shaped("service", "removes or changes a server's data or services", _SITES),
     shaped("accounts", "changes accounts or who may log in", _USERS),
-    shaped("service", "stops or changes what runs or starts by itself", _SERVICES),
+    shaped("service", "stops or changes services or what starts automatically", _SERVICES),
     shaped("network_setup", "changes the host's network or how it starts", _NETWORK),
 )

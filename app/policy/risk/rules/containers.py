@@ -120,11 +120,11 @@ def _host_access(call: Call, given: Options) -> Iterator[Answer]:
     if given.has("--privileged") or given.all_values("--device"):
         yield ask("host_access", "gives the container the host's devices")
     if any("unconfined" in value for value in given.all_values("--security-opt")):
-        yield ask("host_access", "takes the container's confinement away")
+        yield ask("host_access", "removes the container's confinement")
     if "host" in given.all_values("--pid", "--ipc", "--userns", "--uts") or set(
         given.all_values("--cap-add")
     ) & {"ALL", "SYS_ADMIN", "SYS_PTRACE", "SYS_MODULE"}:
-        yield ask("host_access", "takes the container's isolation away")
+        yield ask("host_access", "removes the container's isolation")
 
 
 def _compose(call: Call, args: list[str]) -> Iterator[Answer]:

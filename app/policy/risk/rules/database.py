@@ -207,7 +207,7 @@ def _cypher(call: Call) -> Iterator[Answer]:
     )
     for text in texts:
         if text is None or re.search(r"\b(?:delete|drop|remove)\b", text, re.IGNORECASE):
-            yield ask("database_admin", "deletes nodes, or runs statements that are not known here")
+            yield ask("database_admin", "deletes nodes, or runs unknown statements")
 
 
 def _mysqladmin(call: Call) -> Iterator[Answer]:

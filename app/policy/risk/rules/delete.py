@@ -52,7 +52,7 @@ def removing(call: Call, operands: list[str], *, recursive: bool) -> Iterator[Hi
                 (target,),
             )
     level = RiskLevel.HIGH if recursive else RiskLevel.MEDIUM
-    yield Hit("delete", f"{call.name} deletes without a way back", level, targets=shown)
+    yield Hit("delete", f"{call.name} deletes files permanently", level, targets=shown)
 
 
 def emptying(call: Call, hit: Hit, operands: list[str]) -> Hit:
@@ -87,7 +87,7 @@ def _truncate(call: Call) -> Iterator[Answer]:
         yield from writing(call.at(path), call.home)
     grows = size.startswith(("+", ">", "%")) or _makes_file(call, size, given.rest)
     if not grows:
-        yield emptying(call, ask("truncate", "cuts files off"), given.rest)
+        yield emptying(call, ask("truncate", "truncates files"), given.rest)
 
 
 _LARGE = re.compile(r"0*[1-9]\d*(?:[KMGTPE]i?B?|\d{6,})")
@@ -113,7 +113,7 @@ def _into_trash(call: Call) -> Iterator[Answer]:
     if words[:1] in (["empty"], ["remove"], ["erase"]) or options(call.args, "-graveyard").has(
         "-e", "--empty", "-d", "--decompose", "--prune"
     ):
-        yield ask("delete", f"{call.name} deletes what is in the trash")
+        yield ask("delete", f"{call.name} deletes files in the trash")
 
 
 _DRY = r"^(?:-n|--dry-run|--help|-h|--version|-t|--test)$"

@@ -91,7 +91,7 @@ _KEYS: Rows = {
     "tpm2_changeeps tpm2_changepps tpm2_nvwritelock "
     "tpm2_pcrreset tpm2_pcrallocate tpm_clear tpm_takeownership "
     "tpm_setclearable tpm_changeownerauth tpm2_flushcontext": (
-        Shape(unless=_HELP, why="changes what the security chip holds"),
+        Shape(unless=_HELP, why="changes the contents of the security chip"),
     ),
 }
 _BOARDS: Rows = {

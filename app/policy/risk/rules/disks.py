@@ -84,7 +84,7 @@ def _volumes(call: Call) -> Iterator[Answer]:
 
 def _loops(call: Call) -> Iterator[Answer]:
     if options(call.args, "o j b").has("-d", "-D", "--detach", "--detach-all"):
-        yield ask("volume", "takes a loop device away")
+        yield ask("volume", "removes a loop device")
 
 
 def _pools(call: Call) -> Iterator[Answer]:

@@ -59,7 +59,7 @@ def _tar(call: Call) -> Iterator[Answer]:
     )
     for action in given.all_values("--checkpoint-action"):
         if action.startswith("exec="):
-            yield ask("deferred", "tar runs a program while it packs")
+            yield ask("deferred", "tar runs a program while archiving")
             yield script(action[5:], stdin=UNTOLD)
     for text in given.all_values(
         "-I",
@@ -118,7 +118,7 @@ _AWK_RUNS = re.compile(
 def _awk_program(call: Call, program: str) -> Iterator[Answer]:
     """Commands in an awk program: literal ones are judged, others ask."""
     if UNKNOWN in program:
-        yield ask("opaque_code", "runs an awk program that is not known here")
+        yield ask("opaque_code", "runs an awk program that is not known")
         return
     yield from secrets_in_code("awk", program)
     bare, texts = _awk_code(program)
@@ -182,7 +182,7 @@ def _sed(call: Call) -> Iterator[Answer]:
 
 def _sed_program(call: Call, program: str) -> Iterator[Answer]:
     if program in {UNKNOWN, SECRET}:
-        yield ask("opaque_code", "runs a sed program that is not known here")
+        yield ask("opaque_code", "runs a sed program that is not known")
         return
     for substitution in _SED_S.finditer(program):
         if "e" in substitution.group(4).partition("w")[0]:
@@ -356,7 +356,7 @@ def _nspawn(call: Call) -> Iterator[Answer]:
 
 def _cmake(call: Call) -> Iterator[Answer]:
     if any(call.was_written(path) for path in options(call.args, "P").all_values("-P")):
-        yield ask("opaque_code", "runs a CMake script that is not known here")
+        yield ask("opaque_code", "runs a CMake script that is not known")
     if call.args[:1] == ["-E"]:
         words = call.args[1:]
         if words[:1] and words[0] in {"rm", "remove", "remove_directory"}:

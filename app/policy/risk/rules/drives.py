@@ -113,7 +113,7 @@ _STORAGE: Rows = {
     "mtp-sendfile mtp-sendtr mtp-newfolder": (Shape(unless=_HELP),),
     "lpadmin": (Shape(having=r"^-[xpdE]"),),
     "lprm cancel cupsdisable cupsreject": (
-        Shape(unless=_HELP, why="takes print jobs or printers away"),
+        Shape(unless=_HELP, why="removes print jobs or printers"),
     ),
     "bluetoothctl": (Shape(r"(?:remove|power off|block|disconnect|untrust|reset-alias)\b"),),
     "btmgmt hciconfig": (

@@ -41,7 +41,7 @@ def _vim(call: Call) -> Iterator[Answer]:
         yield from _editor_command(call, text)
     for path in options(call.args, "l S s u").all_values("-l", "-S", "-s", "-u"):
         if call.was_written(path):
-            yield ask("opaque_code", "runs editor commands that the script wrote")
+            yield ask("opaque_code", "runs editor commands written by the script")
     if texts:
         for path in (arg for arg in given.rest if not arg.startswith("+")):
             yield from writing(call.at(path), call.home)
@@ -49,7 +49,7 @@ def _vim(call: Call) -> Iterator[Answer]:
 
 def _editor_command(call: Call, text: str) -> Iterator[Answer]:
     if UNKNOWN in text:
-        yield ask("opaque_code", "runs editor commands that are not known here")
+        yield ask("opaque_code", "runs editor commands that are not known")
     elif match := _WRITES.search(text):
         yield from writing(call.at(match.group(1)), call.home)
     elif match := _RUNS.search(text):
@@ -61,7 +61,7 @@ def _editor_command(call: Call, text: str) -> Iterator[Answer]:
 def _ed(call: Call) -> Iterator[Answer]:
     text = call.stdin.text if call.stdin else ""
     if text is None:
-        yield ask("opaque_code", "runs editor commands that are not known here")
+        yield ask("opaque_code", "runs editor commands that are not known")
         return
     for match in re.finditer(r"(?m)^(?:[\d,$%]*[rwe]?\s*)!(.+)$", text):
         yield script(match.group(1))

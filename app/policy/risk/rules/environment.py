@@ -73,9 +73,9 @@ def _telling(name: str, value: str) -> Iterator[Answer]:
     elif name.startswith("GIT_CONFIG_"):
         yield from _git_setting(name, value)
     elif name.startswith("BASH_FUNC_"):
-        yield ask("loaded_code", "hands a function to the next shell")
+        yield ask("loaded_code", "passes a function to the next shell")
     elif name == "BASH_ALIASES" or (name in _PROMPTS and re.search(r"[$]\(|`", value)):
-        yield ask("deferred", f"{name} makes the shell run its text")
+        yield ask("deferred", f"{name} makes the shell run its value")
     elif name == "GIT_SEQUENCE_EDITOR" and re.search(r"\b(?:exec|x)\b", value):
         yield ask("deferred", "writes commands into a rebase")
     elif name in _COMMANDS and value:
@@ -90,8 +90,8 @@ def _telling(name: str, value: str) -> Iterator[Answer]:
 def _git_setting(name: str, value: str) -> Iterator[Answer]:
     """A setting by environment: its name and its value come in two variables, or in one text."""
     if name == "GIT_CONFIG_PARAMETERS" and value:
-        yield ask("loaded_code", f"{name} gives git settings that may be programs")
+        yield ask("loaded_code", f"{name} passes settings to git that may be programs")
     elif name.startswith("GIT_CONFIG_KEY_") and (UNKNOWN in value or may_run(value)):
-        yield ask("loaded_code", f"{name} gives git a setting that is a program")
+        yield ask("loaded_code", f"{name} passes a setting to git that is a program")
     elif UNKNOWN not in value and value.startswith("!"):
         yield script(value[1:])

@@ -11,7 +11,7 @@ from app.policy.risk.call import UNKNOWN, Answer, Call, RuleTable, ask, options,
 from app.policy.risk.paths import reading
 from app.policy.risk.shapes import Rows, Shape, compiled, shaped, together
 
-_WHY = "lets others reach this machine"
+_WHY = "allows others to connect to this machine"
 _LOOPBACK = r"(?:127\.[\d.]+|localhost|\[?::1\]?|unix:|lo\b)"
 _EVERYWHERE = r"(?:0\.0\.0\.0|\[::\]|::(?:$|\s)|\*)"
 _IS_LOOPBACK = re.compile(rf"(?:\w+://)?{_LOOPBACK}(?::\d+)?/?$")
@@ -94,7 +94,7 @@ _TERMINALS: Rows = {
     ),
     "atftpd in.tftpd tftpd": (Shape(having=r"^(?:--daemon|-l|--listen|-L)$"),),
     "websocketd": (Shape(r".", unless=rf"^(?:--address=)?{_LOOPBACK}|^--(?:help|version)$"),),
-    "socket": (Shape(having=r"^-\w*p", why="hands a program to the network"),),
+    "socket": (Shape(having=r"^-\w*p", why="gives a program to the network"),),
     "ztcp": (Shape(r".", why="opens a network connection"),),
     "websocat": (Shape(having=r"(?:^|:)(?:sh-c|exec|cmd):"),),
     "tcpserver s6-tcpserver s6-tcpserver4 tcpsvd": (
@@ -139,7 +139,7 @@ _SHARES: Rows = {
         Shape(
             having=rf"^(?:(?:-H|--host)=?)?tcp://(?!{_LOOPBACK})",
             unless=r"^--tls(?:verify)?(?:=true)?$|^(?!-|daemon$|dockerd$)[a-z]+$",
-            why="takes commands for the container engine from the network",
+            why="accepts commands for the container engine from the network",
         ),
     ),
     "podman": (Shape(r"system service\b", having=rf"^tcp:(?://)?(?!{_LOOPBACK})"),),
@@ -237,7 +237,7 @@ def _serves(call: Call, name: str, args: list[str]) -> Iterator[Answer]:
     for folder in named or ["."]:
         path = call.at(folder.partition("::")[0])
         if UNKNOWN not in path and _is_wide(path, call.home):
-            yield ask("exposed", f"{call.name} shows the files of {path} to the network")
+            yield ask("exposed", f"{call.name} exposes the files of {path} to the network")
 
 
 def _is_wide(path: str, home: str) -> bool:
@@ -265,7 +265,7 @@ def _python(call: Call) -> Iterator[Answer]:
         if module in _PYTHON_SERVERS:
             yield from _serves(call, module, call.args[at + 2 :])
         elif module == "debugpy" and compiled(r"^(?:0\.0\.0\.0|\*)").search("\n".join(call.args)):
-            yield ask("exposed", f"{call.name} lets others debug a program")
+            yield ask("exposed", f"{call.name} allows others to debug a program")
 
 
 def _ruby(call: Call) -> Iterator[Answer]:
@@ -296,12 +296,12 @@ def _ssh(call: Call) -> Iterator[Answer]:
     given = options(call.args, valued, stop=True)
     settings = [value.lower().replace(" ", "=") for value in given.all_values("-o")]
     if given.all_values("-R") or any(value.startswith("remoteforward=") for value in settings):
-        yield ask("exposed", f"{call.name} opens a way from another host to this machine")
+        yield ask("exposed", f"{call.name} opens a connection from another host to this machine")
     forwards = given.all_values("-L", "-D")
     if forwards and (
         given.has("-g") or "gatewayports=yes" in settings or any(map(_OPEN_FORWARD.match, forwards))
     ):
-        yield ask("exposed", f"{call.name} lets others use a connection of this machine")
+        yield ask("exposed", f"{call.name} allows others to use a connection of this machine")
 
 
 _LISTENS = re.compile(r"(?:tcp|ssl|openssl|udp|sctp|vsock)\d?-(?:l|listen)\b", re.IGNORECASE)
@@ -315,7 +315,7 @@ def _socat(call: Call) -> Iterator[Answer]:
         return  # It only takes in what is sent.
     for arg in call.args:
         if _LISTENS.match(arg) and not compiled(rf"bind={_LOOPBACK}").search(arg):
-            yield ask("exposed", "socat lets others reach what it leads to")
+            yield ask("exposed", "socat allows others to connect to its target")
             return
 
 

@@ -51,7 +51,7 @@ def _copy(call: Call) -> Iterator[Answer]:
     if call.name == "mv":
         yield from _moved(call, moved, target)
     if call.name == "cp" and "/dev/null" in moved:
-        hit = ask("truncate", "empties the target by copying nothing over it")
+        hit = ask("truncate", "truncates the target by copying nothing over it")
         yield hit._replace(targets=(call.at(target),) if target else ())
     if _sets_setuid(given.value("-m", "--mode") or ""):
         yield ask("setuid", "installs a program with the setuid bit")
@@ -59,7 +59,7 @@ def _copy(call: Call) -> Iterator[Answer]:
 
 def _moved(call: Call, sources: list[str], target: str | None) -> Iterator[Hit]:
     if target == "/dev/null":
-        yield ask("delete", "moves files into nothing")
+        yield ask("delete", "moves files to /dev/null")
     for source in sources:
         if floor.is_account_file(source):
             yield deny("account_file", f"moves {source} away")
@@ -91,9 +91,9 @@ def _chmod(call: Call) -> Iterator[Answer]:
     elif re.fullmatch(r"0?[0-7]{0,2}[2367]", mode) or re.search(
         r"(?:^|,)[ugoa]*[oa][ugoa]*[+=]r?w|^\+?[+=]?o\+w", mode
     ):
-        yield ask("world_writable", "lets every user write", RiskLevel.MEDIUM)
+        yield ask("world_writable", "allows every user to write", RiskLevel.MEDIUM)
     elif recursive and re.fullmatch(r"0*|a?[-=]r?w?x?|a=", mode) and mode:
-        yield ask("permissions", "takes the permissions of a whole tree away", RiskLevel.MEDIUM)
+        yield ask("permissions", "removes the permissions of a whole folder tree", RiskLevel.MEDIUM)
 
 
 def _owned(call: Call, paths: list[str], *, recursive: bool) -> Iterator[Hit]:
@@ -133,7 +133,7 @@ def _acl(call: Call) -> Iterator[Answer]:
     given = options(call.args, "m x M X")
     yield from _owned(call, given.rest, recursive=given.has("-R"))
     if any(_GRANTS.search(entry) for entry in given.all_values("-m")):
-        yield ask("rights", "lets another user write or enter", RiskLevel.MEDIUM)
+        yield ask("rights", "allows another user to write or enter", RiskLevel.MEDIUM)
 
 
 _GRANTS = re.compile(r"(?:^|,)(?:d(?:efault)?:)?(?:u(?:ser)?|g(?:roup)?|o(?:ther)?):[^:,]*:[r-]?w")

@@ -234,12 +234,12 @@ def fetched_from(call: Call) -> str:
         if source.having and not compiled(source.having).search(lines):
             continue
         if source.always:
-            return "another place than its registry"
+            return "a source other than its registry"
         for word, is_operand in _places(call, source):
             if foreign(word, own=source.own, short=source.short and is_operand):
                 return word
             if source.pipes and word.startswith("/dev/fd/"):
-                return "what another command prints"
+                return "the output of another command"
     return ""
 
 
@@ -283,7 +283,7 @@ def _leading(args: list[str], source: Source) -> list[str]:
 
 def _rule(call: Call) -> Iterator[Answer]:
     if place := fetched_from(call):
-        yield ask("foreign_package", f"{call.name} takes software from {place}")
+        yield ask("foreign_package", f"{call.name} installs software from {place}")
 
 
 _INSTALLS = re.compile(r"-i$|--install$|-U\w*$|install$|localinstall$|add$")

@@ -57,7 +57,7 @@ def _git(call: Call) -> Iterator[Answer]:
         else:
             yield from _setting(key, value)
     if any(before.values.get("--exec-path", ())) or before.values.get("--config-env"):
-        yield ask("git_config", "git takes its programs or settings from elsewhere")
+        yield ask("git_config", "git loads its programs or settings from elsewhere")
     if not before.rest:
         return
     verb, args = before.rest[0], before.rest[1:]
@@ -119,9 +119,9 @@ def _setting(key: str, value: str) -> Iterator[Answer]:
     elif lowered in {"protocol.ext.allow", "init.templatedir"} or lowered.startswith(
         ("include.", "includeif.")
     ):
-        yield ask("git_config", f"{key} lets git run or load other code")
+        yield ask("git_config", f"{key} allows git to run or load other code")
     elif lowered == "clean.requireforce":
-        yield ask("git_config", "lets git clean delete without --force")
+        yield ask("git_config", "allows git clean to delete without --force")
     elif _RUN_KEYS.fullmatch(lowered) and value.lower() not in {
         "",
         "true",
@@ -190,7 +190,7 @@ def given_has(flag: str, names: tuple[str, ...]) -> bool:
 
 def _reset(call: Call, args: list[str]) -> Iterator[Answer]:
     if options(args).has("--hard", "--merge"):
-        yield _lossy("git_reset_hard", "throws uncommitted work away")
+        yield _lossy("git_reset_hard", "discards uncommitted work")
 
 
 def _clean(call: Call, args: list[str]) -> Iterator[Answer]:
@@ -236,7 +236,7 @@ def _switch(call: Call, args: list[str]) -> Iterator[Answer]:
     if options(args, "c -create -orphan").has(
         "-f", "--force", "--discard-changes", "-C", "--force-create"
     ):
-        yield _lossy("git_switch", "throws uncommitted work or a branch away")
+        yield _lossy("git_switch", "discards uncommitted work or a branch")
 
 
 def _branch(call: Call, args: list[str]) -> Iterator[Answer]:
@@ -270,7 +270,7 @@ def _rm(call: Call, args: list[str]) -> Iterator[Answer]:
 
 def _reflog(call: Call, args: list[str]) -> Iterator[Answer]:
     if args[:1] in (["expire"], ["delete"]):
-        yield _lossy("git_reflog", "deletes the way back to lost commits")
+        yield _lossy("git_reflog", "deletes the references to lost commits")
 
 
 def _gc(call: Call, args: list[str]) -> Iterator[Answer]:
@@ -334,7 +334,7 @@ def _config(call: Call, args: list[str]) -> Iterator[Answer]:
     key, value = words[0].lower(), words[1]
     if not given.has("--global", "--system") and is_risky(key, value):
         # The sandbox puts such a setting back, unless somebody has approved it.
-        yield ask("git_config", f"{key} may make git run or load something at its next command")
+        yield ask("git_config", f"{key} may make git run or load code at its next command")
     if key.startswith("alias."):
         yield from _alias(value, [])
     elif key != "core.editor" or given.has("--system") or _deletes(value):
@@ -449,7 +449,7 @@ _VERBS: dict[str, _Handler] = {
     "clone": _templated(_FETCH),
     "init": _templated(_programs("b -initial-branch -template")),
     "lfs": _lfs,
-    "apply": _when("git_checkout", "writes outside of the work tree", "--unsafe-paths"),
+    "apply": _when("git_checkout", "writes outside the work tree", "--unsafe-paths"),
     "ls-remote": _programs("-upload-pack -exec -sort", "--upload-pack", "--exec"),
     "send-email": _programs("-sendmail-cmd -to -cc -from -smtp-server", "--sendmail-cmd"),
     "fetch": _fetched(_programs("j o -upload-pack -depth", "--upload-pack")),

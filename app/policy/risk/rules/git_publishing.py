@@ -45,7 +45,7 @@ def _push(call: Call, args: list[str], settings: list[str]) -> Iterator[Answer]:
     target = given.value("--repo") or (given.rest[0] if given.rest else "origin")
     remotes = call.flow.remotes
     if target in _DEPLOYS:
-        yield ask("publish", f"pushes to {target}, which deploys what it gets")
+        yield ask("publish", f"pushes to {target}, which deploys what it receives")
     elif _ADDRESS.match(target) and not _NEAR.match(target):
         why = f"pushes the repository to {_bare(target)}, an address that may be new"
         yield ask("new_destination", why)

@@ -146,13 +146,13 @@ def _cluster_powers(call: Call, words: list[str]) -> Iterator[Answer]:
     if words[:1] == ["create"] and "cluster-admin" in text:
         yield ask("accounts", "makes an account an administrator of the cluster")
     elif words[:1] == ["patch"] and re.search(r"finalizers\"?\s*:\s*(?:null|\[\s*\])", text):
-        yield ask("cluster_delete", "lets what is being deleted go at once")
+        yield ask("cluster_delete", "removes the protection of resources being deleted")
     elif words[:1] == ["run"] and (
         "--privileged" in text or re.search(r"host(?:PID|Path|IPC)", text)
     ):
-        yield ask("host_access", "starts a pod with the powers of its node")
+        yield ask("host_access", "starts a pod with the permissions of its node")
     elif words[:2] == ["adm", "prune"]:
-        yield ask("cluster_delete", "deletes what the cluster keeps")
+        yield ask("cluster_delete", "deletes cluster data")
 
 
 def _started_pod(call: Call, words: list[str]) -> Iterator[Answer]:
@@ -217,11 +217,11 @@ def _gh(call: Call) -> Iterator[Answer]:
     elif words[:2] == ["repo", "edit"] and "public" in (
         options(call.args, "-visibility").value("--visibility") or ""
     ):
-        yield ask("publish", "shows the repository to everybody")
+        yield ask("publish", "makes the repository public")
     elif words[:2] == ["workflow", "disable"] or (call.name == "hub" and words[:1] == ["delete"]):
-        yield ask("forge_delete", f"{call.name} {words[0]} takes something away")
+        yield ask("forge_delete", f"{call.name} {words[0]} removes something")
     elif words[:2] == ["pr", "merge"] and given.has("--admin"):
-        yield ask("forge_force", "merges past the rules")
+        yield ask("forge_force", "merges despite the branch rules")
 
 
 def _hosting(call: Call) -> Iterator[Answer]:

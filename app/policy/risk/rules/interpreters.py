@@ -137,7 +137,7 @@ def _interpret(spec: Interpreter, call: Call) -> Iterator[Answer]:
     if found and spec.language == "python" and given.has("-i") and call.stdin:
         yield script(call.stdin.text, "python")
     if any(text.startswith("data:") for text in given.all_values("-r", "--require", "--import")):
-        yield ask("opaque_code", f"{call.name} loads code that its options hold")
+        yield ask("opaque_code", f"{call.name} loads code from its options")
     if found or given.has("--version", "--help", "-V", "-h") or only_checks(call.name, given):
         return
     if spec.module and (module := given.value("-" + spec.module)):

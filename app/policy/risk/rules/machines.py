@@ -33,10 +33,8 @@ def _judged_by_verb(code: str, why: str, verbs: frozenset[str]) -> Rule:
     return rule
 
 
-_REMOVED = _judged_by_verb("cloud_delete", "deletes what a service or a store holds", TAKING_AWAY)
-_STOPPED = _judged_by_verb(
-    "cloud_delete", "deletes or stops what serves others", TAKING_AWAY | STOPPING
-)
+_REMOVED = _judged_by_verb("cloud_delete", "deletes the data of a service or store", TAKING_AWAY)
+_STOPPED = _judged_by_verb("cloud_delete", "deletes or stops a service", TAKING_AWAY | STOPPING)
 
 _TOOLS = (
     # Virtual machines and containers.

@@ -119,7 +119,7 @@ _SETTINGS: Rows = {
         ),
     ),
     "startosinstall createinstallmedia": (
-        Shape(unless=r"^--(?:usage|help|license)$", why="installs a system over what is there"),
+        Shape(unless=r"^--(?:usage|help|license)$", why="installs a system over the existing one"),
     ),
     "fdesetup": (
         Shape(
@@ -275,7 +275,7 @@ def _disk(call: Call) -> Iterator[Answer]:
 
 RULES: RuleTable = together(
     shaped("settings", _WHY, _SETTINGS),
-    shaped("keys", "changes or shows what a keychain holds or trusts", _KEYCHAINS),
+    shaped("keys", "changes or shows the contents or trust of a keychain", _KEYCHAINS),
     shaped("volume", "deletes backups or stops making them", _BACKUPS),
     table("diskutil", _disk),
 )

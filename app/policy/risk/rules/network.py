@@ -40,7 +40,7 @@ _CREDENTIALS_URL = re.compile(
 
 def _metadata(call: Call) -> Iterator[Answer]:
     if any(_CREDENTIALS_URL.match(arg) for arg in call.args):
-        yield ask("secret_read", "asks the cloud for the credentials of this host")
+        yield ask("secret_read", "requests this host's credentials from the cloud")
 
 
 _DELETING_URL = re.compile(r"/(?:do|_)?delete(?:[-_]\w+)*/?(?:[?&#]|$)", re.IGNORECASE)
@@ -75,12 +75,12 @@ def _curl(call: Call) -> Iterator[Answer]:
         path = re.sub(r"^[^@<]*[@<]", "", value)
         yield from reading(call.at(path), call.home)
         if _ENVIRONMENT.search(path):
-            yield ask("secret_read", f"sends {path}, which holds settings and keys")
+            yield ask("secret_read", f"sends {path}, which contains settings and keys")
     for socket in given.all_values("--unix-socket", "--abstract-unix-socket"):
         if socket.endswith(_ENGINES):
-            yield ask("host_access", "speaks to the container engine, which owns the host")
+            yield ask("host_access", "talks to the container engine, which controls the host")
     if given.has("-K", "--config"):
-        yield ask("opaque_code", "takes its options from a file", RiskLevel.MEDIUM)
+        yield ask("opaque_code", "reads its options from a file", RiskLevel.MEDIUM)
     for url in given.rest:
         if url.startswith("file://"):
             yield from reading(call.at(url[7:]), call.home)
@@ -112,7 +112,7 @@ def _wget(call: Call) -> Iterator[Answer]:
     for path in given.all_values("--post-file", "--body-file"):
         yield from reading(call.at(path), call.home)
         if _ENVIRONMENT.search(path):
-            yield ask("secret_read", f"sends {path}, which holds settings and keys")
+            yield ask("secret_read", f"sends {path}, which contains settings and keys")
 
 
 def _httpie(call: Call) -> Iterator[Answer]:
@@ -133,7 +133,7 @@ def _by_method(call: Call) -> Iterator[Answer]:
 def _netcat(call: Call) -> Iterator[Answer]:
     given = options(call.args, "e c p s w i q x X -exec -sh-exec")
     for text in given.all_values("-e", "-c", "--exec", "--sh-exec"):
-        yield ask("remote_shell", "hands a program to the network")
+        yield ask("remote_shell", "gives a program to the network")
         yield script(text)
     if call.stdin and _EMPTIES.match(call.stdin.text or ""):
         yield ask("redis", "empties a database or a cache through the network")
@@ -145,7 +145,7 @@ _EMPTIES = re.compile(r"\s*(?:flushall|flushdb|flush_all|shutdown)\b", re.IGNORE
 def _socat(call: Call) -> Iterator[Answer]:
     for arg in call.args:
         if re.match(r"(?:exec|system|shell):", arg, re.IGNORECASE):
-            yield ask("remote_shell", "hands a program to the network")
+            yield ask("remote_shell", "gives a program to the network")
         if match := re.match(r"(?:open|create|file|gopen):([^,]*)", arg, re.IGNORECASE):
             yield from writing(call.at(match.group(1)), call.home)
 

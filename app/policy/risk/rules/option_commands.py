@@ -371,7 +371,9 @@ def _network_script(call: Call) -> Iterator[Answer]:
         if call.was_written(path) or path.startswith("/dev/"):
             text = call.written(path)
             yield (
-                script(text, "lua") if text else ask("opaque_code", "runs a program not known here")
+                script(text, "lua")
+                if text
+                else ask("opaque_code", "runs a program that is not known")
             )
 
 

@@ -124,7 +124,7 @@ def _zip(call: Call) -> Iterator[Answer]:
         for letter in flag
     }
     if "m" in letters or "--move" in given.flags:
-        yield ask("delete", "zip deletes the files that it has packed")
+        yield ask("delete", "zip deletes the files that it has archived")
     if "d" in letters or "--delete" in given.flags:
         yield ask("delete", "zip deletes members")
     yield from _written(call, [*given.rest[:1], *given.all_values("-O", "--out")])
@@ -226,7 +226,7 @@ def _sql_client(call: Call) -> Iterator[Answer]:
         if _LOADS.search(text):
             yield ask("loaded_code", "SQL loads a program library")
         if _RESTORES.search(text):
-            yield ask("sql", "replaces what the database holds")
+            yield ask("sql", "replaces the contents of the database")
     for pager in options(call.args, "-pager", clusters=False).all_values("--pager"):
         yield script(pager, stdin=UNTOLD)
 

@@ -83,9 +83,9 @@ def _publish(call: Call) -> Iterator[Answer]:
         and "--dry-run" not in call.args
         and "--help" not in call.args
     ):
-        yield ask("publish", f"{call.name} {words[0]} cannot be taken back", RiskLevel.MEDIUM)
+        yield ask("publish", f"{call.name} {words[0]} cannot be undone", RiskLevel.MEDIUM)
     elif _of_registry(call):
-        yield ask("publish", f"{call.name} changes what the registry holds", RiskLevel.MEDIUM)
+        yield ask("publish", f"{call.name} changes the contents of the registry", RiskLevel.MEDIUM)
 
 
 def _of_registry(call: Call) -> bool:

@@ -175,8 +175,8 @@ _HOST: Rows = {
     "set-processmitigation": (Shape(),),
     "set-psreadlineoption": (Shape(having=r"(?i)SaveNothing"),),
     "import-certificate": (Shape(having=r"(?i)\\Root\b"),),
-    "set": (Shape(having=r"^\+o\nhistory$", why="hides what is typed from the history"),),
-    "unset": (Shape(having=r"^HISTFILE$", why="hides what is typed from the history"),),
+    "set": (Shape(having=r"^\+o\nhistory$", why="hides typed commands from the history"),),
+    "unset": (Shape(having=r"^HISTFILE$", why="hides typed commands from the history"),),
     "ssh-keygen": (Shape(having=r"^-p$", also=r"^-N$\n?$"),),
 }
 
@@ -234,9 +234,9 @@ def switched_off(name: str, value: str) -> Iterator[Answer]:
     elif name in _INDEXES:
         for place in re.split(r"[\s,|]+", value):
             if foreign(place):
-                yield ask("foreign_package", f"{name} takes software from {place}")
+                yield ask("foreign_package", f"{name} installs software from {place}")
     elif name in _HISTORY and _HISTORY[name].fullmatch(value):
-        yield ask("protection_off", f"{name} hides what is typed from the history")
+        yield ask("protection_off", f"{name} hides typed commands from the history")
 
 
 _GIT_CHECKS = re.compile(
@@ -252,7 +252,7 @@ def git_setting(key: str, value: str) -> Iterator[Answer]:
     if _GIT_CHECKS.fullmatch(lowered) and (not value or _OFF.fullmatch(value)):
         yield ask("protection_off", f"git's {key} {_WHY}")
     elif lowered == "safe.directory" and value == "*":
-        yield ask("protection_off", "lets git obey the settings of anybody's repository")
+        yield ask("protection_off", "lets git read the settings of other users' repositories")
 
 
 RULES: RuleTable = shaped("protection_off", _WHY, _SETTINGS, _HOST)

@@ -70,4 +70,4 @@ _ROWS: Rows = {
     "rclone": (Shape(r"link\b"),),
     "dput dupload debsign": (Shape(unless=r"^(?:-s|--simulate|-o)$"),),
 }
-RULES: RuleTable = shaped("publish", "publishes something under a name", _ROWS)
+RULES: RuleTable = shaped("publish", "publishes under a name", _ROWS)

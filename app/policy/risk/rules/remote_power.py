@@ -73,7 +73,7 @@ _CONTROLLERS: Rows = {
 }
 _FENCE = shaped(
     "remote_change",
-    "turns another host off",
+    "shuts down another host",
     {
         "fence_ipmilan fence_virsh fence_xvm fence_apc fence_apc_snmp fence_aws "
         "fence_azure_arm fence_gce fence_vmware_rest "

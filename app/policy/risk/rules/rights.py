@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from app.policy.risk.call import Answer, Call, RuleTable, ask, options, table
 from app.policy.risk.shapes import Rows, Shape, compiled, shaped, together
 
-_WHY = "changes who may do what"
+_WHY = "changes permissions"
 _GIVES = (
     "(?:add|attach|put|set|create|update|modify|replace|associate|authorize|grant|enable|register|"
     "reset)"
@@ -192,8 +192,8 @@ _CLOUDS: Rows = {
 _FORGES: Rows = {
     "gh": (
         Shape(r"(?:repo )?deploy-key add\b|(?:ssh|gpg)-key add\b|secret set\b"),
-        Shape(r"repo create\b", having=r"^--public$", why="shows the repository to everybody"),
-        Shape(r"gist create\b", having=r"^(?:-\w*p|--public)$", why="shows a file to everybody"),
+        Shape(r"repo create\b", having=r"^--public$", why="makes the repository public"),
+        Shape(r"gist create\b", having=r"^(?:-\w*p|--public)$", why="makes a file public"),
         Shape(r"auth refresh\b", having=r"^(?:-s|--scopes)"),
         Shape(
             r"repo (?:rename|edit)\b", having=r"^--visibility(?:=|\n)(?:public|internal)|^rename$"
@@ -365,12 +365,12 @@ _PROTECTION = re.compile(
 def _unprotected(call: Call) -> Iterator[Answer]:
     """Resources that nothing keeps from being deleted any more."""
     if compiled(_PROTECTION.pattern).search("\n".join(call.args)):
-        yield ask("protection_off", f"{call.name} lets a resource be deleted")
+        yield ask("protection_off", f"{call.name} allows a resource to be deleted")
 
 
 RULES: RuleTable = together(
     shaped("rights", _WHY, _CLOUDS, _FORGES),
-    shaped("publish", "publishes under a name; it cannot be taken back", _PUBLISHING),
+    shaped("publish", "publishes under a name, which cannot be undone", _PUBLISHING),
     shaped("payment", "moves or spends money", _PAYMENTS),
     table("gh glab", _api),
     table("aws awscli gcloud az doctl ibmcloud oci hcloud scw aliyun", _unprotected),

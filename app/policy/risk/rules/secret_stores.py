@@ -290,7 +290,7 @@ def prints_secret(call: Call) -> str:
     if shape := first_fit(_SHAPES.get(call.name, ()), call):
         return f"{call.name} {shape.why or _WHY}"
     if call.name in _ELSEWHERE and _environment_there(call):
-        return f"{call.name} shows the settings of a running program, with its keys"
+        return f"{call.name} shows the settings of a running program, including its keys"
     if call.name in _DATABASES:
         return _database(call)
     if call.name == "git" and _git_credential(call):
@@ -337,7 +337,7 @@ def _database(call: Call) -> str:
         if BROWSER_DATA.search(word.partition("?")[0].removeprefix("file:")):
             return f"{call.name} reads a browser's passwords or sessions"
         if _ACCOUNT_TABLES.search(word):
-            return f"{call.name} shows the passwords of accounts, as the server keeps them"
+            return f"{call.name} shows the passwords of accounts as stored by the server"
     return ""
 
 

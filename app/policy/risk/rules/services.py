@@ -27,7 +27,7 @@ def _client(call: Call) -> Iterator[Answer]:
         if word in _RUNS:
             return
         if word in _LOSSY:
-            yield ask("cloud_delete", f"{call.name} {word} deletes what a service holds")
+            yield ask("cloud_delete", f"{call.name} {word} deletes data of a service")
             return
 
 
@@ -63,7 +63,7 @@ _SPECIAL: dict[str, re.Pattern[str]] = {
 def _special(call: Call) -> Iterator[Answer]:
     pattern = _SPECIAL[call.name.removesuffix(".sh")]
     if pattern.search(" ".join(call.args)) and not {"--help", "-h", "--dry-run"} & set(call.args):
-        yield ask("cloud_delete", f"{call.name} deletes what a service holds")
+        yield ask("cloud_delete", f"{call.name} deletes data of a service")
 
 
 _SERVER_STOPS = frozenset(names("stop quit graceful-stop shutdown kill interrupt"))

@@ -132,7 +132,7 @@ def _enable(call: Call) -> Iterator[Answer]:
 
 def _hash(call: Call) -> Iterator[Answer]:
     if options(call.args, "p").has("-p"):
-        yield ask("loaded_code", "makes a name run another program")
+        yield ask("loaded_code", "makes a name run a different program")
 
 
 def _subscript(call: Call) -> Iterator[Answer]:

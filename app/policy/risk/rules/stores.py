@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.policy.risk.call import RuleTable
 from app.policy.risk.shapes import Rows, Shape, shaped
 
-_WHY = "drops, empties or stops what a database holds"
+_WHY = "drops, empties or stops data of a database"
 _HELP = r"^(?:-h|--help|-\?|--version|-V|help)$"
 _SERVERS: Rows = {
     "nodetool": (

@@ -34,9 +34,9 @@ def _power(call: Call) -> Iterator[Answer]:
     if prints_help(call.args) or options(call.args).has("-c", "--show", "-w", "--wtmp-only"):
         return
     if call.name == "shutdown" and options(call.args).has("-k"):
-        yield ask("message", "shutdown -k warns everybody on the host", RiskLevel.MEDIUM)
+        yield ask("message", "shutdown -k warns all users of the host", RiskLevel.MEDIUM)
         return
-    yield deny("host_power", f"{call.name} turns the host off or restarts it")
+    yield deny("host_power", f"{call.name} shuts down or restarts the host")
 
 
 def _init(call: Call) -> Iterator[Answer]:
@@ -61,9 +61,9 @@ def _systemctl(call: Call) -> Iterator[Answer]:
         "edit",
         "link",
     }:
-        yield ask("service", f"systemctl {verb} changes what runs", RiskLevel.MEDIUM)
+        yield ask("service", f"systemctl {verb} changes running services", RiskLevel.MEDIUM)
     elif verb == "enable":
-        yield ask("service", "installs a program that starts by itself", RiskLevel.MEDIUM)
+        yield ask("service", "installs a program that starts automatically", RiskLevel.MEDIUM)
 
 
 _TURNS_OFF = frozenset(
@@ -87,9 +87,9 @@ def _bus(call: Call) -> Iterator[Answer]:
     """busctl and dbus-send: the method is one word among the others."""
     text = " ".join(call.args)
     if re.search(r"\b(?:PowerOff|Reboot|Halt|Suspend|Hibernate|HybridSleep|KExec)\b", text):
-        yield deny("host_power", f"{call.name} asks for the host to be stopped")
+        yield deny("host_power", f"{call.name} requests a stop of the host")
     elif re.search(r"\b(?:StopUnit|KillUnit|MaskUnitFiles|DisableUnitFiles|StartTransient)", text):
-        yield ask("service", f"{call.name} changes what runs", RiskLevel.MEDIUM)
+        yield ask("service", f"{call.name} changes running services", RiskLevel.MEDIUM)
 
 
 def _wake(call: Call) -> Iterator[Answer]:
@@ -97,12 +97,12 @@ def _wake(call: Call) -> Iterator[Answer]:
     if prints_help(call.args):
         return
     if mode not in {"no", "on", "show", "disable"}:
-        yield deny("host_power", "rtcwake suspends the host or turns it off")
+        yield deny("host_power", "rtcwake suspends or shuts down the host")
 
 
 def _power_supply(call: Call) -> Iterator[Answer]:
     if set(call.args) & {"off", "cycle", "reset", "soft"}:
-        yield ask("host_power", "ipmitool turns a host off or restarts it", RiskLevel.CRITICAL)
+        yield ask("host_power", "ipmitool shuts down or restarts a host", RiskLevel.CRITICAL)
 
 
 def _service(call: Call) -> Iterator[Answer]:
@@ -179,7 +179,7 @@ def _sysctl(call: Call) -> Iterator[Answer]:
 def _mount(call: Call) -> Iterator[Answer]:
     operands = options(call.args, "t o O L U").rest
     if operands or options(call.args, "t o O").has("-a"):
-        yield ask("mount", f"{call.name} changes what is mounted", RiskLevel.MEDIUM)
+        yield ask("mount", f"{call.name} changes mounts", RiskLevel.MEDIUM)
 
 
 def _firewall(call: Call) -> Iterator[Answer]:
@@ -297,7 +297,7 @@ def _hostname(call: Call) -> Iterator[Answer]:
 def _loop_device(call: Call) -> Iterator[Answer]:
     given = options(call.args, "o j O -offset -associated -output -sizelimit")
     if given.has("-d", "-D", "--detach", "--detach-all", "-f", "--find") or len(given.rest) > 1:
-        yield ask("mount", "changes what a device shows", RiskLevel.MEDIUM)
+        yield ask("mount", "changes the display of a device", RiskLevel.MEDIUM)
 
 
 def _device(call: Call) -> Iterator[Answer]:
@@ -313,7 +313,7 @@ def _message(call: Call) -> Iterator[Answer]:
 
 def _setenforce(call: Call) -> Iterator[Answer]:
     if call.args[:1] not in ([], ["1"]) and call.args[0].lower() != "enforcing":
-        yield ask("kernel", "setenforce switches mandatory access control off")
+        yield ask("kernel", "setenforce disables mandatory access control")
 
 
 RULES: RuleTable = {
@@ -362,7 +362,7 @@ RULES: RuleTable = {
     "ss": _sockets,
     "tmutil": _backups,
     **asking("xkill", "kill_by_name", "ends a window's process", RiskLevel.MEDIUM),
-    **asking("ssh-copy-id", "keys", "lets a key in on another host"),
+    **asking("ssh-copy-id", "keys", "adds a login key on another host"),
     "hostnamectl": _hosts,
     "gpg": _gpg,
     "security": _keychain,
