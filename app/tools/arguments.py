@@ -23,14 +23,15 @@ def _text_encoding(name: str) -> str:
         known = False
     if not known:
         raise FieldError(
-            f"unknown text encoding {name!r}; use one such as 'utf-8', 'gbk', 'utf-16', 'latin-1'",
+            f"unknown text encoding {name!r}; use an encoding such as 'utf-8', 'gbk', "
+            "'utf-16', 'latin-1'",
             code="unknown_encoding",
         )
     return name
 
 
 PathText = Annotated[str, Field(min_length=1, max_length=4096)]
-"""A path as a caller wrote it; what it may name is decided by the operations."""
+"A path as written by the caller; the operations decide what it may name."
 
 Encoding = Annotated[str, Field(min_length=1, max_length=40), AfterValidator(_text_encoding)]
-"""Name of a text encoding that Python knows."""
+"Name of a text encoding known to Python."

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field
 from app.core.clock import isoformat
 from app.core.field_problems import FieldError
 
-_BEYOND = "the time lies beyond the calendar"
+_BEYOND = "the time is outside the calendar"
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -37,7 +37,7 @@ def check_moment(text: str) -> str:
         date.fromisoformat(text) if is_date(text) else datetime.fromisoformat(text)
     except ValueError:
         raise FieldError(
-            f"{text[:60]!r} is no date or time; write 2026-11-30 or 2026-11-30T14:00",
+            f"{text[:60]!r} is not a date or time; use 2026-11-30 or 2026-11-30T14:00",
             code="no_time",
         ) from None
     return text
@@ -70,7 +70,7 @@ def to_utc(text: str, zone: str) -> datetime:
     local = given.replace(tzinfo=tz)
     if _in_utc(local).astimezone(tz).replace(tzinfo=None) != given:
         raise FieldError(
-            f"in {zone} clocks skip {text}; write a time with its offset", code="skipped_time"
+            f"clocks in {zone} skip {text}; use a time with its offset", code="skipped_time"
         )
     return _in_utc(local)
 

@@ -182,7 +182,7 @@ async def test_a_forgotten_memory_is_not_recalled(house: Lab, ann: dict[str, Any
     again = await called(house, "memory_forget", ann, key="fruit")
 
     assert gone.text == "Forgot user/fruit"
-    assert seen.text == "Nothing is remembered about that."
+    assert seen.text == "No matching memories."
     assert again.result.code == "not_found"
 
 
@@ -253,4 +253,4 @@ async def test_lines_that_are_not_there_are_none(house: Lab, ann: dict[str, Any]
     empty = await called(house, "memory_recall", ann, query="?!")
 
     assert outcome.text == "Lines 5 to 6 are not there: 1 lines in all"
-    assert empty.text == "The query holds no word that can be looked for."
+    assert empty.text == "The query contains no searchable word."

@@ -77,7 +77,7 @@ async def test_the_annotated_image_is_kept_and_shown(house: Lab, files: FileOper
         ({"image": "missing.png"}, "file_not_found", "missing.png"),
         ({"image": "../../etc/passwd"}, "outside_workspace", "outside"),
         ({"image": "/etc/passwd"}, "outside_workspace", "outside"),
-        ({"image": "text.png"}, "skill_failed", "ended with status 1"),
+        ({"image": "text.png"}, "skill_failed", "exited with status 1"),
     ],
 )
 async def test_what_cannot_be_measured_is_told(
@@ -117,8 +117,8 @@ async def test_what_the_child_says_is_progress_output_and_a_result(house: Lab):
         ("pass", "skill_bad_output", "without a result"),
         ('say("result", data=1); say("result", data=2)', "skill_bad_output", "more than one"),
         ('say("result", data={}, artifacts=["none"])', "skill_bad_output", "'none'"),
-        ('say("result", data={"n": "x"})', "skill_bad_output", "does not fit its schema"),
-        ('say("result", data="x" * (2 << 20))', "skill_bad_output", "longer than"),
+        ('say("result", data={"n": "x"})', "skill_bad_output", "does not match its schema"),
+        ('say("result", data="x" * (2 << 20))', "skill_bad_output", "exceeds"),
     ],
 )
 async def test_a_program_that_goes_wrong_is_told(house: Lab, script: str, code: str, said: str):

@@ -40,7 +40,7 @@ test("arguments that belong together are told in Chinese", LIMIT, () =>
     await form.getByLabel("value", { exact: true }).fill("now");
     await form.getByRole("button", { name: "运行" }).click();
     const card = page.locator("article[data-status=invalid_arguments]");
-    await card.getByText("operation diff needs value2").first().waitFor();
+    await card.getByText("operation diff requires value2").first().waitFor();
     await card.getByText("使用 diff 时须填写 value2").waitFor();
   }, CHINESE),
 );
@@ -56,7 +56,7 @@ test("each argument is explained in Chinese, where a tool is tried as well", LIM
     const tried = page.getByRole("form");
     await tried.getByText("最多行数。").waitFor();
     await tried.getByText("只查带有所有这些标签的记忆。").waitFor();
-    await counts(tried.getByText("Lines at most."), 0);
+    await counts(tried.getByText("Maximum lines."), 0);
   }, CHINESE),
 );
 

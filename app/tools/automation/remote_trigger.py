@@ -23,33 +23,36 @@ from app.tools.web.ports import WEB_ACCESS
 
 class RemoteTriggerArgs(ToolArgs):
     url: str | None = Field(
-        default=None, min_length=1, max_length=8000, description="Where to; the operator lists it."
+        default=None,
+        min_length=1,
+        max_length=8000,
+        description="Target address; must be allowed by the operator.",
     )
     name: str | None = Field(
         default=None,
         min_length=1,
         max_length=64,
-        description="Instead of url: a request that the operator has stored.",
+        description="Instead of url: a request stored by the operator.",
     )
-    method: Method = Field(default="GET", description="With url only.")
+    method: Method = Field(default="GET", description="Only with url.")
     headers: dict[str, str] = Field(
-        default_factory=dict, max_length=32, description="With url only; no secrets."
+        default_factory=dict, max_length=32, description="Only with url; no secrets."
     )
     body: str | None = Field(default=None, max_length=100_000, description="Text, such as JSON.")
 
     @model_validator(mode="after")
     def _is_one_request(self) -> RemoteTriggerArgs:
         if (self.url is None) == (self.name is None):
-            raise FieldError("give url or name, and not both", code="one_of", needed="url, name")
+            raise FieldError("set either url or name", code="one_of", needed="url, name")
         if self.name is not None and self.model_fields_set & {"method", "headers"}:
             raise FieldError(
-                "a request by its name has its own method and headers",
+                "a named request has its own method and headers",
                 code="not_with",
                 given="method, headers",
                 needed="name",
             )
         if self.url is not None and self.body is not None and self.method in BODILESS:
-            raise FieldError(f"{self.method} sends no body; POST does", code="no_body")
+            raise FieldError(f"{self.method} cannot have a body; use POST", code="no_body")
         return self
 
 

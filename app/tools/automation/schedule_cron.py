@@ -35,12 +35,18 @@ class ScheduleCronArgs(ToolArgs):
     action: Literal[
         "create", "list", "get", "update", "delete", "pause", "resume", "run_now", "history"
     ] = Field(default="list", description="What to do.")
-    id: str | None = Field(default=None, min_length=1, max_length=64, description="Which schedule.")
+    id: str | None = Field(
+        default=None, min_length=1, max_length=64, description="ID of the schedule."
+    )
     name: str | None = Field(
-        default=None, min_length=1, max_length=100, pattern=r"\S", description="Its name."
+        default=None,
+        min_length=1,
+        max_length=100,
+        pattern=r"\S",
+        description="Name of the schedule.",
     )
     prompt: str | None = Field(
-        default=None, min_length=1, max_length=20_000, pattern=r"\S", description="The task."
+        default=None, min_length=1, max_length=20_000, pattern=r"\S", description="Task to run."
     )
     cron: str | None = Field(
         default=None,
@@ -55,26 +61,25 @@ class ScheduleCronArgs(ToolArgs):
         default=None,
         min_length=1,
         max_length=40,
-        description="Instead of cron: once; ISO time, or 'in 10m'.",
+        description="Instead of cron: one run; ISO time, or 'in 10m'.",
     )
     tz: ZoneName | None = Field(
-        default=None, description="IANA time zone of cron and times; the operator's without it."
+        default=None, description="IANA time zone of cron and times; defaults to the operator's."
     )
     missed: Literal["skip", "once"] | None = Field(
         default=None,
-        description="Times that passed while the service stood still: skip them (default), or run "
-        "once.",
+        description="Runs missed while the service was stopped: skip them (default), or run once.",
     )
     session: Literal["fresh", "continue"] | None = Field(
-        default=None, description="A new chat for each run (default), or one for all."
+        default=None, description="A new chat for each run (default), or one for all runs."
     )
     expires_at: str | None = Field(
-        default=None, min_length=1, max_length=40, description="Until when; as `at`."
+        default=None, min_length=1, max_length=40, description="End time, as for `at`."
     )
     recurring: bool | None = Field(
-        default=None, description="false with cron: its next time only, then it is gone."
+        default=None, description="false with cron: run only once, then delete the schedule."
     )
-    limit: int = Field(default=20, ge=1, le=500, description="history: how many.")
+    limit: int = Field(default=20, ge=1, le=500, description="history: maximum entries.")
 
     @model_validator(mode="after")
     def _complete(self) -> ScheduleCronArgs:
@@ -83,27 +88,27 @@ class ScheduleCronArgs(ToolArgs):
         ]
         if len(given) > 1:
             raise FieldError(
-                f"give one of cron, every_seconds and at, not {' and '.join(given)}",
+                f"set one of cron, every_seconds and at, not {' and '.join(given)}",
                 code="one_of",
                 needed="cron, every_seconds, at",
             )
         if self.action == "create" and (not given or self.prompt is None):
             raise FieldError(
-                "create needs prompt, and one of cron, every_seconds and at", code="create_needs"
+                "create requires prompt, and one of cron, every_seconds and at", code="create_needs"
             )
         if self.action not in ("create", "list") and self.id is None:
             raise FieldError(
-                f"{self.action} needs id", code="needs", given=self.action, needed="id"
+                f"{self.action} requires id", code="needs", given=self.action, needed="id"
             )
         if self.recurring is False and (self.every_seconds is not None or self.at is not None):
             raise FieldError(
-                "recurring=false is for cron; leave it out, `at` comes once",
+                "recurring=false is only valid with cron; omit it, because `at` runs once",
                 code="only_with",
                 given="recurring=false",
                 needed="cron",
             )
         if self.action == "update" and not self.changes:
-            raise FieldError("update needs what shall change", code="nothing_changes")
+            raise FieldError("update requires a field to change", code="nothing_changes")
         return self
 
     @property
@@ -274,7 +279,7 @@ def _listed(schedules: list[dict[str, Any]]) -> ToolResult:
 
 
 def _line(fields: dict[str, Any]) -> str:
-    state = f"paused: {fields['paused']}" if fields["paused"] else "never again"
+    state = f"paused: {fields['paused']}" if fields["paused"] else "no further runs"
     if fields["next"]:
         state = f"next {', '.join(fields['next'])}"
     when = fields["when"] if fields["recurring"] else f"once, {fields['when']}"
@@ -289,4 +294,4 @@ def _told(slots: Sequence[Occurrence]) -> ToolResult:
         reason = f" ({slot.reason})" if slot.reason else ""
         begun = f", run {slot.run_id} in {slot.session_id}" if slot.run_status else ""
         lines.append(f"{slot.scheduled_at} {state}{reason}{begun}")
-    return ToolResult.ok(data, text="\n".join(lines) or "Nothing has run yet")
+    return ToolResult.ok(data, text="\n".join(lines) or "No runs yet")

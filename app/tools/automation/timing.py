@@ -136,15 +136,15 @@ def check_cron(expression: str) -> str:
     fields = expression.split()
     if len(fields) != _FIELDS:
         raise ValueError(
-            f"cron has {_FIELDS} fields (minute hour day month weekday), not {len(fields)};"
-            " seconds are not a field"
+            f"cron must have {_FIELDS} fields (minute hour day month weekday), not "
+            f"{len(fields)}; seconds are not supported"
         )
     try:
         next(CronSim(" ".join(fields), datetime(2026, 1, 1, tzinfo=UTC)))
     except CronSimError as error:
         raise ValueError(f"cron {expression[:80]!r}: {error}") from None
     except StopIteration:
-        raise ValueError(f"cron {expression[:80]!r} never comes") from None
+        raise ValueError(f"cron {expression[:80]!r} never occurs") from None
     return " ".join(fields)
 
 
@@ -158,7 +158,7 @@ def check_interval(timing: Timing, at_least_s: int) -> None:
     closest = min(((b - a).total_seconds() for a, b in pairwise(times)), default=None)
     if closest is not None and closest < at_least_s:
         raise ValueError(
-            f"it would run every {closest:g} s; the operator allows one run every {at_least_s} s"
+            f"it would run every {closest:g} s; the minimum interval is {at_least_s} s"
         )
 
 
@@ -174,5 +174,5 @@ def moment_of(text: str, timezone: str, now: datetime) -> datetime:
         try:
             return kept + timedelta(seconds=int(found[1]) * _UNITS[found[2]])
         except OverflowError:
-            raise ValueError(f"{text.strip()!r} lies beyond the calendar") from None
+            raise ValueError(f"{text.strip()!r} is outside the calendar") from None
     return to_utc(check_moment(text.strip()), timezone)

@@ -26,22 +26,22 @@ _TIMEOUT = "timeout"
 
 class WeixinSendTextArgs(ToolArgs):
     text: str = Field(
-        min_length=1, max_length=4000, pattern=r"\S", description="What the group shall read."
+        min_length=1, max_length=4000, pattern=r"\S", description="Text for the group."
     )
     channel_id: str | None = Field(
         default=None,
         min_length=1,
         max_length=128,
-        description="The channel, when the conversation does not come from one; that one wins.",
+        description="ID of the channel; ignored if the conversation has a channel.",
     )
     target: str | None = Field(
         default=None,
         min_length=1,
         max_length=64,
-        description="Name of the group, as the channel allows it; the only one when missing.",
+        description="Name of the group, as allowed by the channel; optional if there is only one.",
     )
     watermark: Watermark | None = Field(
-        default=None, description="How the text is marked; the channel's own way when missing."
+        default=None, description="How the text is marked; defaults to the channel's setting."
     )
 
     def wish(self) -> TextWish:
@@ -92,12 +92,13 @@ async def weixin_send_text(args: WeixinSendTextArgs, ctx: ToolContext) -> ToolRe
 def _failure(outcome: TextOutcome) -> tuple[str, str]:
     """The sentence and the code for a text that is not known to be sent."""
     if outcome.status == "expired":
-        return "No desktop operator sent the text in time; it will not be sent any more", _TIMEOUT
+        return "No desktop operator sent the text in time; it will not be sent", _TIMEOUT
     if outcome.status == "cancelled":
-        return "The task was cancelled before anything was sent", "task_cancelled"
+        return "The task was cancelled before the text was sent", "task_cancelled"
     if outcome.status == "running":
         return (
-            "The time is over while a desktop operator was sending: the text may have been sent",
+            "The time limit passed while a desktop operator was sending: the text may "
+            "have been sent",
             "outcome_unknown",
         )
     told = outcome.error or "the desktop operator gave no reason"

@@ -20,21 +20,24 @@ _MAX_VALUE = 4_000
 _MAX_ERROR = 2_000
 _ABSENT = re.compile(r"ModuleNotFoundError: No module named '(\w+)")
 _INSTALLED = (
-    "Code has the packages that are installed beside the service: the operator adds it there (pip"
-    " install {package}) and, for standard and strict, lists it in"
-    " code_execution.extra_allowed_modules"
+    "Code can use the packages installed in the service's environment: the operator "
+    "must install it (pip install {package}) and, for standard and strict, list it in "
+    "code_execution.extra_allowed_modules"
 )
-_NO_NETWORK = "Code has no network: web_fetch reads pages, and bash has the ports of the project"
+_NO_NETWORK = (
+    "Code has no network access: web_fetch reads pages, and bash can use the ports of the "
+)
+"project"
 _LABEL_ROOM = 600
 
 _LIMITS: dict[ExitReason, tuple[str, str]] = {
     "memory": ("code_memory", "Memory limit exceeded"),
     "disk": ("code_disk", "Disk limit exceeded: it wrote too much"),
-    "files": ("code_files", "File limit exceeded: it made too many files"),
+    "files": ("code_files", "File limit exceeded: it created too many files"),
     "processes": ("code_processes", "Process limit exceeded: it started too many processes"),
     "output": ("code_output", "Output limit exceeded: it printed too much"),
-    "killed": ("code_killed", "The code was ended"),
-    "lost": ("code_lost", "The process that watched over the code is gone; run it again"),
+    "killed": ("code_killed", "The code was stopped"),
+    "lost": ("code_lost", "The supervisor of the code was lost; run it again"),
 }
 
 
@@ -85,11 +88,11 @@ def failure_of(ended: CodeExit, level: Strictness, seconds: int) -> tuple[str, s
         code, sentence = _LIMITS[exit_.reason]
         return code, f"{sentence} ({mode})"
     if exit_.signal is not None:
-        return "code_failed", f"The code was ended by {_signal(exit_.signal, mode)}"
+        return "code_failed", f"The code was stopped by {_signal(exit_.signal, mode)}"
     if exit_.code == 0:
         return None
     if ended.error is None:
-        return "code_failed", f"The code ended with status {exit_.code}"
+        return "code_failed", f"The code exited with status {exit_.code}"
     error = clip(ended.error, _MAX_ERROR)
     if (absent := _ABSENT.match(error)) is not None:
         return "code_failed", f"{error}. {_INSTALLED.format(package=absent[1])}"
@@ -102,7 +105,7 @@ def failure_of(ended: CodeExit, level: Strictness, seconds: int) -> tuple[str, s
 
 def _signal(number: int, mode: str) -> str:
     if number == signal.SIGSYS:
-        return f"SIGSYS: it asked the system for something that {mode} does not allow"
+        return f"SIGSYS: it made a system call that {mode} does not allow"
     try:
         name = signal.Signals(number).name
     except ValueError:
@@ -125,10 +128,10 @@ def _text(data: dict[str, Any], files: Sequence[KeptFile], failure: str | None) 
         parts.append(f"Value: {clip(data['value'], _MAX_VALUE)}")
     parts += [str(file) for file in files]
     if data["files_left_out"]:
-        parts.append(f"{data['files_left_out']} more files were left out")
+        parts.append(f"{data['files_left_out']} more files were omitted")
     if failure is not None:
         parts.append(f"Failed: {failure}")
-    return "\n".join(parts) or "The code ran and printed nothing"
+    return "\n".join(parts) or "The code ran without output"
 
 
 def _transcript(code: str, data: dict[str, Any]) -> dict[str, Any]:

@@ -34,7 +34,7 @@ class ExtraModules:
             TypeError: `modules` is one text.
         """
         if level not in LEVELS:
-            raise ValueError(f"level {level!r} is none of {', '.join(LEVELS)}")
+            raise ValueError(f"level {level!r} must be one of {', '.join(LEVELS)}")
         names = _names(modules)
         if level == "lenient":
             return
@@ -106,5 +106,5 @@ def _names(modules: Iterable[str]) -> frozenset[str]:
     names = frozenset(modules)
     for name in names:
         if not isinstance(name, str) or len(name) > 200 or not _MODULE.fullmatch(name):
-            raise ValueError(f"{name!r} is not the name of a module")
+            raise ValueError(f"{name!r} is not a valid module name")
     return names

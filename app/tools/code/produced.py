@@ -34,7 +34,7 @@ class KeptFile:
     error: str | None = None
 
     def __str__(self) -> str:
-        where = f"artifact:{self.artifact_id}" if self.artifact_id else f"not kept: {self.error}"
+        where = f"artifact:{self.artifact_id}" if self.artifact_id else f"not saved: {self.error}"
         return f"File: {self.name} ({self.media_type}, {self.size} bytes, {where})"
 
     def to_dict(self) -> dict[str, Any]:
@@ -53,7 +53,7 @@ async def _keep(file: ProducedFile, store: object, ctx: ToolContext) -> KeptFile
     kind = image_type(file.data) or _guessed(name)
     size = len(file.data)
     if not isinstance(store, Artifacts) or ctx.session_id is None:
-        return KeptFile(name, kind, size, None, "the call belongs to no session")
+        return KeptFile(name, kind, size, None, "the call has no session")
     try:
         artifact = await store.keep(
             name, kind, file.data, session_id=ctx.session_id, operation_id=ctx.operation_id

@@ -49,7 +49,7 @@ def evaluate(expression: str, *, functions: bool = False) -> Number:
         except ZeroDivisionError:
             raise _refused("division by zero") from None
         except OverflowError:
-            raise _refused("the numbers get too large") from None
+            raise _refused("a number is too large") from None
         except ValueError as error:
             raise _refused(str(error)) from None
     return values.pop()
@@ -61,7 +61,7 @@ def _parse(expression: str, *, functions: bool) -> ast.expr:
     except SyntaxError as error:
         raise _refused(f"not an arithmetic expression ({error.msg})") from None
     except (ValueError, RecursionError, MemoryError):
-        raise _refused("not an arithmetic expression that can be read") from None
+        raise _refused("not a valid arithmetic expression") from None
     nodes = list(ast.walk(tree))
     called = set()
     for node in nodes:
@@ -121,7 +121,7 @@ def _apply(node: ast.expr, values: list[Number]) -> Number:
 def _called(name: str, arguments: list[Number]) -> Number:
     function = FUNCTIONS[name]
     if not function.least <= len(arguments) <= function.most:
-        raise _refused(f"{name} takes {function.least} to {function.most} numbers")
+        raise _refused(f"{name} requires {function.least} to {function.most} numbers")
     result: Number = function.call(*arguments)
     return result
 
@@ -134,7 +134,7 @@ def _power(base: Number, exponent: Number) -> Number:
     whole = isinstance(base, int) and isinstance(exponent, int)
     # The result has at least this many bits, and at most twice as many.
     if whole and exponent * (int(base).bit_length() - 1) > MAX_BITS:
-        raise _refused("the numbers get too large")
+        raise _refused("a number is too large")
     result = base**exponent
     if isinstance(result, complex):
         raise _refused("the result is not a real number")
@@ -144,7 +144,7 @@ def _power(base: Number, exponent: Number) -> Number:
 def _bounded(number: Number) -> Number:
     if isinstance(number, int):
         if number.bit_length() > MAX_BITS:
-            raise _refused("the numbers get too large")
+            raise _refused("a number is too large")
     elif not math.isfinite(number):
         raise _refused("the result is not a finite number")
     return number

@@ -104,7 +104,7 @@ def _months_later(wall: datetime, months: int, notes: list[str]) -> datetime:
         raise OverflowError
     last = monthrange(years, month + 1)[1]
     if wall.day > last:
-        notes.append(f"{years:04d}-{month + 1:02d} has no day {wall.day}; its last is taken.")
+        notes.append(f"{years:04d}-{month + 1:02d} has no day {wall.day}; its last day is used.")
     return wall.replace(year=years, month=month + 1, day=min(wall.day, last))
 
 

@@ -93,8 +93,7 @@ def of_unit(amount: Decimal, unit: str) -> Duration:
     whole = int(amount)
     if whole != amount:
         raise ToolFailed(
-            f"{unit} come in whole numbers: their length is not always the same;"
-            " take a smaller unit",
+            f"{unit} must be whole numbers, because their length varies; use a smaller unit",
             code="bad_duration",
         )
     if unit == "business_days":
@@ -122,7 +121,7 @@ def read_duration(text: str) -> Duration:
     parts = _iso_parts(iso) if iso is not None else _plain_parts(body.lower())
     if not parts:
         raise ToolFailed(
-            f"{text[:60]!r} is no duration; write 90m, 2 days, 1h30m or P1M2DT3H",
+            f"{text[:60]!r} is not a duration; use 90m, 2 days, 1h30m or P1M2DT3H",
             code="bad_duration",
         )
     total = sum((of_unit(amount, unit) for amount, unit in parts), Duration())

@@ -31,13 +31,12 @@ class GetWeatherArgs(ToolArgs):
         min_length=1,
         max_length=100,
         pattern=r"\S",
-        description="Name of the city; add a region or country to tell namesakes apart: Paris, "
-        "Texas.",
+        description="Name of the city; add a region or country if ambiguous: Paris, Texas.",
     )
     days: int = Field(default=0, ge=0, le=16, description="Days of forecast, today first.")
     units: Units = Field(default="metric", description="Celsius and km/h, or Fahrenheit and mph.")
     language: Literal["auto", "en", "zh"] = Field(
-        default="auto", description="Of the description; auto takes that of city."
+        default="auto", description="Language of the description; auto uses that of city."
     )
 
 
@@ -96,9 +95,9 @@ def _text(report: WeatherReport, units: Units) -> str:
     ]
     others = report.details.get("alternatives", ())
     if others:
-        lines.append(f"Other places of that name: {'; '.join(map(_place, others))}")
+        lines.append(f"Other matching places: {'; '.join(map(_place, others))}")
     if report.simulated:
-        lines.append("(simulated: these values are invented)")
+        lines.append("(simulated: these values are made up)")
     return "\n".join(lines)
 
 

@@ -78,7 +78,7 @@ def from_csv(text: str, *, delimiter: str) -> dict[str, Any]:
 def _rows(value: Any) -> list[dict[str, Any]]:
     rows = [value] if isinstance(value, dict) else value
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise ToolFailed("to_csv takes an array of objects, or one object", code="not_rows")
+        raise ToolFailed("to_csv requires an array of objects, or one object", code="not_rows")
     return rows
 
 
@@ -100,12 +100,12 @@ def _is_formula(cell: str) -> bool:
 
 def _check_header(header: list[str]) -> None:
     if not header:
-        raise _refused("there is no header line")
+        raise _refused("the header line is missing")
     if len(header) > _MAX_COLUMNS:
         raise _refused(f"more than {_MAX_COLUMNS} columns")
     twice = next((name for name in header if header.count(name) > 1), None)
     if twice is not None:
-        raise _refused(f"two columns are called {twice[:100]!r}")
+        raise _refused(f"duplicate column {twice[:100]!r}")
 
 
 def _check_size(header: list[str], rows: int) -> None:

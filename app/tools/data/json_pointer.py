@@ -25,7 +25,7 @@ def split(text: str) -> list[str]:
     """
     if text and not text.startswith("/"):
         raise ToolFailed(
-            f"pointer {text[:100]!r} must be empty or begin with '/', such as /items/0/name",
+            f"pointer {text[:100]!r} must be empty or start with '/', such as /items/0/name",
             code="bad_pointer",
         )
     if _BAD_ESCAPE.search(text):
@@ -75,11 +75,11 @@ def _step(value: Any, part: str, so_far: Sequence[str]) -> Any:
         raise _nowhere(so_far, "there is no such key")
     if isinstance(value, list):
         if not _INDEX.fullmatch(part):
-            raise _nowhere(so_far, "an array has numbers from 0")
+            raise _nowhere(so_far, "an array index must be a number from 0")
         if int(part) >= len(value):
             raise _nowhere(so_far, f"the array has {len(value)} items")
         return value[int(part)]
-    raise _nowhere(so_far, "its parent is neither object nor array")
+    raise _nowhere(so_far, "its parent is neither an object nor an array")
 
 
 def _nowhere(parts: Sequence[str], why: str) -> ToolFailed:

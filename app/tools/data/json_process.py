@@ -50,10 +50,8 @@ _NEEDS: dict[str, str] = {
 
 
 class JsonProcessArgs(ToolArgs):
-    json_string: str = Field(
-        max_length=_MAX_TEXT, description="JSON text; for from_csv the CSV text."
-    )
-    operation: Operation = Field(description="What to do with it.")
+    json_string: str = Field(max_length=_MAX_TEXT, description="JSON text; for from_csv, CSV text.")
+    operation: Operation = Field(description="Operation to run.")
     query: str | None = Field(
         default=None, min_length=1, max_length=1000, description="query: a JMESPath expression."
     )
@@ -70,7 +68,7 @@ class JsonProcessArgs(ToolArgs):
     )
     delimiter: Literal[",", ";", "\t", "|"] = Field(default=",", description="For CSV.")
     guard_formulas: bool = Field(
-        default=False, description="to_csv: put ' before cells a spreadsheet would run."
+        default=False, description="to_csv: prefix ' to cells that a spreadsheet would run."
     )
 
     @model_validator(mode="after")
@@ -78,14 +76,14 @@ class JsonProcessArgs(ToolArgs):
         needed = _NEEDS.get(self.operation)
         if needed is not None and getattr(self, needed) is None:
             raise FieldError(
-                f"operation {self.operation} needs {needed}",
+                f"operation {self.operation} requires {needed}",
                 code="needs",
                 given=self.operation,
                 needed=needed,
             )
         if self.operation == "set" and self.other is None:
             raise FieldError(
-                "operation set needs other, the value as JSON text",
+                "operation set requires other, the value as JSON text",
                 code="needs",
                 given="set",
                 needed="other",
@@ -166,7 +164,7 @@ def _schema_validate(args: JsonProcessArgs) -> ToolResult:
 
     if len(args.other or "") > _MAX_SCHEMA:
         raise ToolFailed(
-            f"other: a schema may have {_MAX_SCHEMA} characters at most", code="bad_schema"
+            f"other: a schema can have at most {_MAX_SCHEMA} characters", code="bad_schema"
         )
     report = check(parse(args.json_string), _other(args))
     lines = [f"{row['path'] or '(all)'}: {row['message']}" for row in report["errors"]]
@@ -196,7 +194,7 @@ def _other(args: JsonProcessArgs) -> Any:
 
 def _value(value: Any) -> ToolResult:
     if depth_of(value) > MAX_DEPTH:
-        raise ToolFailed(f"The result is nested deeper than {MAX_DEPTH} levels", code="too_deep")
+        raise ToolFailed(f"The result is nested more than {MAX_DEPTH} levels deep", code="too_deep")
     return _shown({"data": value}, dump(value))
 
 

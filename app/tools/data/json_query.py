@@ -56,12 +56,12 @@ def query(value: Any, expression: str) -> Any:
             f"JMESPath error: {str(error)[:200] or 'wrong argument'}", code="bad_expression"
         ) from None
     except RecursionError:
-        raise ToolFailed("JMESPath error: nested too deep", code="bad_expression") from None
+        raise ToolFailed("JMESPath error: nested too deeply", code="bad_expression") from None
     budget.measure(found)
     if _has_infinite(found):
-        raise ToolFailed("JMESPath error: a number is too large, or none", code="bad_expression")
+        raise ToolFailed("JMESPath error: a number is too large, or invalid", code="bad_expression")
     if depth_of(found) > MAX_DEPTH:
-        raise ToolFailed("JMESPath error: the result is nested too deep", code="query_too_costly")
+        raise ToolFailed("JMESPath error: the result is nested too deeply", code="query_too_costly")
     return found
 
 
@@ -75,7 +75,7 @@ def _check_references(parsed: dict[str, Any]) -> None:
         if not takes and any(child["type"] == "expref" for child in children):
             named = ", ".join(sorted(_TAKE_EXPRESSIONS))
             raise ToolFailed(
-                f"JMESPath error: &expression is an argument of {named} only",
+                f"JMESPath error: &expression is only valid as an argument of {named}",
                 code="bad_expression",
             )
         waiting += children
@@ -101,7 +101,7 @@ class _Budget:
         self._left -= steps
         if self._left < 0:
             raise ToolFailed(
-                "The query takes too many steps on this value: make it more selective",
+                "The query needs too many steps on this value: make it more selective",
                 code="query_too_costly",
             )
 

@@ -67,13 +67,13 @@ def check(value: Any, schema: Any) -> dict[str, Any]:
         raise _bad_schema(f"{where}: {truncate(error.message, _SHOWN)}") from None
     except Unresolvable as error:
         raise _bad_schema(
-            f"reference {truncate(str(error.ref), 100)!r} leads out of it; only references"
-            " inside the schema are followed"
+            f"reference {truncate(str(error.ref), 100)!r} points outside the schema; "
+            "only internal references are supported"
         ) from None
     except (UnknownType, UndefinedTypeCheck):
-        raise _bad_schema("it names a type that its draft does not know") from None
+        raise _bad_schema("it names a type unknown to its draft") from None
     except RecursionError:
-        raise _bad_schema("it is nested too deep, or refers to itself without end") from None
+        raise _bad_schema("it is nested too deeply, or refers to itself endlessly") from None
     return {
         "valid": not found,
         "errors": [_described(error) for error in found[:MAX_ERRORS]],
@@ -88,7 +88,7 @@ def _draft(schema: Any) -> Any:
         return Draft202012Validator
     draft = validator_for(schema, default=None) if isinstance(named, str) else None  # type: ignore[arg-type]
     if draft is None:
-        raise _bad_schema(f"$schema names no known draft: {str(named)[:100]!r}")
+        raise _bad_schema(f"$schema names an unknown draft: {str(named)[:100]!r}")
     return draft
 
 
@@ -107,10 +107,12 @@ def _check_shape(schema: Any) -> None:
     if len(nodes) + flags > _MAX_PARTS:
         raise ToolFailed("schema: it has too many parts", code="schema_too_costly")
     if any(isinstance(node.get("$schema"), str) for node in objects if node is not schema):
-        raise _bad_schema("$schema is allowed at the root only")
+        raise _bad_schema("$schema is only allowed at the root")
     keys = {key for node in objects for key in node}
     if "patternProperties" in keys and "unevaluatedProperties" in keys:
-        raise _bad_schema("patternProperties with unevaluatedProperties: drop one")
+        raise _bad_schema(
+            "patternProperties cannot be combined with unevaluatedProperties; remove one"
+        )
 
 
 def _containers(value: Any) -> Iterator[Any]:
@@ -186,7 +188,7 @@ class _Meter:
         self._left -= steps
         if self._left < 0:
             raise ToolFailed(
-                "Checking this value against this schema takes too many steps",
+                "Checking this value against this schema needs too many steps",
                 code="schema_too_costly",
             )
 
@@ -262,7 +264,7 @@ def _regex(pattern: str) -> Any:
         return re2.compile(pattern, schema_options())
     except (re2.error, UnicodeEncodeError):
         raise _bad_schema(
-            f"pattern {pattern[:100]!r} is too large, or not in RE2 syntax (no look-around)"
+            f"pattern {pattern[:100]!r} is too large, or not valid RE2 syntax (no look-around)"
         ) from None
 
 
@@ -270,7 +272,7 @@ def _unique_items(validator: Any, wanted: Any, instance: Any, _schema: Any) -> I
     if wanted and isinstance(instance, list):
         distinct = {json.dumps(_canonical(item), sort_keys=True) for item in instance}
         if len(distinct) != len(instance):
-            yield ValidationError("has equal items")
+            yield ValidationError("has duplicate items")
 
 
 def _multiple_of(validator: Any, factor: Any, instance: Any, _schema: Any) -> Iterator[Any]:

@@ -27,9 +27,7 @@ def parse(text: str, argument: str = "json_string") -> Any:
     except json.JSONDecodeError as error:
         raise _refused(f"{whose}{error}") from None
     except _Duplicate as error:
-        raise _refused(
-            f"{whose}the key {str(error)[:100]!r} stands twice", "duplicate_key"
-        ) from None
+        raise _refused(f"{whose}duplicate key {str(error)[:100]!r}", "duplicate_key") from None
     except ValueError as error:
         raise _refused(f"{whose}{error}") from None
     except RecursionError:
@@ -98,7 +96,7 @@ def _number(digits: str) -> float:
 
 
 def _constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON; write null or a number")
+    raise ValueError(f"{name} is not JSON; use null or a number")
 
 
 _decoder = json.JSONDecoder(
@@ -114,4 +112,4 @@ def _refused(reason: str, code: str = "json_parse_error") -> ToolFailed:
 
 
 def _too_deep(whose: str) -> ToolFailed:
-    return _refused(f"{whose}nested deeper than {MAX_DEPTH} levels", "too_deep")
+    return _refused(f"{whose}nested more than {MAX_DEPTH} levels deep", "too_deep")

@@ -44,7 +44,7 @@ def _slug(text: str) -> str:
     """
     if len(text) > _MAX_SLUG:
         raise ToolFailed(
-            f"slug takes {_MAX_SLUG} characters at most: take the title alone",
+            f"slug accepts at most {_MAX_SLUG} characters: use only the title",
             code="result_too_large",
         )
     apart = unicodedata.normalize("NFKD", text.casefold())
@@ -71,7 +71,7 @@ def _as_text(data: bytes) -> str:
         return data.decode()
     except UnicodeDecodeError as error:
         raise ToolFailed(
-            f"what is encoded is no UTF-8 text (byte {error.start}), so it cannot be shown",
+            f"the decoded data is not UTF-8 text (byte {error.start}), so it cannot be shown",
             code="not_text",
         ) from None
 
@@ -97,7 +97,7 @@ SIMPLE: Mapping[str, Operation] = MappingProxyType(
         "url_decode": _result(_from_url),
     }
 )
-"""Operations that need nothing but the text."""
+"Operations that only need the text."
 
 
 def dedupe_lines(text: str, *, ignore_case: bool) -> dict[str, Any]:

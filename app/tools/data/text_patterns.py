@@ -10,7 +10,7 @@ from typing import Any
 from app.core.errors import ToolFailed
 
 MAX_RESULT = 2_000_000
-"""Characters of the longest result."""
+"Maximum characters of a result."
 # Steps of the matcher per character, times characters: some tenths of a second.
 _MAX_WORK = 100_000_000
 _SECONDS = 1.5
@@ -94,7 +94,7 @@ def substitute(
 
 def too_large() -> ToolFailed:
     return ToolFailed(
-        f"The result would have more than {MAX_RESULT} characters: take less text at a time",
+        f"The result would exceed {MAX_RESULT} characters: process less text at a time",
         code="result_too_large",
     )
 
@@ -122,14 +122,14 @@ def _compiled(pattern: str, *, ignore_case: bool) -> Any:
         reason = error.args[0] if error.args else error
         shown = reason.decode(errors="replace") if isinstance(reason, bytes) else reason
         raise ToolFailed(
-            f"pattern is not in RE2 syntax ({shown}); it has no look-around and no \\1",
+            f"pattern is not valid RE2 syntax ({shown}); look-around and \\1 are not supported",
             code="bad_pattern",
         ) from None
 
 
 def _too_costly() -> ToolFailed:
     return ToolFailed(
-        "pattern takes too long on this text: make it simpler or take less text",
+        "pattern takes too long on this text: simplify it or use less text",
         code="pattern_too_costly",
     )
 
@@ -160,7 +160,7 @@ def _escaped(escape: re.Match[str], compiled: Any) -> str | _Group:
     elif name is not None and name in compiled.groupindex:
         return _Group(name)
     raise ToolFailed(
-        f"replacement: {escape[0]!r} is no group of pattern; write \\\\ for a backslash",
+        f"replacement: {escape[0]!r} is not a group of pattern; write \\\\ for a backslash",
         code="bad_replacement",
     )
 

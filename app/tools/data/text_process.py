@@ -55,8 +55,8 @@ _NEEDS: dict[str, str] = {
 
 
 class TextProcessArgs(ToolArgs):
-    text: str = Field(max_length=_MAX_TEXT, description="The text.")
-    operation: Operation = Field(description="What to do with it.")
+    text: str = Field(max_length=_MAX_TEXT, description="Text to process.")
+    operation: Operation = Field(description="Operation to run.")
     pattern: str | None = Field(
         default=None,
         min_length=1,
@@ -85,7 +85,7 @@ class TextProcessArgs(ToolArgs):
         needed = _NEEDS.get(self.operation)
         if needed is not None and getattr(self, needed) is None:
             raise FieldError(
-                f"operation {self.operation} needs {needed}",
+                f"operation {self.operation} requires {needed}",
                 code="needs",
                 given=self.operation,
                 needed=needed,

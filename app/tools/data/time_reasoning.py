@@ -40,13 +40,13 @@ _DAY_SECONDS = {"days": 86_400, "weeks": 7 * 86_400}
 
 class TimeReasoningArgs(ToolArgs):
     operation: Literal["now", "diff", "add", "convert", "parse", "weekday"] = Field(
-        description="diff is value2 minus value; add needs amount and unit, or value2."
+        description="diff is value2 minus value; add requires amount and unit, or value2."
     )
     value: str | None = Field(
         default=None,
         min_length=1,
         max_length=100,
-        description="ISO 8601, Unix time, now, tomorrow or in 10m; add: now without it.",
+        description="ISO 8601, Unix time, now, tomorrow or in 10m; add: defaults to now.",
     )
     value2: str | None = Field(
         default=None,
@@ -55,45 +55,47 @@ class TimeReasoningArgs(ToolArgs):
         description="diff: the later time. add: a duration such as 1h30m or P1M.",
     )
     amount: int | float | None = Field(
-        default=None, ge=-_MOST, le=_MOST, description="add: how many units; may be negative."
+        default=None, ge=-_MOST, le=_MOST, description="add: number of units; can be negative."
     )
-    unit: Unit | None = Field(default=None, description="add: of amount. diff: of in_unit.")
+    unit: Unit | None = Field(
+        default=None, description="add: unit of amount. diff: unit of in_unit."
+    )
     tz: str | None = Field(
         default=None,
         min_length=1,
         max_length=60,
-        description="IANA zone or offset of the result, and of values without one; else UTC.",
+        description="IANA zone or offset of the result, and of values without one; default UTC.",
     )
     from_tz: str | None = Field(
         default=None,
         min_length=1,
         max_length=60,
-        description="Zone of values without an offset, where it is not tz.",
+        description="Zone of values without an offset, if different from tz.",
     )
     holidays: list[date] = Field(
         default_factory=list,
         max_length=400,
-        description="Dates that are no business days besides Saturday and Sunday.",
+        description="Non-business days besides Saturday and Sunday.",
     )
 
     @model_validator(mode="after")
     def _complete(self) -> TimeReasoningArgs:
         if self.value is None and self.operation not in ("now", "add"):
             raise FieldError(
-                f"operation {self.operation} needs value",
+                f"operation {self.operation} requires value",
                 code="needs",
                 given=self.operation,
                 needed="value",
             )
         if self.operation == "diff" and self.value2 is None:
             raise FieldError(
-                "operation diff needs value2", code="needs", given="diff", needed="value2"
+                "operation diff requires value2", code="needs", given="diff", needed="value2"
             )
         if self.operation == "add":
             counted = self.amount is not None and self.unit is not None
             if counted == (self.value2 is not None):
                 raise FieldError(
-                    "operation add needs amount and unit, or value2, a duration",
+                    "operation add requires amount and unit, or a duration as value2",
                     code="duration_needed",
                 )
         return self
@@ -130,7 +132,7 @@ def _compute(args: TimeReasoningArgs, now: datetime) -> ToolResult:
             text = f"{data['result']} ({data['weekday']}, {data['tz']})"
     except (OverflowError, ValueError):
         raise ToolFailed(
-            "The time lies outside the years 1 to 9999", code="time_out_of_range"
+            "The time is outside the years 1 to 9999", code="time_out_of_range"
         ) from None
     return ToolResult.ok({**data, "notes": reader.notes}, text="\n".join([text, *reader.notes]))
 
@@ -144,7 +146,7 @@ def _moment(args: TimeReasoningArgs, reader: Reader) -> datetime:
             return _sum(args, start, reader)
         case "convert":
             if args.tz is None:
-                reader.notes.append(f"No tz was named, so {DEFAULT_ZONE} is taken.")
+                reader.notes.append(f"No tz was given, so {DEFAULT_ZONE} is used.")
             return reader.read(args.value or "").astimezone(zone_of(args.tz or DEFAULT_ZONE))
         case _:
             return _here(args, reader.read(args.value or ""))
@@ -163,7 +165,9 @@ def _sum(args: TimeReasoningArgs, start: datetime, reader: Reader) -> datetime:
         by = of_unit(Decimal(str(args.amount)), args.unit)
     fixed = isinstance(start.tzinfo, timezone) and start.tzinfo is not UTC
     if fixed and by != Duration(passing=by.passing):
-        reader.notes.append("An offset knows no summer time; name tz where that matters.")
+        reader.notes.append(
+            "An offset has no daylight saving time; use a zone name in tz if that matters."
+        )
     return step(start, by, args.holidays, reader.notes)
 
 

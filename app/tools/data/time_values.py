@@ -57,8 +57,8 @@ class Reader:
             if found is not None:
                 return found
         raise ToolFailed(
-            f"{text[:60]!r} is no time; write 2026-11-30, 2026-11-30T14:00+01:00, a Unix time,"
-            " now, tomorrow or in 10m",
+            f"{text[:60]!r} is not a time; use 2026-11-30, 2026-11-30T14:00+01:00, a "
+            "Unix time, now, tomorrow or in 10m",
             code="bad_time",
         )
 
@@ -82,7 +82,9 @@ class Reader:
             return None
         number = float(match[1] or match[2])
         milliseconds = abs(number) >= _MILLISECONDS_FROM
-        self.notes.append(f"Read as a Unix time in {'milli' if milliseconds else ''}seconds.")
+        self.notes.append(
+            f"Interpreted as a Unix time in {'milli' if milliseconds else ''}seconds."
+        )
         seconds = number / 1000 if milliseconds else number
         return (_EPOCH + timedelta(seconds=seconds)).astimezone(self.zone)
 
@@ -117,7 +119,7 @@ class Reader:
 
     def _local(self, wall: datetime) -> datetime:
         if not self.named:
-            note = f"No zone was named, so {zone_name(self.zone)}, the service's default, is taken."
+            note = f"No zone was given, so {zone_name(self.zone)}, the service's default, is used."
             if note not in self.notes:
                 self.notes.append(note)
         return on_the_clock(wall, self.zone, self.notes)

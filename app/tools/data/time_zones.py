@@ -35,7 +35,7 @@ def zone_of(name: str) -> tzinfo:
     close = get_close_matches(name[:60], _names(), n=3, cutoff=0.6)
     hint = f"; did you mean {', '.join(close)}?" if close else ", such as Europe/Berlin"
     raise ToolFailed(
-        f"tz: {name[:60]!r} is no IANA time zone{hint}", code="unknown_time_zone"
+        f"tz: {name[:60]!r} is not an IANA time zone{hint}", code="unknown_time_zone"
     ) from None
 
 
@@ -64,16 +64,16 @@ def on_the_clock(wall: datetime, zone: tzinfo, notes: list[str]) -> datetime:
     moved = first.astimezone(UTC).astimezone(zone)
     if moved.replace(tzinfo=None, fold=0) != wall.replace(fold=0):
         notes.append(
-            f"Clocks in {zone_name(zone)} skip {wall.isoformat(sep=' ')};"
-            f" {moved.replace(tzinfo=None).isoformat(sep=' ')} is taken."
+            f"Clocks in {zone_name(zone)} skip {wall.isoformat(sep=' ')}; "
+            f"{moved.replace(tzinfo=None).isoformat(sep=' ')} is used."
         )
         return moved
     second = wall.replace(tzinfo=zone, fold=1)
     if second.utcoffset() != first.utcoffset():
         notes.append(
-            f"Clocks in {zone_name(zone)} show {wall.isoformat(sep=' ')} twice; the first is"
-            f" taken ({offset_text(first.utcoffset() or timedelta())}), not"
-            f" {offset_text(second.utcoffset() or timedelta())}."
+            f"Clocks in {zone_name(zone)} show {wall.isoformat(sep=' ')} twice; the "
+            f"first is used ({offset_text(first.utcoffset() or timedelta())}), not "
+            f"{offset_text(second.utcoffset() or timedelta())}."
         )
     return first
 

@@ -14,7 +14,7 @@ from app.tools.delegation.services import delegation_of, session_of
 
 
 class DelegateCancelArgs(ToolArgs):
-    id: str = Field(min_length=1, max_length=128, description="Of a task, or of a whole batch.")
+    id: str = Field(min_length=1, max_length=128, description="ID of a task, or of a whole batch.")
 
 
 @tool(

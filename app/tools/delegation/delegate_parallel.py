@@ -19,14 +19,17 @@ MAX_TASKS = 50
 
 class DelegateParallelArgs(ToolArgs):
     tasks: list[TaskArguments] = Field(
-        min_length=1, max_length=MAX_TASKS, description="What each of them shall do."
+        min_length=1, max_length=MAX_TASKS, description="The tasks, one for each sub-agent."
     )
-    concurrency: int | None = Field(default=None, ge=1, description="How many at once.")
+    concurrency: int | None = Field(
+        default=None, ge=1, description="Maximum concurrent sub-agents."
+    )
     brief: bool = Field(
-        default=False, description="Few rounds each, and an answer without tools in the last."
+        default=False, description="Few rounds each, and a final answer without tools."
     )
     background: bool = Field(
-        default=False, description="Return their ids at once, and do not wait for the answers."
+        default=False,
+        description="Return their IDs immediately instead of waiting for the answers.",
     )
 
 

@@ -24,7 +24,7 @@ class DelegateStatusArgs(ToolArgs):
         default=None,
         min_length=1,
         max_length=128,
-        description="Of a task or a batch; without it all of this chat, the newest first.",
+        description="ID of a task or batch; if omitted, all of this chat, newest first.",
     )
     wait_s: float = Field(
         default=0, ge=0, le=MAX_WAIT_S, description="Seconds to wait for its end, with id."
@@ -34,7 +34,7 @@ class DelegateStatusArgs(ToolArgs):
     def _waits_for_something(self) -> DelegateStatusArgs:
         if self.wait_s and self.id is None:
             raise FieldError(
-                "wait_s: needs the id of what to wait for",
+                "wait_s: requires the id to wait for",
                 code="needs",
                 given="wait_s",
                 needed="id",
@@ -69,11 +69,11 @@ async def delegate_status(args: DelegateStatusArgs, ctx: ToolContext) -> ToolRes
     if args.id is not None:
         found = await delegation.report(args.id, session_id=session_id)
         if run_id not in (None, found.parent_run_id):
-            raise NotFound(f"There is no delegated work {args.id!r} here", id=args.id)
+            raise NotFound(f"Delegated task {args.id!r} not found in this session", id=args.id)
         if args.wait_s:
             found = await delegation.wait(args.id, session_id=session_id, timeout_s=args.wait_s)
         return progress(found)
     listed = await delegation.reports(session_id=session_id, run_id=run_id, limit=_LISTED)
     data = {"delegations": [batch_data(batch) for batch in listed]}
-    text = "\n".join(map(batch_line, listed)) or "Nothing was delegated in this chat"
+    text = "\n".join(map(batch_line, listed)) or "No tasks were delegated in this chat"
     return ToolResult.ok(data, text=text, raw_result=RawResult("json", data))

@@ -18,7 +18,7 @@ from app.tools.delegation.tasks import LONGEST_S, TaskArguments, labels_of, spec
 
 class DelegateTaskArgs(TaskArguments):
     background: bool = Field(
-        default=False, description="Return its id at once, and do not wait for the answer."
+        default=False, description="Return its ID immediately instead of waiting for the answer."
     )
 
 

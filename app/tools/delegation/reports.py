@@ -11,21 +11,21 @@ from app.tools.delegation.ports import ENDED, BatchReport, TaskReport, TaskStatu
 from app.tools.untrusted import untrusted
 
 FAILED = "subagents_failed"
-"""Code of a batch of several tasks none of which has succeeded."""
+"Code of a batch whose tasks all failed."
 
 _WORDS: Mapping[TaskStatus, str] = {
-    "waiting": "waits for its turn",
-    "running": "is at work",
-    "success": "is done",
-    "error": "has failed",
+    "waiting": "is queued",
+    "running": "is running",
+    "success": "succeeded",
+    "error": "failed",
     "cancelled": "was cancelled",
-    "timeout": "ran out of time",
-    "max_rounds": "ran out of rounds",
+    "timeout": "timed out",
+    "max_rounds": "reached its maximum rounds",
     "interrupted": "was interrupted",
     "skipped": "was skipped",
 }
-_AGAIN = "The same had been started a moment ago; this is what became of it."
-_HOW_TO_SEE = "delegate_status tells how far it is, delegate_cancel stops it."
+_AGAIN = "The same batch was just started; this is its result."
+_HOW_TO_SEE = "delegate_status shows its progress, delegate_cancel stops it."
 
 
 def task_data(task: TaskReport) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def all_answers(batch: BatchReport) -> ToolResult:
         return ToolResult.ok(data, text=text, raw_result=drawn)
     reasons = "; ".join(_failure(task)[0] for task in batch.tasks)
     return ToolResult.fail(
-        f"No sub-agent has succeeded: {reasons}",
+        f"No sub-agent succeeded: {reasons}",
         code="cancelled" if batch.status == "cancelled" else FAILED,
         data=data,
         text=text,
@@ -100,7 +100,7 @@ def _told(task: TaskReport, *, headed: bool) -> str:
     """What a task has come to; what a model has said stands between marks."""
     said = untrusted(task.response, f"sub-agent {task.label}") if task.response else ""
     if task.status == "success" and not headed:
-        return said or "It has ended without an answer."
+        return said or "It ended without an answer."
     head = f"{task.label} ({task.task_id}) {_WORDS[task.status]}"
     if task.status != "success":
         head += f", rounds: {task.rounds}, calls: {len(task.calls)}"
@@ -108,7 +108,7 @@ def _told(task: TaskReport, *, headed: bool) -> str:
         head += f": {task.error.get('message', '')}"
     if not said:
         return head
-    return f"{head}\nWhat it had so far:\n{said}" if task.partial else f"{head}\n{said}"
+    return f"{head}\nIts partial answer:\n{said}" if task.partial else f"{head}\n{said}"
 
 
 def _failure(task: TaskReport) -> tuple[str, str]:

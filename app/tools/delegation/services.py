@@ -23,5 +23,5 @@ def session_of(ctx: ToolContext) -> str:
         ToolFailed: the call belongs to no session.
     """
     if ctx.session_id is None:
-        raise ToolFailed("Sub-agents belong to a session, and this call has none")
+        raise ToolFailed("Sub-agents require a session, but this call has none")
     return ctx.session_id

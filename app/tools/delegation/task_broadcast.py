@@ -16,10 +16,10 @@ MAX_TEXT = 4000
 
 class TaskBroadcastArgs(ToolArgs):
     text: str = Field(
-        min_length=1, max_length=MAX_TEXT, pattern=r"\S", description="What they shall know."
+        min_length=1, max_length=MAX_TEXT, pattern=r"\S", description="Message for the sub-agents."
     )
     batch_id: str | None = Field(
-        default=None, min_length=1, max_length=128, description="Only those of this batch."
+        default=None, min_length=1, max_length=128, description="Only sub-agents of this batch."
     )
 
 
@@ -48,5 +48,7 @@ async def task_broadcast(args: TaskBroadcastArgs, ctx: ToolContext) -> ToolResul
         args.text, session_id=session_id, batch_id=args.batch_id
     )
     data = {"task_ids": told, "total": len(told)}
-    text = f"Told {', '.join(told)}" if told else "Nobody was told: no sub-agent is at work"
+    text = (
+        f"Notified {', '.join(told)}" if told else "No sub-agent is running, so nobody was notified"
+    )
     return ToolResult.ok(data, text=text, raw_result=RawResult("json", data))

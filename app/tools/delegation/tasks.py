@@ -13,7 +13,7 @@ from app.tools.arguments import PathText
 from app.tools.delegation.ports import TaskSpec
 
 LONGEST_S = 7 * 86_400.0
-"""Seconds that a call waits for sub-agents at most; the settings bound each task within them."""
+"Maximum seconds that a call waits for sub-agents; the settings limit each task further."
 
 _LABEL_CHARS = 30
 _CONTEXT = "What is known already:"
@@ -34,21 +34,21 @@ ToolNames = Annotated[list[Name], Field(min_length=1, max_length=200)]
 class TaskArguments(ToolArgs):
     """A task as `delegate_task` takes it, and each of `delegate_parallel`."""
 
-    goal: Goal = Field(description="What to do, and what to answer.")
+    goal: Goal = Field(description="The task, and what to answer.")
     label: Label | None = Field(default=None, description="A short name.")
-    context: str | None = Field(default=None, max_length=50_000, description="What it must know.")
+    context: str | None = Field(default=None, max_length=50_000, description="Context it needs.")
     tools: ToolNames | None = Field(
-        default=None, description="Only these; all it may use when missing."
+        default=None, description="Only these tools; default: all it may use."
     )
-    read_only: bool = Field(default=False, description="Change nothing.")
+    read_only: bool = Field(default=False, description="Make no changes.")
     no_shell: bool = Field(default=False, description="Run no commands.")
     workspace_roots: list[PathText] | None = Field(
         default=None, min_length=1, max_length=20, description="Only these folders."
     )
-    model: Name | None = Field(default=None, description="Another than yours.")
-    max_rounds: int | None = Field(default=None, ge=1, description="At most.")
-    timeout_s: float | None = Field(default=None, gt=0, description="In all.")
-    agent: Name | None = Field(default=None, description="Works as this agent.")
+    model: Name | None = Field(default=None, description="A model other than yours.")
+    max_rounds: int | None = Field(default=None, ge=1, description="Maximum rounds.")
+    timeout_s: float | None = Field(default=None, gt=0, description="Maximum seconds.")
+    agent: Name | None = Field(default=None, description="Run as this agent.")
 
 
 def labels_of(tasks: Sequence[TaskArguments]) -> list[str]:

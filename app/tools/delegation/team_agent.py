@@ -38,11 +38,11 @@ class TeamTask(ToolArgs):
 
 
 class TeamAgentArgs(ToolArgs):
-    name: Label = Field(description="What the team is called.")
+    name: Label = Field(description="Name of the team.")
     members: list[Member] = Field(
         min_length=1,
         max_length=50,
-        description="Who they are: a name, a role in words; tools and agent as in delegate_task.",
+        description="Members: a name, a role in words; tools and agent as in delegate_task.",
     )
     tasks: list[TeamTask] = Field(
         min_length=1,
@@ -54,10 +54,10 @@ class TeamAgentArgs(ToolArgs):
         description="pipeline: each task after the one before; parallel: all at once.",
     )
     review: Label | None = Field(
-        default=None, description="The member who looks at every answer in the end."
+        default=None, description="Member who reviews every answer at the end."
     )
     background: bool = Field(
-        default=False, description="Return the ids at once, and do not wait for the answers."
+        default=False, description="Return the IDs immediately instead of waiting for the answers."
     )
 
     @model_validator(mode="after")
@@ -70,24 +70,24 @@ class TeamAgentArgs(ToolArgs):
         _differ("tasks", tasks)
         if self.review is not None and self.review not in members:
             raise FieldError(
-                f"review: no member {self.review!r}; there are {_listed(members)}",
+                f"review: no member {self.review!r}; members are {_listed(members)}",
                 code="unknown_member",
             )
         if self.review is not None and REVIEW in tasks:
             raise FieldError(
-                f"tasks: the name {REVIEW!r} is that of the review; take another",
+                f"tasks: the name {REVIEW!r} is reserved for the review; use another",
                 code="reserved_name",
             )
         for at, task in enumerate(self.tasks):
             if task.member not in members:
                 there = _listed(members)
                 raise FieldError(
-                    f"tasks[{at}].member: no member {task.member!r}; there are {there}",
+                    f"tasks[{at}].member: no member {task.member!r}; members are {there}",
                     code="unknown_member",
                 )
             if task.after and self.mode != "graph":
                 raise FieldError(
-                    f"tasks[{at}].after: only with the mode graph, not {self.mode}",
+                    f"tasks[{at}].after: only valid in mode graph, not {self.mode}",
                     code="only_with",
                     given=f"tasks[{at}].after",
                     needed="graph",
@@ -185,7 +185,7 @@ def _differ(field: str, names: list[str]) -> None:
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise FieldError(
-            f"{field}: the name {twice[0]!r} is there twice", code="repeated", given=f"{field}.name"
+            f"{field}: duplicate name {twice[0]!r}", code="repeated", given=f"{field}.name"
         )
 
 

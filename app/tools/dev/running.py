@@ -88,12 +88,12 @@ def _check(program: Program, ended: ProcessExit) -> None:
     name = program.argv[0].rpartition("/")[2]
     if ended.reason == "timeout":
         raise ToolFailed(
-            f"{name} did not finish within {program.wall_s:g} s; ask for less at once",
+            f"{name} did not finish within {program.wall_s:g} s; request less at once",
             code="timeout",
             program=name,
         )
     raise ToolFailed(
-        f"{name} was ended by the sandbox: {ended.reason}; ask for less at once",
+        f"{name} was stopped by the sandbox: {ended.reason}; request less at once",
         code="limit_reached",
         program=name,
         reason=ended.reason,

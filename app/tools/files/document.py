@@ -71,8 +71,8 @@ class Document:
         except UnicodeEncodeError as error:
             missing = text[error.start]
         raise ToolFailed(
-            f"{missing!r} does not exist in {self.encoding}, which {self.path!r} is in; leave it"
-            " out, or write the whole file with encoding='utf-8'",
+            f"{missing!r} cannot be encoded in {self.encoding}, the encoding of "
+            f"{self.path!r}; remove it, or write the whole file with encoding='utf-8'",
             code="wrong_encoding",
             path=self.path,
         )
@@ -123,8 +123,8 @@ def open_exactly(data: bytes, encoding: str | None, path: str) -> Document:
     document = open_document(data, encoding, path)
     if document.encode(document.text) != data:
         raise ToolFailed(
-            f"{path!r} does not survive being read and written as {document.encoding};"
-            " name its real encoding",
+            f"{path!r} cannot be read and written as {document.encoding} without loss; "
+            "name its real encoding",
             code="wrong_encoding",
         )
     return document

@@ -33,7 +33,7 @@ class EditFileArgs(ToolArgs):
     )
     replace_all: bool = Field(default=False, description="Replace every occurrence of old_text.")
     expected_replacements: int | None = Field(
-        default=None, ge=1, description="Replace all, but only if this many are there."
+        default=None, ge=1, description="Replace all, but only if there are exactly this many."
     )
     start_line: int | None = Field(
         default=None, ge=1, description="Instead of old_text: first line to replace, from 1."
@@ -54,12 +54,12 @@ class EditFileArgs(ToolArgs):
     def _one_mode(self) -> EditFileArgs:
         if (self.old_text is None) == (self.start_line is None):
             raise FieldError(
-                "give either old_text or start_line", code="one_of", needed="old_text, start_line"
+                "set either old_text or start_line", code="one_of", needed="old_text, start_line"
             )
         if self.start_line is None:
             if self.end_line is not None or self.insert:
                 raise FieldError(
-                    "end_line and insert need start_line",
+                    "end_line and insert require start_line",
                     code="only_with",
                     given="end_line, insert",
                     needed="start_line",
@@ -67,14 +67,14 @@ class EditFileArgs(ToolArgs):
             return self
         if self.replace_all or self.expected_replacements is not None:
             raise FieldError(
-                "replace_all and expected_replacements need old_text",
+                "replace_all and expected_replacements require old_text",
                 code="only_with",
                 given="replace_all, expected_replacements",
                 needed="old_text",
             )
         if self.insert and (self.end_line is not None or not self.new_text):
             raise FieldError(
-                "insert takes start_line and a new_text that is not empty", code="bad_insert"
+                "insert requires start_line and a non-empty new_text", code="bad_insert"
             )
         if self.end_line is not None and self.end_line < self.start_line:
             raise FieldError(
@@ -98,7 +98,7 @@ class _Change:
         args = self.args
         if len(data) > MAX_FILE_BYTES:
             raise ToolFailed(
-                f"{args.path!r} is {len(data)} bytes; {MAX_FILE_BYTES} are the most for an edit",
+                f"{args.path!r} has {len(data)} bytes; the maximum for an edit is {MAX_FILE_BYTES}",
                 code="file_too_large",
             )
         document = open_exactly(data, args.encoding, args.path)

@@ -72,7 +72,7 @@ def replace_lines(text: str, start: int, end: int, new: str) -> str:
     first = line_start(text, start - 1)
     changed = _joined(text, first, new, line_start(text, end - start + 1, first))
     if changed == text:
-        raise ToolFailed("new_text is what these lines hold already", code="no_change")
+        raise ToolFailed("new_text is the current content of these lines", code="no_change")
     return changed
 
 
@@ -138,8 +138,8 @@ def _mismatch(text: str, old: str) -> str:
     if wanted[:_SHOWN] in lines:
         number = lines.index(wanted[:_SHOWN]) + 1
         return (
-            f"{message}. Its first line stands on line {number}; what follows, or the"
-            f" whitespace, differs:\n{number}| {lines[number - 1]}"
+            f"{message}. Its first line is on line {number}; what follows, or the "
+            f"whitespace, differs:\n{number}| {lines[number - 1]}"
         )
     close = get_close_matches(wanted[:_SHOWN], lines[:_COMPARED_LINES], n=3, cutoff=0.6)
     if not close:

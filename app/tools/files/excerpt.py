@@ -77,13 +77,13 @@ class Excerpt:
             parts.append(f"{number:>4}| {plain}" if numbered else plain)
         if self.strays:
             count = f"{self.strays} byte{'' if self.strays == 1 else 's'}"
-            parts.append(rf"[{count} of the file are no UTF-8 and shown like \xff]")
+            parts.append(rf"[{count} of the file are not UTF-8 and are shown like \xff]")
         if not self.total:
             parts.append("(empty file)")
         elif self.cut:
-            parts.append(f"[Line {self.end} is cut: {MAX_CHARS} characters are the most]")
+            parts.append(f"[Line {self.end} is truncated to {MAX_CHARS} characters]")
         elif self.truncated:
-            parts.append(f"[More follows: go on with start_line={self.end + 1}]")
+            parts.append(f"[More follows: continue with start_line={self.end + 1}]")
         return "\n".join(parts)
 
 

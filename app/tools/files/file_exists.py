@@ -13,7 +13,7 @@ from app.tools.files.returns import FILE_EXISTS_RESULT
 
 
 class FileExistsArgs(ToolArgs):
-    path: PathText = Field(description="Path to look at.")
+    path: PathText = Field(description="Path to check.")
 
 
 @tool(

@@ -27,12 +27,12 @@ class ListDirArgs(ToolArgs):
         default="*", min_length=1, max_length=1000, description="Only names that match this glob."
     )
     recursive: bool = Field(
-        default=False, description="Also list what is below, but for what .gitignore names."
+        default=False, description="Also list subfolders, except what .gitignore names."
     )
     max_depth: int | None = Field(
-        default=None, ge=1, le=200, description="Levels that recursive goes down; 1 for no further."
+        default=None, ge=1, le=200, description="Levels for recursive; 1 for direct entries only."
     )
-    max_entries: int = Field(default=200, ge=1, le=_MAX_ENTRIES, description="Most entries.")
+    max_entries: int = Field(default=200, ge=1, le=_MAX_ENTRIES, description="Maximum entries.")
 
 
 def _as_file_list(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def _text(args: ListDirArgs, lines: list[str], more: int, data: dict[str, Any]) 
     counts = f"Files: {data['total_files']} | Directories: {data['total_dirs']}"
     head = f"[Directory: {args.path} | {counts}]"
     if not lines:
-        empty = "(nothing here)" if args.pattern == "*" else f"(no name matches {args.pattern})"
+        empty = "(empty)" if args.pattern == "*" else f"(no name matches {args.pattern})"
         return f"{head}\n{empty}"
     if more:
         lines = [*lines, f"[{more} more: raise max_entries or narrow pattern]"]

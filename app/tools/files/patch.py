@@ -29,12 +29,12 @@ class PatchArgs(ToolArgs):
         max_length=MAX_PATCH_CHARS,
         description="The patch: '*** Begin Patch' … '*** End Patch', or a unified diff.",
     )
-    dry_run: bool = Field(default=False, description="Only say what would change.")
+    dry_run: bool = Field(default=False, description="Only report what would change.")
     overwrite_changed: bool = Field(
         default=False, description="Also patch files that changed since they were read."
     )
     encoding: Encoding | None = Field(
-        default=None, description="Of the files, such as gbk; each file's own if left out."
+        default=None, description="Encoding of the files, such as gbk; default: each file's own."
     )
 
 

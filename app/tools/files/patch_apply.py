@@ -188,8 +188,8 @@ class _Patching:
         more = ", …" if len(places) > _NAMED_PLACES else ""
         raise HunkMismatch(
             hunk,
-            f"its lines stand in more than one place (from line {numbers}{more}); add lines around"
-            " them, or an '@@' line that comes before",
+            f"its lines occur in more than one place (from line {numbers}{more}); add "
+            "context lines, or an '@@' line that precedes it",
         )
 
     def _after_hints(self, hunk: Hunk, *, alone: bool = False) -> Sequence[int]:
@@ -205,7 +205,7 @@ class _Patching:
                 raise HunkMismatch(hunk, f"no line {hint[:_SHOWN]!r} comes after line {at}")
             if alone and len(found) > 1:
                 numbers = ", ".join(str(number + 1) for number in found[:10])
-                raise HunkMismatch(hunk, f"{hint[:_SHOWN]!r} stands on lines {numbers}")
+                raise HunkMismatch(hunk, f"{hint[:_SHOWN]!r} occurs on lines {numbers}")
             at = found[0] + 1 if found else at
             starts = [number + 1 for number in found] if len(hunk.hints) == 1 and found else [at]
         return starts
@@ -223,7 +223,7 @@ class _Patching:
 
     def _mismatch(self, hunk: Hunk, expected: int | None) -> str:
         shown = "\n".join(f"  {line[:_SHOWN]}" for line in hunk.old[:5])
-        where = "" if hunk.line is None else f" (said to be on line {hunk.line})"
+        where = "" if hunk.line is None else f" (expected on line {hunk.line})"
         message = f"these lines{where} are not in the file:\n{shown}"
         nearest = self._text.nearest(hunk.old, expected)
         if nearest:

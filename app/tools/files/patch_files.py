@@ -102,7 +102,7 @@ class PatchChange:
             now[file.path] = None
             return PatchedFile(file, old, None, placed)
         if after == before and file.target is None and file.executable is None:
-            raise ToolFailed(f"{file.path!r} is already as the patch would make it")
+            raise ToolFailed(f"{file.path!r} already matches the patch")
         new = FileState(self._encoded(after, document, file.path), _mode(file, state))
         now[file.path] = None
         now[file.target or file.path] = new
@@ -115,7 +115,7 @@ class PatchChange:
         path = file.path
         if len(state.data) > MAX_FILE_BYTES:
             size = len(state.data)
-            raise ToolFailed(f"{path!r} is {size} bytes; {MAX_FILE_BYTES} are the most")
+            raise ToolFailed(f"{path!r} has {size} bytes; the maximum is {MAX_FILE_BYTES}")
         if file.action != "delete" or file.hunks:
             return open_exactly(state.data, self._encoding, path)
         return open_leniently(state.data, path)
@@ -126,7 +126,9 @@ class PatchChange:
         else:
             data = document.encode(text)
         if len(data) > MAX_FILE_BYTES:
-            raise ToolFailed(f"{path!r} would be {len(data)} bytes; {MAX_FILE_BYTES} are the most")
+            raise ToolFailed(
+                f"{path!r} would have {len(data)} bytes; the maximum is {MAX_FILE_BYTES}"
+            )
         return data
 
 
@@ -134,11 +136,11 @@ def _check_places(
     file: FilePatch, state: FileState | None, now: dict[str, FileState | None]
 ) -> None:
     if file.action == "add" and state is not None:
-        raise ToolFailed(f"{file.path!r} exists already; use '*** Update File' or write_file")
+        raise ToolFailed(f"{file.path!r} already exists; use '*** Update File' or write_file")
     if file.action != "add" and state is None:
         raise ToolFailed(f"File not found: {file.path!r}")
     if file.target is not None and now[file.target] is not None:
-        raise ToolFailed(f"{file.target!r} exists already, so {file.path!r} cannot be moved there")
+        raise ToolFailed(f"{file.target!r} already exists, so {file.path!r} cannot be moved there")
 
 
 def _mode(file: FilePatch, state: FileState | None) -> int | None:
@@ -154,7 +156,7 @@ def _failed(problems: list[tuple[str, int | None, str]]) -> ToolFailed:
     more = f"\nand {len(problems) - _MAX_TOLD} more" if len(problems) > _MAX_TOLD else ""
     failures = [{"path": path, "hunk": hunk} for path, hunk, _ in problems]
     return ToolFailed(
-        f"The patch does not fit; no files were modified:\n{told}{more}",
+        f"The patch does not apply; no files were modified:\n{told}{more}",
         code="patch_failed",
         failures=failures,
     )

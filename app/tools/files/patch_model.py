@@ -99,11 +99,13 @@ def checked(files: Sequence[FilePatch]) -> tuple[FilePatch, ...]:
     """The files of a patch, if there are some and not too many."""
     if not files:
         raise invalid_patch(
-            "There is nothing to patch: give '*** Begin Patch' … '*** End Patch', or a unified"
-            " diff with '--- a/file', '+++ b/file' and '@@' lines"
+            "The patch is empty: use '*** Begin Patch' … '*** End Patch', or a "
+            "unified diff with '--- a/file', '+++ b/file' and '@@' lines"
         )
     if len(files) > MAX_FILES:
-        raise invalid_patch(f"A patch may touch {MAX_FILES} files, this one {len(files)}")
+        raise invalid_patch(
+            f"A patch can change at most {MAX_FILES} files, but this one changes {len(files)}"
+        )
     return tuple(files)
 
 

@@ -16,7 +16,7 @@ LOOKS: tuple[tuple[str, Look], ...] = (
     ("line endings", lambda line: line.removesuffix("\r")),
     ("trailing whitespace", str.rstrip),
 )
-"""What is overlooked, and how a line looks then; each overlooks what the one before does."""
+"Ignored differences with the normalised line; each also ignores those before it."
 
 _MAX_COMPARED = 5_000_000
 _MOST_HINTED = 1000
@@ -96,8 +96,8 @@ class TextLines:
         self._room -= compared
         if self._room < 0:
             raise ToolFailed(
-                "The file repeats itself too much to find where the patch belongs; use edit_file"
-                " with line numbers; no files were modified",
+                "The file is too repetitive to locate the patch; use edit_file with "
+                "line numbers; no files were modified",
                 code="patch_failed",
             )
 

@@ -60,7 +60,7 @@ class _Block:
         changed_mode = is_new or self.old_mode is not None
         executable = None if self.mode is None or not changed_mode else self.mode.endswith("755")
         if action == "update" and not self.hunks and target is None and executable is None:
-            raise invalid_patch(f"There is no change below {path!r}", self.began + 1)
+            raise invalid_patch(f"No change below {path!r}", self.began + 1)
         return FilePatch(path, action, tuple(self.hunks), target, executable)
 
     def _names(self) -> tuple[str | None, str | None]:
@@ -160,7 +160,7 @@ class _Reader:
         if word in ("old", "new", "new file", "deleted file"):
             if not mode.startswith("100"):
                 raise invalid_patch(
-                    f"Only ordinary files can be patched, not mode {mode}", self._at + 1
+                    f"Only regular files can be patched, not mode {mode}", self._at + 1
                 )
             block.is_new |= word == "new file"
             block.is_gone |= word == "deleted file"

@@ -53,10 +53,10 @@ class _Reader:
             else:
                 self._at += 1
         if self._line is None:
-            raise invalid_patch("The patch does not end with '*** End Patch': it may be cut off")
+            raise invalid_patch("The patch does not end with '*** End Patch': it may be truncated")
         rest = next((i for i in range(self._at + 1, len(self._lines)) if self._lines[i].strip()), 0)
         if rest:
-            raise invalid_patch("Something follows '*** End Patch'", rest + 1)
+            raise invalid_patch("Unexpected text after '*** End Patch'", rest + 1)
         return found
 
     def _file(self, line: str) -> FilePatch:
@@ -92,7 +92,7 @@ class _Reader:
             self._at += 1
         hunks = self._hunks()
         if not hunks and target is None:
-            raise invalid_patch(f"There is no change below '*** Update File: {path}'", began)
+            raise invalid_patch(f"No change below '*** Update File: {path}'", began)
         return FilePatch(plain_path(path), "update", hunks, target)
 
     def _added(self) -> Hunk:
@@ -101,7 +101,7 @@ class _Reader:
             if line.startswith("+"):
                 lines.append(("+", line[1:]))
             elif line.strip():
-                raise invalid_patch("Each line of an added file begins with '+'", self._at + 1)
+                raise invalid_patch("Each line of an added file must start with '+'", self._at + 1)
             self._at += 1
         return Hunk(1, tuple(lines))
 
@@ -161,7 +161,7 @@ class _Reader:
         mark = _MARKS.get(line[0])
         if mark is None:
             raise invalid_patch(
-                f"Lines of a change begin with ' ', '-' or '+', not {line[:1]!r}", self._at + 1
+                f"Lines of a change must start with ' ', '-' or '+', not {line[:1]!r}", self._at + 1
             )
         return mark, line[1:]
 

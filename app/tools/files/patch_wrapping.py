@@ -90,8 +90,8 @@ def _heredoc_word(above: list[str]) -> str | None:
             continue
         if _ELSEWHERE.search(f"{found[1]} {found[4]}"):
             raise invalid_patch(
-                "The command around the patch runs in another folder; send the patch alone, with"
-                " paths from the root of the project",
+                "The command around the patch runs in another folder; send only the "
+                "patch, with paths from the root of the project",
                 number,
             )
         word = found[3]

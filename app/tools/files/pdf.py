@@ -65,9 +65,9 @@ class Pages:
         for number, text in enumerate(self.texts, self.first):
             parts.append(f"[Page {number}]\n{text.strip() or '(no text: perhaps a scan)'}")
         if self.cut:
-            parts.append(f"[Page {self.end} is cut; read it alone with pages='{self.end}']")
+            parts.append(f"[Page {self.end} is truncated; read it alone with pages='{self.end}']")
         elif self.end < self.total:
-            parts.append(f"[More follows: go on with pages='{self._following()}']")
+            parts.append(f"[More follows: continue with pages='{self._following()}']")
         return "\n\n".join(parts)
 
     def _following(self) -> str:
@@ -108,7 +108,7 @@ def _told(path: str, printed: bytes) -> tuple[int, list[str]]:
         if reason is None:
             return int(answer["pages"]), [clean(str(text)) for text in answer["texts"]]
     except (ValueError, KeyError, TypeError, AttributeError):
-        reason = "the reader gave no answer"
+        reason = "the reader did not respond"
     raise ToolFailed(
         f"{path!r} cannot be read as a PDF: {clean(str(reason))[:200]}",
         code="pdf_unreadable",

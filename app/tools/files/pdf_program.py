@@ -28,7 +28,7 @@ def main() -> None:
     try:
         answer = _answer(sys.stdin.buffer.read(), first, last, chars)
     except MemoryError:
-        answer = {"error": "it needs more memory than a document may"}
+        answer = {"error": "it exceeds the memory limit for documents"}
     except RecursionError:
         answer = {"error": "it is nested too deeply"}
     except Exception as error:  # noqa: BLE001 - a damaged file makes the parser fail anywhere
@@ -41,7 +41,7 @@ def _answer(data: bytes, first: int, last: int, chars: int) -> dict[str, object]
 
     reader = PdfReader(io.BytesIO(data))
     if reader.is_encrypted and not reader.decrypt(""):
-        return {"error": "it is encrypted and needs a password"}
+        return {"error": "it is encrypted and requires a password"}
     return {"pages": len(reader.pages), "texts": list(_texts(reader, first, last, chars))}
 
 

@@ -34,16 +34,16 @@ _PDF = b"%PDF-"
 class ReadFileArgs(ToolArgs):
     path: PathText | None = Field(default=None, description="File to read.")
     paths: Annotated[list[PathText], Field(min_length=1, max_length=20)] | None = Field(
-        default=None, description="Several files, instead of path."
+        default=None, description="Several files instead of path."
     )
     encoding: Encoding | None = Field(
         default=None,
-        description="Such as utf-8, gbk, utf-16, latin-1; told by the file if left out.",
+        description="Such as utf-8, gbk, utf-16, latin-1; default: detected from the file.",
     )
     start_line: int | None = Field(default=None, ge=1, description="First line, from 1.")
     end_line: int | None = Field(default=None, ge=1, description="Last line, inclusive.")
-    limit: int = Field(default=2000, ge=1, le=MAX_LINES, description="Most lines per file.")
-    show_line_numbers: bool = Field(default=True, description="Number the lines.")
+    limit: int = Field(default=2000, ge=1, le=MAX_LINES, description="Maximum lines per file.")
+    show_line_numbers: bool = Field(default=True, description="Show line numbers.")
     pages: str | None = Field(
         default=None,
         pattern=r"^[1-9]\d{0,5}(-[1-9]\d{0,5})?$",
@@ -53,10 +53,10 @@ class ReadFileArgs(ToolArgs):
     @model_validator(mode="after")
     def _one_way(self) -> ReadFileArgs:
         if (self.path is None) == (self.paths is None):
-            raise FieldError("give either path or paths", code="one_of", needed="path, paths")
+            raise FieldError("set either path or paths", code="one_of", needed="path, paths")
         if self.paths is not None and (self.start_line or self.end_line):
             raise FieldError(
-                "start_line and end_line go with path, not with paths",
+                "start_line and end_line require path, not paths",
                 code="not_with",
                 given="start_line, end_line",
                 needed="paths",
@@ -72,7 +72,7 @@ class ReadFileArgs(ToolArgs):
             first, last = self.page_range
             if last < first or last - first >= MAX_PAGES:
                 raise FieldError(
-                    f"pages must name 1 to {MAX_PAGES} pages in order, such as 1-5",
+                    f"pages must list 1 to {MAX_PAGES} pages in order, such as 1-5",
                     code="bad_pages",
                     le=MAX_PAGES,
                 )
@@ -193,7 +193,7 @@ async def _content(args: ReadFileArgs, path: str, room: int, ctx: ToolContext) -
         raise too_large(path, MAX_FILE_BYTES)
     if args.pages is not None:
         raise ToolFailed(
-            f"pages goes with a PDF document, and {path!r} is none; use start_line",
+            f"pages requires a PDF document, but {path!r} is not one; use start_line",
             code="not_a_pdf",
             path=path,
         )
@@ -236,5 +236,5 @@ async def _image(path: str, data: bytes, kind: str, ctx: ToolContext) -> Content
     size = image_size(data, kind)
     pixels = f"{size[0]} x {size[1]} pixels" if size else "size unknown: its header is damaged"
     told |= {"path": path, "width": size and size[0], "height": size and size[1]}
-    text = f"[Image: {path} | {kind} | {pixels} | {len(data)} bytes]\nIt holds no text to read."
+    text = f"[Image: {path} | {kind} | {pixels} | {len(data)} bytes]\nIt contains no text to read."
     return Content(told, text, image)

@@ -9,7 +9,7 @@ from app.core.errors import ToolFailed
 from app.core.file_signatures import file_signature
 
 MAX_FILE_BYTES = 10 << 20
-"""Largest file that is read or edited as text."""
+"Maximum size of a file that is read or edited as text."
 
 _SNIFFED = 8192
 _BYTE_ORDER_MARKS = {
@@ -59,8 +59,8 @@ def encode(text: str, encoding: str, *, append: bool = False) -> bytes:
     name = codecs.lookup(encoding).name
     if append and name in _BYTE_ORDER_MARKS:
         raise ToolFailed(
-            f"encoding {encoding!r} leaves the byte order open; append with"
-            f" '{name}-le' or '{name}-be'",
+            f"encoding {encoding!r} does not define the byte order; append with "
+            f"'{name}-le' or '{name}-be'",
             code="wrong_encoding",
         )
     try:
@@ -69,7 +69,7 @@ def encode(text: str, encoding: str, *, append: bool = False) -> bytes:
         bad = text[error.start]
         position = error.start
     raise ToolFailed(
-        f"{bad!r} (character {position}) does not exist in {encoding}; use encoding='utf-8'",
+        f"{bad!r} (character {position}) cannot be encoded in {encoding}; use encoding='utf-8'",
         code="wrong_encoding",
     )
 

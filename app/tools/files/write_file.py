@@ -23,16 +23,16 @@ _ENDS = {"lf": "\n", "crlf": "\r\n"}
 
 class WriteFileArgs(ToolArgs):
     path: PathText = Field(description="File to write; missing folders are created.")
-    content: str = Field(max_length=MAX_FILE_BYTES, description="The text to write.")
+    content: str = Field(max_length=MAX_FILE_BYTES, description="Text to write.")
     mode: Literal["write", "overwrite", "append"] = Field(
         default="write", description="write and overwrite replace the file, append extends it."
     )
     encoding: Encoding | None = Field(
         default=None,
-        description="Such as utf-8 or gbk; if left out, the file's own, and utf-8 for a new one.",
+        description="Such as utf-8 or gbk; default: the file's own, and utf-8 for a new one.",
     )
     line_ends: Literal["keep", "lf", "crlf"] = Field(
-        default="keep", description="keep gives an existing file the line ends that it has."
+        default="keep", description="keep preserves the line endings of an existing file."
     )
     overwrite_changed: bool = Field(
         default=False, description="Also replace a file that changed since it was read."
@@ -56,7 +56,7 @@ class _Change:
         data = self._extended(before) if self.append and before else self._replaced(before)
         if len(data) > MAX_FILE_BYTES:
             raise ToolFailed(
-                f"content is {len(data)} bytes; {MAX_FILE_BYTES} are the most",
+                f"content has {len(data)} bytes; the maximum is {MAX_FILE_BYTES}",
                 code="file_too_large",
             )
         whole = before + data if self.append else data
@@ -109,7 +109,7 @@ def _refuse_utf8(data: bytes, encoding: str, path: str) -> None:
     except UnicodeDecodeError:
         return
     raise ToolFailed(
-        f"{path!r} is UTF-8 text, which {encoding} cannot be appended to; leave encoding out",
+        f"{path!r} is UTF-8 text, to which {encoding} cannot be appended; omit encoding",
         code="wrong_encoding",
         path=path,
     )

@@ -22,8 +22,8 @@ from app.tools.interaction.returns import ASK_USER_RESULT
 MAX_CHOICES, MAX_QUESTIONS = 4, 5
 MAX_WAIT_S = 7 * 86_400.0
 TIMED_OUT = (
-    "The user did not provide a response within the time limit. "
-    "Go on with what seems best, and say what you assumed."
+    "The user did not provide a response within the time limit. Continue with the "
+    "best option, and say what you assumed."
 )
 DECLINED = "The user chose not to answer."
 _FIRST = "q1"
@@ -40,16 +40,16 @@ Choices = Annotated[
     list[Label | AskedChoice],
     Field(
         max_length=MAX_CHOICES,
-        description="Answers to offer; an answer in own words is always possible.",
+        description="Answers to offer; a free-text answer is always possible.",
     ),
 ]
-MultiSelect = Annotated[bool, Field(description="Several choices may be taken.")]
+MultiSelect = Annotated[bool, Field(description="Allow several choices.")]
 
 
 class AskedQuestion(ToolArgs):
     id: str = Field(default="", max_length=64, pattern=r"^[A-Za-z0-9_.\-]*$")
     question: Text
-    header: str = Field(default="", max_length=12, description="A title of one or two words.")
+    header: str = Field(default="", max_length=12, description="Title of one or two words.")
     choices: Choices = Field(default=[])
     multi_select: MultiSelect = False
 
@@ -60,7 +60,7 @@ class AskedQuestion(ToolArgs):
 
 
 class AskUserArgs(ToolArgs):
-    question: Text | None = Field(default=None, description="What to ask; or use `questions`.")
+    question: Text | None = Field(default=None, description="Question to ask; or use `questions`.")
     choices: Choices = Field(default=[])
     multi_select: MultiSelect = False
     questions: list[AskedQuestion] = Field(
@@ -71,11 +71,11 @@ class AskUserArgs(ToolArgs):
     def _one_or_several(self) -> AskUserArgs:
         if (self.question is None) == (not self.questions):
             raise FieldError(
-                "give either `question` or `questions`", code="one_of", needed="question, questions"
+                "set either `question` or `questions`", code="one_of", needed="question, questions"
             )
         if self.questions and (self.choices or self.multi_select):
             raise FieldError(
-                "with `questions`, choices and multi_select belong to each of them",
+                "with `questions`, set choices and multi_select in each question",
                 code="not_with",
                 given="choices, multi_select",
                 needed="questions",
@@ -83,7 +83,9 @@ class AskUserArgs(ToolArgs):
         check_choices(self.choices, multi_select=self.multi_select)
         ids = [item.id for item in asked(self)]
         if len(set(ids)) != len(ids):
-            raise FieldError("the ids of the questions must differ", code="repeated", given="id")
+            raise FieldError(
+                "the IDs of the questions must be distinct", code="repeated", given="id"
+            )
         return self
 
 
@@ -95,10 +97,10 @@ def check_choices(choices: list[Any], *, multi_select: bool) -> None:
     """
     labels = [_choice(choice).label for choice in choices]
     if len(set(labels)) != len(labels):
-        raise FieldError("the choices must differ", code="repeated", given="choices")
+        raise FieldError("the choices must be distinct", code="repeated", given="choices")
     if multi_select and not choices:
         raise FieldError(
-            "multi_select needs choices", code="needs", given="multi_select", needed="choices"
+            "multi_select requires choices", code="needs", given="multi_select", needed="choices"
         )
 
 

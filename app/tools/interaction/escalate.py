@@ -32,33 +32,31 @@ class EscalateArgs(ToolArgs):
     reason: str = Field(
         min_length=1, max_length=1000, pattern=r"\S", description="What must be decided, and why."
     )
-    severity: Severity = Field(default="medium", description="How much it matters, and how soon.")
-    context: str = Field(
-        default="", max_length=8000, description="What somebody must know to decide."
-    )
+    severity: Severity = Field(default="medium", description="Importance and urgency.")
+    context: str = Field(default="", max_length=8000, description="Context needed to decide.")
     to: Addressee = Field(
         default="human",
-        description="`supervisor_agent` decides and you get its answer; `model_tier`: a stronger "
-        "model goes on with this run for a while.",
+        description="`supervisor_agent` decides and you receive its answer; `model_tier`: a "
+        "stronger model continues this run for a while.",
     )
     blocking: bool = Field(default=False, description="Wait for an operator's answer.")
     as_ticket: bool = Field(
         default=False,
-        description="Do not wait for `supervisor_agent`: its answer comes as a message.",
+        description="Do not wait for `supervisor_agent`: its answer arrives as a message.",
     )
 
     @model_validator(mode="after")
     def _fits_the_addressee(self) -> Self:
         if self.blocking and self.to != "human":
             raise FieldError(
-                "blocking is for to='human' alone; leave it out",
+                "blocking is only valid for to='human'; omit it",
                 code="only_with",
                 given="blocking",
                 needed="to='human'",
             )
         if self.as_ticket and self.to != "supervisor_agent":
             raise FieldError(
-                "as_ticket is for to='supervisor_agent' alone; leave it out",
+                "as_ticket is only valid for to='supervisor_agent'; omit it",
                 code="only_with",
                 given="as_ticket",
                 needed="to='supervisor_agent'",
@@ -101,7 +99,7 @@ def _superiors(ctx: ToolContext, to: Addressee) -> Escalations:
     found = ctx.services.get(ESCALATIONS)
     if not isinstance(found, Escalations):
         raise ToolFailed(
-            f"{to!r} cannot be reached: no service runs here; use to='human'",
+            f"{to!r} is not available without a running service; use to='human'",
             code="addressee_unavailable",
         )
     return found
@@ -152,7 +150,7 @@ def _told(state: TicketState, args: EscalateArgs) -> str:
     if state.status == "closed":
         return f"{head} was closed without an answer; nothing was decided"
     if state.timed_out:
-        return f"{head} is open; no operator answered in time. An answer will come as a message"
+        return f"{head} is open; no operator answered in time. An answer will arrive as a message"
     if state.is_duplicate:
-        return f"{head} for this reason is open already; an answer will come as a message"
-    return f"{head} is open ({args.severity}); an answer will come as a message"
+        return f"{head} is already open for this reason; an answer will arrive as a message"
+    return f"{head} is open ({args.severity}); an answer will arrive as a message"

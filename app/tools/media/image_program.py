@@ -36,9 +36,9 @@ def main() -> None:
     try:
         answer, made = _made(order)
     except MemoryError:
-        answer = {"error": "it needs more memory than an image may"}
+        answer = {"error": "it exceeds the memory limit for images"}
     except Exception as error:  # noqa: BLE001 - a damaged file makes the decoder fail anywhere
-        answer = {"error": f"it is no image that can be read ({type(error).__name__})"}
+        answer = {"error": f"it is not a readable image ({type(error).__name__})"}
     sys.stdout.buffer.write(json.dumps(answer).encode() + b"\n" + made)
 
 

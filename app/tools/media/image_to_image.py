@@ -25,19 +25,23 @@ from app.tools.media.returns import IMAGES_RESULT
 
 class ImageToImageArgs(ToolArgs):
     prompt: str = Field(
-        min_length=1, max_length=4000, pattern=r"\S", description="What shall become of it."
+        min_length=1, max_length=4000, pattern=r"\S", description="How to change the image."
     )
     image: PathText = Field(
-        description="The image to begin with: a path in the workspace, or an artifact's id."
+        description="Source image: a path in the workspace, or an artifact's ID."
     )
     strength: float | None = Field(
-        default=None, ge=0, le=1, description="How far to go from it; left to the maker if unset."
+        default=None,
+        ge=0,
+        le=1,
+        description="How much to change it; the provider's default if unset.",
     )
     aspect_ratio: AspectRatio = Field(default="landscape", description="Shape of the new image.")
-    image_size: ImageSize = Field(default="medium", description="Its longer side.")
-    count: int = Field(default=1, ge=1, le=MAX_COUNT, description="How many images.")
+    image_size: ImageSize = Field(default="medium", description="Length of its longer side.")
+    count: int = Field(default=1, ge=1, le=MAX_COUNT, description="Number of images.")
     output_path: PathText | None = Field(
-        default=None, description="Also write it here in the workspace; more get a number."
+        default=None,
+        description="Also write it to this path in the workspace; further images are numbered.",
     )
 
 

@@ -79,7 +79,7 @@ async def _work(orders: dict[str, Any], data: bytes, operations: Operations) -> 
     )
     finished = await run(operations.processes, program)
     head, _, made = finished.stdout.partition(b"\n")
-    reason: object = "it gave no answer"
+    reason: object = "it did not respond"
     try:
         answer = json.loads(head)
         reason = answer.get("error", reason)
@@ -87,7 +87,7 @@ async def _work(orders: dict[str, Any], data: bytes, operations: Operations) -> 
             return MadeImage(made, int(answer["width"]), int(answer["height"]))
     except (ValueError, KeyError, TypeError, AttributeError):
         pass  # it may have been taken over by what it read
-    raise ToolFailed(f"The image cannot be used: {str(reason)[:200]}", code="unreadable_image")
+    raise ToolFailed(f"The image is unusable: {str(reason)[:200]}", code="unreadable_image")
 
 
 @cache

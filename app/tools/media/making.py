@@ -70,8 +70,7 @@ def provider_of(ctx: ToolContext, count: int) -> ImageProvider:
     provider = ctx.services.require(IMAGE_PROVIDER, ImageProvider)  # type: ignore[type-abstract]
     if count > provider.max_count:
         raise ToolFailed(
-            f"count {count} is more than the {provider.max_count} images that the operator allows"
-            " in one call",
+            f"count {count} exceeds the maximum of {provider.max_count} images per call",
             code="too_many_images",
         )
     return provider
@@ -86,7 +85,7 @@ async def load_image(source: str, ctx: ToolContext) -> bytes:
     if _ARTIFACT.fullmatch(source):
         store = ctx.services.require(ARTIFACTS, Artifacts)  # type: ignore[type-abstract]
         if ctx.session_id is None:
-            raise ToolFailed("There is no chat whose artifact that could be", code="no_session")
+            raise ToolFailed("There is no chat that could have this artifact", code="no_session")
         data = await store.load(source, session_id=ctx.session_id, max_bytes=MAX_IMAGE_BYTES)
     else:
         data = await ctx.operations.files.read(source, max_bytes=MAX_IMAGE_BYTES)
@@ -146,7 +145,7 @@ def _measured(data: bytes, what: str) -> tuple[str, int, int]:
     media_type = image_type(data)
     size = image_size(data, media_type) if media_type else None
     if media_type is None or size is None:
-        raise ToolFailed(f"{what} is no PNG, JPEG, GIF or WebP image", code="unreadable_image")
+        raise ToolFailed(f"{what} is not a PNG, JPEG, GIF or WebP image", code="unreadable_image")
     if not 0 < size[0] * size[1] <= _MAX_PIXELS or len(data) > MAX_IMAGE_BYTES:
         raise ToolFailed(
             f"{what} is too large: {size[0]}x{size[1]} pixels, {len(data)} bytes",
@@ -169,7 +168,7 @@ async def _written(files: Sequence[bytes], output_path: str | None, ctx: ToolCon
 
 
 def _text(kept: Sequence[_Kept], paths: Sequence[str], provider: ImageProvider) -> str:
-    simulated = " (simulated: nobody imagined them)" if provider.simulated else ""
+    simulated = " (simulated)" if provider.simulated else ""
     what = "1 image" if len(kept) == 1 else f"{len(kept)} images"
     lines = [f"{what} by {provider.name}{simulated}, shown in the chat"]
     lines += [

@@ -3,4 +3,4 @@
 from __future__ import annotations
 
 IMAGE_PROVIDER = "images.provider"
-"""An `ImageProvider`. Called as the setting is that brings it."""
+"An `ImageProvider`, named after the setting that provides it."

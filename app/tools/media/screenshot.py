@@ -28,31 +28,37 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 class ScreenshotArgs(ToolArgs):
-    mode: Literal["webpage", "desktop"] = Field(default="webpage", description="What to picture.")
+    mode: Literal["webpage", "desktop"] = Field(default="webpage", description="What to capture.")
     url: str | None = Field(
         default=None, min_length=1, max_length=8000, description="Address of the page."
     )
     output_path: PathText | None = Field(
-        default=None, description="PNG file to write; a new one in screenshots/ without it."
+        default=None, description="PNG file to write; default: a new file in screenshots/."
     )
-    monitor: int = Field(default=0, ge=0, le=64, description="desktop: which; 0 is all.")
-    full_page: bool = Field(default=False, description="All of the page, not only what fits.")
+    monitor: int = Field(
+        default=0, ge=0, le=64, description="desktop: number of the monitor; 0 for all."
+    )
+    full_page: bool = Field(
+        default=False, description="Capture the full page, not only the visible part."
+    )
     viewport_width: int = Field(default=1280, ge=320, le=3840, description="Pixels.")
     viewport_height: int = Field(default=720, ge=240, le=2160, description="Pixels.")
     wait_time: int = Field(
-        default=1000, ge=0, le=30_000, description="Milliseconds to wait after it has loaded."
+        default=1000, ge=0, le=30_000, description="Milliseconds to wait after loading."
     )
     timeout: int = Field(
-        default=30_000, ge=5000, le=120_000, description="Milliseconds it may take to load."
+        default=30_000, ge=5000, le=120_000, description="Maximum milliseconds for loading."
     )
 
     @model_validator(mode="after")
     def _complete(self) -> ScreenshotArgs:
         if self.mode == "webpage" and self.url is None:
-            raise FieldError("mode webpage needs url", code="needs", given="webpage", needed="url")
+            raise FieldError(
+                "mode webpage requires url", code="needs", given="webpage", needed="url"
+            )
         if self.mode == "desktop" and self.url is not None:
             raise FieldError(
-                "url goes with mode webpage", code="only_with", given="url", needed="webpage"
+                "url requires mode webpage", code="only_with", given="url", needed="webpage"
             )
         if self.output_path is not None and not self.output_path.lower().endswith(".png"):
             raise FieldError("output_path must end in .png", code="png_only")
@@ -85,7 +91,7 @@ async def screenshot(args: ScreenshotArgs, ctx: ToolContext) -> ToolResult:
     else:
         picture = await screens.page(ctx.operations, _request(args))
     if image_type(picture.data) != _PNG or len(picture.data) > _MAX_BYTES:
-        raise ToolFailed("There came no picture of a usable size", code="browser_failed")
+        raise ToolFailed("No screenshot of a usable size was received", code="browser_failed")
     path = args.output_path or f"{_FOLDER}/{_name(args, ctx)}.png"
     edited = await ctx.operations.files.write(path, picture.data)
     shown = await attach(edited.path.rpartition("/")[2], _PNG, picture.data, ctx)

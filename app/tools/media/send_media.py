@@ -57,7 +57,7 @@ class SendMediaArgs(ToolArgs):
     file_paths: Annotated[list[PathText], Field(min_length=1, max_length=20)] = Field(
         description="Files of the workspace, each at most 20 MB."
     )
-    message: str = Field(default="", max_length=4000, description="Text that goes with them.")
+    message: str = Field(default="", max_length=4000, description="Text to send with them.")
 
 
 @tool(
@@ -99,13 +99,13 @@ async def _send(path: str, ctx: ToolContext) -> dict[str, Any]:
     media_type = _IMAGES.get(suffix) or _OTHERS.get(suffix)
     if media_type is None:
         raise ToolFailed(
-            f"files of the kind {suffix!r} are not sent; known are "
+            f"files of type {suffix!r} are not supported; supported are "
             f"{', '.join([*_IMAGES, *_OTHERS])}",
             code="unsupported_media",
         )
     data = await ctx.operations.files.read(path, max_bytes=_MAX_BYTES)
     if suffix in _IMAGES and image_type(data) is None:
-        raise ToolFailed(f"it is called {suffix} and is no image", code="unsupported_media")
+        raise ToolFailed(f"it is named {suffix} but is not an image", code="unsupported_media")
     # What an image is, its first bytes say better than its name.
     return await attach(name, image_type(data) or media_type, data, ctx)
 

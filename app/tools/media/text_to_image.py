@@ -30,14 +30,15 @@ class TextToImageArgs(ToolArgs):
         min_length=1, max_length=4000, pattern=r"\S", description="What the image shows."
     )
     aspect_ratio: AspectRatio = Field(default="landscape", description="Its shape.")
-    image_size: ImageSize = Field(default="medium", description="Its longer side.")
-    count: int = Field(default=1, ge=1, le=MAX_COUNT, description="How many images.")
+    image_size: ImageSize = Field(default="medium", description="Length of its longer side.")
+    count: int = Field(default=1, ge=1, le=MAX_COUNT, description="Number of images.")
     reference_images: Annotated[list[PathText], Field(max_length=4)] = Field(
         default_factory=list,
-        description="Images to go by: paths in the workspace, or ids of artifacts.",
+        description="Reference images: paths in the workspace, or IDs of artifacts.",
     )
     output_path: PathText | None = Field(
-        default=None, description="Also write it here in the workspace; more get a number."
+        default=None,
+        description="Also write it to this path in the workspace; further images are numbered.",
     )
 
 

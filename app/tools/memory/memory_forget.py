@@ -15,8 +15,8 @@ from app.tools.memory.scopes import memory_of, place_of, why_sharing_asks
 
 
 class MemoryForgetArgs(ToolArgs):
-    key: KeyText = Field(description="Its key, as memory_recall shows it behind the scope.")
-    scope: ScopeName = Field(default="user", description="Whose memory it is.")
+    key: KeyText = Field(description="Its key, as shown by memory_recall after the scope.")
+    scope: ScopeName = Field(default="user", description="Scope of the memory.")
     version: int | None = Field(
         default=None, ge=1, description="Only if it is still at this version."
     )
@@ -47,4 +47,4 @@ async def memory_forget(args: MemoryForgetArgs, ctx: ToolContext) -> ToolResult:
     place = place_of(ctx, args.scope)
     gone = await memory_of(ctx).forget(place, args.key, expected=args.version)
     data = {"scope": args.scope, "key": gone.key, "version": gone.version}
-    return ToolResult.ok(data, text=f"Forgot {args.scope}/{gone.key}")
+    return ToolResult.ok(data, text=f"Deleted {args.scope}/{gone.key}")

@@ -20,12 +20,12 @@ MAX_LINES = 500
 
 class MemoryReadArgs(ToolArgs):
     start_line: int | None = Field(default=None, ge=1, description="First line, from 1.")
-    end_line: int | None = Field(default=None, ge=1, description="Last line, counted in.")
+    end_line: int | None = Field(default=None, ge=1, description="Last line, inclusive.")
     recent_count: int = Field(
-        default=10, ge=1, le=MAX_LINES, description="Without lines: the newest so many."
+        default=10, ge=1, le=MAX_LINES, description="Without lines: number of newest lines."
     )
     scope: ScopeName | None = Field(
-        default=None, description="Only this memory, with lines of its own; else all."
+        default=None, description="Only this memory, with its own line numbers; default: all."
     )
 
     @model_validator(mode="after")
@@ -33,14 +33,14 @@ class MemoryReadArgs(ToolArgs):
         start, end = self.start_line or 1, self.end_line
         if end is not None and end < start:
             raise FieldError(
-                "end_line comes before start_line",
+                "end_line must not be before start_line",
                 code="wrong_order",
                 given="end_line",
                 needed="start_line",
             )
         if end is not None and end - start >= MAX_LINES:
             raise FieldError(
-                f"at most {MAX_LINES} lines at once; read the rest after them",
+                f"at most {MAX_LINES} lines per call; read the rest in further calls",
                 code="too_many_lines",
                 le=MAX_LINES,
             )
@@ -75,8 +75,8 @@ async def memory_read(args: MemoryReadArgs, ctx: ToolContext) -> ToolResult:
     page = await memory_of(ctx).read(places_of(ctx, args.scope), start, end)
     data: dict[str, Any] = {"lines": [shown(line) for line in page.lines], "total": page.total}
     if not page.lines:
-        where = f"Lines {start} to {end} are not there: " if start > 0 and page.total else ""
-        return ToolResult.ok(data, text=f"{where}{page.total} lines in all")
+        where = f"Lines {start} to {end} do not exist: " if start > 0 and page.total else ""
+        return ToolResult.ok(data, text=f"{where}{page.total} lines in total")
     text = "\n".join(told(line) for line in page.lines)
     text = marked(text, [line.memory for line in page.lines], ctx.session_id)
     first, last = page.lines[0].number, page.lines[-1].number

@@ -20,22 +20,22 @@ class MemoryRecallArgs(ToolArgs):
     query: str | None = Field(
         default=None,
         max_length=10_000,
-        description='Words to look for, Chinese too; "a phrase", begin*.',
+        description='Words to search for, in any language; "a phrase", prefix*.',
     )
-    max_results: int = Field(default=15, ge=1, le=100, description="Lines at most.")
+    max_results: int = Field(default=15, ge=1, le=100, description="Maximum lines.")
     match_mode: Literal["or", "and"] = Field(
-        default="or", description="Any of the words, the best first; or all of them."
+        default="or", description="Any of the words, best first; or all of them."
     )
-    scope: ScopeName | None = Field(default=None, description="Only this memory; else all.")
+    scope: ScopeName | None = Field(default=None, description="Only this memory; default: all.")
     tags: list[Tag] = Field(
-        default_factory=list, max_length=20, description="Only memories with all of these."
+        default_factory=list, max_length=20, description="Only memories with all of these tags."
     )
 
     @model_validator(mode="after")
     def _asks_for_something(self) -> MemoryRecallArgs:
         if self.query is None and not self.tags:
             raise FieldError(
-                "give query, tags or both; memory_read shows the newest lines",
+                "set query, tags or both; memory_read shows the newest lines",
                 code="some_of",
                 needed="query, tags",
             )
@@ -77,13 +77,13 @@ async def memory_recall(args: MemoryRecallArgs, ctx: ToolContext) -> ToolResult:
 def _notes(found: Recalled) -> list[str]:
     notes = []
     if found.no_words:
-        notes.append("The query holds no word that can be looked for.")
+        notes.append("The query contains no searchable word.")
     elif not found.lines:
-        notes.append("Nothing is remembered about that.")
+        notes.append("No matching memories.")
     if found.matched > len(found.lines):
-        notes.append(f"({found.matched - len(found.lines)} more fit; ask more closely)")
+        notes.append(f"({found.matched - len(found.lines)} more match; narrow the query)")
     if found.words_alone:
-        notes.append("(found by words alone; what the query means could not be found out)")
+        notes.append("(found by words only; search by meaning is not available now)")
     if found.left_out:
-        notes.append(f"({found.left_out} words of the query were too many and left out)")
+        notes.append(f"({found.left_out} words of the query were ignored, because it has too many)")
     return notes

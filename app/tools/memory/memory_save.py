@@ -26,24 +26,26 @@ class MemorySaveArgs(ToolArgs):
         pattern=r"\S",
         description="What to remember, understandable on its own. Never a secret.",
     )
-    tags: list[Tag] = Field(default_factory=list, max_length=20, description="To find it by.")
+    tags: list[Tag] = Field(default_factory=list, max_length=20, description="Tags to find it by.")
     scope: ScopeName = Field(
         default="user",
         description="Whose memory: user (private), agent (all users of this agent) or project "
-        "(everybody in it).",
+        "(all its members).",
     )
     key: KeyText | None = Field(
         default=None, description="A name without spaces, such as favourite-editor."
     )
     version: int | None = Field(
-        default=None, ge=1, description="To replace what `key` holds: its version as recalled."
+        default=None,
+        ge=1,
+        description="To replace the memory with this `key`: its version as recalled.",
     )
 
     @model_validator(mode="after")
     def _names_what_it_replaces(self) -> MemorySaveArgs:
         if self.version is not None and self.key is None:
             raise FieldError(
-                "version needs the key of the memory that it replaces",
+                "version requires the key of the memory to replace",
                 code="needs",
                 given="version",
                 needed="key",
@@ -96,13 +98,13 @@ async def memory_save(args: MemorySaveArgs, ctx: ToolContext) -> ToolResult:
     if saved.ending == "conflict":
         return _conflict(saved, args.version, ctx)
     line, total = await memory.line_of(places_of(ctx, None), saved.memory)
-    verb = {"created": "Saved", "changed": "Changed"}.get(saved.ending, "Kept as it was:")
+    verb = {"created": "Saved", "changed": "Changed"}.get(saved.ending, "Unchanged:")
     name = f"{args.scope}/{saved.memory.key} v{saved.memory.version}"
     text = f"{verb} line {line} of {total} ({name})"
     if saved.warns:
         text += (
-            f"\nWarning: {saved.used} of {saved.limit} memories of this {args.scope} are used;"
-            " when all are, saving fails. Forget what is out of date."
+            f"\nWarning: {saved.used} of {saved.limit} memories of this {args.scope} "
+            "are used; at the limit, saving fails. Delete outdated ones."
         )
     data = {
         "line": line,
@@ -120,9 +122,7 @@ async def memory_save(args: MemorySaveArgs, ctx: ToolContext) -> ToolResult:
 def _conflict(saved: Saved, expected: int | None, ctx: ToolContext) -> ToolResult:
     """Nothing was written: what is stored, so that the caller can put both together."""
     stored = saved.memory
-    why = (
-        "holds something already" if expected is None else f"is not at version {expected} any more"
-    )
+    why = "is already used" if expected is None else f"is no longer at version {expected}"
     error = (
         f"The key {stored.key!r} {why}: save again with version={stored.version} to replace what"
         " is stored, or under another key"

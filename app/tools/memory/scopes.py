@@ -10,7 +10,7 @@ from app.toolkit.services import Services
 from app.tools.memory.ports import MEMORY, AgentMemory, MemoryAuthor, MemoryScope, Scope
 
 SHARED: frozenset[Scope] = frozenset({"agent", "project"})
-"""Scopes whose memory other users read too."""
+"Scopes whose memory other users can read."
 _NO_CHANNEL = "direct"
 _MAX_SOURCE = 64
 
@@ -34,8 +34,8 @@ def place_of(ctx: ToolContext, scope: Scope) -> MemoryScope:
     if not owner:
         others = ", ".join(place.scope for place in _places(ctx)) or "none"
         raise ToolFailed(
-            f"scope {scope!r} needs a call with {scope}_id, and this one has none;"
-            f" scopes of this call: {others}",
+            f"scope {scope!r} requires a call with {scope}_id, but this one has none; "
+            f"scopes of this call: {others}",
             code="scope_unavailable",
             scope=scope,
         )
@@ -53,7 +53,7 @@ def places_of(ctx: ToolContext, scope: Scope | None) -> Sequence[MemoryScope]:
     places = _places(ctx)
     if not places:
         raise ToolFailed(
-            "Memory needs a call with user_id, agent_id or project_id, and this one has none",
+            "Memory requires a call with user_id, agent_id or project_id, but this one has none",
             code="scope_unavailable",
         )
     return places
@@ -70,7 +70,7 @@ def why_sharing_asks(scope: Scope, services: Services) -> str | None:
     """Why a change in this scope needs a person's word; None when it does not."""
     memory = services.get(MEMORY)
     if scope in SHARED and isinstance(memory, AgentMemory) and memory.asks_before_sharing:
-        return f"It changes what every user of this {scope} is told"
+        return f"It changes memory shared with every user of this {scope}"
     return None
 
 

@@ -29,7 +29,7 @@ class ForumArgs(ToolArgs):
         default=None,
         max_length=64,
         pattern=r"^[\w-]+$",
-        description="post: where, 'general' without it; list: only this one.",
+        description="post: the board, default 'general'; list: only this board.",
     )
     title: str | None = Field(
         default=None, min_length=1, max_length=200, pattern=r"\S", description="post: its title."
@@ -38,29 +38,29 @@ class ForumArgs(ToolArgs):
         default=None, min_length=1, max_length=20_000, pattern=r"\S", description="What to say."
     )
     post: int | None = Field(
-        default=None, ge=1, le=MOST_EXACT, description="Number of the post to answer or read."
+        default=None, ge=1, le=MOST_EXACT, description="Number of the post to reply to or read."
     )
-    query: str | None = Field(default=None, max_length=200, description="list: text to look for.")
+    query: str | None = Field(default=None, max_length=200, description="list: text to search for.")
     before: int | None = Field(
         default=None, ge=1, le=MOST_EXACT, description="list: older than this number."
     )
     after: int = Field(
         default=0, ge=0, le=MOST_EXACT, description="read: replies after this number."
     )
-    limit: int = Field(default=20, ge=1, le=200, description="How many at most.")
+    limit: int = Field(default=20, ge=1, le=200, description="Maximum entries.")
 
     @model_validator(mode="after")
     def _complete(self) -> ForumArgs:
         if self.action == "post" and (self.title is None or self.body is None):
             raise FieldError(
-                "post needs title and body", code="needs", given="post", needed="title, body"
+                "post requires title and body", code="needs", given="post", needed="title, body"
             )
         if self.action == "reply" and (self.post is None or self.body is None):
             raise FieldError(
-                "reply needs post and body", code="needs", given="reply", needed="post, body"
+                "reply requires post and body", code="needs", given="reply", needed="post, body"
             )
         if self.action == "read" and self.post is None:
-            raise FieldError("read needs post", code="needs", given="read", needed="post")
+            raise FieldError("read requires post", code="needs", given="read", needed="post")
         return self
 
 

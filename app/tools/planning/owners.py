@@ -13,7 +13,7 @@ def owner_of(ctx: ToolContext) -> str:
         ToolFailed: `no_user`: nobody else's tasks or calendar shall take it in.
     """
     if ctx.user_id is None:
-        raise ToolFailed("This belongs to a user, and the call came without one", code="no_user")
+        raise ToolFailed("This requires a user, but the call has none", code="no_user")
     return ctx.user_id
 
 

@@ -26,25 +26,26 @@ class ScheduleArgs(ToolArgs):
     action: Literal["add", "list", "remove"] = Field(default="list", description="What to do.")
     id: str | None = Field(default=None, min_length=1, max_length=64, description="remove: which.")
     title: str | None = Field(
-        default=None, min_length=1, max_length=300, pattern=r"\S", description="add: what."
+        default=None, min_length=1, max_length=300, pattern=r"\S", description="add: title."
     )
-    notes: str = Field(default="", max_length=20_000, description="add: anything more.")
+    notes: str = Field(default="", max_length=20_000, description="add: further details.")
     start: MomentText | None = Field(
-        default=None, description="ISO time, or a date for a whole day; list: from here, else now."
+        default=None,
+        description="ISO time, or a date for a whole day; list: from this time, default now.",
     )
     end: MomentText | None = Field(
-        default=None, description="Exclusive; a date is the last day. An hour without it."
+        default=None, description="Exclusive; a date is the last day. Default: one hour."
     )
     tz: ZoneName = Field(default="UTC", description="IANA time zone of times without offset.")
-    limit: int = Field(default=50, ge=1, le=500, description="list: how many at most.")
+    limit: int = Field(default=50, ge=1, le=500, description="list: maximum entries.")
 
     @model_validator(mode="after")
     def _complete(self) -> ScheduleArgs:
         if self.action == "remove" and self.id is None:
-            raise FieldError("remove needs id", code="needs", given="remove", needed="id")
+            raise FieldError("remove requires id", code="needs", given="remove", needed="id")
         if self.action == "add" and (self.title is None or self.start is None):
             raise FieldError(
-                "add needs title and start", code="needs", given="add", needed="title, start"
+                "add requires title and start", code="needs", given="add", needed="title, start"
             )
         start, end = self.span()
         if start is not None and end is not None and end <= start:
@@ -96,7 +97,7 @@ async def schedule(args: ScheduleArgs, ctx: ToolContext) -> ToolResult:
         }
         text = f"Added {_line(kept, args)}"
         if overlaps:
-            text += f"\nIt overlaps:\n{_told(overlaps, args)}"
+            text += f"\nIt overlaps with:\n{_told(overlaps, args)}"
         return ToolResult.ok(data, text=text)
     return await _listed(args, calendar, owner)
 

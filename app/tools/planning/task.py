@@ -25,21 +25,21 @@ class TaskArgs(ToolArgs):
     action: Literal["create", "list", "get", "update", "delete"] = Field(
         default="list", description="What to do."
     )
-    id: str | None = Field(default=None, min_length=1, max_length=64, description="Which task.")
+    id: str | None = Field(default=None, min_length=1, max_length=64, description="ID of the task.")
     title: str | None = Field(
-        default=None, min_length=1, max_length=300, pattern=r"\S", description="In a line."
+        default=None, min_length=1, max_length=300, pattern=r"\S", description="Title in one line."
     )
-    notes: str | None = Field(default=None, max_length=20_000, description="Anything more.")
+    notes: str | None = Field(default=None, max_length=20_000, description="Further details.")
     status: Literal["open", "in_progress", "done", "cancelled"] | None = Field(
         default=None, description="list: only these; update: the new one."
     )
     due: MomentText | Literal[""] | None = Field(
         default=None,
-        description="ISO date or time; update with '' takes it away; list: due before this.",
+        description="ISO date or time; update with '' removes it; list: due before this.",
     )
     tz: ZoneName = Field(default="UTC", description="Time zone of a `due` without offset.")
-    query: str | None = Field(default=None, max_length=200, description="list: text to look for.")
-    limit: int = Field(default=50, ge=1, le=500, description="list: how many at most.")
+    query: str | None = Field(default=None, max_length=200, description="list: text to search for.")
+    limit: int = Field(default=50, ge=1, le=500, description="list: maximum entries.")
     version: int | None = Field(
         default=None, ge=1, description="update only if the task is still at this version."
     )
@@ -47,14 +47,14 @@ class TaskArgs(ToolArgs):
     @model_validator(mode="after")
     def _complete(self) -> TaskArgs:
         if self.action == "create" and self.title is None:
-            raise FieldError("create needs title", code="needs", given="create", needed="title")
+            raise FieldError("create requires title", code="needs", given="create", needed="title")
         if self.action in ("get", "update", "delete") and self.id is None:
             raise FieldError(
-                f"{self.action} needs id", code="needs", given=self.action, needed="id"
+                f"{self.action} requires id", code="needs", given=self.action, needed="id"
             )
         if self.action == "update" and not self.changes:
             raise FieldError(
-                "update needs title, notes, status or due",
+                "update requires title, notes, status or due",
                 code="some_of",
                 needed="title, notes, status, due",
             )

@@ -23,17 +23,16 @@ class TodoArgsItem(ToolArgs):
     id: str = Field(min_length=1, max_length=64, description="Names the item within the list.")
     content: str = Field(min_length=1, max_length=4000, pattern=r"\S", description="What to do.")
     status: Literal["pending", "in_progress", "completed", "cancelled"] = "pending"
-    parent: str | None = Field(
-        default=None, max_length=64, description="Id of the item it is a part of."
-    )
+    parent: str | None = Field(default=None, max_length=64, description="ID of its parent item.")
 
 
 class TodoArgs(ToolArgs):
     todos: list[TodoArgsItem] | None = Field(
-        default=None, max_length=256, description="The list; leave it out to read."
+        default=None, max_length=256, description="The list; omit it to read."
     )
     merge: bool = Field(
-        default=False, description="Change items by id and add new ones; else replace the list."
+        default=False,
+        description="Change items by ID and add new ones; otherwise replace the list.",
     )
     revision: int | None = Field(
         default=None, ge=0, description="Write only if the list is still at this revision."
@@ -46,7 +45,7 @@ class TodoArgs(ToolArgs):
             key for key, count in Counter(item.id for item in value or ()).items() if count > 1
         ]
         if twice:
-            raise FieldError(f"id {twice[0]!r} is there twice", code="repeated", given="id")
+            raise FieldError(f"duplicate id {twice[0]!r}", code="repeated", given="id")
         return value
 
 
@@ -83,7 +82,7 @@ async def todo(args: TodoArgs, ctx: ToolContext) -> ToolResult:
     are completed. Returns the whole list, a summary, and its revision.
     """
     if ctx.session_id is None:
-        raise ToolFailed("A todo list belongs to a chat, and there is none", code="no_session")
+        raise ToolFailed("A todo list requires a chat, but there is none", code="no_session")
     lists = ctx.services.require(TODO_LISTS, TodoLists)  # type: ignore[type-abstract]
     if args.todos is None:
         return _shown(await lists.read(ctx.session_id))

@@ -23,28 +23,31 @@ _UNLIMITED = -1
 
 class FileSearchArgs(ToolArgs):
     query: str | None = Field(
-        default=None, min_length=1, max_length=1000, description="Text in the files, case ignored."
+        default=None,
+        min_length=1,
+        max_length=1000,
+        description="Text in the files, case-insensitive.",
     )
     pattern: str | None = Field(
         default=None,
         min_length=1,
         max_length=1000,
-        description="Glob for names such as *.py, case ignored.",
+        description="Glob for names such as *.py, case-insensitive.",
     )
     path: PathText = Field(default=".", description="Directory to search.")
     type: Literal["file", "dir", "all"] | None = Field(
-        default=None, description="What names to list; all unless query is given."
+        default=None, description="Type of names to list; default: all, unless query is given."
     )
     max_depth: int = Field(
         default=_UNLIMITED, ge=_UNLIMITED, le=200, description="Levels of folders; -1 for all."
     )
-    limit: int = Field(default=20, ge=1, le=100, description="Most results.")
+    limit: int = Field(default=20, ge=1, le=100, description="Maximum results.")
 
     @model_validator(mode="after")
     def _content_is_in_files(self) -> FileSearchArgs:
         if self.query is not None and self.type == "dir":
             raise FieldError(
-                "query looks into files: leave type out, or leave query out",
+                "query searches file contents: omit type or query",
                 code="not_with",
                 given="type",
                 needed="query",
@@ -169,7 +172,7 @@ def _row(entry: FileStat) -> dict[str, Any]:
 
 def _text(data: dict[str, Any], shown: list[str]) -> str:
     if not shown:
-        return f"Nothing found in {data['searched']}"
+        return f"No results in {data['searched']}"
     if not data["truncated"]:
         return "\n".join(shown)
     rest = f"[{len(shown)} of {data['total']} shown: raise limit, or narrow path or pattern]"

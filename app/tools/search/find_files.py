@@ -24,21 +24,21 @@ class FindFilesArgs(ToolArgs):
         default="**/*",
         min_length=1,
         max_length=1000,
-        description="Glob such as **/*.py; without a / it is matched at any depth.",
+        description="Glob such as **/*.py; without a /, it matches at any depth.",
     )
     path: PathText = Field(default=".", description="Directory to search.")
     query: str | None = Field(
         default=None,
         min_length=1,
         max_length=1000,
-        description="Words that must all occur in the path, case ignored.",
+        description="Words that must all occur in the path, case-insensitive.",
     )
     type: Literal["file", "dir", "all"] = Field(default="file", description="What to list.")
     sort: Literal["path", "modified"] = Field(
-        default="path", description="Order; modified puts the newest first."
+        default="path", description="Sort order; modified lists the newest first."
     )
     head_limit: int = Field(
-        default=200, ge=0, le=1000, description=f"Most results; 0 for all, up to {_MOST}."
+        default=200, ge=0, le=1000, description=f"Maximum results; 0 for all, up to {_MOST}."
     )
     offset: int = Field(default=0, ge=0, description="Results to skip.")
     include_ignored: bool = Field(
@@ -123,5 +123,5 @@ def _text(args: FindFilesArgs, data: dict[str, Any]) -> str:
     lines = list(data["files"])
     if data["truncated"]:
         reached = args.offset + data["count"]
-        lines.append(f"[{data['total']} in all: go on with offset={reached}]")
+        lines.append(f"[{data['total']} in total: continue with offset={reached}]")
     return "\n".join(lines)

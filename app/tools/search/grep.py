@@ -30,37 +30,37 @@ class GrepArgs(ToolArgs):
         default=None,
         min_length=1,
         max_length=1000,
-        description="Only these files, like *.py; !*.py for all others.",
+        description="Only these files, like *.py; !*.py excludes.",
     )
     type: str | None = Field(
         default=None,
         max_length=20,
         pattern=r"^[\w+-]+$",
-        description="Only this kind of file, like py or ts.",
+        description="Only this file type, like py or ts.",
     )
     output_mode: Literal["content", "files_with_matches", "count"] = Field(
         default="files_with_matches", description="content shows the matching lines."
     )
     case_insensitive: bool = Field(default=False, description="Ignore case.")
     fixed_strings: bool = Field(default=False, description="pattern is plain text.")
-    multiline: bool = Field(default=False, description="Let a match span lines.")
+    multiline: bool = Field(default=False, description="Allow matches across lines.")
     word: bool = Field(default=False, description="Only whole words.")
     invert: bool = Field(default=False, description="Lines that do not match.")
     context_before: int = Field(default=0, ge=0, le=20, description="Lines before a match.")
     context_after: int = Field(default=0, ge=0, le=20, description="Lines after a match.")
     head_limit: int = Field(
-        default=250, ge=1, le=1000, description="Most matching lines (content) or files."
+        default=250, ge=1, le=1000, description="Maximum matching lines (content) or files."
     )
     offset: int = Field(default=0, ge=0, description="Matching lines or files to skip.")
     max_columns: int = Field(
-        default=500, ge=20, le=10_000, description="Longer lines are shortened to this."
+        default=500, ge=20, le=10_000, description="Maximum length of a shown line."
     )
 
     @model_validator(mode="after")
     def _one_filter(self) -> GrepArgs:
         if self.glob is not None and self.type is not None:
             raise FieldError(
-                "give glob or type, not both", code="not_with", given="glob", needed="type"
+                "set either glob or type", code="not_with", given="glob", needed="type"
             )
         return self
 
@@ -207,7 +207,7 @@ def _notes(args: GrepArgs, result: GrepResult, shown: int, *, cut: bool) -> list
     if not shown:
         notes.append(f"No matches in {result.files_searched} files")
     elif result.truncated or cut:
-        notes.append(f"[More follows: go on with offset={args.offset + shown}]")
+        notes.append(f"[More follows: continue with offset={args.offset + shown}]")
     if result.files_skipped:
         notes.append(f"[{result.files_skipped} binary or large files skipped]")
     return notes

@@ -31,7 +31,7 @@ _BASH = ("/bin/bash", "--noprofile", "--norc", "-c")
 class BashArgs(ShellArgs):
     keep_state: bool = Field(
         default=False,
-        description="Go on where the last such call stopped, with the variables it exported.",
+        description="Continue where the last such call stopped, with its exported variables.",
     )
 
 
@@ -102,7 +102,7 @@ async def _kept(args: BashArgs, ctx: ToolContext) -> Command:
 
     def after(ended: ProcessExit) -> str:
         if tap.record is None or ended.reason != "exited":
-            return "Not kept: directory and variables; the shell did not come to its own end"
+            return "Not saved: directory and variables; the shell did not exit normally"
         left = read_record(tap.record, root, before)
         states.put(ctx.shell_id, ctx.project_id, left.state)
         return told(left, args.command)
@@ -126,7 +126,8 @@ async def _still_there(states: ShellStates, before: ShellState, ctx: ToolContext
     if stat is None or stat.type != "directory":
         states.put(ctx.shell_id, ctx.project_id, ShellState(None, before.variables))
         raise ToolFailed(
-            f"The kept directory {ctx.kept_cwd!r} is gone; call again to start at the root",
+            f"The saved directory {ctx.kept_cwd!r} no longer exists; call again to "
+            "start at the root",
             code="kept_directory_gone",
         )
     return ctx.kept_cwd

@@ -7,13 +7,15 @@ import re
 from app.operations.protocols.processes import ProcessExit
 
 NO_NETWORK = (
-    "No network: it asked for an address outside, and commands of this project reach none. The"
-    " operator can open ports: `tcp_ports` of the project, for the default project"
-    " TOLLGATE_SANDBOX__TCP_PORTS=53,443. Trying again does not help"
+    "No network: the command tried to reach an external address, which commands of "
+    "this project cannot do. The operator can open ports: `tcp_ports` of the project, "
+    "for the default project TOLLGATE_SANDBOX__TCP_PORTS=53,443. Retrying does not "
+    "help"
 )
 NO_AUTHOR = (
-    "git knows no author here: the operator can set TOLLGATE_SANDBOX__GIT_NAME and"
-    " TOLLGATE_SANDBOX__GIT_EMAIL; for one command: git -c user.name=NAME -c user.email=MAIL"
+    "git has no author here: the operator can set TOLLGATE_SANDBOX__GIT_NAME and "
+    "TOLLGATE_SANDBOX__GIT_EMAIL; for one command: git -c user.name=NAME -c "
+    "user.email=MAIL"
 )
 _OWN_NETWORK, _MACHINES_NETWORK = "namespaces", "landlock-net"
 _LOOKED_AT = 4_000

@@ -37,10 +37,10 @@ _COMMAND_CHARS = 200
 
 class ProcessArgs(ToolArgs):
     action: Literal["list", "poll", "log", "write", "wait", "kill"] = Field(
-        description="poll: what is new. log: a page of all output. wait: for a match or the end."
+        description="poll: new output. log: a page of all output. wait: for a match or the end."
     )
     process_id: str | None = Field(
-        default=None, min_length=1, max_length=100, description="Which; not for list."
+        default=None, min_length=1, max_length=100, description="ID of the process; not for list."
     )
     data: str | None = Field(
         default=None,
@@ -52,24 +52,24 @@ class ProcessArgs(ToolArgs):
         default=None,
         min_length=1,
         max_length=1000,
-        description="wait: regular expression for output that is unread or to come.",
+        description="wait: regular expression for unread or future output.",
     )
     offset: int = Field(
         default=0, description="log: byte to start at; negative counts from the end."
     )
-    limit: int = Field(default=10_000, ge=100, le=_MAX_PAGE, description="log: bytes at most.")
+    limit: int = Field(default=10_000, ge=100, le=_MAX_PAGE, description="log: maximum bytes.")
     timeout: int | None = Field(
         default=None,
         ge=0,
         le=_MAX_WAIT_S,
-        description="Seconds to wait: 30 for wait, 1 for an answer to write.",
+        description="Seconds to wait: 30 for wait, 1 for a response to write.",
     )
 
     @model_validator(mode="after")
     def _fits_the_action(self) -> ProcessArgs:
         if self.action != "list" and self.process_id is None:
             raise FieldError(
-                f"{self.action} needs process_id; list names them",
+                f"{self.action} requires process_id; use list to show them",
                 code="needs",
                 given=self.action,
                 needed="process_id",
@@ -77,18 +77,18 @@ class ProcessArgs(ToolArgs):
         # What is judged as a command is `data`, so it must not stand beside another action.
         if self.action != "write" and (self.data is not None or self.close_input):
             raise FieldError(
-                "data and close_input are for write",
+                "data and close_input are only valid for write",
                 code="only_with",
                 given="data, close_input",
                 needed="write",
             )
         if self.action == "write" and not self.data and not self.close_input:
             raise FieldError(
-                "write needs data or close_input", code="some_of", needed="data, close_input"
+                "write requires data or close_input", code="some_of", needed="data, close_input"
             )
         if self.action != "wait" and self.pattern is not None:
             raise FieldError(
-                "pattern is for wait", code="only_with", given="pattern", needed="wait"
+                "pattern is only valid for wait", code="only_with", given="pattern", needed="wait"
             )
         return self
 
@@ -97,7 +97,7 @@ def asks(args: ProcessArgs, _: Services) -> str | None:
     """Why typing asks: a command can be judged before it runs, a running program cannot."""
     if not args.data or not args.data.strip(CONTROL_KEYS):
         return None
-    return f"types into the running process {args.process_id}, which may carry it out"
+    return f"types into the running process {args.process_id}, which may execute it"
 
 
 @tool(  # noqa: S604 - `shell` is a field of the tool, nothing is started here
@@ -150,7 +150,7 @@ async def process(args: ProcessArgs, ctx: ToolContext) -> ToolResult:
 def _listed(processes: Sequence[SessionProcess]) -> ToolResult:
     rows = [_state(one) for one in processes]
     lines = [f"{row['process_id']}: {_told(row)}: {row['command']}" for row in rows]
-    text = "\n".join(lines) or "Nothing runs in the background of this session"
+    text = "\n".join(lines) or "No background processes in this session"
     return ToolResult.ok({"processes": rows, "total": len(rows)}, text=text)
 
 
@@ -164,7 +164,7 @@ async def _page(args: ProcessArgs, found: SessionProcess) -> ToolResult:
         "offset": page.start,
         "next_offset": page.end if page.end < size else None,
     }
-    more = f"; go on with offset {page.end}" if page.end < size else ""
+    more = f"; continue with offset {page.end}" if page.end < size else ""
     text = f"{last_frames(page.text)}\n[bytes {page.start} to {page.end} of {size}{more}]"
     return ToolResult.ok(data, text=text, raw_result=RawResult("terminal", data))
 
@@ -207,7 +207,7 @@ async def _write(args: ProcessArgs, found: SessionProcess) -> None:
 
 def _takes_no_input(found: SessionProcess) -> NoReturn:
     raise ToolFailed(
-        f"{found.id} did not take all of the input within {_INPUT_S} s; wait until it reads again",
+        f"{found.id} did not read all of the input within {_INPUT_S} s; wait until it reads again",
         code="input_full",
     )
 

@@ -27,7 +27,7 @@ async def unread(process: SessionProcess) -> str:
     tail = await process.read(size - half, half)
     process.seen = tail.end
     left_out = tail.start - head.end
-    note = f"… [{left_out} bytes left out; action log, offset {head.end} reads them] …"
+    note = f"… [{left_out} bytes omitted; read them with action log, offset {head.end}] …"
     return f"{head.text}\n{note}\n{tail.text}"
 
 
@@ -46,7 +46,7 @@ def compiled(pattern: str) -> re2._Regexp:
         reason = error.args[0] if error.args else error
         reason = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else reason
         raise ToolFailed(
-            f"pattern is no regular expression (RE2): {reason}", code="invalid_pattern"
+            f"pattern is not a valid RE2 regular expression: {reason}", code="invalid_pattern"
         ) from None
 
 

@@ -16,12 +16,12 @@ _LABEL_ROOM = 900
 _MAX_NAMED = 8
 
 _LIMITS: dict[ExitReason, str] = {
-    "timeout": "it ran longer than it may",
-    "memory": "it used more memory than it may",
-    "disk": "it wrote more to disk than it may",
-    "files": "it made more files than it may",
-    "processes": "it started more processes than it may",
-    "output": "it printed more than it may",
+    "timeout": "it exceeded its time limit",
+    "memory": "it exceeded its memory limit",
+    "disk": "it exceeded its disk limit",
+    "files": "it exceeded its limit of files",
+    "processes": "it exceeded its limit of processes",
+    "output": "it exceeded its output limit",
     "killed": "it was killed",
     "lost": "its supervisor was lost",
 }
@@ -44,14 +44,14 @@ def finished(
     notes = _lines(hints(ended, data["stdout"], data["stderr"]), changes(ended), notes)
     why = why_ended(ended.reason)
     if why is not None:
-        error = f"Ended by the sandbox: {why}"
+        error = f"Stopped by the sandbox: {why}"
         code = "timeout" if ended.reason == "timeout" else "limit_exceeded"
         return _failed(command, data, error, _with(error, notes), code)
     note = meaning(command, ended.code)
     status = f"Exit code: {ended.code}" + (f" ({note})" if note else "")
     if ended.orphans:
         left = "1 process" if ended.orphans == 1 else f"{ended.orphans} processes"
-        status += f"\nEnded with it: {left} it left; use background for such"
+        status += f"\nAlso ended: {left} that it left running; use background for these"
     if ended.code != 0:
         error = f"The command failed. Exit code: {ended.code}" + (f" ({note})" if note else "")
         return _failed(command, data, error, _with(status, notes), "exit_nonzero")
@@ -65,7 +65,7 @@ def timed_out(
     """A command that was ended because its time was over."""
     data = _data(transcript, ended, None) | {"exit_code": None, "timed_out": True}
     data["reason"] = "timeout"
-    error = f"Timed out after {seconds}: the command and all it started were killed"
+    error = f"Timed out after {seconds}: the command and all its processes were killed"
     found = hints(ended, data["stdout"], data["stderr"])
     notes = _lines(found, "" if ended is None else changes(ended), notes)
     return _failed(command, data, error, _with(error, notes), "timeout")
@@ -87,17 +87,17 @@ def changes(ended: ProcessExit) -> str:
     notes = []
     if ended.undone:
         note = (
-            f"Put back, as other programs would run what it says: {_named(ended.undone)}. Change"
-            " it with a file tool or by a command that names it, such as git config: that asks"
-            " first"
+            "Restored, because other programs would run their content: "
+            f"{_named(ended.undone)}. Change them with a file tool or a command that "
+            "names them, such as git config, which asks for approval"
         )
         if ended.put_aside:
-            note += f". What was written is in {ended.put_aside}"
+            note += f". The written content is in {ended.put_aside}"
         notes.append(note)
     if ended.left:
         notes.append(
-            f"Changed what git runs, and left so: {_named(ended.left)}. Look at it before you use"
-            " git"
+            "Changed files that git runs, which were left as they are: "
+            f"{_named(ended.left)}. Check them before you use git"
         )
     if ended.reported:
         notes.append(f"Changed files that other programs run: {_named(ended.reported)}")

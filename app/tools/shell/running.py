@@ -149,7 +149,7 @@ async def _out_of_time(
     args = command.args
     notes = ""
     if seconds < args.timeout and "timeout" in args.model_fields_set:
-        notes = f"{args.timeout} s were asked for, more than allowed"
+        notes = f"{args.timeout} s were requested, which exceeds the maximum"
     if args.on_timeout == "background":
         try:
             session_processes.keep(process)
@@ -157,7 +157,7 @@ async def _out_of_time(
             notes = f"{notes}\n{full.message}".strip()
         else:
             process.seen = process.size
-            told = f"Still running after {seconds:g} s; it goes on in the background"
+            told = f"Still running after {seconds:g} s; it continues in the background"
             return goes_on(process, transcript, told)
     process.unfollow()
     await process.kill()

@@ -158,11 +158,11 @@ def told(left: Left, command: str) -> str:
     """
     lines = []
     if left.outside is not None:
-        lines.append(f"Not kept: the directory {left.outside[:200]!r}, outside the workspace")
+        lines.append(f"Not saved: the directory {left.outside[:200]!r}, outside the workspace")
     named = [name for name in left.dropped if name in command]
     if named:
         names = ", ".join(named[:20])
-        lines.append(f"Not kept: {names} (too large, too many, or never kept)")
+        lines.append(f"Not saved: {names} (too large, too many, or never saved)")
     return "\n".join(lines)
 
 

@@ -33,7 +33,7 @@ class BoundedText:
     def __str__(self) -> str:
         if not self.omitted:
             return self._head + self._tail
-        return f"{self._head}\n… [{self.omitted} characters left out] …\n{self._tail}"
+        return f"{self._head}\n… [{self.omitted} characters omitted] …\n{self._tail}"
 
 
 class Transcript:

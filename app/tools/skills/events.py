@@ -88,7 +88,7 @@ class EventReader:
 
     def _too_long(self, line: bytes) -> list[Progress | bytes]:
         if line.lstrip().startswith(b"{"):
-            self._spoil(f"an event is longer than {MAX_LINE} bytes; write large data to a file")
+            self._spoil(f"an event exceeds {MAX_LINE} bytes; write large data to a file")
         return [line]
 
     def _event(self, line: bytes, end: bytes = b"") -> list[Progress | bytes]:
@@ -111,7 +111,7 @@ class EventReader:
     def _take(self, event: dict[str, Any]) -> None:
         artifacts = event.get("artifacts", [])
         if self.result is not None:
-            self._spoil("there came more than one result")
+            self._spoil("there was more than one result")
         elif not isinstance(artifacts, list) or not all(map(_is_path, artifacts)):
             self._spoil("artifacts must be a list of paths")
         elif len(artifacts) > MAX_ARTIFACTS:

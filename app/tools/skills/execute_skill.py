@@ -40,15 +40,19 @@ _MARGIN_S = 5.0
 class ExecuteSkillArgs(ToolArgs):
     name: SkillName = Field(description="Name of the skill.")
     args: dict[str, Any] = Field(
-        default_factory=dict, description="What the program is given; read_skill tells the names."
+        default_factory=dict, description="Arguments of the program; read_skill lists them."
     )
     timeout: int | None = Field(
-        default=None, ge=1, le=MAX_TIMEOUT_S, description="Seconds; the skill's own when not given."
+        default=None,
+        ge=1,
+        le=MAX_TIMEOUT_S,
+        description="Timeout in seconds; default: the skill's own.",
     )
     digest: str | None = Field(
         default=None,
         pattern=r"^[0-9a-f]{64}$",
-        description="A version that no operator has enabled: a person is asked about exactly it.",
+        description="Digest of a version that no operator has enabled: a person is asked to "
+        "approve exactly it.",
     )
 
 
@@ -135,19 +139,21 @@ def _entry(skill: Skill, args: ExecuteSkillArgs) -> ComputeEntry:
     """
     if skill.entry is None:
         raise ToolFailed(
-            f"The skill {skill.name!r} has no program to run; read it with read_skill",
+            f"The skill {skill.name!r} has no program; read it with read_skill",
             code="skill_not_runnable",
         )
     if not skill.is_trusted and args.digest is None:
         raise ToolFailed(
-            f"No operator has enabled this version of {skill.name!r}: `tollgate skills enable"
-            f" {skill.id}`, or give digest {skill.digest!r}, then a person is asked",
+            f"No operator has enabled this version of {skill.name!r}: run `tollgate "
+            f"skills enable {skill.id}`, or pass digest {skill.digest!r} to request "
+            "approval",
             code="skill_not_trusted",
             digest=skill.digest,
         )
     if args.digest is not None and args.digest != skill.digest:
         raise ToolFailed(
-            f"The skill {skill.name!r} is another version now: {skill.digest}; read it again",
+            f"The skill {skill.name!r} has changed; its version is now {skill.digest}: "
+            "read it again",
             code="skill_changed",
             digest=skill.digest,
         )
@@ -190,5 +196,5 @@ def _unfit(run: Run, entry: ComputeEntry, ctx: ToolContext) -> tuple[str, str] |
     try:
         skills_of(ctx).check(entry.output_schema, run.reader.result.data, "data")
     except InvalidArguments as error:
-        return "skill_bad_output", f"The skill's result does not fit its schema: {error.message}"
+        return "skill_bad_output", f"The skill's result does not match its schema: {error.message}"
     return None

@@ -67,7 +67,7 @@ class _Reader:
     async def read(self, path: str) -> str:
         """Where the program finds the copy, from the folder it works in."""
         if len(self.files) == MAX_FILES:
-            raise ToolFailed(f"args name more than {MAX_FILES} files", code="too_many_files")
+            raise ToolFailed(f"args contain more than {MAX_FILES} files", code="too_many_files")
         limit = min(MAX_FILE_BYTES, self._room)
         data = await self._ctx.operations.files.read(path, max_bytes=limit)
         self._room -= len(data)

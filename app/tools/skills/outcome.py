@@ -26,7 +26,7 @@ _MAX_DATA = 30_000
 _MAX_ERRORS = 3_000
 
 Failure = tuple[str, str]
-"""Machine code and sentence."""
+"Error code and message."
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +44,22 @@ def failure_of(run: Run) -> Failure | None:
     """Why there is no result that can be used; None when there is one."""
     ended, name = run.ended, run.skill.name
     if ended.reason == "timeout":
-        return "timeout", f"The skill {name!r} did not end within {run.seconds:g} s and was ended"
+        return (
+            "timeout",
+            f"The skill {name!r} did not finish within {run.seconds:g} s and was stopped",
+        )
     why = why_ended(ended.reason)
     if why is not None:
-        return "limit_exceeded", f"The skill {name!r} was ended by the sandbox: {why}"
+        return "limit_exceeded", f"The skill {name!r} was stopped by the sandbox: {why}"
     if ended.signal is not None:
-        return "skill_failed", f"The skill {name!r} was ended by {_signal(ended.signal)}"
+        return "skill_failed", f"The skill {name!r} was stopped by {_signal(ended.signal)}"
     if ended.code != 0:
-        return "skill_failed", f"The skill {name!r} ended with status {ended.code}"
+        return "skill_failed", f"The skill {name!r} exited with status {ended.code}"
     if run.reader.problem is not None:
-        return "skill_bad_output", f"The skill {name!r} gave no usable result: {run.reader.problem}"
+        return (
+            "skill_bad_output",
+            f"The skill {name!r} returned no usable result: {run.reader.problem}",
+        )
     if run.reader.result is None:
         return "skill_bad_output", f"The skill {name!r} ended without a result event"
     return None
@@ -79,7 +85,7 @@ async def read_artifacts(
             )
         except TollgateError as error:
             told = error.message.replace(room.root, "")
-            return [], ("skill_bad_output", f"The artifact {path[:200]!r} cannot be kept: {told}")
+            return [], ("skill_bad_output", f"Cannot store the artifact {path[:200]!r}: {told}")
         left -= len(data)
         files.append(ProducedFile(inner, data))
     return files, None

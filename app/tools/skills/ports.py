@@ -15,7 +15,7 @@ from app.toolkit.context import ToolContext
 SKILLS = "skills"
 SKILL_RUNS = "skill_runs"
 PROJECT_FOLDER = ".tollgate/skills"
-"""Where skills of a project are written, relative to its root."""
+"Folder of a project's skills, relative to its root."
 
 Origin = Literal["project", "user", "builtin"]
 SkillStatus = Literal[
@@ -259,5 +259,5 @@ def skill_id(origin: Origin, name: str, project_id: str | None) -> str:
     if origin != "project":
         return f"{origin}:{name}"
     if project_id is None:
-        raise ToolFailed("There is no project; give scope 'user'", code="project_required")
+        raise ToolFailed("There is no project; use scope 'user'", code="project_required")
     return f"project:{project_id}:{name}"

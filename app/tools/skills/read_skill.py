@@ -80,7 +80,7 @@ def _how_to_run(skill: Skill) -> str:
         told += f" Its args follow this schema: {clip(dump_json(schema).decode(), _MAX_SCHEMA)}"
     if not skill.is_trusted:
         told += (
-            f" No operator has enabled this version, so give digest {skill.digest!r}: then a"
-            " person is asked."
+            f" No operator has enabled this version, so pass digest {skill.digest!r} "
+            "to request approval."
         )
     return told

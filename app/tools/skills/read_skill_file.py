@@ -22,7 +22,7 @@ class ReadSkillFileArgs(ToolArgs):
     name: SkillName = Field(description="Name of the skill.")
     path: PathText = Field(description="A file of it, such as references/guide.md.")
     offset: int = Field(default=1, ge=1, le=10_000_000, description="First line, from 1.")
-    limit: int = Field(default=1000, ge=1, le=5000, description="Lines at most.")
+    limit: int = Field(default=1000, ge=1, le=5000, description="Maximum lines.")
 
 
 @tool(
@@ -46,7 +46,7 @@ async def read_skill_file(args: ReadSkillFileArgs, ctx: ToolContext) -> ToolResu
         lines = file.data.decode().split("\n")
     except UnicodeDecodeError:
         raise ToolFailed(
-            f"{file.path!r} is no text ({len(file.data)} bytes); scripts of the skill can use it",
+            f"{file.path!r} is not text ({len(file.data)} bytes); scripts of the skill can use it",
             code="binary_file",
         ) from None
     total = len(lines) - (lines[-1] == "")
@@ -66,7 +66,7 @@ async def read_skill_file(args: ReadSkillFileArgs, ctx: ToolContext) -> ToolResu
     }
     head = f"[Skill: {skill.name} | File: {file.path} | Lines: {total}"
     head += f" | Showing: {args.offset}-{end}]" if chosen else " | Showing: none]"
-    return ToolResult.ok(data, text=f"{head}\n{text[:_MAX_CHARS]}{' … (cut)' if cut else ''}")
+    return ToolResult.ok(data, text=f"{head}\n{text[:_MAX_CHARS]}{' … (truncated)' if cut else ''}")
 
 
 def _file(skill: Skill, path: str) -> SkillFile:
@@ -83,7 +83,7 @@ def _file(skill: Skill, path: str) -> SkillFile:
     if file is None:
         there = ", ".join(sorted(skill.files)[:50])
         raise ToolFailed(
-            f"The skill {skill.name!r} has no file {path[:200]!r}. There are: {there}",
+            f"The skill {skill.name!r} has no file {path[:200]!r}. Its files: {there}",
             code="file_not_found",
         )
     return file

@@ -47,21 +47,21 @@ class SkillManageArgs(ToolArgs):
         default=None,
         max_length=64,
         pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$",
-        description="The skill: a-z, 0-9 and single hyphens.",
+        description="Name of the skill: a-z, 0-9 and single hyphens.",
     )
     scope: Literal["project", "user", "builtin"] = Field(
         default="project",
-        description="project: in the workspace; user: for every project (asks); builtin: only to"
-        " switch.",
+        description="project: in the workspace; user: for every project (asks); builtin: only "
+        "enable or disable.",
     )
     content: str | None = Field(
         default=None, max_length=MAX_CONTENT, description="create, edit: the whole SKILL.md."
     )
     old_string: str | None = Field(
-        default=None, min_length=1, max_length=MAX_CONTENT, description="patch: what is there."
+        default=None, min_length=1, max_length=MAX_CONTENT, description="patch: text to replace."
     )
     new_string: str | None = Field(
-        default=None, max_length=MAX_CONTENT, description="patch: what shall be there."
+        default=None, max_length=MAX_CONTENT, description="patch: replacement."
     )
     replace_all: bool = Field(default=False, description="patch: every occurrence.")
     category: str | None = Field(
@@ -88,14 +88,14 @@ class SkillManageArgs(ToolArgs):
         missing = [name for name in _NEEDS.get(self.action, ()) if getattr(self, name) is None]
         if missing:
             raise FieldError(
-                f"action {self.action} needs {', '.join(missing)}",
+                f"action {self.action} requires {', '.join(missing)}",
                 code="needs",
                 given=self.action,
                 needed=", ".join(missing),
             )
         if self.scope == "builtin" and self.action not in ("list", *_SWITCHES):
             raise FieldError(
-                "skills of the service cannot be changed, only switched", code="only_switched"
+                "built-in skills cannot be changed, only enabled or disabled", code="only_switched"
             )
         return self
 
@@ -104,11 +104,11 @@ def confirmation_reason(args: SkillManageArgs, _: Services) -> str | None:
     """Why this very call needs a person's word; None when it does not."""
     if args.action == "enable":
         return (
-            f"from then on agents follow and run the skill {args.name!r}, version"
-            f" {(args.digest or '')[:12]}"
+            f"allows agents to follow and run the skill {args.name!r}, version "
+            f"{(args.digest or '')[:12]}"
         )
     if args.action == "disable":
-        return f"no agent can use the skill {args.name!r} any more"
+        return f"prevents all agents from using the skill {args.name!r}"
     if args.scope == "user" and args.action != "list":
         return f"it changes the skill {args.name!r} for every agent and project"
     return None
@@ -183,7 +183,7 @@ async def _written(args: SkillManageArgs, name: str, ctx: ToolContext) -> ToolRe
 
 def _listed(rows: Sequence[SkillEntry], name: str | None) -> ToolResult:
     chosen = [row for row in rows if name is None or row.name == name]
-    text = "\n".join(map(_line, chosen)) or "There are no skills"
+    text = "\n".join(map(_line, chosen)) or "No skills"
     return ToolResult.ok({"skills": [_told(row) for row in chosen]}, text=text)
 
 

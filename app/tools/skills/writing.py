@@ -64,7 +64,7 @@ class SkillWriter:
 
         def make(states: FileStates) -> FileStates:
             if states[path] is not None:
-                raise AlreadyExists(f"There is a skill {self._name!r} already: use action edit")
+                raise AlreadyExists(f"Skill {self._name!r} already exists: use action edit")
             return {path: FileState(text.encode())}
 
         await self._files.apply([path], make)
@@ -102,7 +102,8 @@ class SkillWriter:
     async def _must_exist(self) -> None:
         if await self._files.stat(self._at(DOCUMENT)) is None:
             raise ToolFailed(
-                f"There is no skill {self._name!r} at {self._folder}: make it with action create",
+                f"Skill {self._name!r} does not exist at {self._folder}: create it "
+                "with action create",
                 code="skill_not_found",
             )
 
@@ -111,7 +112,7 @@ class SkillWriter:
         if problems:
             told = "; ".join(str(problem) for problem in problems[:20])
             raise InvalidInput(
-                f"The SKILL.md does not follow the standard: {told}",
+                f"The SKILL.md is invalid: {told}",
                 errors=[problem("content", str(item), "skill_problem") for item in problems[:100]],
             )
 
@@ -146,8 +147,8 @@ def with_category(content: str, category: str) -> str:
     head, fence, rest = content.partition("\n---")
     if not fence or "\nmetadata:" in head:
         raise InvalidInput(
-            "category: content has metadata already, or no front matter; write category into its"
-            " metadata",
+            "category: content already has metadata, or no front matter; set category "
+            "in its metadata",
             field="category",
         )
     return f'{head}\nmetadata:\n  category: "{category}"{fence}{rest}'

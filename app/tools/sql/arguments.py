@@ -14,7 +14,7 @@ from app.tools.untrusted import untrusted
 
 SourceId = Annotated[
     str,
-    Field(min_length=1, max_length=128, description="Id of mysql_list_sources; its name does too."),
+    Field(min_length=1, max_length=128, description="ID or name from mysql_list_sources."),
 ]
 TableRef = Annotated[str, Field(min_length=1, max_length=300)]
 ARGUMENT_ALIASES = {"sourceId": "source_id", "source": "source_id"}
@@ -52,7 +52,7 @@ def rows_result(found: QueryRows) -> ToolResult:
     lines = [dump_json(list(found.columns)).decode()]
     lines += [dump_json(row).decode() for row in found.rows]
     count = f"{len(found.rows)} row{'' if len(found.rows) == 1 else 's'}"
-    more = "; there are more: narrow the query down or ask for a higher limit"
+    more = "; there are more: narrow the query or request a higher limit"
     head = f"{count}{more if found.truncated else ''}\n"
     table = [dict(zip(found.columns, row, strict=True)) for row in found.rows]
     return ToolResult.ok(

@@ -46,6 +46,6 @@ async def mysql_list_sources(args: MysqlListSourcesArgs, ctx: ToolContext) -> To
         f"{item['source_id']}: {item['name']} ({item['kind']}, {item['tables']} tables)"
         for item in sources
     ]
-    text = "\n".join(lines) or "There is no data source that you may read."
+    text = "\n".join(lines) or "No data sources are available to you."
     data = {"sources": sources, "total": len(sources)}
     return ToolResult.ok(data, text=text, raw_result=RawResult("table", sources))

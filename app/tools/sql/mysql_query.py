@@ -25,14 +25,14 @@ class MysqlQueryArgs(ToolArgs):
     sql: str = Field(
         min_length=1,
         max_length=20_000,
-        description="One SELECT in the dialect of the source; a final semicolon may stand.",
+        description="One SELECT in the dialect of the source; a final semicolon is allowed.",
     )
-    limit: int = Field(default=100, ge=1, le=1000, description="Rows at most.")
+    limit: int = Field(default=100, ge=1, le=1000, description="Maximum rows.")
     timeout: int = Field(
         default=15,
         ge=1,
         le=MAX_STATEMENT_S,
-        description="Seconds it may run; the source may allow less.",
+        description="Timeout in seconds; the source may allow less.",
     )
 
 

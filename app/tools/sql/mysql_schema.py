@@ -25,7 +25,7 @@ from app.tools.untrusted import untrusted
 class MysqlSchemaArgs(ToolArgs):
     source_id: SourceId
     tables: Annotated[list[TableRef], Field(min_length=1, max_length=100)] | None = Field(
-        default=None, description="Names as `table` or `schema.table`; all of them when left out."
+        default=None, description="Names as `table` or `schema.table`; default: all."
     )
 
 
@@ -51,7 +51,7 @@ async def mysql_schema(args: MysqlSchemaArgs, ctx: ToolContext) -> ToolResult:
     tables = await sources_of(ctx).describe(
         asker_of(ctx, "mysql_schema"), args.source_id, args.tables
     )
-    text = "\n\n".join(map(_described, tables)) or "There is no table that you may read."
+    text = "\n\n".join(map(_described, tables)) or "No tables are available to you."
     data = {"source_id": args.source_id, "tables": tables, "total": len(tables)}
     shown = untrusted(text, f"schema of data source {args.source_id}")
     return ToolResult.ok(data, text=shown, raw_result=RawResult("json", data))

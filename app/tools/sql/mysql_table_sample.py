@@ -27,9 +27,9 @@ class MysqlTableSampleArgs(ToolArgs):
     source_id: SourceId
     table: TableRef = Field(description="Name as `table` or `schema.table`.")
     columns: Annotated[list[TableRef], Field(min_length=1, max_length=200)] | None = Field(
-        default=None, description="Columns to read; all that are not masked when left out."
+        default=None, description="Columns to read; default: all that are not masked."
     )
-    limit: int = Field(default=5, ge=1, le=20, description="Rows at most.")
+    limit: int = Field(default=5, ge=1, le=20, description="Maximum rows.")
 
 
 @tool(

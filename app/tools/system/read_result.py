@@ -20,10 +20,10 @@ class ReadResultArgs(ToolArgs):
         default=None,
         min_length=1,
         max_length=200,
-        description="The call, as the shortened result names it; left out: lists the newest calls.",
+        description="ID of the call, as in the shortened result; omit to list the newest calls.",
     )
     offset: int = Field(default=0, ge=0, description="First character, from 0.")
-    limit: int = Field(default=8_000, ge=100, le=30_000, description="Characters at most.")
+    limit: int = Field(default=8_000, ge=100, le=30_000, description="Maximum characters.")
 
 
 @tool(
@@ -42,7 +42,7 @@ async def read_result(args: ReadResultArgs, ctx: ToolContext) -> ToolResult:
     characters there are in all, and where to go on.
     """
     if not ctx.session_id:
-        raise ToolFailed("Results belong to sessions, and this call has none", code="no_session")
+        raise ToolFailed("Results require a session, but this call has none", code="no_session")
     stored = ctx.services.require(STORED_RESULTS, StoredResults)  # type: ignore[type-abstract]
     reader = Reader(ctx.session_id, ctx.run_id)
     if args.tool_call_id is None:
@@ -57,8 +57,8 @@ async def read_result(args: ReadResultArgs, ctx: ToolContext) -> ToolResult:
     found = await stored.find(reader, args.tool_call_id)
     if found is None:
         raise ToolFailed(
-            f"No call {args.tool_call_id!r} of this session has a result; without tool_call_id"
-            " the newest calls are listed",
+            f"Call {args.tool_call_id!r} of this session has no result; omit "
+            "tool_call_id to list the newest calls",
             code="not_found",
             tool_call_id=args.tool_call_id,
         )
@@ -73,6 +73,6 @@ async def read_result(args: ReadResultArgs, ctx: ToolContext) -> ToolResult:
         "next_offset": going_on,
     }
     head = f"[{found.tool_name}: characters {args.offset} to {end} of {len(found.text)}]"
-    more = f"\n[Go on with offset={going_on}.]" if going_on is not None else ""
+    more = f"\n[Continue with offset={going_on}.]" if going_on is not None else ""
     told = f"{head}\n{untrusted(part, found.tool_name)}{more}"
     return ToolResult.ok(data, text=told, raw_result=RawResult("text", part))

@@ -31,12 +31,12 @@ Row = dict[str, Any]
 
 class SearchArgs(ToolArgs):
     query: str = Field(
-        min_length=1, max_length=300, pattern=r"\S", description="Words to look for."
+        min_length=1, max_length=300, pattern=r"\S", description="Words to search for."
     )
     scope: Literal["sessions", "memory", "files", "tools", "all"] = Field(
-        default="all", description="Where to look."
+        default="all", description="Where to search."
     )
-    limit: int = Field(default=5, ge=1, le=50, description="Results per scope at most.")
+    limit: int = Field(default=5, ge=1, le=50, description="Maximum results per scope.")
 
 
 @tool(
@@ -71,7 +71,7 @@ async def search(args: SearchArgs, ctx: ToolContext) -> ToolResult:
 
 async def _sessions(args: SearchArgs, ctx: ToolContext) -> list[Row]:
     if not ctx.user_id:
-        raise ToolFailed("Sessions belong to users, and this call has none", code="no_user")
+        raise ToolFailed("Sessions require a user, but this call has none", code="no_user")
     service = ctx.services.require(SESSION_SEARCH, SessionSearch)  # type: ignore[type-abstract]
     visitor = Visitor(ctx.user_id, ctx.agent_id, ctx.project_id, ctx.session_id)
     words = args.query.split()[:_MAX_WORDS]
@@ -155,6 +155,6 @@ _SEARCHES: Mapping[str, Callable[[SearchArgs, ToolContext], Awaitable[list[Row]]
 
 def _text(found: dict[str, list[Row]], unavailable: dict[str, str]) -> str:
     lines = [f"[{row['source']}] {row['text']}" for rows in found.values() for row in rows]
-    told = untrusted("\n".join(lines), "search") if lines else "Nothing was found."
+    told = untrusted("\n".join(lines), "search") if lines else "No results."
     missing = [f"({scope} could not be searched: {why})" for scope, why in unavailable.items()]
     return "\n".join([told, *missing])

@@ -17,7 +17,7 @@ class SearchToolsArgs(ToolArgs):
         max_length=500,
         description="What the tool should do, in a few words; or `select:name,name`.",
     )
-    limit: int = Field(default=5, ge=1, le=20, description="How many tools at most.")
+    limit: int = Field(default=5, ge=1, le=20, description="Maximum tools.")
 
 
 @tool(

@@ -23,7 +23,7 @@ class CrawlBatchArgs(ToolArgs):
     )
     extract_type: ExtractMode = Field(default="text", description="As extract_mode of web_fetch.")
     max_chars: int = Field(
-        default=MAX_CHARS // 5, ge=100, le=500_000, description="Most characters of one page."
+        default=MAX_CHARS // 5, ge=100, le=500_000, description="Maximum characters per page."
     )
 
 

@@ -38,8 +38,8 @@ class DdgsEngine:
             return importlib.import_module(self._package)
         except ImportError:
             raise ToolFailed(
-                f"web.search_provider is ddgs, and the package {self._package!r} is not "
-                "installed: the operator must install it, or set another provider",
+                f"web.search_provider is ddgs, but the package {self._package!r} is "
+                "not installed: the operator must install it, or set another provider",
                 code="not_installed",
             ) from None
 

@@ -54,18 +54,17 @@ class DuckDuckGoEngine:
             )
         except ToolFailed as error:
             code = "timeout" if error.details.get("code") == "timeout" else "provider_failed"
-            raise ToolFailed(
-                "The search provider duckduckgo cannot be reached", code=code
-            ) from None
+            raise ToolFailed("The search provider duckduckgo is unreachable", code=code) from None
         if response.status in _NOT_NOW:
             raise ToolFailed(
-                "The search provider duckduckgo is asked too often from here; wait, or the operator"
-                " must set up another provider (web.search_provider)",
+                "The search provider duckduckgo limits requests from this address; "
+                "wait, or the operator must configure another provider "
+                "(web.search_provider)",
                 code="rate_limited",
             )
         if not response.ok:
             raise ToolFailed(
-                f"The search provider duckduckgo answers with status {response.status}",
+                f"The search provider duckduckgo responded with status {response.status}",
                 code="provider_failed",
             )
         page = response.body.decode("utf-8", "replace")

@@ -140,7 +140,7 @@ class _Api:
             code = "timeout" if error.details.get("code") == "timeout" else "provider_failed"
             # Its own words name an address that is the operator's business.
             raise ToolFailed(
-                f"The search provider {self._name} cannot be reached", code=code
+                f"The search provider {self._name} is unreachable", code=code
             ) from None
         if not response.ok:
             raise self._refusal(response)
@@ -148,14 +148,14 @@ class _Api:
             return _dict(orjson.loads(response.body))
         except orjson.JSONDecodeError:
             raise ToolFailed(
-                f"The search provider {self._name} gives no JSON", code="provider_failed"
+                f"The search provider {self._name} returned no JSON", code="provider_failed"
             ) from None
 
     def _refusal(self, response: WebResponse) -> ToolFailed:
         status = response.status
         if status == 429:
             return ToolFailed(
-                f"The search provider {self._name} is asked too often; wait", code="rate_limited"
+                f"The search provider {self._name} limits requests; wait", code="rate_limited"
             )
         if status in (401, 403):
             fix = (
@@ -164,11 +164,12 @@ class _Api:
                 else f"the operator must set TOLLGATE_WEB__{self._name.upper()}_API_KEY"
             )
             return ToolFailed(
-                f"The search provider {self._name} refuses the service: {fix}",
+                f"The search provider {self._name} refused the service: {fix}",
                 code="provider_refused",
             )
         return ToolFailed(
-            f"The search provider {self._name} answers with status {status}", code="provider_failed"
+            f"The search provider {self._name} responded with status {status}",
+            code="provider_failed",
         )
 
 

@@ -9,7 +9,7 @@ from pydantic import Field
 from app.tools.untrusted import untrusted
 
 UrlText = Annotated[str, Field(min_length=1, max_length=8000)]
-"""An address as a caller wrote it; what it may lead to is decided by the web access."""
+"An address as written by the caller; the web access decides where it may lead."
 
 
 def page_text(page: dict[str, Any]) -> str:
@@ -29,5 +29,5 @@ def page_text(page: dict[str, Any]) -> str:
         lines += ["", f"({page['warning']}.)"]
     text = untrusted("\n".join(lines), page["final_url"])
     if page["truncated"]:
-        text += f"\n(Cut at {len(page['text'])} of {page['length']} characters.)"
+        text += f"\n(Truncated: {len(page['text'])} of {page['length']} characters.)"
     return text

@@ -85,7 +85,7 @@ async def read_results(html: str, rooms: PageRooms) -> list[dict[str, str]]:
         ]
     except (ValueError, KeyError, TypeError, AttributeError):
         raise ToolFailed(
-            "The results cannot be read as a web page", code="page_unreadable"
+            "The results cannot be parsed as a web page", code="page_unreadable"
         ) from None
 
 
@@ -138,7 +138,7 @@ def _told(url: str, printed: bytes) -> ReadPage:
         )
     except (ValueError, KeyError, TypeError, AttributeError):
         raise ToolFailed(
-            f"{url[:200]!r} cannot be read as a web page; extract_mode='raw' shows its source",
+            f"{url[:200]!r} cannot be parsed as a web page; extract_mode='raw' shows its source",
             code="page_unreadable",
         ) from None
 

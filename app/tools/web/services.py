@@ -41,8 +41,8 @@ STRUCTURED_LINKS = 20
 _SEED_LINKS = 50
 _MAX_PRETTY = 2_000_000
 _LITTLE_TEXT = 500
-_LEADS_ON = "The page leads to {url}, which is not fetched: {why}"
-_NEEDS_SCRIPT = "There is little text: the page may require JavaScript"
+_LEADS_ON = "The page redirects to {url}, which is not fetched: {why}"
+_NEEDS_SCRIPT = "The page has little text and may require JavaScript"
 
 Returned = TypeVar("Returned")
 
@@ -298,7 +298,7 @@ class FetchService:
         response = await self._web.page(url, timeout_s=self.timeout, crawling=order.crawling)
         if not response.ok:
             raise ToolFailed(
-                f"{response.url[:200]!r} answers with status {response.status}",
+                f"{response.url[:200]!r} responded with status {response.status}",
                 code="http_error",
                 status=response.status,
             )
@@ -310,7 +310,7 @@ class FetchService:
         arrived = _Arrived(response, kind, media_type)
         if kind == "binary":
             raise ToolFailed(
-                f"{response.url[:200]!r} is {media_type[:100]!r} and no text",
+                f"{response.url[:200]!r} is {media_type[:100]!r}, not text",
                 code="unsupported_type",
             )
         if kind == "pdf":
@@ -394,7 +394,7 @@ def _check_safe(url: str, target: str) -> None:
         ToolFailed: `redirect_refused`.
     """
     if url.startswith("https:") and target.startswith("http:"):
-        raise ToolFailed("it leads from https to http", code="redirect_refused")
+        raise ToolFailed("it redirects from https to http", code="redirect_refused")
 
 
 def _structured(page: ReadPage) -> dict[str, Any]:

@@ -22,7 +22,7 @@ _SEED_NAMES = {"extract_type": "extract_mode", "extractType": "extract_mode"}
 class WebFetchArgs(ToolArgs):
     url: UrlText | None = Field(default=None, description="Address of a page, http or https.")
     urls: Annotated[list[UrlText], Field(min_length=1, max_length=MAX_PAGES)] | None = Field(
-        default=None, description="Instead of url: several pages."
+        default=None, description="Several pages instead of url."
     )
     extract_mode: ExtractMode = Field(
         default="text",
@@ -30,13 +30,13 @@ class WebFetchArgs(ToolArgs):
         "headings, beginning, links; raw: the source.",
     )
     max_chars: int = Field(
-        default=MAX_CHARS, ge=100, le=500_000, description="Most characters of one page."
+        default=MAX_CHARS, ge=100, le=500_000, description="Maximum characters per page."
     )
 
     @model_validator(mode="after")
     def _one_of_both(self) -> WebFetchArgs:
         if (self.url is None) == (self.urls is None):
-            raise FieldError("give either url or urls", code="one_of", needed="url, urls")
+            raise FieldError("set either url or urls", code="one_of", needed="url, urls")
         return self
 
 

@@ -14,8 +14,10 @@ from app.tools.web.returns import WEB_SEARCH_RESULT
 
 
 class WebSearchArgs(ToolArgs):
-    query: str = Field(min_length=1, max_length=400, pattern=r"\S", description="What to look for.")
-    max_results: int = Field(default=5, ge=1, le=20, description="Most results.")
+    query: str = Field(
+        min_length=1, max_length=400, pattern=r"\S", description="Words to search for."
+    )
+    max_results: int = Field(default=5, ge=1, le=20, description="Maximum results.")
 
 
 @tool(
@@ -46,5 +48,5 @@ async def web_search(args: WebSearchArgs, ctx: ToolContext) -> ToolResult:
     ]
     text = untrusted("\n".join(lines), f"search by {service.engine.name}")
     if not results:
-        text = "Nothing was found; try other words"
+        text = "No results; try other words"
     return ToolResult.ok({"results": results}, text=text, raw_result=RawResult("table", results))

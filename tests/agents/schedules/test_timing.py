@@ -134,7 +134,7 @@ def test_an_expression_is_kept_with_single_spaces():
 def test_what_comes_too_often_is_refused(timing, allowed):
     check_interval(timing, allowed)
     if timing.at is None:
-        with pytest.raises(ValueError, match="the operator allows"):
+        with pytest.raises(ValueError, match="the minimum interval is"):
             check_interval(timing, allowed + 1)
 
 
@@ -146,8 +146,8 @@ def test_moments_are_read_as_they_are_written():
     assert moment_of("2026-06-01T12:00", "Europe/Berlin", START).hour == 10
     assert moment_of("2026-06-01T12:00-05:00", "Europe/Berlin", START).hour == 17
     for text in ("in 10 minutes", "tomorrow", "2026-03-29T02:30", "in -1m"):
-        with pytest.raises(ValueError, match=r"no date or time|clocks skip"):
+        with pytest.raises(ValueError, match=r"not a date or time|clocks"):
             moment_of(text, "Europe/Berlin", START)
     for text in ("in 9999999d", "9999-12-31T23:59-05:00"):
-        with pytest.raises(ValueError, match="beyond the calendar"):
+        with pytest.raises(ValueError, match="outside the calendar"):
             moment_of(text, "UTC", START)

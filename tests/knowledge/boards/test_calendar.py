@@ -95,8 +95,8 @@ async def test_nobody_sees_the_calendar_of_somebody_else(call: Call):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"action": "add", "title": "x"}, "add needs title and start"),
-        ({"action": "remove"}, "remove needs id"),
+        ({"action": "add", "title": "x"}, "add requires title and start"),
+        ({"action": "remove"}, "remove requires id"),
         (
             {"action": "add", "title": "x", "start": "2026-03-29T02:30", "tz": BERLIN},
             "clocks skip 2026-03-29T02:30",
@@ -105,8 +105,8 @@ async def test_nobody_sees_the_calendar_of_somebody_else(call: Call):
             {"action": "add", "title": "x", "start": "2026-11-30", "end": "2026-11-29"},
             "end must be later than start",
         ),
-        ({"start": "0001-01-01T00:00+14:00"}, "beyond the calendar"),
-        ({"start": "9999-12-31", "end": "9999-12-31"}, "beyond the calendar"),
+        ({"start": "0001-01-01T00:00+14:00"}, "outside the calendar"),
+        ({"start": "9999-12-31", "end": "9999-12-31"}, "outside the calendar"),
     ],
 )
 async def test_what_does_not_fit_is_named(call: Call, arguments, message: str):

@@ -83,9 +83,9 @@ async def test_what_others_wrote_reaches_the_model_as_data(call: Call):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"action": "post", "title": "x"}, "post needs title and body"),
-        ({"action": "reply", "body": "x"}, "reply needs post and body"),
-        ({"action": "read"}, "read needs post"),
+        ({"action": "post", "title": "x"}, "post requires title and body"),
+        ({"action": "reply", "body": "x"}, "reply requires post and body"),
+        ({"action": "read"}, "read requires post"),
         ({"board": "../x"}, "board"),
     ],
 )

@@ -97,11 +97,11 @@ async def test_a_limit_says_how_many_there_are_beyond_it(call: Call):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"action": "create"}, "create needs title"),
+        ({"action": "create"}, "create requires title"),
         ({"action": "delete"}, "delete needs id"),
-        ({"action": "update", "id": "x"}, "update needs title, notes, status or due"),
-        ({"action": "create", "title": "x", "due": "tomorrow"}, "is no date or time"),
-        ({"action": "create", "title": "x", "due": "2026-02-30"}, "is no date or time"),
+        ({"action": "update", "id": "x"}, "update requires title, notes, status or due"),
+        ({"action": "create", "title": "x", "due": "tomorrow"}, "is not a date or time"),
+        ({"action": "create", "title": "x", "due": "2026-02-30"}, "is not a date or time"),
         ({"action": "create", "title": "x", "tz": "Mars/Base"}, "unknown time zone"),
         ({"action": "create", "title": "x", "tz": "../../etc/passwd"}, "unknown time zone"),
         ({"action": "create", "title": " "}, "title"),

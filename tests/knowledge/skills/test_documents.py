@@ -176,7 +176,7 @@ def test_hostile_front_matter_is_refused_in_a_sentence(front: str, said: str):
         (b"", "must start with"),
         (b"# no front matter\n", "must start with"),
         (b"---\nname: a\n", "no closing line"),
-        (b"\xff\xfe---\n", "no UTF-8"),
+        (b"\xff\xfe---\n", "not UTF-8"),
         (b"x" * (MAX_DOCUMENT_BYTES + 1), "exceeds"),
     ],
 )

@@ -74,7 +74,7 @@ async def test_what_it_prints_is_streamed_and_the_result_has_the_seeds_keys(ctx:
 async def test_code_that_says_nothing_is_said_to_have_run(ctx: ToolContext):
     context, _, _ = bench(ctx)
     assert (await call(execute_python, context, code="x = 1")).for_model() == (
-        "The code ran and printed nothing"
+        "The code ran without output"
     )
 
 
@@ -172,7 +172,7 @@ ENDINGS: dict[str, tuple[ScriptedRun, str, str]] = {
         ending(1, error="ZeroDivisionError: division by zero"),
         *("code_failed", "ZeroDivisionError: division by zero"),
     ),
-    "a status": (ending(3), "code_failed", "The code ended with status 3"),
+    "a status": (ending(3), "code_failed", "The code exited with status 3"),
     "time": (
         ending(137, "timeout", signal=9),
         *("timeout", "Execution timeout (10s limit in 'standard' mode)"),
@@ -196,25 +196,24 @@ ENDINGS: dict[str, tuple[ScriptedRun, str, str]] = {
     "a forbidden system call": (
         ending(159, signal=signal.SIGSYS),
         "code_failed",
-        "The code was ended by SIGSYS: it asked the system for something that 'standard' mode "
-        "does not allow",
+        "The code was stopped by SIGSYS: it made a system call that 'standard' mode does not allow",
     ),
     "a crash": (
         ending(139, signal=signal.SIGSEGV),
-        *("code_failed", "The code was ended by SIGSEGV: the interpreter crashed"),
+        *("code_failed", "The code was stopped by SIGSEGV: the interpreter crashed"),
     ),
     "another signal": (
         ending(137, signal=signal.SIGKILL),
-        *("code_failed", "The code was ended by SIGKILL"),
+        *("code_failed", "The code was stopped by SIGKILL"),
     ),
     "a signal without a name": (
         ending(228, signal=100),
-        *("code_failed", "The code was ended by signal 100"),
+        *("code_failed", "The code was stopped by signal 100"),
     ),
     "nobody watching": (
         ending(137, "lost"),
         "code_lost",
-        "The process that watched over the code is gone; run it again ('standard' mode)",
+        "The supervisor of the code was lost; run it again ('standard' mode)",
     ),
 }
 
@@ -266,7 +265,7 @@ async def test_files_are_kept_and_images_shown(ctx: ToolContext):
     assert result.for_model() == (
         "File: plot.png (image/png, 12 bytes, artifact:art_1)\n"
         "File: out/table.csv (text/csv, 4 bytes, artifact:art_2)\n"
-        "2 more files were left out"
+        "2 more files were omitted"
     )
 
 
@@ -293,7 +292,7 @@ async def test_the_bytes_decide_what_is_an_image_and_not_the_name(ctx: ToolConte
 
 async def test_files_that_cannot_be_kept_are_told_of_and_the_result_stands(ctx: ToolContext):
     context, _, shelf = bench(ctx, ending(files=(ProducedFile("a.txt", b"x"),), value="1"))
-    shelf.broken = StorageUnavailable("Output cannot be kept: free disk space")
+    shelf.broken = StorageUnavailable("Cannot store the output: free disk space")
     full = await call(execute_python, context, code="1", strictness="lenient")
     alone = await call(
         execute_python, replace(context, session_id=None), code="1", strictness="lenient"
@@ -301,9 +300,9 @@ async def test_files_that_cannot_be_kept_are_told_of_and_the_result_stands(ctx: 
     assert full.success is True
     assert full.for_model() == (
         "Value: 1\n"
-        "File: a.txt (text/plain, 1 bytes, not kept: Output cannot be kept: free disk space)"
+        "File: a.txt (text/plain, 1 bytes, not saved: Cannot store the output: free disk space)"
     )
-    assert alone.data["files"][0]["error"] == "the call belongs to no session"
+    assert alone.data["files"][0]["error"] == "the call has no session"
 
 
 async def test_without_a_project_code_runs_where_the_installation_lets_it(ctx: ToolContext):

@@ -87,12 +87,12 @@ async def test_what_it_prints_comes_while_it_runs(confined: ToolContext, root: P
 @pytest.mark.parametrize(
     ("code", "error"),
     [
-        ("import os\nos._exit(7)", "The code ended with status 7"),
+        ("import os\nos._exit(7)", "The code exited with status 7"),
         (
             "import ctypes\nctypes.string_at(0)",
-            "The code was ended by SIGSEGV: the interpreter crashed",
+            "The code was stopped by SIGSEGV: the interpreter crashed",
         ),
-        ("import os\nos.kill(os.getpid(), 9)", "The code was ended by SIGKILL"),
+        ("import os\nos.kill(os.getpid(), 9)", "The code was stopped by SIGKILL"),
         ("raise KeyError('k')", "KeyError: 'k'"),
     ],
 )

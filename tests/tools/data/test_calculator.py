@@ -23,7 +23,7 @@ FUNCTIONS_ALLOWED = ToolContext(
     services=Services(**{CALCULATOR_RULES: CalculatorRules(functions=True)}),
 )
 ONLY_NUMBERS = "Calculation error: only numbers, parentheses and + - * / // % ** are allowed"
-TOO_LARGE = "Calculation error: the numbers get too large"
+TOO_LARGE = "Calculation error: a number is too large"
 
 
 @pytest.mark.requirement("DAT-01")

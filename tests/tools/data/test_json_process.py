@@ -69,14 +69,14 @@ async def test_only_an_object_has_keys(text):
 @pytest.mark.parametrize(
     ("text", "error", "code"),
     [
-        ('{"a": 1, "a": 2}', "the key 'a' stands twice", "duplicate_key"),
-        ("[NaN]", "NaN is not JSON; write null or a number", "json_parse_error"),
-        ("-Infinity", "-Infinity is not JSON; write null or a number", "json_parse_error"),
+        ('{"a": 1, "a": 2}', "duplicate key 'a'", "duplicate_key"),
+        ("[NaN]", "NaN is not JSON; use null or a number", "json_parse_error"),
+        ("-Infinity", "-Infinity is not JSON; use null or a number", "json_parse_error"),
         ("1e999", "the number 1e999 is too large", "json_parse_error"),
         ("9" * 5000, "a number has more than 1000 digits", "json_parse_error"),
-        ("[" * 61 + "]" * 61, "nested deeper than 60 levels", "too_deep"),
-        ("[" * 100_000, "nested deeper than 60 levels", "too_deep"),
-        ('{"a":' * 100_000, "nested deeper than 60 levels", "too_deep"),
+        ("[" * 61 + "]" * 61, "nested more than 60 levels deep", "too_deep"),
+        ("[" * 100_000, "nested more than 60 levels deep", "too_deep"),
+        ('{"a":' * 100_000, "nested more than 60 levels deep", "too_deep"),
         ("", "Expecting value: line 1 column 1 (char 0)", "json_parse_error"),
         ("'a'", "Expecting value: line 1 column 1 (char 0)", "json_parse_error"),
         ("[1] 2", "Extra data: line 1 column 5 (char 4)", "json_parse_error"),
@@ -212,7 +212,7 @@ async def test_an_operation_without_what_it_needs_is_refused(operation, needed):
 
 
 async def test_setting_needs_a_value():
-    with pytest.raises(InvalidArguments, match="needs other"):
+    with pytest.raises(InvalidArguments, match="requires other"):
         await process("{}", "set", pointer="/a")
 
 

@@ -21,7 +21,7 @@ from tests.tools.calls import call
 
 NOW = datetime(2026, 3, 28, 23, 30, tzinfo=UTC)
 BERLIN = "Europe/Berlin"
-NO_ZONE = "No zone was named, so UTC, the service's default, is taken."
+NO_ZONE = "No zone was given, so UTC, the service's default, is used."
 
 
 async def reason(operation: str, **arguments):
@@ -110,11 +110,11 @@ async def test_a_duration_that_cannot_be_read_is_a_typed_failure(value):
     [
         ("Europe/Berlim", "did you mean Europe/Berlin"),
         ("../../etc/passwd", "such as Europe/Berlin"),
-        ("/etc/localtime", "is no IANA time zone"),
-        ("Europe", "is no IANA time zone"),
-        ("posix/../UTC", "is no IANA time zone"),
-        ("+99:00", "is no IANA time zone"),
-        ("Mars/Olympus", "is no IANA time zone"),
+        ("/etc/localtime", "is not an IANA time zone"),
+        ("Europe", "is not an IANA time zone"),
+        ("posix/../UTC", "is not an IANA time zone"),
+        ("+99:00", "is not an IANA time zone"),
+        ("Mars/Olympus", "is not an IANA time zone"),
     ],
 )
 async def test_a_zone_that_does_not_exist_is_refused_with_a_hint(tz, hint):
@@ -133,7 +133,7 @@ async def test_a_time_is_converted_between_zones():
     assert unnamed.data["notes"] == [NO_ZONE]
     nowhere = await reason("convert", value="2026-07-01T12:00+02:00")
     assert nowhere.data["result"] == "2026-07-01T10:00:00+00:00"
-    assert nowhere.data["notes"] == ["No tz was named, so UTC is taken."]
+    assert nowhere.data["notes"] == ["No tz was given, so UTC is used."]
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ async def test_days_keep_the_clock_and_hours_pass(start, by, result):
 async def test_a_month_without_that_day_ends_on_its_last_one_and_says_so():
     result = await reason("add", value="2026-01-31", amount=1, unit="months", tz="UTC")
     assert result.data["date"] == "2026-02-28"
-    assert result.data["notes"] == ["2026-02 has no day 31; its last is taken."]
+    assert result.data["notes"] == ["2026-02 has no day 31; its last day is used."]
 
 
 async def test_a_clock_time_that_is_skipped_moves_forward_and_says_so():
@@ -177,7 +177,7 @@ async def test_of_a_clock_time_that_comes_twice_the_first_is_taken_and_said():
     result = await reason("parse", value="2026-10-25T02:30", tz=BERLIN)
     assert result.data["offset"] == "+02:00"
     assert result.data["notes"] == [
-        "Clocks in Europe/Berlin show 2026-10-25 02:30:00 twice; the first is taken (+02:00),"
+        "Clocks in Europe/Berlin show 2026-10-25 02:30:00 twice; the first is used (+02:00),"
         " not +01:00."
     ]
 
@@ -185,7 +185,9 @@ async def test_of_a_clock_time_that_comes_twice_the_first_is_taken_and_said():
 async def test_an_offset_alone_knows_no_summer_time():
     result = await reason("add", value="2026-03-28T12:00+01:00", amount=1, unit="days")
     assert result.data["result"] == "2026-03-29T12:00:00+01:00"
-    assert result.data["notes"] == ["An offset knows no summer time; name tz where that matters."]
+    assert result.data["notes"] == [
+        "An offset has no daylight saving time; use a zone name in tz if that matters."
+    ]
 
 
 async def test_nothing_is_added_to_without_a_value_but_now():
@@ -273,13 +275,13 @@ async def test_a_sum_that_has_no_answer_is_a_typed_failure(arguments, code):
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ({"operation": "parse"}, "operation parse needs value"),
-        ({"operation": "diff", "value": "now"}, "operation diff needs value2"),
-        ({"operation": "add", "value": "now"}, "needs amount and unit, or value2"),
-        ({"operation": "add", "amount": 1}, "needs amount and unit, or value2"),
+        ({"operation": "parse"}, "operation parse requires value"),
+        ({"operation": "diff", "value": "now"}, "operation diff requires value2"),
+        ({"operation": "add", "value": "now"}, "requires amount and unit, or"),
+        ({"operation": "add", "amount": 1}, "requires amount and unit, or"),
         (
             {"operation": "add", "amount": 1, "unit": "days", "value2": "1d"},
-            "needs amount and unit, or value2",
+            "requires amount and unit, or",
         ),
         ({"operation": "guess"}, "'weekday'"),
         ({"operation": "now", "holidays": ["x"]}, "holidays"),

@@ -38,7 +38,7 @@ async def test_status_shows_what_there_is_so_far_and_the_answers_in_the_end(hous
 
     assert (running.success, running.data["status"]) == (True, "running")
     assert str(running.text).startswith(f"{batch_id}: running, 0 of 2 ended\na (tsk_1_1) is at")
-    assert 'What it had so far:\n<untrusted source="sub-agent a">\nSo far' in str(running.text)
+    assert 'Its partial answer:\n<untrusted source="sub-agent a">\nSo far' in str(running.text)
     assert [task["response"] for task in ended.data["tasks"]] == ["did: a", "did: b"]
     assert "2 of 2 ended" in str(ended.text)
 
@@ -62,7 +62,7 @@ async def test_without_an_id_the_batches_of_the_session_are_listed(house: House)
     await _begin_other(house)
     listed = await call(delegate_status, house.ctx())
     assert (nothing.text, nothing.data) == (
-        "Nothing was delegated in this chat",
+        "No tasks were delegated in this chat",
         {"delegations": []},
     )
     assert [batch["batch_id"] for batch in listed.data["delegations"]] == ["dlg_3", "dlg_1"]
@@ -131,7 +131,10 @@ async def _begin_other(house: House) -> str:
 
 async def test_when_nobody_works_nobody_is_told(house: House):
     result = await call(task_broadcast, house.ctx(), text="Hello")
-    assert (result.data["total"], result.text) == (0, "Nobody was told: no sub-agent is at work")
+    assert (result.data["total"], result.text) == (
+        0,
+        "No sub-agent is running, so nobody was notified",
+    )
 
 
 @pytest.mark.parametrize("text", ["", " ", "x" * 4001])
@@ -154,7 +157,7 @@ async def test_a_call_without_a_session_sees_nobodys_sub_agents(
 ):
     await _begin(house)
     result = await call(tool, house.ctx(None), **arguments)
-    assert result.error == "Sub-agents belong to a session, and this call has none"
+    assert result.error == "Sub-agents require a session, but this call has none"
     assert house.delegation.batches["dlg_1"].status == "running"
 
 

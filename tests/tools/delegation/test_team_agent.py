@@ -130,8 +130,8 @@ async def test_a_team_goes_on_in_the_background(house: House):
     ("changes", "told"),
     [
         ({"tasks": [{**READ, "member": "Eve"}]}, "tasks[0].member: no member 'Eve'"),
-        ({"tasks": [READ, READ]}, "tasks: the name 'read' is there twice"),
-        ({"members": [MEMBERS[0], MEMBERS[0]]}, "members: the name 'Ann' is there twice"),
+        ({"tasks": [READ, READ]}, "tasks: duplicate name 'read'"),
+        ({"members": [MEMBERS[0], MEMBERS[0]]}, "members: duplicate name 'Ann'"),
         ({"review": "Eve"}, "review: no member 'Eve'"),
         (
             {"review": "Ann", "tasks": [{**READ, "name": "review"}]},

@@ -102,7 +102,7 @@ async def test_a_diff_shows_what_is_not_staged_and_what_is(
     assert (unstaged.data["added"], unstaged.data["removed"]) == (1, 1)
     assert unstaged.raw_result is not None
     assert unstaged.raw_result.type == "diff"
-    assert (await call(git, here, action="diff", staged=True)).for_model() == "Nothing differs"
+    assert (await call(git, here, action="diff", staged=True)).for_model() == "No differences"
     run(root, "add", "a.txt")
     staged = await call(git, here, action="diff", cached=True, path="a.txt")
     assert "-2\n+3\n" in staged.data["diff"]
@@ -115,7 +115,7 @@ async def test_a_log_comes_in_pages(here: ToolContext, root: Path):
     first = await call(git, here, action="log", limit=1)
     assert [commit["subject"] for commit in first.data["commits"]] == ["Second"]
     assert first.data["truncated"] is True
-    assert first.for_model().endswith("[More follow: go on with offset=1]")
+    assert first.for_model().endswith("[More follows: continue with offset=1]")
     rest = await call(git, here, action="log", limit=5, offset=1)
     (commit,) = rest.data["commits"]
     assert {key: commit[key] for key in ("author", "email", "date", "subject", "body")} == {

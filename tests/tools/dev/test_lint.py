@@ -114,7 +114,7 @@ async def test_a_linter_that_prints_nonsense_has_not_checked(ctx: ToolContext, p
     operations = fake_workspace({"run.sh": "echo"}, script=script)
     result = await call(lint, replace(ctx, bound_operations=operations))
     assert result.data["checked"] == {}
-    assert result.data["not_checked"][0]["reason"] == "it printed what cannot be read"
+    assert result.data["not_checked"][0]["reason"] == "it printed invalid output"
 
 
 async def test_a_broken_configuration_is_told(here: ToolContext, root: Path):
@@ -129,7 +129,7 @@ async def test_findings_come_in_pages(here: ToolContext, root: Path):
     (root / "bad.py").write_text("import os\nimport re\nimport sys\n", encoding="utf-8")
     first = await call(lint, here, path="bad.py", limit=2)
     assert (first.data["count"], first.data["total"], first.data["truncated"]) == (2, 3, True)
-    assert "[3 in all: go on with offset=2]" in first.for_model()
+    assert "[3 in total: continue with offset=2]" in first.for_model()
     rest = await call(lint, here, path="bad.py", limit=2, offset=2)
     assert [item["line"] for item in rest.data["findings"]] == [3]
 

@@ -114,12 +114,12 @@ async def test_edits_of_one_file_at_the_same_time_are_all_kept(ctx, operations):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, "give either old_text or start_line"),
-        ({"old_text": "a", "start_line": 1}, "give either old_text or start_line"),
-        ({"old_text": "a", "insert": True}, "need start_line"),
-        ({"start_line": 1, "replace_all": True}, "need old_text"),
+        ({}, "set either old_text or start_line"),
+        ({"old_text": "a", "start_line": 1}, "set either old_text or start_line"),
+        ({"old_text": "a", "insert": True}, "require start_line"),
+        ({"start_line": 1, "replace_all": True}, "require old_text"),
         ({"start_line": 2, "end_line": 1}, "end_line must not be before"),
-        ({"start_line": 1, "insert": True, "end_line": 1}, "insert takes start_line"),
+        ({"start_line": 1, "insert": True, "end_line": 1}, "insert requires start_line"),
         ({"old_text": ""}, "old_text must be at least 1 character"),
     ],
 )

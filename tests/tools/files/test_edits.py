@@ -98,5 +98,5 @@ def test_text_that_is_there_twice_is_replaced_when_all_or_that_many_are_asked_fo
 def test_a_change_that_changes_nothing_is_refused():
     with pytest.raises(ToolFailed, match="nothing to change"):
         replace_text("a\n", "a", "a")
-    with pytest.raises(ToolFailed, match="hold already"):
+    with pytest.raises(ToolFailed, match="the current content"):
         replace_lines("a\nb\n", 1, 1, "a")

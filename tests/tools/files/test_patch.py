@@ -104,7 +104,7 @@ async def test_one_hunk_that_does_not_fit_leaves_every_file_alone(ctx: ToolConte
 
     assert (result.success, result.code) == (False, "patch_failed")
     assert result.error == (
-        "The patch does not fit; no files were modified:\n"
+        "The patch does not apply; no files were modified:\n"
         "hunk 1 of 1 in 'a.py': these lines are not in the file:\n"
         "  def two():\n"
         "      return 3\n"
@@ -161,7 +161,7 @@ async def test_what_was_overlooked_is_said(ctx: ToolContext):
         (["*** Add File: b.txt", "+x"], "'b.txt' exists already"),
         (["*** Move File: b.txt -> a.py"], "'a.py' exists already"),
         (["*** Delete File: gone"], "File not found: 'gone'"),
-        (["*** Update File: b.txt", "-first", "+first"], "already as the patch would make it"),
+        (["*** Update File: b.txt", "-first", "+first"], "already matches the patch"),
     ],
 )
 async def test_what_cannot_be_is_refused(ctx: ToolContext, lines: list[str], told: str):

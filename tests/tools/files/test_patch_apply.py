@@ -139,7 +139,7 @@ def test_lines_that_are_only_added_need_one_place():
     assert applied("a\nb\n", v4a("@@ a", "+new"))[0] == "a\nnew\nb\n"
     assert applied("a\nb\n", v4a("+new"))[0] == "a\nb\nnew\n"
     assert applied("a\nb", v4a("+new"))[0] == "a\nb\nnew"
-    with pytest.raises(HunkMismatch, match="stands on lines 1, 2"):
+    with pytest.raises(HunkMismatch, match="occurs on lines 1, 2"):
         applied("a\na\n", v4a("@@ a", "+new"))
     with pytest.raises(HunkMismatch, match="line 9 is not in the file"):
         applied("a\n", unified("@@ -8,0 +9 @@", "+new"))
@@ -177,7 +177,7 @@ def test_the_nearest_lines_are_shown():
         applied(text, unified("@@ -19,3 +19,3 @@", " 19", "-20", "+XX", " 21"))
 
     assert caught.value.message == (
-        "these lines (said to be on line 19) are not in the file:\n  19\n  20\n  21\n"
+        "these lines (expected on line 19) are not in the file:\n  19\n  20\n  21\n"
         "Nearest lines:\n19| 19\n20| twenty\n21| 21\n22| 22\n23| 23"
     )
 
@@ -194,7 +194,7 @@ def test_a_search_that_would_take_too_long_is_refused(monkeypatch: pytest.Monkey
     monkeypatch.setattr("app.tools.files.patch_place._MAX_COMPARED", 1000)
     text = "a\nb\nc\n" * 500
 
-    with pytest.raises(ToolFailed, match="repeats itself too much") as caught:
+    with pytest.raises(ToolFailed, match="is too repetitive") as caught:
         applied(text, unified("@@ -1,4 +1,4 @@", " a", " b", " c", "-b", "+d"))
 
     assert caught.value.details["code"] == "patch_failed"

@@ -39,7 +39,7 @@ async def test_a_limited_read_says_where_to_go_on(ctx, poem):
     result = await call(read_file, ctx, path="poem.txt", offset=2, limit=2, show_line_numbers=False)
     assert result.for_model() == (
         "[File: poem.txt | Lines: 12 | Showing: 2-3]\nline 2\nline 3\n"
-        "[More follows: go on with start_line=4]"
+        "[More follows: continue with start_line=4]"
     )
     assert result.data["truncated"] is True
 
@@ -102,7 +102,7 @@ async def test_file_read_reads_another_encoding_in_the_shape_its_users_know(ctx,
         ("folder", "not_a_file", "Path is not a file"),
         ("old.txt", "wrong_encoding", "is not utf-8 text (invalid continuation byte at byte 3)"),
         ("tool", "binary_file", "a program of 11 bytes; only text can be read"),
-        ("page.txt", "not_a_pdf", "pages goes with a PDF document"),
+        ("page.txt", "not_a_pdf", "pages requires a PDF document"),
         ("../secret", "outside_workspace", "Path is outside project directory"),
         ("/etc/passwd", "outside_workspace", "Path is outside project directory"),
     ],
@@ -126,14 +126,14 @@ async def test_a_start_past_the_end_is_refused_with_the_length(ctx, poem):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, "give either path or paths"),
-        ({"path": "a", "paths": ["b"]}, "give either path or paths"),
-        ({"paths": ["b"], "start_line": 2}, "go with path"),
+        ({}, "set either path or paths"),
+        ({"path": "a", "paths": ["b"]}, "set either path or paths"),
+        ({"paths": ["b"], "start_line": 2}, "require path"),
         ({"path": "a", "start_line": 3, "end_line": 2}, "end_line must not be before"),
         ({"path": "a", "encoding": "klingon"}, "unknown text encoding 'klingon'"),
         ({"path": "a", "encoding": "hex"}, "unknown text encoding 'hex'"),
-        ({"path": "a", "pages": "3-2"}, "pages must name 1 to 20 pages"),
-        ({"path": "a", "pages": "1-21"}, "pages must name 1 to 20 pages"),
+        ({"path": "a", "pages": "3-2"}, "pages must list 1 to 20 pages"),
+        ({"path": "a", "pages": "1-21"}, "pages must list 1 to 20 pages"),
         ({"path": "a", "pages": "0"}, "pages must match"),
         ({"path": "a", "limit": 100_001}, "limit must be <="),
         ({"paths": ["a"] * 21}, "paths must have at most 20"),

@@ -130,7 +130,7 @@ async def test_pages_of_a_pdf_are_read_as_text(here: ToolContext, tmp_path: Path
     first = await call(read_file, here, path="doc.pdf")
     some = await call(read_file, here, path="doc.pdf", pages="24-25")
     assert (first.data["total_pages"], first.data["last_page"]) == (25, 20)
-    assert first.for_model().endswith("[More follows: go on with pages='21-25']")
+    assert first.for_model().endswith("[More follows: continue with pages='21-25']")
     assert some.data["content"] == "This is page 24\n\nThis is page 25"
     assert some.for_model() == (
         "[PDF: doc.pdf | Pages: 25 | Showing: 24-25]\n\n"
@@ -206,4 +206,4 @@ async def test_an_encrypted_document_says_that_it_needs_a_password(
         writer.write(file)
     result = await call(read_file, here, path="doc.pdf")
     assert (result.success, result.code) == (False, "pdf_unreadable")
-    assert "it is encrypted and needs a password" in (result.error or "")
+    assert "it is encrypted and requires a password" in (result.error or "")

@@ -55,7 +55,7 @@ async def test_both_find_the_files_of_that_name_with_that_content(ctx, tree):
 
 async def test_a_query_is_plain_text(ctx, tree):
     result = await call(file_search, ctx, query="budget.*")
-    assert result.text == "Nothing found in content"
+    assert result.text == "No results in content"
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ async def test_a_search_that_cannot_run_is_refused(ctx, tree, arguments, code):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"query": "x", "type": "dir"}, "query looks into files"),
+        ({"query": "x", "type": "dir"}, "query searches file contents"),
         ({"limit": 101}, "limit must be <="),
         ({"limit": 0}, "limit must be >="),
         ({"max_depth": -2}, "max_depth must be >="),

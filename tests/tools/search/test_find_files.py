@@ -73,7 +73,7 @@ async def test_every_word_of_a_query_must_stand_in_the_path(ctx, tree):
 
 async def test_a_page_says_how_to_go_on(ctx, tree):
     result = await call(find_files, ctx, pattern="*.py", head_limit=2)
-    assert result.text == "a.py\nsrc/b.py\n[3 in all: go on with offset=2]"
+    assert result.text == "a.py\nsrc/b.py\n[3 in total: continue with offset=2]"
 
 
 @pytest.mark.requirement("FIL-10")

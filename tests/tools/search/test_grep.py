@@ -50,7 +50,7 @@ async def test_the_limit_is_kept_and_the_next_page_follows(ctx, operations):
     await operations.files.write("n", b"x\n" * 5)
     first = await call(grep, ctx, pattern="x", output_mode="content", head_limit=2)
     last = await call(grep, ctx, pattern="x", output_mode="content", head_limit=2, offset=4)
-    assert first.for_model() == "n:1:x\nn:2:x\n[More follows: go on with offset=2]"
+    assert first.for_model() == "n:1:x\nn:2:x\n[More follows: continue with offset=2]"
     assert (first.data["total"], first.data["truncated"]) == (5, True)
     assert [match["line"] for match in last.data["matches"]] == [5]
 
@@ -100,7 +100,7 @@ async def test_a_search_that_cannot_run_is_refused(ctx, arguments, code):
 
 
 async def test_two_filters_at_once_are_refused(ctx):
-    with pytest.raises(InvalidArguments, match="give glob or type, not both"):
+    with pytest.raises(InvalidArguments, match="set either glob or type"):
         await call(grep, ctx, pattern="x", glob="*.py", type="py")
 
 
@@ -147,7 +147,7 @@ async def test_what_is_shown_stays_below_the_character_limit(ctx, operations):
     result = await call(grep, ctx, pattern="x", output_mode="content", head_limit=1000)
     shown = len(result.data["matches"])
     assert 120_000 < len(result.for_model()) < 128_200
-    assert result.for_model().endswith(f"[More follows: go on with offset={shown}]")
+    assert result.for_model().endswith(f"[More follows: continue with offset={shown}]")
 
 
 @pytest.mark.parametrize(

@@ -198,8 +198,8 @@ async def test_a_secret_is_masked_in_what_is_kept_also_when_it_comes_in_two_piec
 async def test_the_timeout_is_at_most_what_the_operator_and_the_call_allow(local, tmp_path):
     short = replace(local, timeout_s=1.0)
     result = await call(bash, short, command="sleep 600", timeout=600)
-    assert result.error == "Timed out after 0.75 s: the command and all it started were killed"
-    assert "600 s were asked for, more than allowed" in str(result.text)
+    assert result.error == "Timed out after 0.75 s: the command and all its processes were killed"
+    assert "600 s were requested, which exceeds the maximum" in str(result.text)
     result = await call(bash, short, command="sleep 600")
     assert "asked for" not in str(result.text)
 
@@ -208,11 +208,11 @@ async def test_the_timeout_is_at_most_what_the_operator_and_the_call_allow(local
     ("reason", "code", "words"),
     [
         ("memory", "limit_exceeded", "it exceeded its memory limit"),
-        ("disk", "limit_exceeded", "it wrote more to disk than it may"),
+        ("disk", "limit_exceeded", "it exceeded its disk limit"),
         ("processes", "limit_exceeded", "it exceeded its limit of processes"),
-        ("output", "limit_exceeded", "it printed more than it may"),
+        ("output", "limit_exceeded", "it exceeded its output limit"),
         ("lost", "limit_exceeded", "its supervisor was lost"),
-        ("timeout", "timeout", "it ran longer than it may"),
+        ("timeout", "timeout", "it exceeded its time limit"),
     ],
 )
 async def test_a_limit_that_ended_a_command_is_told_in_words(ctx, reason, code, words):
@@ -223,7 +223,7 @@ async def test_a_limit_that_ended_a_command_is_told_in_words(ctx, reason, code, 
     )
     context = replace(ctx, bound_operations=replace(ctx.operations, processes=scripted))
     result = await call(bash, context, command="make")
-    assert (result.code, result.error) == (code, f"Ended by the sandbox: {words}")
+    assert (result.code, result.error) == (code, f"Stopped by the sandbox: {words}")
     assert result.data["reason"] == reason
     assert result.data["sandbox"] == report.to_dict()
     assert "so far" in str(result.text)
@@ -233,7 +233,7 @@ async def test_what_a_command_left_running_is_told(ctx):
     scripted = ScriptedProcesses(ScriptedProcess(ended=ProcessExit(0, orphans=2)))
     context = replace(ctx, bound_operations=replace(ctx.operations, processes=scripted))
     result = await call(bash, context, command="serve &")
-    assert "Ended with it: 2 processes it left" in str(result.text)
+    assert "Also ended: 2 processes that it left running" in str(result.text)
 
 
 async def test_what_runs_in_the_background_tells_its_sandbox_from_the_start(ctx):
@@ -315,9 +315,12 @@ async def test_a_hundred_commands_at_once_of_which_some_flood_hang_and_are_cance
     ("arguments", "problem"),
     [
         ({"action": "poll"}, "poll needs process_id"),
-        ({"action": "poll", "process_id": "p", "data": "rm -rf /"}, "data and close_input are for"),
-        ({"action": "write", "process_id": "p"}, "write needs data or close_input"),
-        ({"action": "kill", "process_id": "p", "pattern": "x"}, "pattern is for wait"),
+        (
+            {"action": "poll", "process_id": "p", "data": "rm -rf /"},
+            "data and close_input are only valid for",
+        ),
+        ({"action": "write", "process_id": "p"}, "write requires data or close_input"),
+        ({"action": "kill", "process_id": "p", "pattern": "x"}, "pattern is only valid for wait"),
         ({"action": "stop"}, "action"),
     ],
 )

@@ -67,7 +67,7 @@ async def test_a_command_that_outlives_its_timeout_is_killed_and_its_output_kept
     result = await call(bash, context, command="sleep 31", timeout=1)
     assert process.killed.is_set()
     assert (result.success, result.code) == (False, "timeout")
-    assert result.error == "Timed out after 1 s: the command and all it started were killed"
+    assert result.error == "Timed out after 1 s: the command and all its processes were killed"
     assert (result.data["stdout"], result.data["timed_out"]) == ("made\n", True)
     assert result.data["exit_code"] is None
 
@@ -109,7 +109,7 @@ async def test_long_output_is_streamed_whole_and_shortened_in_the_middle_for_the
     assert len(text) <= 10_000
     assert text.startswith("0000000\n")
     assert "0003999" in text
-    assert "characters left out" in text
+    assert "characters omitted" in text
     assert "e\nExit code: 0\nAll 52000 bytes: `process` action log, process_id proc_" in text
     assert called.result.data["truncated"] is True
 

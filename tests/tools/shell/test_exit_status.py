@@ -12,7 +12,7 @@ from app.tools.shell.exit_status import meaning
         ("./data.txt", 126, "found, but cannot be executed"),
         ("timeout 1 sleep 9", 124, "the command's own time limit ran out"),
         ("x", 130, "interrupted"),
-        ("x", 137, "killed, perhaps for using too much memory"),
+        ("x", 137, "killed, possibly for using too much memory"),
         ("x", 139, "crashed with a segmentation fault"),
         ("grep 'a|b' file", 1, "no lines matched"),
         ("cat f | LC_ALL=C /usr/bin/grep x > out", 1, "no lines matched"),

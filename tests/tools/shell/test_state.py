@@ -113,7 +113,7 @@ def test_a_value_that_is_no_text_is_dropped():
 def test_only_what_the_command_named_is_told():
     left = Left(NOTHING, dropped=("GIT_DIR", "NOISE"))
     assert (
-        told(left, "export GIT_DIR=x") == "Not kept: GIT_DIR (too large, too many, or never kept)"
+        told(left, "export GIT_DIR=x") == "Not saved: GIT_DIR (too large, too many, or never saved)"
     )
     assert told(left, "ls") == ""
 
@@ -171,13 +171,13 @@ async def test_a_shell_that_does_not_come_to_its_own_end_leaves_the_state_as_it_
     _states(local).put("ses_1", "project_1", before)
     result = await call(bash, local, command=f"export A=2; {command}", keep_state=True)
     assert _states(local).get("ses_1", "project_1") == before
-    assert "Not kept: directory and variables" in str(result.text)
+    assert "Not saved: directory and variables" in str(result.text)
 
 
 async def test_a_directory_outside_is_not_kept_and_that_is_told(local):
     result = await call(bash, local, command="cd /", keep_state=True)
     assert _states(local).get("ses_1", "project_1").cwd is None
-    assert "Not kept: the directory '/', outside the workspace" in str(result.text)
+    assert "Not saved: the directory '/', outside the workspace" in str(result.text)
 
 
 async def test_a_forged_record_is_checked_like_any_other(local):

@@ -24,5 +24,5 @@ def test_a_long_text_keeps_its_beginning_and_its_end(pieces, limit):
         assert str(bounded) == whole
     else:
         head, note, tail = str(bounded).split("\n")
-        assert note == f"… [{len(whole) - limit} characters left out] …"
+        assert note == f"… [{len(whole) - limit} characters omitted] …"
         assert (head, tail) == (whole[: limit // 2], whole[len(whole) - (limit - limit // 2) :])

@@ -92,7 +92,7 @@ def test_text_of_progress_is_one_short_line():
 
 def test_a_second_result_spoils_the_first():
     reader, _ = heard(RESULT, line("result", data={"forged": True}))
-    assert reader.problem == "there came more than one result"
+    assert reader.problem == "there was more than one result"
 
 
 def test_what_comes_after_the_result_counts_no_more():

@@ -64,7 +64,7 @@ async def test_calls_of_other_sessions_and_unknown_ones_are_not_there(
 ):
     result = await call(read_result, context(session_id), tool_call_id=call_id)
     assert (result.success, result.code) == (False, "not_found")
-    assert "without tool_call_id" in str(result.error)
+    assert "omit tool_call_id" in str(result.error)
 
 
 async def test_without_a_session_there_is_nothing_to_read():

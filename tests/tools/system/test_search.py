@@ -82,7 +82,7 @@ async def test_names_with_special_characters_and_a_limit_are_respected(ctx):
     result = await call(search, ctx, query="Rye [1]", scope="files", limit=1)
     assert [row["path"] for row in result.data["results"]["files"]] == ["notes/Rye [1].txt"]
     nothing = await call(search, ctx, query="../*", scope="files")
-    assert (nothing.data["total"], nothing.text) == (0, "Nothing was found.")
+    assert (nothing.data["total"], nothing.text) == (0, "No results.")
 
 
 async def test_a_scope_that_is_asked_for_and_missing_is_a_failure(ctx):

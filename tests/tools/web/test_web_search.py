@@ -211,7 +211,7 @@ def test_the_engine_is_the_one_that_is_configured(strict_web: Web, rooms: LocalR
     assert chosen(**brave, **tavily, search_provider="tavily") == "tavily"
     assert chosen(**brave, search_provider="off") is None
     assert chosen(search_provider="ddgs") == "ddgs"
-    with pytest.raises(ValidationError, match="needs brave_api_key"):
+    with pytest.raises(ValidationError, match="requires brave_api_key"):
         WebSettings(search_provider="brave")
 
 

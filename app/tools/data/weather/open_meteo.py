@@ -185,8 +185,8 @@ async def _ask(web: WebAccess, url: str, wanted: dict[str, str], kind: type[_A])
     try:
         return kind.model_validate_json(response.body)
     except ValidationError as error:
-        where = ".".join(str(part) for part in error.errors()[0]["loc"]) or "the answer"
-        raise _unavailable(url, f"it is not what was expected: {where[:_MAX_NAME]}") from None
+        where = ".".join(str(part) for part in error.errors()[0]["loc"]) or "the response"
+        raise _unavailable(url, f"it has an unexpected format: {where[:_MAX_NAME]}") from None
 
 
 def _days(daily: _Days, language: Language) -> list[dict[str, Any]]:
@@ -214,11 +214,11 @@ def _days(daily: _Days, language: Language) -> list[dict[str, Any]]:
 
 
 def _not_found(city: str, others: list[_Place]) -> str:
-    message = f"No city {city!r} was found"
+    message = f"City {city!r} not found"
     if not others:
-        return f"{message}; write its name alone, or in its own language"
+        return f"{message}; use only its name, or its name in the local language"
     names = ["/".join(filter(None, other.named().values())) for other in others[:_NAMED]]
-    return f"{message}; of that name there are {', '.join(names)}"
+    return f"{message}; matching places: {', '.join(names)}"
 
 
 def _reason(response: WebResponse) -> str:

@@ -31,7 +31,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 def _revision(text: str) -> str:
     if text.startswith("-") or _CONTROL.search(text):
         raise FieldError(
-            "must be a commit, branch, tag or range, and no option", code="bad_revision"
+            "must be a commit, branch, tag or range, not an option", code="bad_revision"
         )
     return text
 
@@ -47,10 +47,10 @@ def _plain_path(path: str) -> str:
 
 class GitArgs(ToolArgs):
     action: Literal["status", "diff", "log", "show", "blame"] = Field(
-        default="status", description="What to read."
+        default="status", description="Information to read."
     )
     path: Annotated[PathText, AfterValidator(_plain_path)] | None = Field(
-        default=None, description="Only this file or folder, from repo; blame needs a file."
+        default=None, description="Only this file or folder, from repo; blame requires a file."
     )
     rev: Revision | None = Field(
         default=None, description="Commit, branch or range like main..topic; show: also rev:file."
@@ -69,10 +69,13 @@ class GitArgs(ToolArgs):
     @model_validator(mode="after")
     def _complete(self) -> GitArgs:
         if self.action == "blame" and self.path is None:
-            raise FieldError("blame needs path", code="needs", given="blame", needed="path")
+            raise FieldError("blame requires path", code="needs", given="blame", needed="path")
         if self.staged and self.action != "diff":
             raise FieldError(
-                "staged goes with action diff", code="only_with", given="staged", needed="diff"
+                "staged is only valid with action diff",
+                code="only_with",
+                given="staged",
+                needed="diff",
             )
         return self
 
@@ -151,7 +154,7 @@ async def _status(args: GitArgs, repository: Repository) -> ToolResult:
     lines = [_branch_line(data)]
     lines += [_file_line(file) for file in data["files"]]
     if data["clean"]:
-        lines.append("Nothing has changed")
+        lines.append("No changes")
     return ToolResult.ok(
         data, text=_text(lines, done), raw_result=RawResult("table", data["files"])
     )
@@ -180,7 +183,7 @@ async def _diff(args: GitArgs, repository: Repository) -> ToolResult:
         *("--end-of-options", *_only(args.rev), "--", *_only(args.path)),
         max_bytes=_MAX_BYTES,
     )
-    return _patch(args, done, done.text, "Nothing differs")
+    return _patch(args, done, done.text, "No differences")
 
 
 def _shape(args: GitArgs) -> tuple[str, ...]:
@@ -203,7 +206,7 @@ async def _log(args: GitArgs, repository: Repository) -> ToolResult:
         for commit in commits
     ]
     if more:
-        lines.append(f"[More follow: go on with offset={args.offset + len(commits)}]")
+        lines.append(f"[More follows: continue with offset={args.offset + len(commits)}]")
     text = "\n".join(lines) or "No commits"
     return ToolResult.ok(data, text=text, raw_result=RawResult("table", commits))
 
@@ -310,5 +313,5 @@ def _facts(args: GitArgs, done: Finished) -> dict[str, Any]:
 
 def _text(lines: list[str], done: Finished) -> str:
     if done.truncated:
-        lines = [*lines, "[Cut here: there is more; narrow it with path, rev or limit]"]
+        lines = [*lines, "[Truncated: narrow it with path, rev or limit]"]
     return "\n".join(lines)

@@ -29,7 +29,7 @@ def paths_in_git(arguments: Mapping[str, Any]) -> Sequence[str]:
         found.append(posixpath.join(repo, str(path)))
     rev = str(arguments.get("rev") or "")
     if ":" in rev and (repo.count("/") > _MOST_FOLDERS or len(_RANGE.findall(rev)) > 1):
-        raise ToolFailed("The revision names too much to be looked through", code="invalid_path")
+        raise ToolFailed("The revision names too much to be checked", code="invalid_path")
     for piece in (rev, *_RANGE.split(rev)):
         _, _, inner = piece.partition(":")
         found += _in_revision(_STAGE.sub("", inner, count=1), repo)

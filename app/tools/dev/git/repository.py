@@ -80,7 +80,7 @@ def _overrides(names: str) -> tuple[str, ...]:
     # Through `-c` a name with "=" would set another key.
     if len(keys) > _MAX_FILTERS or any("=" in key or "\n" in key for key in keys):
         raise ToolFailed(
-            "The repository's configuration names filters that cannot be switched off; "
+            "The repository's configuration contains filters that cannot be disabled; "
             "remove its [filter] sections",
             code="git_failed",
         )
@@ -117,7 +117,7 @@ def _failed(done: Finished, folder: str) -> ToolFailed:
     said = " ".join(done.stderr.split())[:1000].removeprefix("fatal: ")
     if "not a git repository" in said:
         return ToolFailed(
-            f"{folder!r} is not in a git repository; give the repository's folder as repo",
+            f"{folder!r} is not in a git repository; set repo to the repository's folder",
             code="not_a_repository",
             path=folder,
         )

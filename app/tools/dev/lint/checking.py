@@ -14,7 +14,8 @@ from app.tools.dev.lint.selection import Linter, Selection
 from app.tools.dev.lint.syntax import MAX_BYTES, check_syntax
 
 _BY_REQUEST: dict[Linter, str] = {
-    "eslint": "its configuration is a program of the workspace, so it only runs when it is named"
+    "eslint": "its configuration is a program of the workspace, so it only runs when named "
+    "explicitly"
 }
 
 
@@ -24,7 +25,7 @@ async def check_all(selection: Selection, only: Linter | None, ctx: ToolContext)
     for done, (linter, paths) in enumerate(selection.by_linter.items()):
         await ctx.progress("lint", linter, current=done, total=len(selection.by_linter))
         if linter in _BY_REQUEST and only != linter:
-            report.skip(linter, len(paths), _BY_REQUEST[linter], f"Ask with linter={linter}")
+            report.skip(linter, len(paths), _BY_REQUEST[linter], f"Set linter={linter}")
         elif linter in PROGRAMS:
             await check(PROGRAMS[linter], ctx.operations, paths, report)
         else:

@@ -21,16 +21,16 @@ class ChosenFiles(ToolArgs):
     """Arguments that choose files."""
 
     path: PathText | None = Field(
-        default=None, description="File, folder or glob; all of the workspace without it."
+        default=None, description="File, folder or glob; default: the whole workspace."
     )
     paths: Annotated[list[PathText], Field(min_length=1, max_length=200)] | None = Field(
-        default=None, description="Several of them, instead of path."
+        default=None, description="Several paths instead of path."
     )
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
         if self.path is not None and self.paths is not None:
-            raise FieldError("give either path or paths", code="one_of", needed="path, paths")
+            raise FieldError("set either path or paths", code="one_of", needed="path, paths")
         return self
 
     @property
@@ -42,7 +42,7 @@ class LintArgs(ChosenFiles):
     linter: Literal["auto", "ruff", "shellcheck", "eslint", "json", "yaml", "toml", "xml"] = Field(
         default="auto", description="auto chooses by file name."
     )
-    limit: int = Field(default=100, ge=1, le=1000, description="Most findings.")
+    limit: int = Field(default=100, ge=1, le=1000, description="Maximum findings.")
     offset: int = Field(default=0, ge=0, description="Findings to skip.")
 
     @property
@@ -98,7 +98,7 @@ def _text(args: LintArgs, selection: Selection, report: Report, page: list[Findi
     lines = [str(finding) for finding in page]
     reached = args.offset + len(page)
     if reached < len(report.findings):
-        lines.append(f"[{len(report.findings)} in all: go on with offset={reached}]")
+        lines.append(f"[{len(report.findings)} in total: continue with offset={reached}]")
     files = sum(report.checked.values())
     by = ", ".join(f"{count} by {linter}" for linter, count in report.checked.items())
     lines.append(f"{len(report.findings)} findings in {files} files" + (f" ({by})" if by else ""))
@@ -106,5 +106,5 @@ def _text(args: LintArgs, selection: Selection, report: Report, page: list[Findi
     if selection.unknown:
         lines.append(f"No linter for: {', '.join(selection.unknown[:20])}")
     if selection.truncated:
-        lines.append(f"[Only the first {MAX_FILES} files were taken: name a folder]")
+        lines.append(f"[Only the first {MAX_FILES} files were checked: name a folder]")
     return "\n".join(lines)

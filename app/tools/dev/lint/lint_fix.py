@@ -28,7 +28,9 @@ _WALL_S = 60
 
 
 class LintFixArgs(ChosenFiles):
-    linter: Literal["ruff", "eslint"] = Field(default="ruff", description="Who repairs.")
+    linter: Literal["ruff", "eslint"] = Field(
+        default="ruff", description="Linter that fixes the files."
+    )
 
 
 @tool(
@@ -86,7 +88,7 @@ async def _repair(linter: Linter, operations: Operations, path: str) -> Edited |
     def replace(now: bytes) -> bytes:
         if now != before:
             raise ToolFailed(
-                f"{path!r} has changed while it was repaired; call lint_fix again",
+                f"{path!r} changed while it was being fixed; call lint_fix again",
                 code="changed_meanwhile",
                 path=path,
             )
@@ -121,13 +123,13 @@ async def _run(operations: Operations, argv: tuple[str, ...], data: bytes) -> Fi
     program = Program(argv, stdin=data, wall_s=_WALL_S, max_bytes=2 * _MAX_BYTES)
     done = await run(operations.processes, program)
     if done.truncated:
-        raise ToolFailed(f"{argv[0]!r} printed more than can be kept", code="limit_reached")
+        raise ToolFailed(f"{argv[0]!r} printed too much output", code="limit_reached")
     return done
 
 
 def _failed(linter: str, path: str, done: Finished) -> ToolFailed:
     said = " ".join(done.stderr.split())[:500]
-    return ToolFailed(f"{linter} could not repair {path!r}: {said}", code="linter_failed")
+    return ToolFailed(f"{linter} could not fix {path!r}: {said}", code="linter_failed")
 
 
 def _diff(diffs: list[FileDiff]) -> RawResult:
@@ -145,6 +147,6 @@ def _diff(diffs: list[FileDiff]) -> RawResult:
 def _text(data: dict[str, Any]) -> str:
     lines = [f"{file['path']}: +{file['added']} -{file['removed']}" for file in data["files"]]
     lines.append(
-        f"Repaired {data['repaired']} findings in {data['changed']} files, {data['left']} left"
+        f"Fixed {data['repaired']} findings in {data['changed']} files, {data['left']} left"
     )
     return "\n".join(lines)

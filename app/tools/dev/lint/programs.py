@@ -75,14 +75,14 @@ _ENVIRONMENT = {"NO_COLOR": "1", "RUFF_NO_CACHE": "true"}
 
 def _findings(linter: LinterProgram, done: Finished, root: str) -> list[Finding]:
     if done.truncated:
-        raise ToolFailed("it reports more than can be read; name fewer files", code="limit_reached")
+        raise ToolFailed("it reports too many findings; name fewer files", code="limit_reached")
     if done.exit.code >= linter.failed_from:
         raise ToolFailed(_words(done), code="linter_failed")
     try:
         return list(linter.read(json.loads(done.text), root))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         # What it prints may be the work of a configuration that the workspace holds.
-        raise ToolFailed("it printed what cannot be read", code="linter_failed") from None
+        raise ToolFailed("it printed invalid output", code="linter_failed") from None
 
 
 def _words(done: Finished) -> str:

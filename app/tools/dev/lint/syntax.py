@@ -42,7 +42,7 @@ def check_syntax(linter: Linter, path: str, data: bytes) -> list[Finding]:
         line = data.count(b"\n", 0, error.start) + 1
         problem = line, 1, f"not UTF-8: byte {data[error.start]:#04x}"
     except RecursionError:
-        problem = 1, 1, "nested too deeply to be checked"
+        problem = 1, 1, "nested too deeply to check"
     if problem is None:
         return []
     line, column, message = problem
@@ -92,7 +92,7 @@ def _toml(data: bytes) -> Iterator[Problem]:
     text = data.decode()
     if long_key := _LONG_KEY.search(data):
         line = data.count(b"\n", 0, long_key.start()) + 1
-        yield line, 1, "a key of too many parts to be checked"
+        yield line, 1, "a key with too many parts to check"
         return
     try:
         tomllib.loads(text, parse_float=len)
@@ -115,7 +115,7 @@ def _xml(data: bytes) -> Iterator[Problem]:
     parser = expat.ParserCreate()
 
     def refuse(*_: object) -> NoReturn:
-        raise ValueError("it has a document type (DOCTYPE), which is not read; remove it")
+        raise ValueError("it has a document type (DOCTYPE), which is not supported; remove it")
 
     parser.StartDoctypeDeclHandler = refuse
     try:

@@ -23,7 +23,7 @@ _SHORT = {
     "document_symbols": "documentSymbol",
     "workspace_diagnostics": "workspaceDiagnostics",
 }
-"""The names other systems know an operation by."""
+"Operation names used by other systems."
 
 AT_A_PLACE = frozenset(
     {
@@ -58,9 +58,9 @@ Operation = Annotated[
 
 
 class LspArgs(ToolArgs):
-    operation: Operation = Field(description="What to ask.")
+    operation: Operation = Field(description="Operation to run.")
     path: PathText | None = Field(
-        default=None, description="File; only what asks about the workspace goes without it."
+        default=None, description="File; only workspace operations omit it."
     )
     line: int | None = Field(default=None, ge=1, description="Line, from 1.")
     column: int | None = Field(default=None, ge=1, description="Character of the line, from 1.")
@@ -80,14 +80,14 @@ class LspArgs(ToolArgs):
     server: str | None = Field(
         default=None, min_length=1, max_length=64, description="Which language server to ask."
     )
-    limit: int = Field(default=50, ge=1, le=500, description="Most results.")
+    limit: int = Field(default=50, ge=1, le=500, description="Maximum results.")
 
     @model_validator(mode="after")
     def _complete(self) -> LspArgs:
         if self.operation in WITHOUT_A_FILE:
             if self.query is None and self.operation == "workspaceSymbol":
                 raise FieldError(
-                    f"{self.operation} needs query",
+                    f"{self.operation} requires query",
                     code="needs",
                     given=self.operation,
                     needed="query",
@@ -95,15 +95,15 @@ class LspArgs(ToolArgs):
             return self
         if self.path is None:
             raise FieldError(
-                f"{self.operation} needs path", code="needs", given=self.operation, needed="path"
+                f"{self.operation} requires path", code="needs", given=self.operation, needed="path"
             )
         if self.operation in AT_A_PLACE and self.line is None and self.symbol is None:
             raise FieldError(
-                f"{self.operation} needs line and column, or symbol", code="place_needed"
+                f"{self.operation} requires line and column, or symbol", code="place_needed"
             )
         if self.operation == "codeActions" and self.line is None:
             raise FieldError(
-                "codeActions needs line", code="needs", given="codeActions", needed="line"
+                "codeActions requires line", code="needs", given="codeActions", needed="line"
             )
         if self.end_line is not None and self.end_line < (self.line or 1):
             raise FieldError(

@@ -60,7 +60,7 @@ class Question:
         """
         if not self.server.capabilities.get(capability):
             raise ToolFailed(
-                f"The language server {self.server.name!r} does not offer "
+                f"The language server {self.server.name!r} does not support "
                 f"{self.args.operation}; try grep",
                 code="not_supported",
                 server=self.server.name,

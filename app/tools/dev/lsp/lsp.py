@@ -75,7 +75,7 @@ async def _asked(args: LspArgs, servers: CodeServers, ctx: ToolContext) -> tuple
 
 def _text(args: LspArgs, found: Found) -> str:
     if not found.results:
-        return "Nothing found"
+        return "No results"
     if found.text is not None:
         return found.text
     lines = []
@@ -83,7 +83,7 @@ def _text(args: LspArgs, found: Found) -> str:
         lines.append(_line(result))
         lines += [f"    at {_place(call)}" for call in result.get("calls", [])[:_MAX_CALLS_SHOWN]]
     if found.total > len(found.results):
-        lines.append(f"[{found.total} in all: raise limit, or ask more narrowly]")
+        lines.append(f"[{found.total} in total: raise limit, or narrow the request]")
     return "\n".join(lines)
 
 

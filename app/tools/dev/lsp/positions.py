@@ -66,7 +66,7 @@ def locate(
             return number, found.start()
     where = f"line {line} of {path!r}" if line is not None else repr(path)
     shown = f": it reads {lines[line - 1].strip()[:200]!r}" if line is not None else ""
-    raise _not_found(f"{symbol!r} does not stand in {where}{shown}")
+    raise _not_found(f"{symbol!r} does not occur in {where}{shown}")
 
 
 def _column(text: str, line: int, column: int | None) -> int:

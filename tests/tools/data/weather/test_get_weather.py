@@ -87,7 +87,7 @@ async def test_simulated_weather_works_offline_and_is_marked(
         "query_time": isoformat(CLOCK_NOW.now()),
         "simulated": True,
     }
-    assert result.text.endswith("(simulated: these values are invented)")
+    assert result.text.endswith("(simulated: these values are made up)")
 
 
 async def test_the_real_weather_names_the_place_that_was_taken_and_others(server):
@@ -125,7 +125,7 @@ async def test_the_real_weather_names_the_place_that_was_taken_and_others(server
         ),
     ]
     assert "Berlin, State of Berlin, Germany: light rain, 3.4 °C" in result.text
-    assert "Other places of that name: Berlin, New Hampshire, United States" in result.text
+    assert "Other matching places: Berlin, New Hampshire, United States" in result.text
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ async def test_the_language_is_that_of_the_city(server):
         (
             "Berlin, France",
             {"results": [BERLIN]},
-            "of that name there are Berlin/State of Berlin/Germany",
+            "matching places: Berlin/State of Berlin/Germany",
         ),
     ],
 )
@@ -197,11 +197,11 @@ async def test_a_city_that_is_not_found_is_said(server, city, answer, error):
         ("/forecast", (429, {"error": True, "reason": "Too many"}), "status 429 (Too many)"),
         ("/search", (503, "<html>"), "status 503"),
         ("/search", (302, ""), "status 302"),
-        ("/search", (200, "no json"), "it is not what was expected: the answer"),
+        ("/search", (200, "no json"), "it has an unexpected format: the response"),
         ("/search", (200, {"results": [{"name": "x"}]}), "results.0.latitude"),
         ("/forecast", (200, {**FORECAST, "current": {}}), "current.time"),
-        ("/forecast", (200, "[" * 100_000), "it is not what was expected"),
-        ("/forecast", (200, '{"timezone": "x", "current": NaN}'), "it is not what was expected"),
+        ("/forecast", (200, "[" * 100_000), "it has an unexpected format"),
+        ("/forecast", (200, '{"timezone": "x", "current": NaN}'), "it has an unexpected format"),
     ],
 )
 async def test_a_provider_that_fails_is_an_error_and_never_replaced(server, path, answer, error):
