@@ -29,7 +29,7 @@ def test_a_repository_does_not_choose_settings_for_a_command_in_it(user: User):
     assert facts["settings"] == [str(user.usual / "config.yml")]
     assert facts["unread"] == [str(user.here / ".env"), str(user.here / "config.yml")]
     assert f"Settings: {user.usual / 'config.yml'}." in where.stdout
-    assert f"Not read: {user.here / '.env'}, {user.here / 'config.yml'}." in where.stdout
+    assert f"Ignored: {user.here / '.env'}, {user.here / 'config.yml'}." in where.stdout
 
 
 def test_a_service_is_not_started_without_the_settings_that_an_earlier_version_read(user: User):
