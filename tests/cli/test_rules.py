@@ -46,7 +46,7 @@ def test_a_rule_is_added_listed_tested_and_removed(tmp_path: Path) -> None:
     again = tollgate(tmp_path, "rules", "remove", rule_id)
     assert (again.returncode, again.stderr) == (
         1,
-        f"error: No rule '{rule_id}' in the database\n",
+        f"error: Rule '{rule_id}' not found in the database\n",
     )
 
 
