@@ -252,5 +252,5 @@ async def test_lines_that_are_not_there_are_none(house: Lab, ann: dict[str, Any]
     outcome = await called(house, "memory_read", ann, start_line=5, end_line=6)
     empty = await called(house, "memory_recall", ann, query="?!")
 
-    assert outcome.text == "Lines 5 to 6 are not there: 1 lines in all"
+    assert outcome.text == "Lines 5 to 6 do not exist: 1 lines in total"
     assert empty.text == "The query contains no searchable word."

@@ -102,7 +102,7 @@ async def test_merging_cannot_grow_a_list_beyond_its_limit(call: Call):
 async def test_two_items_of_one_id_are_refused_before_anything_is_written(call: Call):
     refused = await call("todo", {"todos": [TWO[0], TWO[0]]})
     assert refused.status == "invalid_arguments"
-    assert "id 'a' is there twice" in str(refused.result.error)
+    assert "duplicate id 'a'" in str(refused.result.error)
 
 
 async def test_the_name_todo_write_takes_items_without_ids(call: Call):

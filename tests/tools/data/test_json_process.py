@@ -207,7 +207,7 @@ async def test_a_merge_patch_does_what_the_standard_says(target, patch, merged):
     [("query", "query"), ("get", "pointer"), ("diff", "other"), ("schema_validate", "other")],
 )
 async def test_an_operation_without_what_it_needs_is_refused(operation, needed):
-    with pytest.raises(InvalidArguments, match=f"operation {operation} needs {needed}"):
+    with pytest.raises(InvalidArguments, match=f"operation {operation} requires {needed}"):
         await process("{}", operation)
 
 

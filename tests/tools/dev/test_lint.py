@@ -170,7 +170,7 @@ async def test_repairs_are_written_and_shown(here: ToolContext, root: Path):
     assert (result.data["changed"], result.data["repaired"], result.data["left"]) == (1, 1, 1)
     assert result.raw_result is not None
     assert "-import os" in result.raw_result.data["diff"]
-    assert result.for_model() == ("bad.py: +0 -1\nRepaired 1 findings in 1 files, 1 left")
+    assert result.for_model() == ("bad.py: +0 -1\nFixed 1 findings in 1 files, 1 left")
 
 
 async def test_a_file_that_changes_while_it_is_repaired_is_left_alone(ctx: ToolContext):

@@ -174,7 +174,7 @@ async def test_the_language_is_that_of_the_city(server):
 @pytest.mark.parametrize(
     ("city", "answer", "error"),
     [
-        ("Nowhere", {"generationtime_ms": 0.2}, "No city 'Nowhere' was found; write its name"),
+        ("Nowhere", {"generationtime_ms": 0.2}, "City 'Nowhere' not found; use only its name"),
         (
             "Berlin, France",
             {"results": [BERLIN]},
