@@ -30,8 +30,8 @@ from app.execution.setup import Gate, make_folder, open_gate
 from app.execution.web_services import web_services
 from app.knowledge.skills.workspaces import SkillWorkspaces
 from app.operations.sandbox.config import SandboxConfig
-from app.operations.sandbox.rooms import EmptyRooms
 from app.operations.sandbox.sandbox import Sandbox
+from app.operations.sandbox.scratch import ScratchSandbox
 from app.operations.sandbox.workspace import SandboxedWorkspaces
 from app.toolkit.ports import LLM_CLIENT
 from app.tools.automation.ports import SCHEDULES
@@ -123,7 +123,7 @@ async def _installation(
 
                 async with (
                     developer_services(settings, gate.services, own_ports),
-                    web_services(settings.web, gate, EmptyRooms(sandbox), own_ports),
+                    web_services(settings.web, gate, ScratchSandbox(sandbox), own_ports),
                     swept(gate.channels.desktop),
                     gate.conditions.watched() if wake else nullcontext(),
                 ):

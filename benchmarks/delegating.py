@@ -17,7 +17,13 @@ from app.agents.content import user_content
 from app.agents.delegation.frames import Begin, Executed, OutputFrame, Reported
 from app.agents.delegation.ports import WorkerProcess, WorkerScope
 from app.agents.delegation.worker_calls import WorkerCalls
-from app.agents.models.protocol import Completed, ModelEvent, ModelRequest, TextDelta, Usage
+from app.agents.models.protocol import (
+    Completed,
+    ModelEvent,
+    ModelRequest,
+    ModelTextDelta,
+    TokenUsage,
+)
 from app.api.service import Service
 from app.core.settings import Settings, load_settings
 from app.execution.calls import CallRequest
@@ -52,13 +58,13 @@ class Script:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         last = request.messages[-1]["content"]
         if any(block.get("type") == "tool_result" for block in last):
-            yield TextDelta(0, "It says hello.")
+            yield ModelTextDelta(0, "It says hello.")
             content = [{"type": "text", "text": "It says hello."}]
-            yield Completed(content, "end_turn", Usage(10, 5), request.model)
+            yield Completed(content, "end_turn", TokenUsage(10, 5), request.model)
             return
         arguments = {"path": "a.txt"}
         use = {"type": "tool_use", "id": f"t{next(self._ids)}", "name": "read_file"}
-        yield Completed([{**use, "input": arguments}], "tool_use", Usage(10, 5), request.model)
+        yield Completed([{**use, "input": arguments}], "tool_use", TokenUsage(10, 5), request.model)
 
     async def aclose(self) -> None:
         return None

@@ -25,10 +25,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from app.operations.sandbox.rooms import EmptyRooms
 from app.operations.sandbox.sandbox import Sandbox
+from app.operations.sandbox.scratch import ScratchSandbox
 from app.tools.web import page_program
-from app.tools.web.reading import read_html
+from app.tools.web.page_reader import read_html
 from benchmarks.harness import Benchmark, Result, Scale, Skipped, run
 
 _FOLDERS = ("/usr/share/doc", "/usr/local/share/doc", "~/.rustup/toolchains")
@@ -227,7 +227,7 @@ def _confined(scale: Scale) -> list[Result]:
     async def measure() -> float:
         async with Sandbox() as sandbox:
             await sandbox.start()
-            rooms = EmptyRooms(sandbox)
+            rooms = ScratchSandbox(sandbox)
             times = []
             for page in chosen:
                 begun = time.perf_counter()

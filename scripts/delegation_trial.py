@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from app.agents.content import user_content  # noqa: E402
-from app.agents.models.protocol import Completed, ModelEvent, ModelRequest, Usage  # noqa: E402
+from app.agents.models.protocol import Completed, ModelEvent, ModelRequest, TokenUsage  # noqa: E402
 from app.agents.sessions import Session  # noqa: E402
 from app.api.service import Service  # noqa: E402
 from app.core.settings import load_settings  # noqa: E402
@@ -53,7 +53,9 @@ class Script:
         is_child = "You are a sub-agent" in request.system
         text = f"answer after {results}"
         if results >= (_ROUNDS - 1 if is_child else 1):
-            yield Completed([{"type": "text", "text": text}], "end_turn", Usage(10, 5), "script")
+            yield Completed(
+                [{"type": "text", "text": text}], "end_turn", TokenUsage(10, 5), "script"
+            )
             return
         self._calls += 1
         use: dict[str, Any] = {"type": "tool_use", "id": f"t{self._calls}"}
@@ -63,7 +65,7 @@ class Script:
             tasks = [{"goal": f"task {n}", "label": f"t{n}"} for n in range(self._tasks)]
             use |= {"name": "delegate_parallel", "input": {"tasks": tasks}}
         content = [{"type": "text", "text": text}, use]
-        yield Completed(content, "tool_use", Usage(10, 5), "script")
+        yield Completed(content, "tool_use", TokenUsage(10, 5), "script")
 
     async def aclose(self) -> None:
         return None

@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from app.agents.models.protocol import Usage
+from app.agents.models.protocol import TokenUsage
 from app.agents.sessions import Session
 from app.core.errors import BudgetExceeded, ConfigurationError
 from app.core.sections import ModelPrice
@@ -33,10 +33,10 @@ class Spending:
         cost: dollars; None when a model of it has no price.
     """
 
-    usage: Usage = field(default_factory=Usage)
+    usage: TokenUsage = field(default_factory=TokenUsage)
     cost: float | None = 0.0
 
-    def add(self, usage: Usage, cost: float | None) -> None:
+    def add(self, usage: TokenUsage, cost: float | None) -> None:
         """Take in one answer; `cost` None when its model has no price."""
         self.usage = self.usage + usage
         self.cost = None if self.cost is None or cost is None else self.cost + cost
@@ -52,7 +52,7 @@ class Spending:
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> Spending:
         """What `fields` was written of."""
-        usage = Usage(**{name: int(fields.get(name, 0)) for name in _COUNTED})
+        usage = TokenUsage(**{name: int(fields.get(name, 0)) for name in _COUNTED})
         is_free = not any(usage_fields(usage).values())
         return cls(usage, fields.get("cost", 0.0 if is_free else None))
 
@@ -107,7 +107,7 @@ class Budget:
             )
 
     def add(
-        self, session: Session, *, model: str, usage: Usage, spending: Spending | None = None
+        self, session: Session, *, model: str, usage: TokenUsage, spending: Spending | None = None
     ) -> None:
         """Count one answer for its session.
 
@@ -149,7 +149,7 @@ class Budget:
         )
 
 
-def usage_fields(usage: Usage) -> dict[str, int]:
+def usage_fields(usage: TokenUsage) -> dict[str, int]:
     """Usage as the events carry it."""
     return {name: getattr(usage, name) for name in _COUNTED}
 
@@ -159,7 +159,7 @@ def tokens_of(usage: Mapping[str, Any]) -> int:
     return sum(int(usage.get(name, 0)) for name in _COUNTED)
 
 
-def cost_of(usage: Usage, price: ModelPrice) -> float:
+def cost_of(usage: TokenUsage, price: ModelPrice) -> float:
     """Dollars."""
     dollars = (
         usage.input_tokens * price.input

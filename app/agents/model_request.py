@@ -9,8 +9,8 @@ from app.agents.models.protocol import (
     Completed,
     ModelClient,
     ModelRequest,
-    TextDelta,
-    ThinkingDelta,
+    ModelTextDelta,
+    ModelThinkingDelta,
 )
 from app.agents.sessions import Block
 from app.core.errors import InvalidInput, ModelFailed
@@ -29,9 +29,9 @@ async def ask(model: ModelClient, request: ModelRequest, live: MessageStream) ->
         async for event in answer:
             if isinstance(event, Completed):
                 completed = event
-            elif isinstance(event, TextDelta):
+            elif isinstance(event, ModelTextDelta):
                 live.add("text_delta", event.text)
-            elif isinstance(event, ThinkingDelta):
+            elif isinstance(event, ModelThinkingDelta):
                 live.add("thinking_delta", event.text)
             else:
                 live.tool_input(event.tool_use_id, event.name, event.partial_json)

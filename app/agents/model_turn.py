@@ -17,7 +17,7 @@ from app.agents.context.trim import READ_RESULT
 from app.agents.context.window import ContextWindow, Fitted
 from app.agents.message_stream import MessageStream
 from app.agents.model_request import ask
-from app.agents.models.protocol import Completed, ModelClient, ModelRequest, Usage
+from app.agents.models.protocol import Completed, ModelClient, ModelRequest, TokenUsage
 from app.agents.prompt.builder import Prompt, build_prompt
 from app.agents.prompt.facts import FactFinder, FactSubject, RunFacts
 from app.agents.refused_images import IMAGE_ROUNDS, refuse_images, refused_images
@@ -264,7 +264,9 @@ class ModelTurn:
             effort=(profile and profile.effort) or chosen.effort,
         )
 
-    def _count(self, session: Session, asker: RunRequestState, model: str, usage: Usage) -> None:
+    def _count(
+        self, session: Session, asker: RunRequestState, model: str, usage: TokenUsage
+    ) -> None:
         """Count a request whose answer is not a message of the session."""
         self._budget.add(session, model=model, usage=usage, spending=asker.spending)
 

@@ -58,7 +58,7 @@ def from_schema(
 
     schema, validate = compile_schema(shown, closed=closed)
     streaming = _is(inspect.isasyncgenfunction, handler)
-    call = _Call(name, handler, pass_context, bool(options.get("needs_project")))
+    call = _HandlerCall(name, handler, pass_context, bool(options.get("needs_project")))
     fields: dict[str, Any] = {
         "permission_class": PermissionClass.EXTERNAL,
         "side_effect_scope": SideEffectScope.NETWORK,
@@ -101,7 +101,7 @@ def _is(kind: Callable[[Any], bool], handler: Handler) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Call:
+class _HandlerCall:
     """Runs one handler, whatever kind it is."""
 
     name: str

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import orjson
 
 from app.catalog.catalog import wire_name
-from app.catalog.schema_pruning import pruned
+from app.catalog.model_schema import pruned
 from app.toolkit.tool import Tool
 
 Format = Literal["native", "openai", "anthropic"]

@@ -31,7 +31,7 @@ class _Taken:
 
 
 @dataclass(frozen=True, slots=True)
-class _State:
+class _RegistryState:
     generation: int = 0
     tools: Mapping[str, Tool] = field(default_factory=dict)
     names: Mapping[str, _Taken] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class ToolRegistry:
     """Tools by name. Names and aliases share one namespace, whatever their case."""
 
     def __init__(self) -> None:
-        self._state = _State()
+        self._state = _RegistryState()
         self._catalog = Catalog()
         self._announced = 0
         self._numbers = itertools.count(1)

@@ -110,7 +110,7 @@ def _prepared(settings: Settings) -> int:
 def _serve(settings: Settings, leave: Leave) -> int:
     from functools import partial
 
-    from app.operations.sandbox.probing import probe
+    from app.operations.sandbox.kernel_probe import probe
 
     # A child tries the kernel's layers, on another processor, while this one reads the web stack.
     Thread(target=probe, args=(settings.sandbox.uid,), daemon=True).start()

@@ -237,7 +237,7 @@ def _glob(text: str) -> re.Pattern[str]:
     return name_pattern(text.removesuffix("/**"), "/.+" if text.endswith("/**") else "")
 
 
-class _Index:
+class _RowIndex:
     """The rows by what a path can be looked up with: a name in it, or the end of its last name."""
 
     def __init__(self, rows: Iterable[ProtectedPath]) -> None:
@@ -270,7 +270,7 @@ class _Index:
         return None
 
 
-_INDEX = _Index(PROTECTED_PATHS)
+_INDEX = _RowIndex(PROTECTED_PATHS)
 
 
 @lru_cache(maxsize=4096)
@@ -299,7 +299,7 @@ class PathSet:
 
     def __init__(self, patterns: Iterable[str] = ()) -> None:
         self.patterns = tuple(patterns)
-        self._index = _Index([ProtectedPath(self.patterns, "", "")]) if self.patterns else None
+        self._index = _RowIndex([ProtectedPath(self.patterns, "", "")]) if self.patterns else None
 
     def covers(self, path: str) -> bool:
         """Whether a path, relative to the project's root and normalised, is one of them."""

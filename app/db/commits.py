@@ -34,7 +34,7 @@ REFUSED = (
 
 
 @dataclass(slots=True)
-class Connection:
+class SqliteTransaction:
     """`Transaction` over sqlite3."""
 
     raw: sqlite3.Connection
@@ -58,7 +58,7 @@ class Connection:
 
 
 @contextmanager
-def transaction(connection: Connection, *, full: bool) -> Iterator[None]:
+def transaction(connection: SqliteTransaction, *, full: bool) -> Iterator[None]:
     """One transaction; whatever goes wrong, none is left open behind it."""
     raw = connection.raw
     connection.synchronous(full=full)
@@ -74,7 +74,7 @@ def transaction(connection: Connection, *, full: bool) -> Iterator[None]:
 
 
 def commit_rows(
-    connection: Connection,
+    connection: SqliteTransaction,
     rows: dict[Statement, list[Row]],
     put: Callable[[sqlite3.Connection, Statement, list[Row]], None],
 ) -> None:

@@ -26,7 +26,7 @@ from app.core.error_boundary import ErrorBoundary
 from app.core.errors import StorageUnavailable
 from app.db.commits import (
     REFUSED,
-    Connection,
+    SqliteTransaction,
     bind_plainly,
     commit_rows,
     lost,
@@ -102,7 +102,7 @@ class DatabaseWriter(Protocol):
 
 
 @dataclass(slots=True)
-class _Batch:
+class _WriteBatch:
     mark: int
     rows: dict[Statement, list[Row]]
 
@@ -120,7 +120,7 @@ class _Look:
     """A look at the files, in turn with what is written."""
 
 
-_Item = _Batch | _Work | _Look
+_Item = _WriteBatch | _Work | _Look
 
 
 class SqliteWriter:
@@ -288,7 +288,7 @@ class SqliteWriter:
         if self._mark > self._handed_over:
             self._is_busy = self._mark - self._handed_over >= BUSY_ROWS
             self._handed_over = self._mark
-            batch = _Batch(self._mark, self._rows)
+            batch = _WriteBatch(self._mark, self._rows)
             self._rows = {}
             self._put(batch)
 
@@ -303,7 +303,7 @@ class SqliteWriter:
     def _ended(self, item: _Item) -> None:
         self._in_flight -= 1
         try:
-            if isinstance(item, _Batch):
+            if isinstance(item, _WriteBatch):
                 self._committed = item.mark
                 if not self._is_releasing:
                     self._release()
@@ -374,7 +374,7 @@ class SqliteWriter:
         self._loop.call_soon_threadsafe(opened.set_result, None)
         try:
             while (item := self._queue.get()) is not None:
-                if isinstance(item, _Batch):
+                if isinstance(item, _WriteBatch):
                     self._write(connection, item)
                 elif isinstance(item, _Work):
                     self._work(connection, item)
@@ -384,7 +384,7 @@ class SqliteWriter:
             connection.raw.close()
             self._files.closed()
 
-    def _open(self) -> Connection:
+    def _open(self) -> SqliteTransaction:
         bind_plainly()
         raw = sqlite3.connect(self._path, timeout=self._busy_timeout_s, isolation_level=None)
         write_ahead(raw, self._busy_timeout_s)
@@ -392,9 +392,9 @@ class SqliteWriter:
         raw.execute("PRAGMA foreign_keys = ON")
         raw.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
         raw.execute(f"PRAGMA journal_size_limit = {JOURNAL_BYTES}")
-        return Connection(raw)
+        return SqliteTransaction(raw)
 
-    def _write(self, connection: Connection, batch: _Batch) -> None:
+    def _write(self, connection: SqliteTransaction, batch: _WriteBatch) -> None:
         is_committed = False
         while True:
             with ErrorBoundary() as held:
@@ -416,7 +416,7 @@ class SqliteWriter:
             if self._stop.wait(RETRY_S):
                 return
 
-    def _look(self, connection: Connection, look: _Look) -> None:
+    def _look(self, connection: SqliteTransaction, look: _Look) -> None:
         try:
             self._files.check()
             if self._files.awaits_mark:
@@ -427,20 +427,20 @@ class SqliteWriter:
         else:
             self._call(self._done, look)
 
-    def _tell_lost(self, connection: Connection, error: DatabaseLost) -> None:
+    def _tell_lost(self, connection: SqliteTransaction, error: DatabaseLost) -> None:
         is_news = not self._is_lost
         told = lost(error, self._path, self._files.rescue(connection.raw))
         if is_news:
             log.critical("%s", told.message)
         self._call(self._lost, told)
 
-    def _commit(self, connection: Connection, batch: _Batch) -> None:
+    def _commit(self, connection: SqliteTransaction, batch: _WriteBatch) -> None:
         try:
             commit_rows(connection, batch.rows, put_all)
         except REFUSED:
             commit_rows(connection, batch.rows, put_each)
 
-    def _work(self, connection: Connection, work: _Work) -> None:
+    def _work(self, connection: SqliteTransaction, work: _Work) -> None:
         if not work.taken.acquire(blocking=False):
             self._call(self._done, work)
             return

@@ -108,7 +108,7 @@ class OlderEvents:
     def __init__(self, style: OlderStyle) -> None:
         self._style = style
         self._names: dict[str, str] = {}
-        self._batches: dict[str | None, _Batch] = {}
+        self._batches: dict[str | None, _CallBatch] = {}
 
     def of(self, body: bytes) -> list[bytes]:
         """What an event is followed by."""
@@ -141,7 +141,7 @@ class OlderEvents:
             yield from self._asked(event)
         elif kind == "tool_call_started":
             self._names[event["tool_call_id"]] = event["tool_name"]
-            self._batches.setdefault(run_id, _Batch([])).started(event["tool_call_id"])
+            self._batches.setdefault(run_id, _CallBatch([])).started(event["tool_call_id"])
             yield OlderToolStart(**_head(event), arguments=event["args"])
         elif kind in ("process_progress", "process_event"):
             yield from self._progress(event)
@@ -155,7 +155,7 @@ class OlderEvents:
             yield from self._batch_over(event)
         asked = [item["id"] for item in event["content"] if item.get("type") == "tool_use"]
         if asked:
-            self._batches[event.get("run_id")] = _Batch(asked)
+            self._batches[event.get("run_id")] = _CallBatch(asked)
 
     def _progress(self, event: Mapping[str, Any]) -> Iterator[OlderEvent]:
         percent = (event.get("progress") or {}).get("percent")
@@ -200,7 +200,7 @@ class OlderEvents:
             )
 
 
-class _Batch:
+class _CallBatch:
     """Calls that a message asked for at once."""
 
     def __init__(self, ids: list[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from app.db.writer import DatabaseWriter, Transaction
-from app.tools.system.ports import Reader, StoredResult
+from app.tools.system.ports import ResultReader, StoredResult
 
 # A sub-agent may have been given less than its parent, so it reads what it has called itself.
 _SEEN = (
@@ -23,14 +23,14 @@ class ResultArchive:
     def __init__(self, db: DatabaseWriter) -> None:
         self._db = db
 
-    async def find(self, reader: Reader, tool_call_id: str) -> StoredResult | None:
+    async def find(self, reader: ResultReader, tool_call_id: str) -> StoredResult | None:
         found = await self._read(_FIND, reader, tool_call_id)
         return found[0] if found else None
 
-    async def newest(self, reader: Reader, *, limit: int) -> list[StoredResult]:
+    async def newest(self, reader: ResultReader, *, limit: int) -> list[StoredResult]:
         return await self._read(_NEWEST, reader, limit)
 
-    async def _read(self, sql: str, reader: Reader, last: Any) -> list[StoredResult]:
+    async def _read(self, sql: str, reader: ResultReader, last: Any) -> list[StoredResult]:
         values = (reader.session_id, reader.run_id, reader.run_id, last)
 
         def read(transaction: Transaction) -> list[StoredResult]:

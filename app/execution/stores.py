@@ -16,7 +16,7 @@ from app.knowledge.outbound_requests.sender import OutboundRequests
 from app.knowledge.outbound_requests.setup import assemble_outbound_requests, outbound_request_keys
 from app.knowledge.skills.service import SkillService
 from app.knowledge.sources.setup import SourceServices, assemble_sources
-from app.tools.data.offering import offer_data_services
+from app.tools.data.wiring import offer_data_services
 from app.tools.media.ports import IMAGE_PROVIDER
 from app.tools.media.providers import image_provider
 from app.tools.memory.ports import MEMORY

@@ -11,12 +11,12 @@ from app.execution.setup import Gate
 from app.operations.web.addresses import OwnPorts
 from app.operations.web.client import Web
 from app.tools.web.engines import search_engine
-from app.tools.web.ports import EVENT_LOOP, PAGE_ROOMS, WEB_ACCESS, WEB_SEARCH, PageRooms
+from app.tools.web.ports import EVENT_LOOP, PAGE_SANDBOX, WEB_ACCESS, WEB_SEARCH, PageSandbox
 
 
 @asynccontextmanager
 async def web_services(
-    settings: WebSettings, gate: Gate, rooms: PageRooms, own_ports: OwnPorts
+    settings: WebSettings, gate: Gate, rooms: PageSandbox, own_ports: OwnPorts
 ) -> AsyncIterator[None]:
     """Register them; at the end every connection is closed.
 
@@ -28,7 +28,7 @@ async def web_services(
     web = Web(settings, gate.clock, own_ports=own_ports)
     gate.services.register(WEB_ACCESS, web)
     gate.services.register(EVENT_LOOP, asyncio.get_running_loop())
-    gate.services.register(PAGE_ROOMS, rooms)
+    gate.services.register(PAGE_SANDBOX, rooms)
     if (engine := search_engine(settings, web, rooms)) is not None:
         gate.services.register(WEB_SEARCH, engine)
     try:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from app.operations.marks import as_utf8, has_mark, is_binary, unmarked, with_plain_breaks
 from app.operations.protocols.search import GrepLine, GrepQuery, GrepResult
-from app.operations.scan import LineMatcher, LineWriter, Span, TooMuchWork
+from app.operations.scan import LineMatcher, MatchWriter, Span, TooMuchWork
 
 COUNT_AHEAD = 200_000
 
@@ -168,7 +168,7 @@ class GrepPage:
         wanted = matched[first:last]
         if not wanted:
             return
-        writer = LineWriter(path, buffer, size, self._query)
+        writer = MatchWriter(path, buffer, size, self._query)
         for start, stop in wanted:
             self._lines.extend(writer.matched(start, stop))
         self._lines.extend(writer.finish())

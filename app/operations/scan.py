@@ -201,7 +201,7 @@ def single_lines(buffer: bytearray, spans: Iterator[Span]) -> Iterator[Span]:
         yield position, stop
 
 
-class LineWriter:
+class MatchWriter:
     """Turns matching spans of one buffer, in order, into numbered lines with context."""
 
     def __init__(self, path: str, buffer: bytearray, end: int, query: GrepQuery) -> None:

@@ -16,8 +16,8 @@ from app.operations.local.beneath import Beneath
 from app.operations.local.threads import PROCESSES, run_in, to_end
 from app.operations.process_errors import sandbox_unavailable
 from app.operations.protocols.processes import ProcessLimits, ProcessSpec
-from app.operations.sandbox.rooms import EmptyRooms
 from app.operations.sandbox.sandbox import Sandbox
+from app.operations.sandbox.scratch import ScratchSandbox
 from app.workers.equipment import Equipment
 from app.workers.worker import ConfinedWorker
 
@@ -65,7 +65,7 @@ class SandboxedWorkers:
     ) -> None:
         self._program = program
         self._sandbox = sandbox
-        self._rooms = EmptyRooms(sandbox)
+        self._rooms = ScratchSandbox(sandbox)
         self._memory_bytes = settings.memory_mb << 20
         self._calculator_functions = calculator_functions
 

@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from app.agents.budget import cost_of
-from app.agents.models.protocol import Usage
+from app.agents.models.protocol import TokenUsage
 from app.core.sections import LimitSettings, ModelPrice
 from app.core.settings import Settings
 from app.governance.agents import AgentProfile
@@ -146,4 +146,4 @@ async def test_calls_of_a_run_are_counted_for_whoever_asked(settings: Settings):
 
 def test_every_kind_of_token_has_its_price():
     price = ModelPrice(input=1, output=2, cache_read=3, cache_creation=4)
-    assert cost_of(Usage(1_000_000, 1_000_000, 1_000_000, 1_000_000), price) == 10
+    assert cost_of(TokenUsage(1_000_000, 1_000_000, 1_000_000, 1_000_000), price) == 10

@@ -6,12 +6,12 @@ import orjson
 import pytest
 
 from app.agents.budget import Budget, Spending
-from app.agents.models.protocol import Usage
+from app.agents.models.protocol import TokenUsage
 from app.agents.usage import UsageReader
 from app.core.sections import ModelPrice
 from app.core.settings import Settings
 from app.governance.agents import AgentProfile
-from app.tools.system.ports import STORED_RESULTS, Reader, StoredResults
+from app.tools.system.ports import STORED_RESULTS, ResultReader, StoredResults
 from tests.agents.office import open_office
 from tests.support.scripted_anthropic.turns import Turn, TurnUsage, text, tool_use
 
@@ -69,8 +69,8 @@ async def test_the_budget_counts_for_a_session_and_for_whoever_asked(settings: S
     async with open_office(priced(settings)) as office:
         budget = Budget(office.gate, {"m": PRICE})
         mine, other = Spending(), Spending()
-        budget.add(office.session, model="m", usage=Usage(1_000, 0), spending=mine)
-        budget.add(office.session, model="unknown", usage=Usage(10, 0), spending=other)
+        budget.add(office.session, model="m", usage=TokenUsage(1_000, 0), spending=mine)
+        budget.add(office.session, model="unknown", usage=TokenUsage(10, 0), spending=other)
         assert mine.fields()["cost"] == pytest.approx(0.002)
         assert Spending.of(mine.fields()) == mine
         assert (other.cost, Spending.of(other.fields())) == (None, other)
@@ -83,7 +83,7 @@ async def test_a_sub_agent_reads_results_of_its_own_calls_only(settings: Setting
         run_id = (await office.ask())["run_id"]
         stored = office.gate.services.require(STORED_RESULTS, StoredResults)  # type: ignore[type-abstract]
         session_id = office.session.id
-        found = await stored.find(Reader(session_id, run_id), "sum")
+        found = await stored.find(ResultReader(session_id, run_id), "sum")
         assert found is not None
         assert "42" in found.text
         add = (
@@ -91,6 +91,6 @@ async def test_a_sub_agent_reads_results_of_its_own_calls_only(settings: Setting
             " VALUES ('run_sub', ?, 'delegation', 'running', '2026')"
         )
         await office.gate.db.transact(lambda t: t.execute(add, (session_id,)))
-        assert await stored.find(Reader(session_id, "run_sub"), "sum") is None
-        assert await stored.newest(Reader(session_id, "run_sub"), limit=9) == []
-        assert await stored.find(Reader("ses_other", run_id), "sum") is None
+        assert await stored.find(ResultReader(session_id, "run_sub"), "sum") is None
+        assert await stored.newest(ResultReader(session_id, "run_sub"), limit=9) == []
+        assert await stored.find(ResultReader("ses_other", run_id), "sum") is None

@@ -20,7 +20,7 @@ from app.operations.protocols.processes import (
 from app.operations.protocols.sandbox import Level
 from app.operations.sandbox.config import NO_NETWORK, Network, SandboxConfig
 from app.operations.sandbox.jail.job import Job
-from app.operations.sandbox.probing import Probe, probe
+from app.operations.sandbox.kernel_probe import Probe, probe
 from app.operations.sandbox.sandbox import Sandbox
 from app.operations.sandbox.status import judge
 from app.operations.sandbox.workspace import SandboxedWorkspace

@@ -16,8 +16,8 @@ from app.core.file_signatures import image_type
 from app.core.settings import Settings
 from app.execution.calls import CallRequest
 from app.execution.outcome import CallOutcome
+from app.tools.media.generation import paths_among
 from app.tools.media.image_to_image import image_to_image
-from app.tools.media.making import paths_among
 from app.tools.media.text_to_image import text_to_image
 from tests.execution.lab import Lab, open_lab, settings_for
 from tests.support.model_api import PNG, Maker, making

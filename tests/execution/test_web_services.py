@@ -9,7 +9,7 @@ import pytest
 from app.core.settings import Settings
 from app.execution.setup import secret_values
 from app.operations.web.client import Web
-from app.tools.web.ports import PAGE_ROOMS, WEB_ACCESS
+from app.tools.web.ports import PAGE_SANDBOX, WEB_ACCESS
 from tests.execution.lab import open_lab, settings_for
 from tests.operations.web.site import answer, serving
 from tests.tools.web.pages import ARTICLE
@@ -62,7 +62,7 @@ async def test_a_page_is_fetched_through_the_gate(tmp_path: Path, template: Path
         assert outcome.result.data == {"url": f"{site.url}/", "text": f"Title\n{ARTICLE}"}
         service = lab.gate.services.get(WEB_ACCESS)
         assert isinstance(service, Web)
-        assert lab.gate.services.get(PAGE_ROOMS) is not None
+        assert lab.gate.services.get(PAGE_SANDBOX) is not None
         lab.gate.workspaces.keep_out(site.port)
         page = await lab.call("web_fetch", "c2", url=f"http://localhost:{site.port}/")
         assert page.result.code == "address_refused"

@@ -14,7 +14,7 @@ from app.agents.delegation.ports import WorkerScope
 from app.core.errors import ToolFailed
 from app.core.sections import SubAgentSettings
 from app.operations.sandbox.config import SandboxConfig
-from app.operations.sandbox.probing import Probe
+from app.operations.sandbox.kernel_probe import Probe
 from app.operations.sandbox.sandbox import Sandbox
 from app.operations.sandbox.status import judge
 from app.workers.pool import WorkerPool

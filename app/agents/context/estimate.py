@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from app.agents.models.protocol import Usage
+from app.agents.models.protocol import TokenUsage
 from app.core.text import dump_json
 
 IMAGE_TOKENS = 1_600
@@ -59,7 +59,7 @@ class Calibration:
     def __init__(self) -> None:
         self.ratio = 1.0
 
-    def learn(self, estimated: int, usage: Usage) -> None:
+    def learn(self, estimated: int, usage: TokenUsage) -> None:
         """Take what a provider counted for a request; what cannot be true is passed over.
 
         Args:

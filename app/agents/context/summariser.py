@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import aclosing
 
-from app.agents.models.protocol import Completed, ModelClient, ModelRequest, Usage
+from app.agents.models.protocol import Completed, ModelClient, ModelRequest, TokenUsage
 from app.core.errors import ModelFailed
 from app.tools.untrusted import untrusted
 
@@ -40,7 +40,7 @@ class Summariser:
         name: str,
         *,
         max_tokens: int,
-        count: Callable[[str, Usage], None],
+        count: Callable[[str, TokenUsage], None],
     ) -> None:
         self._model = model
         self._name = name

@@ -18,7 +18,7 @@ from app.agents.context.compaction import (
 from app.agents.context.estimate import Calibration, messages_tokens
 from app.agents.context.trim import HARD, cut_message, trimmed
 from app.agents.history import repair
-from app.agents.models.protocol import Usage
+from app.agents.models.protocol import TokenUsage
 from app.core.errors import ContextFull, ModelFailed
 
 Message = dict[str, Any]
@@ -101,7 +101,7 @@ class ContextWindow:
             sent = await self._compacted(sent, overhead, summarise, must=overflowed)
         return sent if sent.tokens <= self.limit else self._squeezed(sent, overhead)
 
-    def learn(self, fitted: Fitted, usage: Usage) -> None:
+    def learn(self, fitted: Fitted, usage: TokenUsage) -> None:
         """Take what the provider has counted for a request."""
         self._calibration.learn(fitted.estimated, usage)
 

@@ -19,7 +19,7 @@ from app.agents.history import NOT_RUN, missing_result
 from app.agents.message_stream import MessageStream
 from app.agents.model_request import ask
 from app.agents.models.failures import cut_in_a_call
-from app.agents.models.protocol import Completed, ModelClient, ModelRequest, Usage
+from app.agents.models.protocol import Completed, ModelClient, ModelRequest, TokenUsage
 from app.agents.prompt.builder import build_prompt
 from app.agents.prompt.facts import Facts
 from app.agents.refused_images import IMAGE_ROUNDS, refuse_images, refused_images
@@ -193,7 +193,7 @@ class Conversation:
         refused = refused_images(self._parent.session, model)
         return await with_images(fitted.messages, self._load, refused=refused)
 
-    def _spend(self, model: str, usage: Usage) -> None:
+    def _spend(self, model: str, usage: TokenUsage) -> None:
         """Count a request for the session of the delegating agent, and for the task."""
         session, spending = self._parent.session, self._task.spending
         self._budget.add(session, model=model, usage=usage, spending=spending)

@@ -16,10 +16,10 @@ from app.agents.models.protocol import (
     Block,
     Completed,
     ModelEvent,
-    TextDelta,
-    ThinkingDelta,
-    ToolInputDelta,
-    Usage,
+    ModelTextDelta,
+    ModelThinkingDelta,
+    ModelToolInputDelta,
+    TokenUsage,
 )
 from app.core.ids import call_id
 from app.core.text import clean, scrub
@@ -165,7 +165,7 @@ class MessageAssembler:
         return Completed(
             content=content,
             stop_reason=reason,
-            usage=Usage(**self._counts),
+            usage=TokenUsage(**self._counts),
             model=self._model,
             dropped_tool_uses=dropped,
             stop_details=self._stop_details,
@@ -186,7 +186,7 @@ class MessageAssembler:
         if block.kind == "tool_use":
             name, own = _text(block.start, "name"), self._ids.own(_text(block.start, "id"))
             block.start["id"] = own
-            return ToolInputDelta(index, own, name, "")
+            return ModelToolInputDelta(index, own, name, "")
         return None
 
     def _extend(self, event: dict[str, Any]) -> ModelEvent | None:
@@ -235,10 +235,10 @@ class MessageAssembler:
 
 def _delta(index: int, block: _OpenBlock, piece: str) -> ModelEvent:
     if block.kind == "text":
-        return TextDelta(index, piece)
+        return ModelTextDelta(index, piece)
     if block.kind == "thinking":
-        return ThinkingDelta(index, piece)
-    return ToolInputDelta(index, block.start["id"], block.start["name"], piece)
+        return ModelThinkingDelta(index, piece)
+    return ModelToolInputDelta(index, block.start["id"], block.start["name"], piece)
 
 
 def _finished(block: _OpenBlock) -> Block:

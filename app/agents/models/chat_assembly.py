@@ -24,10 +24,10 @@ from app.agents.models.protocol import (
     Block,
     Completed,
     ModelEvent,
-    TextDelta,
-    ThinkingDelta,
-    ToolInputDelta,
-    Usage,
+    ModelTextDelta,
+    ModelThinkingDelta,
+    ModelToolInputDelta,
+    TokenUsage,
 )
 from app.core.text import clean, dump_json
 
@@ -44,7 +44,7 @@ Kind = Literal["text", "thinking"]
 
 
 @dataclass
-class _Writing:
+class _OpenTextBlock:
     """A block of text or thinking under way."""
 
     index: int
@@ -59,7 +59,7 @@ class _Writing:
 
 
 @dataclass
-class _Call:
+class _PendingCall:
     """A call under way; it is told from when its id and name are known."""
 
     index: int
@@ -83,9 +83,9 @@ class _Call:
             return
         if self.told is None:
             self.told = 0
-            yield ToolInputDelta(self.index, self.id, self.name, "")
+            yield ModelToolInputDelta(self.index, self.id, self.name, "")
         for piece in self.pieces[self.told :]:
-            yield ToolInputDelta(self.index, self.id, self.name, piece)
+            yield ModelToolInputDelta(self.index, self.id, self.name, piece)
         self.told = len(self.pieces)
 
 
@@ -99,13 +99,13 @@ class ChatAssembler:
     def __init__(self, model: str, taken: Container[str] = ()) -> None:
         self._model = model
         self._ids = CallIds(taken)
-        self._blocks: list[_Writing | _Call] = []
-        self._calls: list[_Call] = []
-        self._at: dict[int, _Call] = {}
-        self._known: dict[str, _Call] = {}
+        self._blocks: list[_OpenTextBlock | _PendingCall] = []
+        self._calls: list[_PendingCall] = []
+        self._at: dict[int, _PendingCall] = {}
+        self._known: dict[str, _PendingCall] = {}
         self._refused: list[str] = []
         self._reason: str | None = None
-        self._usage = Usage()
+        self._usage = TokenUsage()
 
     @property
     def ended(self) -> bool:
@@ -150,7 +150,9 @@ class ChatAssembler:
         if reason is None:
             return None
         runs = reason == TOOL_USE
-        said = [block.block() for block in self._blocks if isinstance(block, _Writing) or runs]
+        said = [
+            block.block() for block in self._blocks if isinstance(block, _OpenTextBlock) or runs
+        ]
         refusal = "".join(self._refused)
         return Completed(
             content=said,
@@ -192,11 +194,11 @@ class ChatAssembler:
             _refuse(f"a piece of {kind} is not a string")
         piece = clean(piece)
         last = self._blocks[-1] if self._blocks else None
-        if not isinstance(last, _Writing) or last.kind != kind:
-            last = _Writing(len(self._blocks), kind)
+        if not isinstance(last, _OpenTextBlock) or last.kind != kind:
+            last = _OpenTextBlock(len(self._blocks), kind)
             self._blocks.append(last)
         last.pieces.append(piece)
-        event = TextDelta if kind == "text" else ThinkingDelta
+        event = ModelTextDelta if kind == "text" else ModelThinkingDelta
         yield event(last.index, piece)
 
     def _call(self, piece: object) -> Iterator[ModelEvent]:
@@ -219,7 +221,7 @@ class ChatAssembler:
             call.pieces.append(clean(arguments))
         yield from call.news()
 
-    def _find(self, index: int | None, wire_id: str, name: str) -> _Call:
+    def _find(self, index: int | None, wire_id: str, name: str) -> _PendingCall:
         """The call that a piece belongs to, or a new one."""
         if index is not None:
             call = self._at.get(index)
@@ -233,7 +235,7 @@ class ChatAssembler:
             # A name of its own begins a call, even where the index says otherwise.
             if len(self._calls) >= _MAX_CALLS:
                 _refuse(f"more than {_MAX_CALLS} tool calls")
-            call = _Call(len(self._blocks))
+            call = _PendingCall(len(self._blocks))
             self._blocks.append(call)
             self._calls.append(call)
         if index is not None:
@@ -247,7 +249,7 @@ class ChatAssembler:
         cached = token_count(details.get("cached_tokens")) if isinstance(details, dict) else 0
         prompt = token_count(usage.get("prompt_tokens"))
         cached = min(cached, prompt)
-        self._usage = Usage(
+        self._usage = TokenUsage(
             input_tokens=prompt - cached,
             output_tokens=token_count(usage.get("completion_tokens")),
             cache_read_tokens=cached,

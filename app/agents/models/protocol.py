@@ -91,7 +91,7 @@ class ModelRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class TokenUsage:
     """Tokens of one request; the input is the sum of the three input counts."""
 
     input_tokens: int = 0
@@ -99,8 +99,8 @@ class Usage:
     cache_read_tokens: int = 0
     cache_creation_tokens: int = 0
 
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(
+    def __add__(self, other: TokenUsage) -> TokenUsage:
+        return TokenUsage(
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
             self.cache_read_tokens + other.cache_read_tokens,
@@ -109,7 +109,7 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class TextDelta:
+class ModelTextDelta:
     """A piece of the text block at `index`."""
 
     index: int
@@ -117,7 +117,7 @@ class TextDelta:
 
 
 @dataclass(frozen=True, slots=True)
-class ThinkingDelta:
+class ModelThinkingDelta:
     """A piece of the thinking block at `index`."""
 
     index: int
@@ -125,7 +125,7 @@ class ThinkingDelta:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolInputDelta:
+class ModelToolInputDelta:
     """A piece of a tool call's input JSON; the first one of a call is empty and names it."""
 
     index: int
@@ -161,7 +161,7 @@ class Completed:
 
     content: list[Block]
     stop_reason: str
-    usage: Usage
+    usage: TokenUsage
     model: str
     dropped_tool_uses: tuple[Block, ...] = ()
     stop_details: Mapping[str, Any] | None = None
@@ -169,7 +169,7 @@ class Completed:
     asked: str = ""
 
 
-ModelEvent = TextDelta | ThinkingDelta | ToolInputDelta | Completed
+ModelEvent = ModelTextDelta | ModelThinkingDelta | ModelToolInputDelta | Completed
 
 
 class ModelClient(Protocol):

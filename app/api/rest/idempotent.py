@@ -159,7 +159,7 @@ async def _replay(request: Request, keys: IdempotencyKeys, key: Key, kept: Kept)
 
     Raises:
         IdempotencyKeyReused: that was another request.
-        OutcomeUnknown: the service ended before there was an answer.
+        DeliveryUnknown: the service ended before there was an answer.
         AnswerNotKept: it held a secret.
     """
     if kept.is_unknown:

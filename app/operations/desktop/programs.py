@@ -23,7 +23,7 @@ PROGRAMS = ("xdotool", "xclip")
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class ProgramExit:
     """How a program ended."""
 
     status: int
@@ -47,7 +47,7 @@ class X11Programs:
         if missing:
             raise DriverFailed(f"Install {' and '.join(missing)}")
 
-    async def xdotool(self, *words: str, stdin: bytes = b"") -> Ended:
+    async def xdotool(self, *words: str, stdin: bytes = b"") -> ProgramExit:
         """Run `xdotool`.
 
         Raises:
@@ -87,7 +87,7 @@ class X11Programs:
         ended = await self._run("xclip", "-selection", "clipboard", "-o", "-t", "UTF8_STRING")
         return ended.stdout if ended.status == 0 else None
 
-    async def _run(self, *command: str, stdin: bytes = b"", quiet: bool = False) -> Ended:
+    async def _run(self, *command: str, stdin: bytes = b"", quiet: bool = False) -> ProgramExit:
         # What stays behind would hold a pipe open, and its reader waits for the end.
         told = asyncio.subprocess.DEVNULL if quiet else asyncio.subprocess.PIPE
         try:
@@ -112,4 +112,6 @@ class X11Programs:
                 process.kill()
                 await process.wait()
         assert process.returncode is not None
-        return Ended(process.returncode, stdout or b"", (stderr or b"").decode("utf-8", "replace"))
+        return ProgramExit(
+            process.returncode, stdout or b"", (stderr or b"").decode("utf-8", "replace")
+        )

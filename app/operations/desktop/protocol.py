@@ -21,7 +21,7 @@ class DriverFailed(TollgateError):
         return _rebuild, (type(self), self.message, self.details["reason"])
 
 
-class OutcomeUnknown(DriverFailed):
+class DeliveryUnknown(DriverFailed):
     """Something went wrong while it was being sent."""
 
     def __init__(self, message: str, *, reason: str = "outcome_unknown") -> None:
@@ -68,5 +68,5 @@ class DesktopDriver(Protocol):
 
         Raises:
             DriverFailed: nothing was sent.
-            OutcomeUnknown: it may have been sent.
+            DeliveryUnknown: it may have been sent.
         """

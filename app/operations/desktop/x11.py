@@ -16,8 +16,8 @@ from app.core.text_checks import text_problem
 from app.operations.desktop.programs import X11Programs
 from app.operations.desktop.protocol import (
     Begin,
+    DeliveryUnknown,
     DriverFailed,
-    OutcomeUnknown,
     Report,
     Sent,
     TextJob,
@@ -180,14 +180,14 @@ class X11Driver:
         """Press Return, once.
 
         Raises:
-            OutcomeUnknown: whether it was pressed is not known.
+            DeliveryUnknown: whether it was pressed is not known.
         """
         try:
             ended = await self._programs.xdotool("key", "--clearmodifiers", "Return")
         except DriverFailed as error:
-            raise OutcomeUnknown(error.message) from None
+            raise DeliveryUnknown(error.message) from None
         if ended.status != 0:
-            raise OutcomeUnknown(f"xdotool: {ended.stderr[:200]}")
+            raise DeliveryUnknown(f"xdotool: {ended.stderr[:200]}")
         await self._pause()
 
     async def _empty(self, window: str) -> None:

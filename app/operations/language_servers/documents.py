@@ -24,7 +24,7 @@ Stamp = tuple[datetime, int]
 
 
 @dataclass(slots=True)
-class Document:
+class OpenDocument:
     """A file as the server knows it."""
 
     path: str
@@ -40,11 +40,11 @@ class Documents:
         self._peer = peer
         self._operations = operations
         self._languages = languages
-        self._open: OrderedDict[str, Document] = OrderedDict()
+        self._open: OrderedDict[str, OpenDocument] = OrderedDict()
         self._watched: dict[str, Stamp] | None = None
         self._syncing = asyncio.Lock()
 
-    async def show(self, path: str) -> Document:
+    async def show(self, path: str) -> OpenDocument:
         """Tell the server what has changed on the disk, and give it `path`.
 
         Raises:
@@ -63,7 +63,7 @@ class Documents:
             await self._catch_up(None)
             return sorted(self._watched or ())
 
-    async def show_again(self, path: str) -> Document:
+    async def show_again(self, path: str) -> OpenDocument:
         """One of the files that `refresh` gave, without looking at the others.
 
         Raises:
@@ -99,11 +99,11 @@ class Documents:
         except ToolFailed:
             self._forget(path)
 
-    async def _show(self, path: str) -> Document:
+    async def _show(self, path: str) -> OpenDocument:
         text = await read_text(self._operations.files, path)
         document = self._open.get(path)
         if document is None:
-            document = Document(path, self.uri(path), text, 1)
+            document = OpenDocument(path, self.uri(path), text, 1)
             self._open[path] = document
             self._peer.notify("textDocument/didOpen", {"textDocument": self._item(document)})
         elif document.text != text:
@@ -117,7 +117,7 @@ class Documents:
             self._forget(next(iter(self._open)))
         return document
 
-    def _item(self, document: Document) -> dict[str, Any]:
+    def _item(self, document: OpenDocument) -> dict[str, Any]:
         return {
             "uri": document.uri,
             "languageId": self._languages.get(suffix_of(document.path), "plaintext"),

@@ -50,7 +50,7 @@ def _is_there(program: str) -> bool:
 
 
 @dataclass(slots=True)
-class _Place:
+class _ServerKey:
     """Where one server runs, or would.
 
     Attributes:
@@ -81,7 +81,7 @@ class LanguageServerPool:
     ) -> None:
         self._settings = settings
         self._servers = list(servers)
-        self._places: dict[Key, _Place] = {}
+        self._places: dict[Key, _ServerKey] = {}
         self._ending: set[asyncio.Task[None]] = set()
 
     @property
@@ -130,7 +130,7 @@ class LanguageServerPool:
         self, operations: Operations, settings: LanguageServerSettings
     ) -> AsyncIterator[CodeServer]:
         key = ((operations.root, *operations.roots), settings.name)
-        place = self._places.setdefault(key, _Place(settings))
+        place = self._places.setdefault(key, _ServerKey(settings))
         place.users += 1
         if place.expiry is not None:
             place.expiry.cancel()
@@ -143,7 +143,7 @@ class LanguageServerPool:
             place.users -= 1
             self._rest(place)
 
-    async def _running(self, place: _Place, operations: Operations) -> CodeServer:
+    async def _running(self, place: _ServerKey, operations: Operations) -> CodeServer:
         async with place.starting:
             if place.server is not None and place.server.alive:
                 return place.server
@@ -165,13 +165,13 @@ class LanguageServerPool:
                 raise
             return server
 
-    def _count_failure(self, place: _Place) -> None:
+    def _count_failure(self, place: _ServerKey) -> None:
         place.failures += 1
         if place.failures >= _FREE_FAILURES:
             pause = min(2.0 ** (place.failures - _FREE_FAILURES), _MAX_PAUSE_S)
             place.not_before = asyncio.get_running_loop().time() + pause
 
-    def _refuse_early(self, place: _Place) -> None:
+    def _refuse_early(self, place: _ServerKey) -> None:
         left = place.not_before - asyncio.get_running_loop().time()
         if left > 0:
             raise ToolFailed(
@@ -182,7 +182,7 @@ class LanguageServerPool:
                 retry_after_s=round(left, 1),
             )
 
-    def _make_room(self, wanting: _Place) -> None:
+    def _make_room(self, wanting: _ServerKey) -> None:
         """End the server that was asked longest ago, where there are too many."""
         running = [place for place in self._places.values() if place.server is not None]
         if len(running) < self._settings.max_running:
@@ -196,14 +196,14 @@ class LanguageServerPool:
             )
         self._end(min(resting, key=lambda place: place.last_used))
 
-    def _rest(self, place: _Place) -> None:
+    def _rest(self, place: _ServerKey) -> None:
         """Nobody may be asking any more: then its time runs."""
         loop = asyncio.get_running_loop()
         place.last_used = loop.time()
         if place.users == 0 and place.server is not None:
             place.expiry = loop.call_later(self._settings.idle_s, self._end, place)
 
-    def _end(self, place: _Place) -> None:
+    def _end(self, place: _ServerKey) -> None:
         if place.expiry is not None:
             place.expiry.cancel()
         server, place.server = place.server, None

@@ -10,7 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 from app.core.errors import ToolFailed
 from app.core.language_servers import LanguageServerSettings
 from app.operations.language_servers.capabilities import initialize_params
-from app.operations.language_servers.documents import Document, Documents, path_uri, uri_path
+from app.operations.language_servers.documents import Documents, OpenDocument, path_uri, uri_path
 from app.operations.language_servers.peer import Peer
 from app.operations.protocols.operations import Operations
 
@@ -62,7 +62,7 @@ class CodeServer:
         """End it; harmless when repeated."""
         await self._peer.close()
 
-    async def open(self, path: str) -> Document:
+    async def open(self, path: str) -> OpenDocument:
         """The file as it is on the disk now, and as the server knows it from now on.
 
         Raises:
@@ -74,7 +74,7 @@ class CodeServer:
         """Tell the server which files have changed; those of its languages, sorted."""
         return await self._documents.refresh()
 
-    async def open_known(self, path: str) -> Document:
+    async def open_known(self, path: str) -> OpenDocument:
         """`open` for one of the files that `refresh` has just given.
 
         Raises:
@@ -94,7 +94,7 @@ class CodeServer:
         """Relative to the workspace, or absolute for what lies elsewhere."""
         return uri_path(self._root, str(uri))
 
-    async def diagnostics(self, document: Document) -> list[Any]:
+    async def diagnostics(self, document: OpenDocument) -> list[Any]:
         """What is wrong with an open file: asked for, or waited for where it is only published.
 
         Raises:
@@ -107,7 +107,7 @@ class CodeServer:
             return items if isinstance(items, list) else []
         return await self._published(document)
 
-    async def _published(self, document: Document) -> list[Any]:
+    async def _published(self, document: OpenDocument) -> list[Any]:
         try:
             async with asyncio.timeout(_PUBLISH_S):
                 while True:

@@ -20,9 +20,9 @@ from app.core.errors import ToolFailed
 from app.operations.local.beneath import Beneath
 from app.operations.local.failures import check_link, failure, not_a_file, too_large
 from app.operations.local.queue import FileKey, WriteQueue
-from app.operations.local.rewriting import Rewriter, read_bounded
+from app.operations.local.rewriter import Rewriter, read_bounded
 from app.operations.local.stats import to_file_stat
-from app.operations.local.steps import Found, Moved, Signature, signature_of
+from app.operations.local.steps import Moved, ResolvedPath, Signature, signature_of
 from app.operations.local.threads import in_thread
 from app.operations.protocols.files import (
     BeforeWrite,
@@ -115,7 +115,7 @@ class LocalFiles(OverApply):
 
     def _look(
         self, paths: Sequence[str], keys: Sequence[FileKey], change: Change
-    ) -> tuple[dict[str, Found], FileStates]:
+    ) -> tuple[dict[str, ResolvedPath], FileStates]:
         """What is there, and what shall be there."""
         found = {entry.path: entry for entry in self._rewriter.find(paths)}
         if [found[path].key for path in paths] != keys:
@@ -234,7 +234,7 @@ class LocalFiles(OverApply):
         return self._beneath.make_dirs(self._beneath.parts(path), path)
 
 
-def _edited(found: Found, state: FileState | None) -> Edited:
+def _edited(found: ResolvedPath, state: FileState | None) -> Edited:
     before = found.state
     return Edited(
         found.place,

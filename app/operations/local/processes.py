@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 
 from app.operations.local.beneath import Beneath
-from app.operations.local.running import TERM_GRACE_S, PipedProcess
+from app.operations.local.piped_process import TERM_GRACE_S, PipedProcess
 from app.operations.local.spawn import Started, start
 from app.operations.local.threads import PROCESSES, run_in, to_end
 from app.operations.protocols.processes import ProcessExit, ProcessSpec, RunningProcess

@@ -23,7 +23,7 @@ from app.core.protected_paths import (
 )
 from app.operations.local.git_index import GitIndex
 from app.operations.local.listings import Entries, Listings, below
-from app.operations.local.snapshots import Kept, Snapshot, Snapshots
+from app.operations.local.snapshots import FileSnapshot, Snapshot, Snapshots
 
 _MAX_FILES = 500
 _MAX_CHANGED = 5000
@@ -34,7 +34,7 @@ _COARSE_NS = 50_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ProtectedState:
     """How the files were at one moment.
 
     Attributes:
@@ -48,7 +48,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ProtectedFile:
     """A file that another program runs, and the folder in which that program looks for it."""
 
     path: str
@@ -60,7 +60,7 @@ class Place:
 class Changed:
     """Changed files: those to undo, with their new content, and those to report."""
 
-    undo: dict[str, Kept] = field(default_factory=dict)
+    undo: dict[str, FileSnapshot] = field(default_factory=dict)
     report: list[str] = field(default_factory=list)
 
 
@@ -124,13 +124,13 @@ class ProtectedFiles:
         self._snapshots = Snapshots(listings.beneath)
         self._known: OrderedDict[tuple[str, bytes], None] = OrderedDict()
         self._matched: dict[str, tuple[Entries, list[tuple[tuple[str, bool], _Node]]]] = {}
-        self._places: dict[str, Place] = {}
+        self._places: dict[str, ProtectedFile] = {}
         root = listings.beneath.root
         self._is_home = below_home(f"{root}/x", None) == "x"
 
     def look(
         self, walked: Mapping[str, Entries], hooks: Mapping[str, str], since: int | None = None
-    ) -> Seen:
+    ) -> ProtectedState:
         """All of them, as they are.
 
         Args:
@@ -141,7 +141,7 @@ class ProtectedFiles:
         moment = time.time_ns()
         files = self._look(walked, hooks, _MAX_FILES)
         folders = frozenset(path for path, entries in walked.items() if entries or path == ".")
-        seen = Seen(files, folders, moment if len(files) == _MAX_FILES else None)
+        seen = ProtectedState(files, folders, moment if len(files) == _MAX_FILES else None)
         for path, kept in seen.files.items():
             # What a program finds is not of its own making, wherever it moves it. What changed
             # since another one began may be that one's.
@@ -153,7 +153,7 @@ class ProtectedFiles:
         self,
         walked: Mapping[str, Entries],
         hooks: Mapping[str, str],
-        before: Seen,
+        before: ProtectedState,
         may_change: Callable[[ProtectedPath], bool],
     ) -> Changed:
         """What a program did to them since `before`.
@@ -180,7 +180,7 @@ class ProtectedFiles:
                 changed.undo[path] = kept
         return changed
 
-    def put_back(self, path: str, before: Seen) -> bool:
+    def put_back(self, path: str, before: ProtectedState) -> bool:
         """Make one what it was; whether that was done."""
         return self._snapshots.put_back(path, before.files.get(path))
 
@@ -196,7 +196,9 @@ class ProtectedFiles:
                 self._places[place.path] = place
                 yield place.path
 
-    def _found(self, walked: Mapping[str, Entries], hooks: Mapping[str, str]) -> Iterator[Place]:
+    def _found(
+        self, walked: Mapping[str, Entries], hooks: Mapping[str, str]
+    ) -> Iterator[ProtectedFile]:
         for folder, entries in walked.items():
             for entry, node in self._matches(folder, entries):
                 yield from self._at(folder, entry, node, folder)
@@ -214,14 +216,16 @@ class ProtectedFiles:
             known = self._matched[folder] = entries, matches
         return known[1]
 
-    def _at(self, parent: str, entry: tuple[str, bool], node: _Node, start: str) -> Iterator[Place]:
+    def _at(
+        self, parent: str, entry: tuple[str, bool], node: _Node, start: str
+    ) -> Iterator[ProtectedFile]:
         name, is_folder = entry
         path = below(parent, name)
         if not is_folder:
             # A link to a folder is none here: what it leads to is not looked through.
             row = node.row or node.all_below
             if row is not None:
-                yield Place(path, row, start)
+                yield ProtectedFile(path, row, start)
             return
         if node.names or node.globs:
             for inner in self._listings.entries(path):
@@ -232,21 +236,21 @@ class ProtectedFiles:
 
     def _all_below(
         self, folder: str, row: ProtectedPath, start: str, depth: int
-    ) -> Iterator[Place]:
+    ) -> Iterator[ProtectedFile]:
         entries = self._listings.entries(folder)
         for name, is_folder in entries:
             if not is_folder:
-                yield Place(below(folder, name), row, start)
+                yield ProtectedFile(below(folder, name), row, start)
         for name, is_folder in entries:
             if is_folder and depth < _MAX_DEPTH:
                 yield from self._all_below(below(folder, name), row, start, depth + 1)
 
-    def _remember(self, row: ProtectedPath, kept: Kept) -> None:
+    def _remember(self, row: ProtectedPath, kept: FileSnapshot) -> None:
         key = (row.run_by, kept.blob)
         self._known[key] = None
         self._known.move_to_end(key)
         while len(self._known) > _MAX_SEEN:
             self._known.popitem(last=False)
 
-    def _is_old(self, row: ProtectedPath, kept: Kept) -> bool:
+    def _is_old(self, row: ProtectedPath, kept: FileSnapshot) -> bool:
         return kept.data is not None and (row.run_by, kept.blob) in self._known

@@ -11,7 +11,7 @@ FileKey = tuple[int, int, str]
 
 
 @dataclass(slots=True)
-class _Entry:
+class _QueueEntry:
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     users: int = 0
 
@@ -24,7 +24,7 @@ class WriteQueue:
     """
 
     def __init__(self) -> None:
-        self._entries: dict[FileKey, _Entry] = {}
+        self._entries: dict[FileKey, _QueueEntry] = {}
 
     def __len__(self) -> int:
         """Files that somebody writes or waits for right now."""
@@ -33,7 +33,7 @@ class WriteQueue:
     @asynccontextmanager
     async def alone(self, key: FileKey) -> AsyncIterator[None]:
         """Hold the file; the entry disappears with its last user."""
-        entry = self._entries.setdefault(key, _Entry())
+        entry = self._entries.setdefault(key, _QueueEntry())
         entry.users += 1
         try:
             async with entry.lock:

@@ -20,7 +20,7 @@ from app.core.errors import TollgateError
 from app.core.git_config import led_to, risky_settings
 from app.operations.local.beneath import Beneath
 from app.operations.local.listings import Entries, Listings, below
-from app.operations.local.snapshots import Kept, Snapshot, Snapshots
+from app.operations.local.snapshots import FileSnapshot, Snapshot, Snapshots
 
 _MAX_FILES = 2000
 _MAX_DEPTH = 2
@@ -146,7 +146,9 @@ class Repositories:
     def _absolute(self, path: str) -> str:
         return f"{self._beneath.root}/{path}"
 
-    def _is_harmless(self, path: str, kind: _Kind, before: Kept | None, after: Kept) -> bool:
+    def _is_harmless(
+        self, path: str, kind: _Kind, before: FileSnapshot | None, after: FileSnapshot
+    ) -> bool:
         """Whether git runs nothing after a change that it did not run before it."""
         if before is not None and before.is_same(after):
             return True
@@ -203,7 +205,7 @@ class Repositories:
         for name in hooks:
             yield f"{folder}/{name}", "exact"
 
-    def _follow(self, path: str, kept: Kept, kind: _Kind, followed: _Followed) -> None:
+    def _follow(self, path: str, kept: FileSnapshot, kind: _Kind, followed: _Followed) -> None:
         """What a link leads to, and what settings include."""
         if kept.link is not None and kind != "tree":
             place = self._snapshots.led_to(path)

@@ -25,7 +25,7 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class FileSnapshot:
     """A file as it was.
 
     Attributes:
@@ -51,7 +51,7 @@ class Kept:
         start = b"blob %d\0" % len(self.data)
         return hashlib.sha1(start + self.data, usedforsecurity=False).digest()
 
-    def is_same(self, other: Kept) -> bool:
+    def is_same(self, other: FileSnapshot) -> bool:
         """Whether it says the same; its times do not count."""
         if self.signature == other.signature:
             return True
@@ -59,7 +59,7 @@ class Kept:
         return self.is_known and mine == others
 
 
-Snapshot = dict[str, Kept]
+Snapshot = dict[str, FileSnapshot]
 
 
 class Snapshots:
@@ -83,7 +83,7 @@ class Snapshots:
         self._last = found
         return found
 
-    def _kept(self, path: str, room: int) -> Kept | None:
+    def _kept(self, path: str, room: int) -> FileSnapshot | None:
         try:
             with self._beneath.parent(path, follow=False) as (folder, name):
                 status = os.stat(name, dir_fd=folder, follow_symlinks=False)
@@ -95,9 +95,9 @@ class Snapshots:
                     return last
                 mode = status.st_mode & 0o777
                 if stat.S_ISLNK(status.st_mode):
-                    return Kept(signature, None, mode, os.readlink(name, dir_fd=folder))
+                    return FileSnapshot(signature, None, mode, os.readlink(name, dir_fd=folder))
                 plain = stat.S_ISREG(status.st_mode) and status.st_size <= min(MAX_BYTES, room)
-                return Kept(signature, _content(folder, name) if plain else None, mode)
+                return FileSnapshot(signature, _content(folder, name) if plain else None, mode)
         except (TollgateError, OSError):
             return None
 
@@ -110,7 +110,7 @@ class Snapshots:
             return None
         return None if place.startswith("/") else place
 
-    def put_back(self, path: str, before: Kept | None) -> bool:
+    def put_back(self, path: str, before: FileSnapshot | None) -> bool:
         """Make a file what it was, or take it away; whether that was done.
 
         What can't be made again, as its content isn't known, is given another name beside it.
@@ -153,7 +153,7 @@ def _content(folder: int, name: str) -> bytes | None:
     return b"".join(parts) if room > 0 else None
 
 
-def _write(folder: int, fresh: str, name: str, kept: Kept) -> None:
+def _write(folder: int, fresh: str, name: str, kept: FileSnapshot) -> None:
     assert kept.data is not None
     descriptor = os.open(fresh, _NEW, 0o600, dir_fd=folder)
     try:

@@ -27,7 +27,7 @@ from app.core.errors import TollgateError, ToolFailed
 from app.operations.local.beneath import Beneath
 from app.operations.local.environment import TERMINAL_TYPE, check_argv, clean_environment
 from app.operations.local.failures import failure
-from app.operations.local.running import Pipes
+from app.operations.local.piped_process import Pipes
 from app.operations.local.terminal import open_terminal
 from app.operations.local.tree import MARKER, ProcessTree
 from app.operations.process_errors import program_not_found

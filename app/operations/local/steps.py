@@ -30,7 +30,7 @@ class Moved(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ResolvedPath:
     """A path as it was looked up: its queue, its place, and what is there."""
 
     path: str
@@ -57,7 +57,7 @@ class Step:
 
     folder: int
     name: str
-    found: Found
+    found: ResolvedPath
     state: FileState | None
     temporary: str | None = None
 

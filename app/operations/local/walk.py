@@ -72,7 +72,7 @@ class IgnoreCache:
 
 
 @dataclass(slots=True)
-class _Level:
+class _WalkLevel:
     folder: int
     prefix: str
     entries: Iterator[tuple[str, Kind]]
@@ -140,7 +140,7 @@ class Walk:
             for level in levels[1:]:
                 os.close(level.folder)
 
-    def _enter(self, level: _Level, name: str, depth: int) -> _Level | None:
+    def _enter(self, level: _WalkLevel, name: str, depth: int) -> _WalkLevel | None:
         if self._max_depth is not None and depth >= self._max_depth:
             return None
         if depth >= _MAX_DEPTH:
@@ -156,7 +156,7 @@ class Walk:
             return None
         return self._level(folder, f"{level.prefix}{name}/", level.rules)
 
-    def _level(self, folder: int, prefix: str, rules: IgnoreRules | None) -> _Level:
+    def _level(self, folder: int, prefix: str, rules: IgnoreRules | None) -> _WalkLevel:
         found: list[tuple[str, Kind]] = []
         has_ignore = False
         try:
@@ -177,7 +177,7 @@ class Walk:
             rules = self._cache.extend(folder, len(prefix), rules)
         names = [f"{name}/" if kind == "dir" else name for name, kind in found]
         may_ignore = rules is not None and rules.may_ignore(prefix, names)
-        return _Level(folder, prefix, iter(found), rules, may_ignore)
+        return _WalkLevel(folder, prefix, iter(found), rules, may_ignore)
 
 
 def identity(descriptor: int) -> tuple[int, int]:

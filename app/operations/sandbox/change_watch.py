@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from app.core.protected_paths import GIT, PathSet, ProtectedPath
 from app.operations.local.beneath import Beneath
 from app.operations.local.listings import Listings
-from app.operations.local.protected_files import ProtectedFiles, Seen
+from app.operations.local.protected_files import ProtectedFiles, ProtectedState
 from app.operations.local.repositories import GitSeen, Repositories
 from app.operations.local.threads import PROCESSES, run_in, to_end
 from app.operations.protocols.processes import MayChange
@@ -23,7 +23,7 @@ _SURE_S = 600.0
 
 
 @dataclass(slots=True)
-class Changes:
+class FileChanges:
     """What one program changed: put back, left as it is, or only worth a word.
 
     Attributes:
@@ -44,7 +44,7 @@ class Approvals:
     ever: int = 0
 
 
-class WatchedFiles:
+class WatchedProgramFiles:
     """The files of one workspace that other programs run, and who may change them now."""
 
     def __init__(self, beneath: Beneath, released: PathSet) -> None:
@@ -66,16 +66,16 @@ class ChangeWatch:
         aside: where what was put back is kept; None keeps it nowhere.
     """
 
-    files: WatchedFiles
+    files: WatchedProgramFiles
     approved: frozenset[MayChange] = frozenset()
     long_lived: bool = False
     aside: Callable[[], str | None] = lambda: None
     git_before: GitSeen = field(default_factory=GitSeen)
-    before: Seen = field(default_factory=Seen)
+    before: ProtectedState = field(default_factory=ProtectedState)
     started: float = field(default_factory=time.monotonic)
     ever: dict[MayChange, int] = field(default_factory=dict)
     folders: frozenset[str] = frozenset()
-    _settled: asyncio.Future[Changes] | None = None
+    _settled: asyncio.Future[FileChanges] | None = None
 
     async def begin(self) -> tuple[str, ...]:
         """Remember how things are; what a program that is not approved may only read."""
@@ -94,7 +94,7 @@ class ChangeWatch:
         with self.files.lock:
             return self._looked(self.files)
 
-    def _looked(self, files: WatchedFiles) -> tuple[str, ...]:
+    def _looked(self, files: WatchedProgramFiles) -> tuple[str, ...]:
         walked = files.listings.walk()
         self.folders = frozenset(walked)
         self.git_before = files.repositories.look(walked)
@@ -108,7 +108,7 @@ class ChangeWatch:
             return tuple(files.repositories.folders())
         return tuple(files.repositories.kept_from_writing(self.git_before))
 
-    async def settle(self) -> Changes:
+    async def settle(self) -> FileChanges:
         """Undo once; whoever asks again gets the same answer."""
         if self._settled is None:
             self._settled = asyncio.ensure_future(self._settle())
@@ -118,18 +118,18 @@ class ChangeWatch:
         for kind in self.approved:
             self.files.approvals[kind].now -= 1
 
-    async def _settle(self) -> Changes:
+    async def _settle(self) -> FileChanges:
         self._end_approval()
         return await to_end(run_in(PROCESSES, self._compare))
 
-    def _compare(self) -> Changes:
+    def _compare(self) -> FileChanges:
         with self.files.lock:
             try:
                 return self._compared(self.files)
             finally:
                 self.files.running.pop(id(self), None)
 
-    def _compared(self, files: WatchedFiles) -> Changes:
+    def _compared(self, files: WatchedProgramFiles) -> FileChanges:
         walked = files.listings.walk(self.folders)
         undone: list[str] = []
         left: list[str] = []
@@ -149,7 +149,7 @@ class ChangeWatch:
             for path in changed.undo:
                 done = files.protected.put_back(path, self.before)
                 (undone if done else reported).append(path)
-        return Changes(tuple(undone), tuple(left), tuple(sorted(reported)), aside)
+        return FileChanges(tuple(undone), tuple(left), tuple(sorted(reported)), aside)
 
     def _may_change(self, row: ProtectedPath) -> bool:
         return "files" in self.approved or ("git" in self.approved and row.run_by in GIT)

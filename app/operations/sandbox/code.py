@@ -12,7 +12,7 @@ from app.operations.local.threads import PROCESSES, run_in, to_end
 from app.operations.process_errors import sandbox_unavailable
 from app.operations.protocols.code import CodeExit, CodeSpec, ProducedFile, RunningCode
 from app.operations.protocols.processes import ProcessChunk
-from app.operations.sandbox.change_watch import ChangeWatch, WatchedFiles
+from app.operations.sandbox.change_watch import ChangeWatch, WatchedProgramFiles
 from app.operations.sandbox.jail.job import Work
 from app.operations.sandbox.policies import lenient_policy, module_folders, pure_policy
 from app.operations.sandbox.produced import read_produced
@@ -37,7 +37,7 @@ class SandboxedCode:
         sandbox: Sandbox,
         folders: tuple[str, ...] = (),
         narrowed: str | None = None,
-        watched: WatchedFiles | None = None,
+        watched: WatchedProgramFiles | None = None,
     ) -> None:
         self._sandbox = sandbox
         self._watched = watched

@@ -111,7 +111,7 @@ def remove_tree(folder: Path) -> None:
 
 
 @dataclass(slots=True)
-class _Level:
+class _FolderLevel:
     """A folder on the way down.
 
     Attributes:
@@ -134,7 +134,7 @@ class _Removal:
     """
 
     def __init__(self, top: int) -> None:
-        self._way: list[_Level] = []
+        self._way: list[_FolderLevel] = []
         self._here = top
 
     def run(self) -> None:
@@ -157,7 +157,7 @@ class _Removal:
 
     def _enter(self, name: str) -> None:
         self._go(enter_folder(self._here, name))
-        self._way.append(_Level(self._identity(), name, _remove_files(self._here)))
+        self._way.append(_FolderLevel(self._identity(), name, _remove_files(self._here)))
 
     def _leave(self) -> None:
         left = self._way.pop()

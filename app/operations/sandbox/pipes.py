@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from app.operations.local.failures import failure
-from app.operations.local.running import Pipes
+from app.operations.local.piped_process import Pipes
 from app.operations.local.terminal import open_terminal
 from app.operations.protocols.processes import Terminal
 

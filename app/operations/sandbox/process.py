@@ -9,7 +9,7 @@ import signal
 from contextlib import suppress
 from dataclasses import replace
 
-from app.operations.local.running import TERM_GRACE_S, PipedProcess
+from app.operations.local.piped_process import TERM_GRACE_S, PipedProcess
 from app.operations.local.threads import to_end
 from app.operations.process_errors import sandbox_unavailable
 from app.operations.protocols.processes import ProcessExit, ProcessSpec

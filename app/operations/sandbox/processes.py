@@ -15,7 +15,7 @@ from app.operations.local.spawn import find_program
 from app.operations.local.threads import PROCESSES, run_in, to_end
 from app.operations.protocols.processes import ProcessSpec, RunningProcess
 from app.operations.protocols.sandbox import LevelStatus
-from app.operations.sandbox.change_watch import ChangeWatch, WatchedFiles
+from app.operations.sandbox.change_watch import ChangeWatch, WatchedProgramFiles
 from app.operations.sandbox.config import NO_NETWORK, Network, SandboxConfig
 from app.operations.sandbox.jail.job import Job
 from app.operations.sandbox.pipes import open_pipes
@@ -40,7 +40,7 @@ class SandboxedProcesses:
         self,
         sandbox: Sandbox,
         beneath: Beneath,
-        watched: WatchedFiles,
+        watched: WatchedProgramFiles,
         network: Network = NO_NETWORK,
     ) -> None:
         self._sandbox = sandbox

@@ -12,14 +12,14 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from app.operations.local.owners import give_file, give_folder
-from app.operations.local.snapshots import Kept
+from app.operations.local.snapshots import FileSnapshot
 from app.operations.local.steps import write_all
 
 _FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def put_aside(folder: str | None, files: Mapping[str, Kept]) -> str | None:
+def put_aside(folder: str | None, files: Mapping[str, FileSnapshot]) -> str | None:
     """Keep the content of `files` in a new folder of `folder`; its path, None when none is kept.
 
     Their names there are their paths, with `_` for each slash, so that no program takes one

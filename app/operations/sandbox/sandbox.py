@@ -19,8 +19,8 @@ from app.operations.protocols.code import Strictness
 from app.operations.protocols.sandbox import Level, LevelStatus, SandboxStatus
 from app.operations.sandbox.config import SandboxConfig
 from app.operations.sandbox.folders import TemporaryFolders
+from app.operations.sandbox.kernel_probe import probe
 from app.operations.sandbox.pool import WarmPool
-from app.operations.sandbox.probing import probe
 from app.operations.sandbox.status import judge
 from app.operations.sandbox.workers import Worker, park
 from app.operations.sandbox.zygote import Zygote

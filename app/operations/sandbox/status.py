@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from app.operations.protocols.sandbox import LEVELS, Lack, Level, LevelStatus, SandboxStatus
-from app.operations.sandbox.probing import Probe
+from app.operations.sandbox.kernel_probe import Probe
 
 Weaker = Literal["refuse", "ask"]
 PYTHON = "python"  # among what is missing: our own, for the user that commands run as

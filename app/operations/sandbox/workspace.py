@@ -13,7 +13,7 @@ from app.operations.local.workspace import LocalWorkspace
 from app.operations.protocols.code import CodeOperations
 from app.operations.protocols.operations import Operations
 from app.operations.protocols.sandbox import SandboxStatus
-from app.operations.sandbox.change_watch import WatchedFiles
+from app.operations.sandbox.change_watch import WatchedProgramFiles
 from app.operations.sandbox.code import SandboxedCode
 from app.operations.sandbox.config import NO_NETWORK, Network
 from app.operations.sandbox.processes import SandboxedProcesses
@@ -55,7 +55,7 @@ class SandboxedWorkspace:
             config = sandbox.config
             hidden = (*_OF_THE_SYSTEM, *config.hidden, *config.own_files)
             self._files = Beneath(root, hidden=hidden, restrict=False)
-        watched = WatchedFiles(self._beneath, PathSet(unprotected))
+        watched = WatchedProgramFiles(self._beneath, PathSet(unprotected))
         self._processes = SandboxedProcesses(sandbox, self._beneath, watched, network)
         self.operations = Operations(
             root=self._beneath.root,

@@ -22,8 +22,8 @@ from app.operations.local.environment import SAFE_PATH
 from app.operations.protocols.operations import Operations
 from app.operations.protocols.processes import ProcessLimits, ProcessSpec
 from app.operations.screens.devtools import DevTools
+from app.operations.screens.page_requests import PageRequests
 from app.operations.screens.pictures import PageRequest, Picture
-from app.operations.screens.serving import PageRequests
 from app.operations.web.destinations import Destinations
 from app.operations.web.urls import parse_url
 

@@ -14,7 +14,7 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 
 from app.core.clock import Clock
-from app.operations.web.answer import Answer
+from app.operations.web.raw_response import RawResponse
 
 _MAX_FRESH_S = 3600.0
 _OVERHEAD = 1000
@@ -24,10 +24,10 @@ _RENEWED = frozenset({"age", "cache-control", "date", "etag", "expires", "last-m
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class CachedResponse:
     """An answer and until when it may be used without asking; of the monotonic clock."""
 
-    answer: Answer
+    answer: RawResponse
     fresh_until: float
 
     def conditions(self) -> list[tuple[str, str]]:
@@ -46,20 +46,20 @@ class PageCache:
     def __init__(self, clock: Clock, max_bytes: int) -> None:
         self._clock = clock
         self._room = self._max = max_bytes
-        self._kept: OrderedDict[str, Kept] = OrderedDict()
+        self._kept: OrderedDict[str, CachedResponse] = OrderedDict()
 
-    def get(self, url: str) -> Kept | None:
+    def get(self, url: str) -> CachedResponse | None:
         """What is kept for `url`, fresh or not."""
         kept = self._kept.get(url)
         if kept is not None:
             self._kept.move_to_end(url)
         return kept
 
-    def is_fresh(self, kept: Kept) -> bool:
+    def is_fresh(self, kept: CachedResponse) -> bool:
         """Whether it may be used without asking the server."""
         return self._clock.monotonic() < kept.fresh_until
 
-    def put(self, url: str, answer: Answer) -> None:
+    def put(self, url: str, answer: RawResponse) -> None:
         """Keep an answer to a GET if it may be kept; what was there for `url` is gone."""
         self.drop(url)
         said = directives(answer)
@@ -67,7 +67,7 @@ class PageCache:
             return
         if "*" in (answer.header("vary") or ""):
             return
-        kept = Kept(answer, self._clock.monotonic() + self._fresh_s(answer, said))
+        kept = CachedResponse(answer, self._clock.monotonic() + self._fresh_s(answer, said))
         usable = self.is_fresh(kept) or bool(kept.conditions())
         if not usable or _size(url, kept) > self._max // 4:
             return
@@ -76,7 +76,7 @@ class PageCache:
         while self._room < 0:
             self.drop(next(iter(self._kept)))
 
-    def renew(self, url: str, kept: Kept, answer: Answer) -> Answer:
+    def renew(self, url: str, kept: CachedResponse, answer: RawResponse) -> RawResponse:
         """The kept answer after the server said 304."""
         new = {name: value for name, value in answer.headers if name in _RENEWED}
         old = [(name, value) for name, value in kept.answer.headers if name not in new]
@@ -89,7 +89,7 @@ class PageCache:
         if (kept := self._kept.pop(url, None)) is not None:
             self._room += _size(url, kept)
 
-    def _fresh_s(self, answer: Answer, said: Mapping[str, str]) -> float:
+    def _fresh_s(self, answer: RawResponse, said: Mapping[str, str]) -> float:
         if "no-cache" in said:
             return 0
         age = _seconds(answer.header("age")) or 0
@@ -103,7 +103,7 @@ class PageCache:
         return min(_moment(expires) - now - age, _MAX_FRESH_S)
 
 
-def directives(answer: Answer) -> dict[str, str]:
+def directives(answer: RawResponse) -> dict[str, str]:
     """Cache-Control, names in lower case; of what is said twice the first."""
     found: dict[str, str] = {}
     for name, value in answer.headers:
@@ -126,6 +126,6 @@ def _moment(text: str) -> float:
     return moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()
 
 
-def _size(url: str, kept: Kept) -> int:
+def _size(url: str, kept: CachedResponse) -> int:
     headers = sum(len(name) + len(value) for name, value in kept.answer.headers)
     return len(kept.answer.body) + headers + len(url) + _OVERHEAD

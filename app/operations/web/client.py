@@ -27,9 +27,9 @@ from app.operations.web.urls import WebUrl, parse_url
 if TYPE_CHECKING:
     from httpcore2 import AsyncNetworkBackend
 
-    from app.operations.web.answer import Answer
     from app.operations.web.exchange import Exchange
-    from app.operations.web.network import Resolver
+    from app.operations.web.network import AddressResolver
+    from app.operations.web.raw_response import RawResponse
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _MAX_ROBOTS_BYTES = 2_000_000
@@ -70,7 +70,7 @@ class _Request:
 
 
 @dataclass(slots=True)
-class _Budget:
+class _TimeBudget:
     """Seconds that requests of one chain may take together; waiting for a turn is free."""
 
     clock: Clock
@@ -88,7 +88,7 @@ class _Budget:
             self.left -= self.clock.monotonic() - begun
 
 
-Send = Callable[[_Request], Awaitable[tuple["Answer", bool]]]
+Send = Callable[[_Request], Awaitable[tuple["RawResponse", bool]]]
 
 
 class Web:
@@ -100,7 +100,7 @@ class Web:
         clock: Clock,
         *,
         own_ports: OwnPorts = frozenset,
-        resolver: Resolver | None = None,
+        resolver: AddressResolver | None = None,
         ssl_context: ssl.SSLContext | None = None,
         network: AsyncNetworkBackend | None = None,
     ) -> None:
@@ -112,7 +112,7 @@ class Web:
         """
         from app.operations.web.cache import PageCache
         from app.operations.web.politeness import Politeness
-        from app.operations.web.robots_book import RobotsBook
+        from app.operations.web.robots_cache import RobotsCache
 
         self._settings = settings
         self._clock = clock
@@ -127,7 +127,7 @@ class Web:
             clock, per_host=settings.per_host, interval_s=settings.host_interval_s
         )
         agent = settings.user_agent.partition("/")[0].partition(" ")[0]
-        self._robots = RobotsBook(clock, agent, self._fetch_robots)
+        self._robots = RobotsCache(clock, agent, self._fetch_robots)
 
     async def aclose(self) -> None:
         """Close every connection."""
@@ -156,7 +156,7 @@ class Web:
         named = {name.lower() for name in headers}
         own = () if "user-agent" in named else (("User-Agent", self._settings.user_agent),)
         first = _Request(method.upper(), start, (*headers.items(), *own), body)
-        send = partial(self._plainly, _Budget(self._clock, timeout_s), max_bytes, origin)
+        send = partial(self._plainly, _TimeBudget(self._clock, timeout_s), max_bytes, origin)
         return await _follow(first, send, redirects)
 
     async def page(
@@ -169,17 +169,17 @@ class Web:
     ) -> WebResponse:
         wanted = self._settings.respect_robots
         obeys = wanted == "always" or (crawling and wanted == "crawl")
-        send = partial(self._politely, _Budget(self._clock, timeout_s), max_bytes, obeys=obeys)
+        send = partial(self._politely, _TimeBudget(self._clock, timeout_s), max_bytes, obeys=obeys)
         return await _follow(self._get(parse_url(url)), send, MAX_REDIRECTS)
 
     async def _politely(
         self,
-        budget: _Budget,
+        budget: _TimeBudget,
         max_bytes: int,
         request: _Request,
         *,
         obeys: bool,
-    ) -> tuple[Answer, bool]:
+    ) -> tuple[RawResponse, bool]:
         """A page from the cache, or from its server when it is our turn."""
         self._destinations.check_host(request.url)
         if obeys:
@@ -196,14 +196,14 @@ class Web:
         self._cache.put(address, answer)
         return answer, False
 
-    async def _in_turn(self, budget: _Budget, max_bytes: int, request: _Request) -> Answer:
+    async def _in_turn(self, budget: _TimeBudget, max_bytes: int, request: _Request) -> RawResponse:
         async with self._politeness.turn(request.url.host):
             answer, _ = await self._plainly(budget, max_bytes, None, request)
             return answer
 
     async def _plainly(
-        self, budget: _Budget, max_bytes: int, trusted: str | None, request: _Request
-    ) -> tuple[Answer, bool]:
+        self, budget: _TimeBudget, max_bytes: int, trusted: str | None, request: _Request
+    ) -> tuple[RawResponse, bool]:
         url = request.url
         exchange = self._exchange(trusted if url.origin == trusted else "")
         async with budget.spend(url):
@@ -213,9 +213,9 @@ class Web:
         return answer, False
 
     async def _fetch_robots(self, url: WebUrl) -> WebResponse:
-        budget = _Budget(self._clock, _ROBOTS_S)
+        budget = _TimeBudget(self._clock, _ROBOTS_S)
 
-        async def send(request: _Request) -> tuple[Answer, bool]:
+        async def send(request: _Request) -> tuple[RawResponse, bool]:
             return await self._in_turn(budget, _MAX_ROBOTS_BYTES, request), False
 
         return await _follow(self._get(url), send, MAX_REDIRECTS)
@@ -265,7 +265,7 @@ def _target(place: str, base: WebUrl) -> WebUrl:
     return parse_url(place, base)
 
 
-def _within(answer: Answer, max_bytes: int) -> Answer:
+def _within(answer: RawResponse, max_bytes: int) -> RawResponse:
     if len(answer.body) > max_bytes:
         from app.operations.web.bodies import too_large
 

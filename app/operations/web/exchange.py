@@ -11,10 +11,10 @@ import httpcore2
 from app.core.errors import ToolFailed
 from app.core.text import clean
 from app.core.tls import CLAUSES, tls_trouble
-from app.operations.web.answer import Answer
 from app.operations.web.bodies import ACCEPTED, BodyReader
 from app.operations.web.destinations import Destinations
-from app.operations.web.network import CheckedNetwork, Resolver, SystemResolver
+from app.operations.web.network import AddressResolver, CheckedNetwork, SystemResolver
+from app.operations.web.raw_response import RawResponse
 from app.operations.web.urls import WebUrl
 
 _CONNECT_S = 10.0
@@ -38,7 +38,7 @@ class Exchange:
         self,
         destinations: Destinations,
         *,
-        resolver: Resolver | None = None,
+        resolver: AddressResolver | None = None,
         ssl_context: ssl.SSLContext | None = None,
         network: httpcore2.AsyncNetworkBackend | None = None,
     ) -> None:
@@ -83,7 +83,7 @@ class Exchange:
         headers: Sequence[tuple[str, str]],
         body: bytes | None,
         max_bytes: int,
-    ) -> Answer:
+    ) -> RawResponse:
         """One request; redirects are answers like any other.
 
         Raises:
@@ -133,15 +133,15 @@ def _wire(url: WebUrl) -> httpcore2.URL:
     )
 
 
-async def _read(method: str, response: httpcore2.Response, max_bytes: int) -> Answer:
+async def _read(method: str, response: httpcore2.Response, max_bytes: int) -> RawResponse:
     headers = tuple(
         (name.decode("latin-1").lower(), value.decode("latin-1"))
         for name, value in response.headers
     )
     if method == "HEAD" or response.status in _NO_BODY:
-        return Answer(response.status, headers, b"")
+        return RawResponse(response.status, headers, b"")
     encodings = [value for name, value in headers if name == "content-encoding"]
     reader = BodyReader(",".join(encodings), max_bytes)
     async for chunk in response.aiter_stream():
         reader.feed(chunk)
-    return Answer(response.status, headers, reader.finish())
+    return RawResponse(response.status, headers, reader.finish())

@@ -23,7 +23,7 @@ _EACH_S = 5.0
 _RESOLVING = 8
 
 
-class Resolver(Protocol):
+class AddressResolver(Protocol):
     """From names to addresses."""
 
     async def resolve(self, host: str, port: int) -> Sequence[str]:
@@ -62,7 +62,7 @@ class CheckedNetwork(httpcore2.AsyncNetworkBackend):
     def __init__(
         self,
         destinations: Destinations,
-        resolver: Resolver,
+        resolver: AddressResolver,
         network: httpcore2.AsyncNetworkBackend | None = None,
     ) -> None:
         self._destinations = destinations

@@ -32,14 +32,14 @@ class Robots:
 
 
 @dataclass(slots=True)
-class _Group:
+class _AgentGroup:
     agents: set[str] = field(default_factory=set)
     rules: list[tuple[bool, str]] = field(default_factory=list)
 
 
 def parse_robots(text: str, agent: str) -> Robots:
     """The rules for `agent`: of all groups that name it, else of those for `*`."""
-    groups: list[_Group] = []
+    groups: list[_AgentGroup] = []
     naming = False
     if len(text) > MAX_ROBOTS:
         text = text[:MAX_ROBOTS].rpartition("\n")[0]
@@ -50,7 +50,7 @@ def parse_robots(text: str, agent: str) -> Robots:
             continue
         if name == "user-agent":
             if not naming:
-                groups.append(_Group())
+                groups.append(_AgentGroup())
             groups[-1].agents.add(value.lower())
             naming = True
         elif name in ("allow", "disallow") and groups:

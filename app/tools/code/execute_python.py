@@ -12,7 +12,7 @@ from app.operations.protocols.code import CodeOperations, CodeSpec, Strictness
 from app.operations.sandbox.jail.python.check import (
     EARLY_CHARS,
     MAX_CHARS,
-    Refusal,
+    CodeRefusal,
     examine,
     parse,
     used,
@@ -88,7 +88,7 @@ async def execute_python(
     level = args.strictness or rules.default
     extra = rules.extra_modules(level)
     modules = await _read(args.code, level, extra)
-    if isinstance(modules, Refusal):
+    if isinstance(modules, CodeRefusal):
         yield _refused(modules, level)
         return
     spec = CodeSpec(args.code, level, SECONDS[level], modules)
@@ -104,7 +104,9 @@ async def execute_python(
     yield result_of(args.code, level, SECONDS[level], printed, ended, files)
 
 
-async def _read(code: str, level: Strictness, extra: frozenset[str]) -> Refusal | tuple[str, ...]:
+async def _read(
+    code: str, level: Strictness, extra: frozenset[str]
+) -> CodeRefusal | tuple[str, ...]:
     """Why the code is not started, or which extra modules it needs.
 
     Very long code is read in the sandbox, before it runs, and may need them all.
@@ -114,12 +116,14 @@ async def _read(code: str, level: Strictness, extra: frozenset[str]) -> Refusal 
     return await asyncio.to_thread(_needs, code, level, extra)
 
 
-def _needs(code: str, level: Strictness, extra: frozenset[str]) -> Refusal | tuple[str, ...]:
+def _needs(code: str, level: Strictness, extra: frozenset[str]) -> CodeRefusal | tuple[str, ...]:
     tree = parse(code)
-    return tree if isinstance(tree, Refusal) else examine(tree, level, extra) or used(tree, extra)
+    return (
+        tree if isinstance(tree, CodeRefusal) else examine(tree, level, extra) or used(tree, extra)
+    )
 
 
-def _refused(refusal: Refusal, level: Strictness) -> ToolResult:
+def _refused(refusal: CodeRefusal, level: Strictness) -> ToolResult:
     """The seeds' two keys, and where the problems are."""
     data = {
         "success": False,

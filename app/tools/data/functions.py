@@ -13,7 +13,7 @@ _MANY = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class MathFunction:
     """`call` takes `least` to `most` numbers; it may raise ValueError and OverflowError."""
 
     call: Callable[..., Any]
@@ -27,30 +27,30 @@ def _round(number: float, digits: int = 0) -> float:
     return round(number, digits) if digits else round(number)
 
 
-FUNCTIONS: Mapping[str, Function] = MappingProxyType(
+FUNCTIONS: Mapping[str, MathFunction] = MappingProxyType(
     {
-        "abs": Function(abs),
-        "round": Function(_round, 1, 2),
-        "floor": Function(math.floor),
-        "ceil": Function(math.ceil),
-        "trunc": Function(math.trunc),
-        "min": Function(min, 2, _MANY),
-        "max": Function(max, 2, _MANY),
-        "sqrt": Function(math.sqrt),
-        "exp": Function(math.exp),
-        "log": Function(math.log, 1, 2),
-        "log2": Function(math.log2),
-        "log10": Function(math.log10),
-        "sin": Function(math.sin),
-        "cos": Function(math.cos),
-        "tan": Function(math.tan),
-        "asin": Function(math.asin),
-        "acos": Function(math.acos),
-        "atan": Function(math.atan),
-        "atan2": Function(math.atan2, 2, 2),
-        "hypot": Function(math.hypot, 2, _MANY),
-        "degrees": Function(math.degrees),
-        "radians": Function(math.radians),
+        "abs": MathFunction(abs),
+        "round": MathFunction(_round, 1, 2),
+        "floor": MathFunction(math.floor),
+        "ceil": MathFunction(math.ceil),
+        "trunc": MathFunction(math.trunc),
+        "min": MathFunction(min, 2, _MANY),
+        "max": MathFunction(max, 2, _MANY),
+        "sqrt": MathFunction(math.sqrt),
+        "exp": MathFunction(math.exp),
+        "log": MathFunction(math.log, 1, 2),
+        "log2": MathFunction(math.log2),
+        "log10": MathFunction(math.log10),
+        "sin": MathFunction(math.sin),
+        "cos": MathFunction(math.cos),
+        "tan": MathFunction(math.tan),
+        "asin": MathFunction(math.asin),
+        "acos": MathFunction(math.acos),
+        "atan": MathFunction(math.atan),
+        "atan2": MathFunction(math.atan2, 2, 2),
+        "hypot": MathFunction(math.hypot, 2, _MANY),
+        "degrees": MathFunction(math.degrees),
+        "radians": MathFunction(math.radians),
     }
 )
 CONSTANTS: Mapping[str, float] = MappingProxyType({"pi": math.pi, "e": math.e, "tau": math.tau})

@@ -42,7 +42,7 @@ def query(value: Any, expression: str) -> Any:
     Raises:
         ToolFailed: `bad_expression`, or `query_too_costly`.
     """
-    budget = _Budget()
+    budget = _StepBudget()
     try:
         parsed = Parser().parse(expression).parsed
         _check_references(parsed)
@@ -93,7 +93,7 @@ def _has_infinite(value: Any) -> bool:
     return False
 
 
-class _Budget:
+class _StepBudget:
     def __init__(self) -> None:
         self._left = _MAX_WORK
 
@@ -127,7 +127,7 @@ class _Budget:
 class _Functions(Functions):  # type: ignore[misc]
     """The functions of the language; what they take and make is measured."""
 
-    def __init__(self, budget: _Budget) -> None:
+    def __init__(self, budget: _StepBudget) -> None:
         self._budget = budget
 
     def call_function(self, function_name: str, resolved_args: Sequence[Any]) -> Any:
@@ -148,7 +148,7 @@ class _Functions(Functions):  # type: ignore[misc]
 
 
 class _Interpreter(TreeInterpreter):  # type: ignore[misc]
-    def __init__(self, budget: _Budget) -> None:
+    def __init__(self, budget: _StepBudget) -> None:
         super().__init__(Options(custom_functions=_Functions(budget)))
         self._budget = budget
 

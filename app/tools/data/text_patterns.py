@@ -23,7 +23,7 @@ Monotonic = Callable[[], float]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PatternMatch:
     """One match: characters `start` to `end` of the text, groups as far as they took part."""
 
     text: str
@@ -44,13 +44,13 @@ class Found:
 
 def extract(
     pattern: str, text: str, *, ignore_case: bool, limit: int, monotonic: Monotonic
-) -> tuple[list[Found], bool]:
+) -> tuple[list[PatternMatch], bool]:
     """The first `limit` matches, and whether there are more.
 
     Raises:
         ToolFailed: `bad_pattern`, `pattern_too_costly` or `result_too_large`.
     """
-    found: list[Found] = []
+    found: list[PatternMatch] = []
     room = MAX_RESULT
     for match in _matches(_compiled(pattern, ignore_case=ignore_case), text, monotonic):
         if len(found) == limit:
@@ -61,7 +61,7 @@ def extract(
         if room < 0:
             raise too_large()
         start, end = match.span()
-        found.append(Found(match.group(), start, end, groups, match.groupdict()))
+        found.append(PatternMatch(match.group(), start, end, groups, match.groupdict()))
     return found, False
 
 
@@ -135,12 +135,12 @@ def _too_costly() -> ToolFailed:
 
 
 @dataclass(frozen=True, slots=True)
-class _Group:
+class _PatternGroup:
     key: int | str
 
 
-def _template(replacement: str, compiled: Any) -> list[str | _Group]:
-    parts: list[str | _Group] = []
+def _template(replacement: str, compiled: Any) -> list[str | _PatternGroup]:
+    parts: list[str | _PatternGroup] = []
     last = 0
     for escape in _ESCAPE.finditer(replacement):
         parts.append(replacement[last : escape.start()])
@@ -149,21 +149,21 @@ def _template(replacement: str, compiled: Any) -> list[str | _Group]:
     return [*parts, replacement[last:]]
 
 
-def _escaped(escape: re.Match[str], compiled: Any) -> str | _Group:
+def _escaped(escape: re.Match[str], compiled: Any) -> str | _PatternGroup:
     body, name = escape[1], escape[2]
     if body in _KEPT:
         return _KEPT[body]
     number = body if name is None else name
     if number.isascii() and number.isdigit():
         if int(number) <= compiled.groups:
-            return _Group(int(number))
+            return _PatternGroup(int(number))
     elif name is not None and name in compiled.groupindex:
-        return _Group(name)
+        return _PatternGroup(name)
     raise ToolFailed(
         f"replacement: {escape[0]!r} is not a group of pattern; write \\\\ for a backslash",
         code="bad_replacement",
     )
 
 
-def _filled(part: str | _Group, match: Any) -> str:
+def _filled(part: str | _PatternGroup, match: Any) -> str:
     return part if isinstance(part, str) else match.group(part.key) or ""

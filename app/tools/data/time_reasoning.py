@@ -19,7 +19,7 @@ from app.tools.data.calendar_steps import apart, business_days, step
 from app.tools.data.durations import SECONDS, Duration, iso_duration, of_unit, read_duration
 from app.tools.data.ports import clock_of
 from app.tools.data.returns import TIME_REASONING_RESULT
-from app.tools.data.time_values import Reader
+from app.tools.data.time_values import TimeReader
 from app.tools.data.time_zones import DEFAULT_ZONE, offset_text, zone_name, zone_of
 
 Unit = Literal[
@@ -122,7 +122,7 @@ async def time_reasoning(args: TimeReasoningArgs, ctx: ToolContext) -> ToolResul
 def _compute(args: TimeReasoningArgs, now: datetime) -> ToolResult:
     # What is to be converted stands in another zone than the result.
     own = args.from_tz or (None if args.operation == "convert" else args.tz)
-    reader = Reader(now, zone_of(own or DEFAULT_ZONE), named=own is not None)
+    reader = TimeReader(now, zone_of(own or DEFAULT_ZONE), named=own is not None)
     try:
         if args.operation == "diff":
             data, text = _difference(args, reader)
@@ -137,7 +137,7 @@ def _compute(args: TimeReasoningArgs, now: datetime) -> ToolResult:
     return ToolResult.ok({**data, "notes": reader.notes}, text="\n".join([text, *reader.notes]))
 
 
-def _moment(args: TimeReasoningArgs, reader: Reader) -> datetime:
+def _moment(args: TimeReasoningArgs, reader: TimeReader) -> datetime:
     match args.operation:
         case "now":
             return reader.read("now")
@@ -156,7 +156,7 @@ def _here(args: TimeReasoningArgs, moment: datetime) -> datetime:
     return moment if args.tz is None else moment.astimezone(zone_of(args.tz))
 
 
-def _sum(args: TimeReasoningArgs, start: datetime, reader: Reader) -> datetime:
+def _sum(args: TimeReasoningArgs, start: datetime, reader: TimeReader) -> datetime:
     if args.value2 is not None:
         by = read_duration(args.value2)
     else:
@@ -171,7 +171,7 @@ def _sum(args: TimeReasoningArgs, start: datetime, reader: Reader) -> datetime:
     return step(start, by, args.holidays, reader.notes)
 
 
-def _difference(args: TimeReasoningArgs, reader: Reader) -> tuple[dict[str, Any], str]:
+def _difference(args: TimeReasoningArgs, reader: TimeReader) -> tuple[dict[str, Any], str]:
     start = _here(args, reader.read(args.value or ""))
     end = _here(args, reader.read(args.value2 or ""))
     passing = end.astimezone(UTC) - start.astimezone(UTC)

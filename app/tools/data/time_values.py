@@ -22,7 +22,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(slots=True)
-class Reader:
+class TimeReader:
     """Reads moments for one call.
 
     Attributes:

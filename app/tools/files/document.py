@@ -13,7 +13,7 @@ _UTF8 = "utf-8"
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class TextDocument:
     """The text of a file.
 
     Attributes:
@@ -85,15 +85,17 @@ def with_escapes(text: str) -> str:
     return STRAY.sub(lambda found: f"\\x{ord(found[0]) - 0xDC00:02x}", text)
 
 
-def open_leniently(data: bytes, path: str) -> Document:
+def open_leniently(data: bytes, path: str) -> TextDocument:
     """As `open_document`, of any bytes: for showing what was there."""
     try:
         return open_document(data, None, path)
     except ToolFailed:
-        return Document(path, data.decode(_UTF8, "replace"), _UTF8, _UTF8, "", has_returns=False)
+        return TextDocument(
+            path, data.decode(_UTF8, "replace"), _UTF8, _UTF8, "", has_returns=False
+        )
 
 
-def open_document(data: bytes, encoding: str | None, path: str) -> Document:
+def open_document(data: bytes, encoding: str | None, path: str) -> TextDocument:
     """The text of a file in the encoding named, else in the one that its bytes speak for.
 
     Raises:
@@ -111,10 +113,10 @@ def open_document(data: bytes, encoding: str | None, path: str) -> Document:
     has_returns = "\r" in text and "\n" not in text
     if has_returns:
         text = text.replace("\r", "\n")
-    return Document(path, text, name, codec, mark, has_returns=has_returns)
+    return TextDocument(path, text, name, codec, mark, has_returns=has_returns)
 
 
-def open_exactly(data: bytes, encoding: str | None, path: str) -> Document:
+def open_exactly(data: bytes, encoding: str | None, path: str) -> TextDocument:
     """As `open_document`, for a text that will be written back.
 
     Raises:

@@ -86,7 +86,7 @@ class EditFileArgs(ToolArgs):
         return self
 
 
-class _Change:
+class _EditChange:
     """The change as a function of bytes; remembers the texts and how many places it touched."""
 
     def __init__(self, args: EditFileArgs) -> None:
@@ -152,7 +152,7 @@ async def edit_file(args: EditFileArgs, ctx: ToolContext) -> ToolResult:
     Prefer it over write_file for existing files, and over sed in bash. Read the file
     first: old_text must match exactly and once. Encoding and line ends stay. Returns a diff.
     """
-    change = _Change(args)
+    change = _EditChange(args)
     # Text must match to be replaced; a line number says nothing about what stands there.
     fresh = args.start_line is not None and not args.overwrite_changed
     edited = await ctx.operations.files.edit(args.path, change, fresh=fresh)

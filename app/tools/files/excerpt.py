@@ -14,7 +14,7 @@ _USUAL = "utf-8"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class LineRange:
     """Which lines to show: from `start` to `end`, both from 1, the whole text by default.
 
     Attributes:
@@ -87,7 +87,7 @@ class Excerpt:
         return "\n".join(parts)
 
 
-def cut_out(path: str, text: str, encoding: str, wanted: Wanted, strays: int = 0) -> Excerpt:
+def cut_out(path: str, text: str, encoding: str, wanted: LineRange, strays: int = 0) -> Excerpt:
     """The wanted lines of `text`, as many as fit.
 
     Raises:

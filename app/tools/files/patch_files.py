@@ -9,7 +9,7 @@ from typing import Any
 from app.core.errors import ToolFailed
 from app.operations.protocols.files import FileState, FileStates
 from app.tools.files.diff import FileDiff, unified_diff
-from app.tools.files.document import Document, open_exactly, open_leniently, with_escapes
+from app.tools.files.document import TextDocument, open_exactly, open_leniently, with_escapes
 from app.tools.files.patch_apply import HunkMismatch, PlacedHunk, apply_hunks
 from app.tools.files.patch_model import FilePatch, paths_of
 from app.tools.files.text import MAX_FILE_BYTES, encode
@@ -108,7 +108,7 @@ class PatchChange:
         now[file.target or file.path] = new
         return PatchedFile(file, old, with_escapes(after), placed)
 
-    def _document(self, file: FilePatch, state: FileState | None) -> Document | None:
+    def _document(self, file: FilePatch, state: FileState | None) -> TextDocument | None:
         """What is there; of a file that only goes, as far as it can be read."""
         if state is None:
             return None
@@ -120,7 +120,7 @@ class PatchChange:
             return open_exactly(state.data, self._encoding, path)
         return open_leniently(state.data, path)
 
-    def _encoded(self, text: str, document: Document | None, path: str) -> bytes:
+    def _encoded(self, text: str, document: TextDocument | None, path: str) -> bytes:
         if document is None:
             data = encode(text, self._encoding or "utf-8")
         else:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from app.tools.files.patch_extraction import unwrapped
 from app.tools.files.patch_model import FilePatch, checked, paths_of
 from app.tools.files.patch_names import named_in
 from app.tools.files.patch_unified import parse_unified
 from app.tools.files.patch_v4a import parse_v4a
-from app.tools.files.patch_wrapping import unwrapped
 
 READ_WHOLE_CHARS = 32 << 10
 """Policy reads a patch on the event loop; of a longer one it only looks for the names."""

@@ -84,10 +84,10 @@ def parse_unified(text: str) -> list[FilePatch]:
     Raises:
         ToolFailed: `invalid_patch`, naming the line.
     """
-    return _Reader(text.split("\n")).files()
+    return _UnifiedReader(text.split("\n")).files()
 
 
-class _Reader:
+class _UnifiedReader:
     def __init__(self, lines: list[str]) -> None:
         if lines and not lines[-1]:
             lines.pop()
@@ -178,7 +178,7 @@ class _Reader:
         header = self._lines[self._at]
         stated = RANGE.match(header)
         self._at += 1
-        body = _Body(self._lines, self._at, self._is_header)
+        body = _HunkBody(self._lines, self._at, self._is_header)
         line, section = None, ""
         hints: tuple[str, ...] = ()
         if stated is None:
@@ -207,7 +207,7 @@ class _Reader:
         )
 
 
-class _Body:
+class _HunkBody:
     """The lines of a hunk. Its counts lead; where they are wrong, the marks do."""
 
     def __init__(self, lines: list[str], at: int, is_header: _IsHeader) -> None:

@@ -32,10 +32,10 @@ def parse_v4a(text: str) -> list[FilePatch]:
     Raises:
         ToolFailed: `invalid_patch`, naming the line.
     """
-    return _Reader(text.split("\n")).files()
+    return _V4aReader(text.split("\n")).files()
 
 
-class _Reader:
+class _V4aReader:
     def __init__(self, lines: list[str]) -> None:
         self._lines = lines
         self._at = next(i for i, line in enumerate(lines) if line.strip())

@@ -17,7 +17,7 @@ from typing import Any
 from app.core.errors import ToolFailed
 from app.core.text import clean
 from app.toolkit.context import ToolContext
-from app.tools.dev.running import Program, run
+from app.tools.dev.program_run import Program, run
 from app.tools.files import pdf_program
 
 MAX_PDF_BYTES = 32 << 20
@@ -27,7 +27,7 @@ _MAX_OUTPUT = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Pages:
+class PdfPages:
     """Texts of pages `first` on, of `total`; the last may be cut at the room there is."""
 
     path: str
@@ -76,7 +76,7 @@ class Pages:
 
 async def read_pages(
     path: str, data: bytes, pages: tuple[int, int] | None, room: int, ctx: ToolContext
-) -> Pages:
+) -> PdfPages:
     """Pages `(first, last)` from 1, by default the first `MAX_PAGES`.
 
     Raises:
@@ -97,7 +97,7 @@ async def read_pages(
         )
     shown, cut = _within(texts, room)
     sandbox = finished.exit.sandbox.to_dict()
-    return Pages(path, len(data), total, first, min(last, total), shown, cut, sandbox)
+    return PdfPages(path, len(data), total, first, min(last, total), shown, cut, sandbox)
 
 
 def _told(path: str, printed: bytes) -> tuple[int, list[str]]:

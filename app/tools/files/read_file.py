@@ -18,7 +18,7 @@ from app.toolkit.tool import Alias, ToolArgs, tool
 from app.tools.arguments import Encoding, PathText
 from app.tools.code.produced import keep_files, shown
 from app.tools.files.document import open_document
-from app.tools.files.excerpt import MAX_CHARS, Wanted, cut_out
+from app.tools.files.excerpt import MAX_CHARS, LineRange, cut_out
 from app.tools.files.image_size import image_size
 from app.tools.files.pdf import MAX_PAGES, read_pages
 from app.tools.files.returns import READ_FILE_RESULT
@@ -204,7 +204,7 @@ async def _content(args: ReadFileArgs, path: str, room: int, ctx: ToolContext) -
 
 def _text(args: ReadFileArgs, path: str, data: bytes, room: int) -> Content:
     document = open_document(data, args.encoding, path)
-    wanted = Wanted(args.start_line, args.end_line, args.limit, room, args.show_line_numbers)
+    wanted = LineRange(args.start_line, args.end_line, args.limit, room, args.show_line_numbers)
     excerpt = cut_out(path, document.shown(), document.encoding, wanted, document.strays)
     return Content(excerpt.to_data(), excerpt.to_text(numbered=args.show_line_numbers))
 

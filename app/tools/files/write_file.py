@@ -14,7 +14,7 @@ from app.toolkit.result import ToolResult
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.arguments import Encoding, PathText
 from app.tools.files.diff import unified_diff
-from app.tools.files.document import Document, open_document, open_exactly, open_leniently
+from app.tools.files.document import TextDocument, open_document, open_exactly, open_leniently
 from app.tools.files.returns import WRITE_FILE_RESULT
 from app.tools.files.text import MAX_FILE_BYTES, encode, with_newlines
 
@@ -39,7 +39,7 @@ class WriteFileArgs(ToolArgs):
     )
 
 
-class _Change:
+class _WriteChange:
     """What is written as a function of what is there; remembers both texts."""
 
     def __init__(self, args: WriteFileArgs) -> None:
@@ -81,7 +81,7 @@ class _Change:
             content = content.replace("\n", "\r")
         return encode(content, args.encoding or "utf-8")
 
-    def _kept(self, before: bytes) -> Document | None:
+    def _kept(self, before: bytes) -> TextDocument | None:
         """What is replaced, whose encoding and ends of lines stay; None where it is no text."""
         args = self.args
         try:
@@ -93,7 +93,7 @@ class _Change:
                 f"{error.message}, or encoding='utf-8' to change it", **error.details
             ) from None
 
-    def _content(self, document: Document | None) -> str:
+    def _content(self, document: TextDocument | None) -> str:
         args = self.args
         if args.line_ends != "keep":
             return with_newlines(args.content, _ENDS[args.line_ends])
@@ -145,7 +145,7 @@ async def write_file(args: WriteFileArgs, ctx: ToolContext) -> ToolResult:
 
     To change part of an existing file prefer edit_file. Returns how much was written.
     """
-    change = _Change(args)
+    change = _WriteChange(args)
     append = change.append
     fresh = not append and not args.overwrite_changed
     (edited,) = await ctx.operations.files.apply([args.path], change, fresh=fresh)

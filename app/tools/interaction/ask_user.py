@@ -10,7 +10,7 @@ from app.core.field_problems import FieldError
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
-from app.tools.interaction.other_names import (
+from app.tools.interaction.aliases import (
     as_claude,
     as_one_question,
     claude_shape,

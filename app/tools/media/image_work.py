@@ -14,7 +14,7 @@ from typing import Any
 from app.core.errors import ToolFailed
 from app.operations.images.provider import MAX_IMAGE_BYTES, ImageOrder
 from app.operations.protocols.operations import Operations
-from app.tools.dev.running import Program, run
+from app.tools.dev.program_run import Program, run
 from app.tools.media import image_program
 
 _WALL_S = 60

@@ -11,7 +11,7 @@ from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.arguments import PathText
-from app.tools.media.making import (
+from app.tools.media.generation import (
     MAX_COUNT,
     AspectRatio,
     ImageSize,

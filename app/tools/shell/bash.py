@@ -20,9 +20,9 @@ from app.tools.shell.arguments import (
     ShellArgs,
     from_claude,
 )
+from app.tools.shell.command_run import ShellCommand, run
 from app.tools.shell.ports import SHELL_STATES, ShellState, ShellStates
 from app.tools.shell.returns import COMMAND_RESULT
-from app.tools.shell.running import Command, run
 from app.tools.shell.state import StateTap, read_record, told
 
 _BASH = ("/bin/bash", "--noprofile", "--norc", "-c")
@@ -84,11 +84,11 @@ async def bash(args: BashArgs, ctx: ToolContext) -> AsyncIterator[Output | ToolR
             yield item
 
 
-def _fresh(args: BashArgs) -> Command:
-    return Command(args, (*_BASH, args.command), args.working_dir or ".")
+def _fresh(args: BashArgs) -> ShellCommand:
+    return ShellCommand(args, (*_BASH, args.command), args.working_dir or ".")
 
 
-async def _kept(args: BashArgs, ctx: ToolContext) -> Command:
+async def _kept(args: BashArgs, ctx: ToolContext) -> ShellCommand:
     """A command in the shell that the session left.
 
     What goes on in the background or on a terminal leaves the kept state as it was.
@@ -97,7 +97,7 @@ async def _kept(args: BashArgs, ctx: ToolContext) -> Command:
     before = states.get(ctx.shell_id, ctx.project_id)
     cwd = args.working_dir or await _still_there(states, before, ctx) or "."
     if args.background or args.pty:
-        return Command(args, (*_BASH, args.command), cwd, before.variables)
+        return ShellCommand(args, (*_BASH, args.command), cwd, before.variables)
     tap, root = StateTap(), ctx.operations.root
 
     def after(ended: ProcessExit) -> str:
@@ -108,7 +108,7 @@ async def _kept(args: BashArgs, ctx: ToolContext) -> Command:
         return told(left, args.command)
 
     argv = (*_BASH, tap.script, "bash", args.command)
-    return Command(args, argv, cwd, before.variables, tap, after)
+    return ShellCommand(args, argv, cwd, before.variables, tap, after)
 
 
 async def _still_there(states: ShellStates, before: ShellState, ctx: ToolContext) -> str | None:

@@ -80,7 +80,7 @@ class Frames:
         self._text = self._text[len(self._text) - kept :]
 
 
-class _Line:
+class _ScreenLine:
     """A line that is drawn again, and where the program stands in it."""
 
     def __init__(self, text: str) -> None:
@@ -131,7 +131,7 @@ class _Screen:
     """The end of a text as rows, of which only those that are drawn again are taken apart."""
 
     def __init__(self, text: str) -> None:
-        self._rows: list[str | _Line] = list(text.split("\n"))
+        self._rows: list[str | _ScreenLine] = list(text.split("\n"))
         self._row = len(self._rows) - 1
 
     @property
@@ -172,7 +172,7 @@ class _Screen:
         else:
             line.colour(piece)
 
-    def _control(self, line: _Line, kind: str, number: int) -> None:
+    def _control(self, line: _ScreenLine, kind: str, number: int) -> None:
         steps = max(1, number)
         if kind in _ROW_STEPS:
             self._go(_ROW_STEPS[kind] * steps, column=line.at if kind in "AB" else 0)
@@ -193,10 +193,10 @@ class _Screen:
             self._rows.append("")
         self._line().at = column
 
-    def _line(self) -> _Line:
+    def _line(self) -> _ScreenLine:
         row = self._rows[self._row]
         if isinstance(row, str):
-            row = self._rows[self._row] = _Line(row)
+            row = self._rows[self._row] = _ScreenLine(row)
         return row
 
     def __str__(self) -> str:

@@ -16,8 +16,8 @@ from app.tools.shell.arguments import (
     ShellArgs,
     from_claude,
 )
+from app.tools.shell.command_run import ShellCommand, run
 from app.tools.shell.returns import COMMAND_RESULT
-from app.tools.shell.running import Command, run
 
 PROGRAM = "pwsh"
 
@@ -50,7 +50,7 @@ async def powershell(args: ShellArgs, ctx: ToolContext) -> AsyncIterator[Output 
     shortened in the middle.
     """
     argv = (PROGRAM, "-NoLogo", "-NoProfile", "-NonInteractive", "-Command", args.command)
-    command = Command(args, argv, args.working_dir or ".")
+    command = ShellCommand(args, argv, args.working_dir or ".")
     async with aclosing(cast("Any", run(command, ctx))) as items:
         async for item in items:
             yield item

@@ -22,8 +22,8 @@ from app.toolkit.tool import (
     tool,
 )
 from app.tools.shell.frames import last_frames
+from app.tools.shell.output_reader import compiled, unread, until_match
 from app.tools.shell.ports import SESSION_PROCESSES, SessionProcess, SessionProcesses
-from app.tools.shell.reading import compiled, unread, until_match
 from app.tools.shell.results import why_ended
 from app.tools.shell.returns import PROCESS_RESULT
 

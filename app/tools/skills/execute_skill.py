@@ -17,7 +17,7 @@ from app.tools.code.output import Printed
 from app.tools.code.produced import keep_files
 from app.tools.skills.events import EventReader
 from app.tools.skills.inputs import gather
-from app.tools.skills.outcome import MAX_OUTPUT, Run, failure_of, read_artifacts, result_of
+from app.tools.skills.outcome import MAX_OUTPUT, SkillRun, failure_of, read_artifacts, result_of
 from app.tools.skills.ports import (
     SKILL_RUNS,
     SKILLS,
@@ -120,7 +120,7 @@ async def execute_skill(
             ended = await process.wait()
         for output in [*await _passed(reader.finish(), printed, ctx), *printed.finish()]:
             yield output
-        run = Run(skill, seconds, reader, printed, ended)
+        run = SkillRun(skill, seconds, reader, printed, ended)
         failure = failure_of(run)
         if failure is None:
             made, failure = await read_artifacts(run, room)
@@ -190,7 +190,7 @@ async def _passed(
     return outputs
 
 
-def _unfit(run: Run, entry: ComputeEntry, ctx: ToolContext) -> tuple[str, str] | None:
+def _unfit(run: SkillRun, entry: ComputeEntry, ctx: ToolContext) -> tuple[str, str] | None:
     """Code and sentence when the data does not fit the skill's own schema."""
     assert run.reader.result is not None
     try:

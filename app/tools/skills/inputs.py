@@ -41,7 +41,7 @@ async def gather(schema: Mapping[str, Any], args: dict[str, Any], ctx: ToolConte
     """
     if len(dump_json(args)) > MAX_ARGS_BYTES:
         raise InvalidInput(f"args must be at most {MAX_ARGS_BYTES} bytes of JSON", field="args")
-    reader = _Reader(ctx)
+    reader = _InputReader(ctx)
     changed = dict(args)
     properties = schema.get("properties", {})
     for name, value in args.items():
@@ -56,7 +56,7 @@ async def gather(schema: Mapping[str, Any], args: dict[str, Any], ctx: ToolConte
     return Inputs(changed, reader.files)
 
 
-class _Reader:
+class _InputReader:
     """Counts files and bytes of one call."""
 
     def __init__(self, ctx: ToolContext) -> None:

@@ -30,7 +30,7 @@ Failure = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class SkillRun:
     """One run that has ended."""
 
     skill: Skill
@@ -40,7 +40,7 @@ class Run:
     ended: ProcessExit
 
 
-def failure_of(run: Run) -> Failure | None:
+def failure_of(run: SkillRun) -> Failure | None:
     """Why there is no result that can be used; None when there is one."""
     ended, name = run.ended, run.skill.name
     if ended.reason == "timeout":
@@ -66,7 +66,7 @@ def failure_of(run: Run) -> Failure | None:
 
 
 async def read_artifacts(
-    run: Run, room: SkillWorkspace
+    run: SkillRun, room: SkillWorkspace
 ) -> tuple[list[ProducedFile], Failure | None]:
     """The files that the result names; none of them when one cannot be had.
 
@@ -91,7 +91,7 @@ async def read_artifacts(
     return files, None
 
 
-def result_of(run: Run, files: Sequence[KeptFile], failure: Failure | None) -> ToolResult:
+def result_of(run: SkillRun, files: Sequence[KeptFile], failure: Failure | None) -> ToolResult:
     """The tool's result."""
     result = run.reader.result
     data: dict[str, Any] = {

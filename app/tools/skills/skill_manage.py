@@ -22,7 +22,7 @@ from app.tools.skills.ports import (
     skills_of,
 )
 from app.tools.skills.returns import SKILL_MANAGE_RESULT
-from app.tools.skills.writing import SkillWriter
+from app.tools.skills.writer import SkillWriter
 
 Action = Literal[
     "list", "create", "edit", "patch", "delete", "write_file", "remove_file", "enable", "disable"

@@ -55,7 +55,7 @@ class SessionSearch(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class ResultReader:
     """Who reads a stored result: a run of a session. A sub-agent's reads only its own calls."""
 
     session_id: str
@@ -79,8 +79,8 @@ class StoredResult:
 class StoredResults(Protocol):
     """The service `STORED_RESULTS`: results of the calls of a session that have ended."""
 
-    async def find(self, reader: Reader, tool_call_id: str) -> StoredResult | None:
+    async def find(self, reader: ResultReader, tool_call_id: str) -> StoredResult | None:
         """The newest call of that id."""
 
-    async def newest(self, reader: Reader, *, limit: int) -> Sequence[StoredResult]:
+    async def newest(self, reader: ResultReader, *, limit: int) -> Sequence[StoredResult]:
         """The last calls, the newest first."""

@@ -8,7 +8,7 @@ from app.core.errors import ToolFailed
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import ToolArgs, tool
-from app.tools.system.ports import STORED_RESULTS, Reader, StoredResults
+from app.tools.system.ports import STORED_RESULTS, ResultReader, StoredResults
 from app.tools.system.returns import READ_RESULT_RESULT
 from app.tools.untrusted import untrusted
 
@@ -44,7 +44,7 @@ async def read_result(args: ReadResultArgs, ctx: ToolContext) -> ToolResult:
     if not ctx.session_id:
         raise ToolFailed("Results require a session, but this call has none", code="no_session")
     stored = ctx.services.require(STORED_RESULTS, StoredResults)  # type: ignore[type-abstract]
-    reader = Reader(ctx.session_id, ctx.run_id)
+    reader = ResultReader(ctx.session_id, ctx.run_id)
     if args.tool_call_id is None:
         calls = await stored.newest(reader, limit=_LISTED)
         rows = [

@@ -9,10 +9,10 @@ from pydantic import Field
 from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
-from app.tools.web.asking import fetching
 from app.tools.web.page_text import UrlText, page_text
-from app.tools.web.ports import PAGE_ROOMS, WEB_ACCESS
+from app.tools.web.ports import PAGE_SANDBOX, WEB_ACCESS
 from app.tools.web.returns import CRAWL_BATCH_RESULT
+from app.tools.web.service_lookup import fetching
 from app.tools.web.services import MAX_CHARS, ExtractMode, PageOrder
 
 
@@ -34,7 +34,7 @@ class CrawlBatchArgs(ToolArgs):
     side_effect=SideEffectScope.NETWORK,
     kind="fetch",
     sandbox="bash",
-    requires=(WEB_ACCESS, PAGE_ROOMS),
+    requires=(WEB_ACCESS, PAGE_SANDBOX),
     routing_hint="main-process-proxy",
     timeout_s=300,
     argument_aliases={"extract_mode": "extract_type", "extractType": "extract_type"},

@@ -9,7 +9,7 @@ from typing import Any
 
 from app.core.errors import ToolFailed
 from app.core.text import clean
-from app.tools.web.ports import Found
+from app.tools.web.ports import SearchResult
 
 _TIMEOUT_S = 10
 _REGION = "cn-zh"
@@ -24,7 +24,7 @@ class DdgsEngine:
         self._region = region or _REGION
         self._package = package
 
-    async def search(self, query: str, max_results: int) -> Sequence[Found]:
+    async def search(self, query: str, max_results: int) -> Sequence[SearchResult]:
         ddgs = self._import()
 
         def ask() -> list[dict[str, Any]]:
@@ -51,7 +51,7 @@ def _failures(ddgs: Any) -> tuple[type[Exception], ...]:
 
 async def _answered(
     ask: Callable[[], list[dict[str, Any]]], failures: tuple[type[Exception], ...]
-) -> list[Found]:
+) -> list[SearchResult]:
     try:
         items = await asyncio.to_thread(ask)
     except failures as error:
@@ -62,6 +62,6 @@ async def _answered(
             f"The search provider ddgs failed: {type(error).__name__}", code=code
         ) from None
     return [
-        Found(*(clean(str(item.get(key, "")))[:2000] for key in ("title", "href", "body")))
+        SearchResult(*(clean(str(item.get(key, "")))[:2000] for key in ("title", "href", "body")))
         for item in items
     ]

@@ -11,8 +11,8 @@ from urllib.parse import parse_qs, urlencode, urljoin, urlsplit
 from app.core.errors import ToolFailed
 from app.core.text import clean
 from app.operations.web.protocol import WebAccess
-from app.tools.web.ports import Found, PageRooms
-from app.tools.web.reading import read_results
+from app.tools.web.page_reader import read_results
+from app.tools.web.ports import PageSandbox, SearchResult
 
 _TIMEOUT_S = 10.0
 _MAX_BYTES = 1_000_000
@@ -33,14 +33,14 @@ class DuckDuckGoEngine:
     name = "duckduckgo"
 
     def __init__(
-        self, web: WebAccess, rooms: PageRooms, base_url: str, region: str | None = None
+        self, web: WebAccess, rooms: PageSandbox, base_url: str, region: str | None = None
     ) -> None:
         self._web = web
         self._rooms = rooms
         self._base = base_url.rstrip("/")
         self._region = region or ""
 
-    async def search(self, query: str, max_results: int) -> Sequence[Found]:
+    async def search(self, query: str, max_results: int) -> Sequence[SearchResult]:
         asked = {"q": query, "b": "", "kl": self._region}
         try:
             response = await self._web.request(
@@ -71,13 +71,13 @@ class DuckDuckGoEngine:
         return _found(await read_results(page, self._rooms), response.url)[:max_results]
 
 
-def _found(results: Sequence[Mapping[str, str]], base: str) -> list[Found]:
+def _found(results: Sequence[Mapping[str, str]], base: str) -> list[SearchResult]:
     """Each page once."""
-    pages: dict[str, Found] = {}
+    pages: dict[str, SearchResult] = {}
     for one in results:
         url = _target(one["href"], base)
         if url and url not in pages:
-            pages[url] = Found(_words(one["title"], 300), url, _words(one["snippet"], 1000))
+            pages[url] = SearchResult(_words(one["title"], 300), url, _words(one["snippet"], 1000))
     return list(pages.values())
 
 

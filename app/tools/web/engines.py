@@ -19,7 +19,7 @@ from app.core.web import WebSettings
 from app.operations.web.protocol import NO_HEADERS, WebAccess, WebResponse
 from app.tools.web.ddgs_engine import DdgsEngine
 from app.tools.web.duckduckgo import DuckDuckGoEngine
-from app.tools.web.ports import Found, PageRooms, SearchEngine
+from app.tools.web.ports import PageSandbox, SearchEngine, SearchResult
 
 BRAVE_URL = "https://api.search.brave.com"
 TAVILY_URL = "https://api.tavily.com"
@@ -29,7 +29,7 @@ _MARKUP = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
 _SPACES = re.compile(r"\s+")
 
 
-def search_engine(settings: WebSettings, web: WebAccess, rooms: PageRooms) -> SearchEngine | None:
+def search_engine(settings: WebSettings, web: WebAccess, rooms: PageSandbox) -> SearchEngine | None:
     """The engine that is configured; None when none is.
 
     Args:
@@ -65,7 +65,7 @@ class BraveEngine:
         country, _, language = (region or "").partition("-")
         self._region = {"country": country.upper(), "search_lang": _brave_language(language)}
 
-    async def search(self, query: str, max_results: int) -> Sequence[Found]:
+    async def search(self, query: str, max_results: int) -> Sequence[SearchResult]:
         asked = {"q": query, "count": str(max_results), **self._region}
         answer = await self._api.get("/res/v1/web/search", asked)
         return _results(_dict(answer.get("web")).get("results"), "description", max_results)
@@ -79,7 +79,7 @@ class TavilyEngine:
     def __init__(self, web: WebAccess, key: str, base_url: str = TAVILY_URL) -> None:
         self._api = _Api(web, self.name, base_url, {"Authorization": f"Bearer {key}"})
 
-    async def search(self, query: str, max_results: int) -> Sequence[Found]:
+    async def search(self, query: str, max_results: int) -> Sequence[SearchResult]:
         asked = {"query": query, "max_results": max_results}
         answer = await self._api.post("/search", asked)
         return _results(answer.get("results"), "content", max_results)
@@ -94,7 +94,7 @@ class SearxngEngine:
         self._api = _Api(web, self.name, base_url, {})
         self._language = (region or "").partition("-")[2]
 
-    async def search(self, query: str, max_results: int) -> Sequence[Found]:
+    async def search(self, query: str, max_results: int) -> Sequence[SearchResult]:
         asked = {"q": query, "format": "json", "language": self._language}
         answer = await self._api.get("/search", asked)
         return _results(answer.get("results"), "content", max_results)
@@ -173,12 +173,12 @@ class _Api:
         )
 
 
-def _results(items: Any, snippet: str, most: int) -> list[Found]:
-    found: dict[str, Found] = {}
+def _results(items: Any, snippet: str, most: int) -> list[SearchResult]:
+    found: dict[str, SearchResult] = {}
     for item in items if isinstance(items, list) else ():
         url = _dict(item).get("url")
         if isinstance(url, str) and url.startswith(("http://", "https://")) and url not in found:
-            found[url] = Found(
+            found[url] = SearchResult(
                 plain(item.get("title"), 300), clean(url)[:2000], plain(item.get(snippet), 1000)
             )
     return list(found.values())[:most]

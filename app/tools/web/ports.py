@@ -15,12 +15,12 @@ WEB_SEARCH = "web.search_provider"
 """A `SearchEngine`. Called as the setting is that brings it."""
 EVENT_LOOP = "event_loop"
 """The service's own, for tools in threads."""
-PAGE_ROOMS = "page_rooms"
-"""`PageRooms`, where pages are read."""
+PAGE_SANDBOX = "page_rooms"
+"""`PageSandbox`, where pages are read."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """One result of a search."""
 
     title: str
@@ -42,7 +42,7 @@ class SearchEngine(Protocol):
 
     name: str
 
-    async def search(self, query: str, max_results: int) -> Sequence[Found]:
+    async def search(self, query: str, max_results: int) -> Sequence[SearchResult]:
         """At most `max_results`, the best first.
 
         Raises:
@@ -52,7 +52,7 @@ class SearchEngine(Protocol):
 
 
 @runtime_checkable
-class PageRooms(Protocol):
+class PageSandbox(Protocol):
     """Rooms without files and network, in which a hostile page can do nothing."""
 
     def open(self) -> AbstractAsyncContextManager[Operations]:

@@ -20,15 +20,15 @@ from app.toolkit.context import current_context
 from app.tools.web.charset import decode
 from app.tools.web.json_lines import lined
 from app.tools.web.kinds import Kind, kind_of
+from app.tools.web.page_reader import MAX_LINKS, HtmlMode, ReadPage, read_html, read_pdf
 from app.tools.web.ports import (
     EVENT_LOOP,
-    PAGE_ROOMS,
+    PAGE_SANDBOX,
     WEB_ACCESS,
     WEB_SEARCH,
-    PageRooms,
+    PageSandbox,
     SearchEngine,
 )
-from app.tools.web.reading import MAX_LINKS, HtmlMode, ReadPage, read_html, read_pdf
 
 ExtractMode = Literal["markdown", "text", "links", "structured", "raw"]
 ExtractType = Literal["text", "links", "structured"]
@@ -121,7 +121,7 @@ class SearchService:
 class ContentExtractor:
     """What HTML says, read in a confined room."""
 
-    def __init__(self, page: object = "", *, rooms: PageRooms | None = None) -> None:
+    def __init__(self, page: object = "", *, rooms: PageSandbox | None = None) -> None:
         """Bind it.
 
         Args:
@@ -129,14 +129,14 @@ class ContentExtractor:
                 by `str`, such as a soup. Rooms may stand here, too.
         """
         given = rooms
-        if given is None and isinstance(page, PageRooms) and hasattr(type(page), "open"):
+        if given is None and isinstance(page, PageSandbox) and hasattr(type(page), "open"):
             given, page = page, ""
         self._html = str(page)
         self._given = given
 
     @property
-    def _rooms(self) -> PageRooms:
-        return self._given or _here(PAGE_ROOMS)
+    def _rooms(self) -> PageSandbox:
+        return self._given or _here(PAGE_SANDBOX)
 
     @_in_both
     async def extract_text(self, html: str | None = None, url: str = "") -> str:
@@ -175,7 +175,7 @@ class FetchService:
     def __init__(
         self,
         web: WebAccess | None = None,
-        rooms: PageRooms | None = None,
+        rooms: PageSandbox | None = None,
         timeout: float = TIMEOUT_S,
     ) -> None:
         """Bind it.
@@ -189,7 +189,7 @@ class FetchService:
         """
         self.timeout = timeout
         self._web: WebAccess = web or _here(WEB_ACCESS)
-        self._rooms: PageRooms = rooms or _here(PAGE_ROOMS)
+        self._rooms: PageSandbox = rooms or _here(PAGE_SANDBOX)
         self._extractor = ContentExtractor(rooms=self._rooms)
 
     @_in_both

@@ -10,10 +10,10 @@ from app.core.field_problems import FieldError
 from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
-from app.tools.web.asking import fetching
 from app.tools.web.page_text import UrlText, page_text
-from app.tools.web.ports import PAGE_ROOMS, WEB_ACCESS
+from app.tools.web.ports import PAGE_SANDBOX, WEB_ACCESS
 from app.tools.web.returns import WEB_FETCH_RESULT
+from app.tools.web.service_lookup import fetching
 from app.tools.web.services import MAX_CHARS, MAX_PAGES, ExtractMode, PageOrder, seed_shape
 
 _SEED_NAMES = {"extract_type": "extract_mode", "extractType": "extract_mode"}
@@ -63,7 +63,7 @@ def _fetch_page_shape(result: ToolResult) -> ToolResult:
     side_effect=SideEffectScope.NETWORK,
     kind="fetch",
     sandbox="bash",
-    requires=(WEB_ACCESS, PAGE_ROOMS),
+    requires=(WEB_ACCESS, PAGE_SANDBOX),
     routing_hint="main-process-proxy",
     timeout_s=240,
     aliases=(

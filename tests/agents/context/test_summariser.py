@@ -8,7 +8,7 @@ import pytest
 
 from app.agents.context.summariser import Summariser
 from app.agents.models.fallback import FallbackModels
-from app.agents.models.protocol import Completed, ModelEvent, ModelRequest, Usage
+from app.agents.models.protocol import Completed, ModelEvent, ModelRequest, TokenUsage
 from app.agents.models.routing import RoutedModels
 from app.core.errors import ModelFailed
 
@@ -20,13 +20,13 @@ class Provider:
         if request.model != "cheap":
             raise ModelFailed("busy", provider_code="overloaded_error", retryable=True)
         content = [{"type": "text", "text": "Short."}]
-        yield Completed(content, "end_turn", Usage(10, 2), "cheap-2026")
+        yield Completed(content, "end_turn", TokenUsage(10, 2), "cheap-2026")
 
     async def aclose(self) -> None:
         """Nothing is open."""
 
 
-def summariser(counted: list[tuple[str, Usage]], *fallbacks: str) -> Summariser:
+def summariser(counted: list[tuple[str, TokenUsage]], *fallbacks: str) -> Summariser:
     routed = RoutedModels({"anthropic": Provider()}, default="anthropic")
     return Summariser(
         FallbackModels(routed, fallbacks),
@@ -37,13 +37,13 @@ def summariser(counted: list[tuple[str, Usage]], *fallbacks: str) -> Summariser:
 
 
 async def test_it_is_counted_for_the_fallback_that_answered() -> None:
-    counted: list[tuple[str, Usage]] = []
+    counted: list[tuple[str, TokenUsage]] = []
     assert await summariser(counted, "cheap")("a: b") == "Short."
-    assert counted == [("cheap", Usage(10, 2))]
+    assert counted == [("cheap", TokenUsage(10, 2))]
 
 
 async def test_nothing_is_counted_where_nobody_answered() -> None:
-    counted: list[tuple[str, Usage]] = []
+    counted: list[tuple[str, TokenUsage]] = []
     with pytest.raises(ModelFailed):
         await summariser(counted)("a: b")
     assert counted == []

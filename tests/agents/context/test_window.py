@@ -15,7 +15,7 @@ from app.agents.context.trim import READ_RESULT, RECENT, trimmed
 from app.agents.context.window import ContextWindow
 from app.agents.history import repair
 from app.agents.models.conversion import wire_messages
-from app.agents.models.protocol import Usage
+from app.agents.models.protocol import TokenUsage
 from app.core.errors import ContextFull, ModelFailed
 from tests.agents.test_history import assistant, result, said, sessions, use, user
 from tests.support.scripted_anthropic import rules
@@ -180,7 +180,7 @@ async def test_after_a_refusal_as_too_long_less_is_sent_from_then_on():
 async def test_what_a_provider_has_counted_corrects_the_next_estimate():
     window = ContextWindow(100_000)
     first = await window.fit(dug(10))
-    window.learn(first, Usage(first.estimated, 5, first.estimated // 2, 0))
+    window.learn(first, TokenUsage(first.estimated, 5, first.estimated // 2, 0))
     second = await window.fit(dug(10))
     assert second.tokens == pytest.approx(first.estimated * 1.5, rel=0.01)
 
@@ -188,7 +188,7 @@ async def test_what_a_provider_has_counted_corrects_the_next_estimate():
 @pytest.mark.parametrize("counted", [0, 3, 10**9])
 def test_counts_that_cannot_be_true_are_passed_over(counted: int):
     calibration = Calibration()
-    calibration.learn(10_000, Usage(counted, 1))
+    calibration.learn(10_000, TokenUsage(counted, 1))
     assert calibration.ratio == 1.0
 
 

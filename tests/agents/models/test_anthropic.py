@@ -14,10 +14,10 @@ from app.agents.models.protocol import (
     Completed,
     ModelClient,
     ModelRequest,
-    TextDelta,
-    ThinkingDelta,
-    ToolInputDelta,
-    Usage,
+    ModelTextDelta,
+    ModelThinkingDelta,
+    ModelToolInputDelta,
+    TokenUsage,
 )
 from tests.agents.models.asking import ASK, KEY, answer, ask
 from tests.support.scripted_anthropic.server import ScriptedAnthropic
@@ -53,13 +53,13 @@ async def test_deltas_come_first_and_one_completed_last(
     events = await ask(model)
 
     assert events == [
-        ThinkingDelta(0, "let me"),
-        TextDelta(1, "I'll "),
-        TextDelta(1, "run."),
-        ToolInputDelta(2, "toolu_A", "bash", ""),
-        ToolInputDelta(2, "toolu_A", "bash", '{"comm'),
-        ToolInputDelta(2, "toolu_A", "bash", 'and": "ls"}'),
-        ToolInputDelta(3, "toolu_B", "today", ""),
+        ModelThinkingDelta(0, "let me"),
+        ModelTextDelta(1, "I'll "),
+        ModelTextDelta(1, "run."),
+        ModelToolInputDelta(2, "toolu_A", "bash", ""),
+        ModelToolInputDelta(2, "toolu_A", "bash", '{"comm'),
+        ModelToolInputDelta(2, "toolu_A", "bash", 'and": "ls"}'),
+        ModelToolInputDelta(3, "toolu_B", "today", ""),
         Completed(
             content=[
                 {"type": "thinking", "thinking": "let me", "signature": "c2ln"},
@@ -68,7 +68,7 @@ async def test_deltas_come_first_and_one_completed_last(
                 {"type": "tool_use", "id": "toolu_B", "name": "today", "input": {}},
             ],
             stop_reason="tool_use",
-            usage=Usage(25, 65, 7, 3),
+            usage=TokenUsage(25, 65, 7, 3),
             model="claude-test",
             request_id="req_0001",
         ),
@@ -270,7 +270,7 @@ async def test_leaving_the_generator_early_closes_the_stream(
 
     async with asyncio.timeout(60):
         async with aclosing(model.stream(ASK)) as events:
-            assert await anext(events) == TextDelta(0, "par")
+            assert await anext(events) == ModelTextDelta(0, "par")
         await provider.requests[0].closed_by_client.wait()
 
 

@@ -10,7 +10,7 @@ from app.agents.models.anthropic import AnthropicModel, AnthropicSettings
 from app.agents.models.protocol import (
     Completed,
     ModelClient,
-    TextDelta,
+    ModelTextDelta,
 )
 from app.core.errors import ConfigurationError
 from tests.agents.models.asking import KEY, Waits, answer, ask, failure
@@ -51,7 +51,7 @@ async def test_a_passing_failure_before_the_first_delta_is_repeated(
 
     events = await ask(model)
 
-    assert events[0] == TextDelta(0, "better")
+    assert events[0] == ModelTextDelta(0, "better")
     assert [type(event) for event in events].count(Completed) == 1
     assert len(provider.requests) == 2
     assert [0.25 <= seconds <= 0.5 for seconds in waits.seconds] == [True]
@@ -74,7 +74,7 @@ async def test_a_failure_after_the_first_delta_is_never_repeated(
 
     seen, failed = await failure(model)
 
-    assert seen == [TextDelta(0, "par")]
+    assert seen == [ModelTextDelta(0, "par")]
     assert failed.details == {
         "provider_code": code,
         "status": 200,

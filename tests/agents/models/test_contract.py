@@ -16,10 +16,10 @@ from app.agents.models.protocol import (
     Completed,
     ModelClient,
     ModelRequest,
-    TextDelta,
-    ThinkingDelta,
-    ToolInputDelta,
-    Usage,
+    ModelTextDelta,
+    ModelThinkingDelta,
+    ModelToolInputDelta,
+    TokenUsage,
 )
 from tests.agents.models.asking import ASK, KEY, Waits, answer, ask, failure
 from tests.support.scripted_anthropic.server import ScriptedAnthropic
@@ -84,13 +84,13 @@ async def test_the_same_script_gives_the_same_events(side: Side) -> None:
     events = await ask(side.model)
 
     assert events == [
-        ThinkingDelta(0, "let me"),
-        TextDelta(1, "I'll "),
-        TextDelta(1, "run."),
-        ToolInputDelta(2, "call_A", "bash", ""),
-        ToolInputDelta(2, "call_A", "bash", '{"comm'),
-        ToolInputDelta(2, "call_A", "bash", 'and": "ls"}'),
-        ToolInputDelta(3, "call_B", "today", ""),
+        ModelThinkingDelta(0, "let me"),
+        ModelTextDelta(1, "I'll "),
+        ModelTextDelta(1, "run."),
+        ModelToolInputDelta(2, "call_A", "bash", ""),
+        ModelToolInputDelta(2, "call_A", "bash", '{"comm'),
+        ModelToolInputDelta(2, "call_A", "bash", 'and": "ls"}'),
+        ModelToolInputDelta(3, "call_B", "today", ""),
         Completed(
             content=[
                 {"type": "thinking", "thinking": "let me", "signature": ""},
@@ -99,7 +99,7 @@ async def test_the_same_script_gives_the_same_events(side: Side) -> None:
                 {"type": "tool_use", "id": "call_B", "name": "today", "input": {}},
             ],
             stop_reason="tool_use",
-            usage=Usage(25, 65, 7),
+            usage=TokenUsage(25, 65, 7),
             model="claude-test",
             request_id="req_0001",
         ),
@@ -194,7 +194,7 @@ async def test_a_passing_failure_before_the_first_delta_is_repeated(side: Side, 
 
     events = await ask(side.model)
 
-    assert events[0] == TextDelta(0, "better")
+    assert events[0] == ModelTextDelta(0, "better")
     assert [0.25 <= seconds <= 0.5 for seconds in side.waits.seconds] == [True]
 
 
@@ -213,7 +213,7 @@ async def test_a_failure_after_the_first_delta_is_never_repeated(side: Side, cas
 
     seen, failed = await failure(side.model)
 
-    assert seen == [TextDelta(0, "par")]
+    assert seen == [ModelTextDelta(0, "par")]
     assert failed.details == {
         "provider_code": code,
         "status": 200,
@@ -271,7 +271,7 @@ async def test_leaving_the_generator_early_closes_the_stream(side: Side) -> None
 
     async with asyncio.timeout(60):
         async with aclosing(side.model.stream(ASK)) as events:
-            assert await anext(events) == TextDelta(0, "par")
+            assert await anext(events) == ModelTextDelta(0, "par")
         await side.provider.requests[0].closed_by_client.wait()
 
 

@@ -10,7 +10,13 @@ from typing import Any
 import pytest
 
 from app.agents.models.fallback import FAILURES_IN_A_ROW, REST_S, FallbackModels
-from app.agents.models.protocol import Completed, ModelEvent, ModelRequest, TextDelta, Usage
+from app.agents.models.protocol import (
+    Completed,
+    ModelEvent,
+    ModelRequest,
+    ModelTextDelta,
+    TokenUsage,
+)
 from app.agents.models.routing import RoutedModels
 from app.agents.models.unavailable import NoModel
 from app.core.clock import ManualClock
@@ -39,11 +45,11 @@ class Provider:
         self.asked.append(request)
         failures = self.failing.get(request.model, [])
         if self.late or not failures:
-            yield TextDelta(0, request.model)
+            yield ModelTextDelta(0, request.model)
         if failures:
             code, passing = failures.pop(0)
             raise ModelFailed(f"{request.model} broke.", provider_code=code, retryable=passing)
-        yield Completed([], "end_turn", Usage(), f"{request.model}-2026", asked="")
+        yield Completed([], "end_turn", TokenUsage(), f"{request.model}-2026", asked="")
 
     async def aclose(self) -> None:
         self.closed = True
@@ -75,7 +81,7 @@ async def test_the_next_model_answers_for_one_that_is_busy(case: str) -> None:
 
     first, completed = await ask(client, A)
 
-    assert first == TextDelta(0, answers)
+    assert first == ModelTextDelta(0, answers)
     assert isinstance(completed, Completed)
     assert (completed.asked, completed.model) == (answers, f"{answers}-2026")
     assert provider.names == asked
@@ -116,7 +122,7 @@ async def test_nobody_finishes_what_another_began_to_say() -> None:
     client, provider, _ = models({"a": [BUSY]}, late=True)
 
     async with aclosing(client.stream(A)) as events:
-        assert await anext(events) == TextDelta(0, "a")
+        assert await anext(events) == ModelTextDelta(0, "a")
         with pytest.raises(ModelFailed, match="a broke"):
             await anext(events)
 

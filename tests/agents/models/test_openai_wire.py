@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 
-from app.agents.models.protocol import Completed, TextDelta, ThinkingDelta, ToolInputDelta, Usage
+from app.agents.models.protocol import (
+    Completed,
+    ModelTextDelta,
+    ModelThinkingDelta,
+    ModelToolInputDelta,
+    TokenUsage,
+)
 from tests.agents.models.asking import ASK, answer, ask, failure
 from tests.agents.models.chat_lab import CALLED, STOP, call, chat_lab, delta, raw
 from tests.support.scripted_anthropic.turns import Turn, text, tool_use
@@ -130,7 +136,7 @@ async def test_calls_are_read_however_they_are_streamed(case: str) -> None:
     # What was told piece by piece is what came out in the end.
     told: dict[str, str] = {}
     for event in deltas:
-        assert isinstance(event, ToolInputDelta)
+        assert isinstance(event, ModelToolInputDelta)
         assert (event.tool_use_id in told) == bool(event.partial_json)
         told[event.tool_use_id] = told.get(event.tool_use_id, "") + event.partial_json
     assert list(told) == ids
@@ -270,27 +276,31 @@ async def test_thinking_is_told_while_it_comes() -> None:
 
         events = await ask(lab.model)
 
-    assert events[:3] == [ThinkingDelta(0, "h"), ThinkingDelta(0, "m"), TextDelta(1, "x")]
+    assert events[:3] == [
+        ModelThinkingDelta(0, "h"),
+        ModelThinkingDelta(0, "m"),
+        ModelTextDelta(1, "x"),
+    ]
 
 
-USAGE: dict[str, tuple[Any, Usage]] = {
-    "absent": (None, Usage()),
-    "plain": ({"prompt_tokens": 10, "completion_tokens": 3}, Usage(10, 3)),
+USAGE: dict[str, tuple[Any, TokenUsage]] = {
+    "absent": (None, TokenUsage()),
+    "plain": ({"prompt_tokens": 10, "completion_tokens": 3}, TokenUsage(10, 3)),
     "cached": (
         {
             "prompt_tokens": 10,
             "completion_tokens": 3,
             "prompt_tokens_details": {"cached_tokens": 8},
         },
-        Usage(2, 3, 8),
+        TokenUsage(2, 3, 8),
     ),
     "more cached than read": (
         {"prompt_tokens": 10, "prompt_tokens_details": {"cached_tokens": 80}},
-        Usage(0, 0, 10),
+        TokenUsage(0, 0, 10),
     ),
-    "no numbers": ({"prompt_tokens": "10", "completion_tokens": None}, Usage()),
-    "absurd": ({"prompt_tokens": -5, "completion_tokens": 10**40}, Usage()),
-    "of another shape": ([1], Usage()),
+    "no numbers": ({"prompt_tokens": "10", "completion_tokens": None}, TokenUsage()),
+    "absurd": ({"prompt_tokens": -5, "completion_tokens": 10**40}, TokenUsage()),
+    "of another shape": ([1], TokenUsage()),
 }
 
 
@@ -310,7 +320,7 @@ async def test_running_totals_are_not_added_up() -> None:
             raw(*({**delta(content="a"), "usage": usage} for usage in counts), STOP)
         )
 
-        assert (await answer(lab.model)).usage == Usage(9, 2)
+        assert (await answer(lab.model)).usage == TokenUsage(9, 2)
 
 
 BROKEN: dict[str, Any] = {
@@ -351,7 +361,7 @@ async def test_an_answer_that_ends_without_a_reason_is_cut() -> None:
 
         seen, failed = await failure(lab.model)
 
-    assert seen == [TextDelta(0, "par")]
+    assert seen == [ModelTextDelta(0, "par")]
     assert failed.details["provider_code"] == "stream_cut"
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.agents.models.protocol import ModelClient, ModelRequest, Usage
+from app.agents.models.protocol import ModelClient, ModelRequest, TokenUsage
 from app.agents.models.unavailable import NoModel
 from app.core.errors import InvalidInput, ModelFailed
 
@@ -33,7 +33,7 @@ def test_a_request_out_of_range_names_its_field(fields: dict[str, Any], field: s
 
 
 def test_usage_adds_up() -> None:
-    assert Usage(1, 2, 3, 4) + Usage(10, 20, 30, 40) == Usage(11, 22, 33, 44)
+    assert TokenUsage(1, 2, 3, 4) + TokenUsage(10, 20, 30, 40) == TokenUsage(11, 22, 33, 44)
 
 
 async def test_without_a_key_each_request_fails_with_the_fix() -> None:

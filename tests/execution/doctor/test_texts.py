@@ -15,7 +15,7 @@ import pytest
 from app.execution.doctor.check import Check
 from app.execution.doctor.sandbox_checks import sandbox_checks
 from app.execution.doctor.texts import FOUND, SUBJECTS, CheckSubject
-from app.operations.sandbox.probing import Probe
+from app.operations.sandbox.kernel_probe import Probe
 from app.operations.sandbox.status import PYTHON, judge
 from tests.support.translations import check_translated
 

@@ -16,7 +16,7 @@ from app.operations.local.beneath import Beneath
 from app.operations.local.failures import failure
 from app.operations.local.files import LocalFiles
 from app.operations.local.queue import WriteQueue
-from app.operations.local.steps import Found, Step, commit_all
+from app.operations.local.steps import ResolvedPath, Step, commit_all
 from app.operations.protocols.files import Edited, FileState, FileStates
 from app.operations.protocols.operations import Operations
 from tests.operations.conftest import fill_folder, names, open_descriptors
@@ -206,10 +206,12 @@ def test_what_was_renamed_already_is_put_back_when_a_later_file_fails(root: Path
     for name, state in after.items():
         path = root / name
         before = FileState(path.read_bytes(), 0o750) if path.exists() else None
-        steps.append(Step(folder, name, Found(name, (1, 1, name), name, before, None), state))
+        steps.append(
+            Step(folder, name, ResolvedPath(name, (1, 1, name), name, before, None), state)
+        )
     for step in steps:
         step.stage(durable=False)
-    nowhere = Found("d", (1, 1, "d"), "d", FileState(b"4"), None)
+    nowhere = ResolvedPath("d", (1, 1, "d"), "d", FileState(b"4"), None)
 
     with pytest.raises(ToolFailed):
         commit_all([*steps, Step(-1, "d", nowhere, None)], durable=False)
@@ -224,15 +226,15 @@ def test_what_was_renamed_already_is_put_back_when_a_later_file_fails(root: Path
 def test_what_cannot_be_put_back_is_named(root: Path):
     folder = os.open(root, os.O_PATH)
     (root / "a").write_bytes(b"one")
-    lost = Step(folder, "a", Found("a", (1, 1, "a"), "a", FileState(b"one"), None), None)
+    lost = Step(folder, "a", ResolvedPath("a", (1, 1, "a"), "a", FileState(b"one"), None), None)
 
     class Closing(Step):
         def commit(self) -> None:
             os.close(folder)
             raise OSError(errno.ENOSPC, "")
 
-    nowhere = Closing(-1, "d", Found("d", (1, 1, "d"), "d", None, None), FileState(b""))
-    with pytest.raises(StorageUnavailable, match="could not be restored") as caught:
+    nowhere = Closing(-1, "d", ResolvedPath("d", (1, 1, "d"), "d", None, None), FileState(b""))
+    with pytest.raises(StorageUnavailable, match="could not be put back") as caught:
         commit_all([lost, nowhere], durable=False)
 
     assert caught.value.details == {"files": ["a"]}

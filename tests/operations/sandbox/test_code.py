@@ -13,8 +13,8 @@ from app.core.errors import ToolFailed
 from app.operations.protocols.code import CodeExit, CodeSpec, ProducedFile, Strictness
 from app.operations.protocols.operations import Operations
 from app.operations.sandbox.config import SandboxConfig
+from app.operations.sandbox.kernel_probe import Probe
 from app.operations.sandbox.policies import WALL_S
-from app.operations.sandbox.probing import Probe
 from app.operations.sandbox.sandbox import Sandbox
 from app.operations.sandbox.status import judge
 from app.operations.sandbox.workspace import SandboxedWorkspace

@@ -13,7 +13,7 @@ import pytest
 from app.operations.protocols.operations import Operations
 from app.operations.protocols.processes import ExitReason, ProcessLimits, ProcessSpec
 from app.operations.sandbox.config import SandboxConfig
-from app.operations.sandbox.probing import probe
+from app.operations.sandbox.kernel_probe import probe
 from app.operations.sandbox.sandbox import Sandbox
 from app.operations.sandbox.status import judge
 from app.operations.sandbox.workspace import SandboxedWorkspace

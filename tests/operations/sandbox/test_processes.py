@@ -19,7 +19,7 @@ from app.operations.protocols.operations import Operations
 from app.operations.protocols.processes import ProcessLimits, ProcessSpec
 from app.operations.protocols.sandbox import Level
 from app.operations.sandbox.config import Network, SandboxConfig
-from app.operations.sandbox.probing import Probe
+from app.operations.sandbox.kernel_probe import Probe
 from app.operations.sandbox.sandbox import Sandbox
 from app.operations.sandbox.status import judge
 from app.operations.sandbox.workspace import SandboxedWorkspace

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.operations.protocols.sandbox import LEVELS, Level, SandboxStatus
-from app.operations.sandbox.probing import Probe
+from app.operations.sandbox.kernel_probe import Probe
 from app.operations.sandbox.status import judge
 
 EVERYTHING = frozenset(

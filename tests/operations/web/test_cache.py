@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from app.core.clock import ManualClock
-from app.operations.web.answer import Answer
 from app.operations.web.cache import PageCache
 from app.operations.web.client import Web
+from app.operations.web.raw_response import RawResponse
 from tests.operations.web.site import Site, answer
 
 URL = "http://public.test"
@@ -74,16 +74,16 @@ async def test_304_to_a_question_that_was_not_asked_is_no_page(web: Web, site: S
 )
 def test_what_may_not_be_kept_is_not_kept(clock: ManualClock, headers: dict[str, str]):
     cache = PageCache(clock, 1 << 20)
-    cache.put("u", Answer(200, tuple(headers.items()), b"x"))
+    cache.put("u", RawResponse(200, tuple(headers.items()), b"x"))
     assert cache.get("u") is None
 
 
 def test_an_error_is_not_kept_and_takes_the_old_page_away(clock: ManualClock):
     cache = PageCache(clock, 1 << 20)
     fresh = (("cache-control", "max-age=60"),)
-    cache.put("u", Answer(200, fresh, b"x"))
+    cache.put("u", RawResponse(200, fresh, b"x"))
     assert cache.get("u") is not None
-    cache.put("u", Answer(500, fresh, b"x"))
+    cache.put("u", RawResponse(500, fresh, b"x"))
     assert cache.get("u") is None
 
 
@@ -93,7 +93,7 @@ def test_expires_counts_from_the_date_of_the_answer(clock: ManualClock):
         ("date", "Wed, 21 Oct 2015 07:28:00 GMT"),
         ("expires", "Wed, 21 Oct 2015 07:29:00 GMT"),
     )
-    cache.put("u", Answer(200, headers, b"x"))
+    cache.put("u", RawResponse(200, headers, b"x"))
     kept = cache.get("u")
     assert kept is not None
     assert cache.is_fresh(kept)
@@ -105,11 +105,11 @@ def test_the_cache_has_its_room_and_gives_up_what_is_used_least(clock: ManualClo
     cache = PageCache(clock, 100_000)
     fresh = (("cache-control", "max-age=60"),)
     for name in "abcde":
-        cache.put(name, Answer(200, fresh, b"x" * 20_000))
+        cache.put(name, RawResponse(200, fresh, b"x" * 20_000))
         cache.get("a")
     assert [name for name in "abcde" if cache.get(name) is not None] == ["a", "c", "d", "e"]
-    cache.put("large", Answer(200, fresh, b"x" * 50_000))
+    cache.put("large", RawResponse(200, fresh, b"x" * 50_000))
     assert cache.get("large") is None
     off = PageCache(clock, 0)
-    off.put("a", Answer(200, fresh, b"x"))
+    off.put("a", RawResponse(200, fresh, b"x"))
     assert off.get("a") is None

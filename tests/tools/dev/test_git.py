@@ -12,7 +12,7 @@ import pytest
 from app.core.errors import InvalidArguments
 from app.toolkit.context import ToolContext
 from app.tools.dev.git.git import git
-from app.tools.dev.git.reading import read_blame, read_log, read_status
+from app.tools.dev.git.output import read_blame, read_log, read_status
 from tests.support.binaries import require_binary
 from tests.tools.calls import call, call_as
 

@@ -18,7 +18,7 @@ from app.core.errors import InvalidArguments
 from app.core.screens import ScreenSettings
 from app.core.web import WebSettings
 from app.operations.sandbox.config import SandboxConfig
-from app.operations.sandbox.probing import probe
+from app.operations.sandbox.kernel_probe import probe
 from app.operations.sandbox.sandbox import Sandbox
 from app.operations.sandbox.status import judge
 from app.operations.sandbox.workspace import SandboxedWorkspace

@@ -6,7 +6,7 @@ import pytest
 
 from app.toolkit.context import ToolContext
 from app.toolkit.services import Services
-from app.tools.system.ports import STORED_RESULTS, Reader, StoredResult
+from app.tools.system.ports import STORED_RESULTS, ResultReader, StoredResult
 from app.tools.system.read_result import read_result
 from tests.tools.calls import call
 
@@ -16,11 +16,11 @@ TEXT = "".join(f"line {number}\n" for number in range(500))
 class Kept:
     """Results by heart, of one session."""
 
-    async def find(self, reader: Reader, tool_call_id: str) -> StoredResult | None:
+    async def find(self, reader: ResultReader, tool_call_id: str) -> StoredResult | None:
         known = reader.session_id == "s1" and tool_call_id == "t1"
         return StoredResult("t1", "bash", TEXT) if known else None
 
-    async def newest(self, reader: Reader, *, limit: int) -> list[StoredResult]:
+    async def newest(self, reader: ResultReader, *, limit: int) -> list[StoredResult]:
         return [StoredResult("t1", "bash", TEXT)][:limit]
 
 

@@ -15,7 +15,7 @@ from app.operations.protocols.operations import Operations
 from app.operations.web.client import Web
 from app.toolkit.context import ToolContext
 from app.toolkit.services import Services
-from app.tools.web.ports import PAGE_ROOMS, WEB_ACCESS
+from app.tools.web.ports import PAGE_SANDBOX, WEB_ACCESS
 from tests.operations.web.site import Site, serving
 
 
@@ -55,5 +55,5 @@ def rooms(tmp_path: Path) -> LocalRooms:
 
 @pytest.fixture
 def ctx(web: Web, rooms: LocalRooms) -> ToolContext:
-    services = Services(**{WEB_ACCESS: web, PAGE_ROOMS: rooms})
+    services = Services(**{WEB_ACCESS: web, PAGE_SANDBOX: rooms})
     return ToolContext(tool_call_id="call_1", operation_id="call_1", services=services)

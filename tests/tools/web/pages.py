@@ -8,7 +8,7 @@ from typing import Any
 
 from app.core.errors import ToolFailed
 from app.operations.web.protocol import MAX_BYTES, TIMEOUT_S, WebResponse
-from app.tools.web.ports import Found
+from app.tools.web.ports import SearchResult
 
 ARTICLE = " ".join(f"Sentence number {number} of the story." for number in range(40))
 PAGE = f"""<!doctype html><html lang="en-GB"><head><title> The
@@ -59,9 +59,9 @@ class EngineByHeart:
     def __init__(self) -> None:
         self.asked: list[tuple[str, int]] = []
 
-    async def search(self, query: str, max_results: int) -> Sequence[Found]:
+    async def search(self, query: str, max_results: int) -> Sequence[SearchResult]:
         self.asked.append((query, max_results))
         return [
-            Found(f"{query} {number}", f"http://a.b/{number}", "about it")
+            SearchResult(f"{query} {number}", f"http://a.b/{number}", "about it")
             for number in range(1, max_results + 3)
         ]

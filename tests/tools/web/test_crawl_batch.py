@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from app.core.errors import ToolFailed
-from app.operations.sandbox.rooms import EmptyRooms
 from app.operations.sandbox.sandbox import Sandbox
+from app.operations.sandbox.scratch import ScratchSandbox
 from app.operations.web.client import Web
 from app.operations.web.protocol import WebResponse
 from app.toolkit.context import Progress, ToolContext
 from app.tools.data.services import CalculatorService
 from app.tools.web.crawl_batch import crawl_batch
-from app.tools.web.reading import read_html
+from app.tools.web.page_reader import read_html
 from app.tools.web.services import AT_ONCE, ContentExtractor, FetchService
 from tests.operations.web.site import Asked, Site, answer
 from tests.tools.calls import call
@@ -112,7 +112,7 @@ async def test_the_services_are_separate_and_take_what_they_are_given(rooms: Loc
 async def test_a_page_is_read_in_the_real_sandbox_and_its_reader_is_ended(web: Web, site: Site):
     site.pages["/"] = answer(PAGE.encode())
     async with Sandbox() as sandbox:
-        rooms = EmptyRooms(sandbox)
+        rooms = ScratchSandbox(sandbox)
         page = await FetchService(web, rooms).fetch(f"{site.url}/", "text")
         assert page["text"].startswith("A story\n")
         # The time of parsing grows with the square of the nesting.

@@ -23,7 +23,7 @@ from app.toolkit.services import Services
 from app.tools.web.ddgs_engine import DdgsEngine
 from app.tools.web.duckduckgo import DuckDuckGoEngine
 from app.tools.web.engines import BraveEngine, SearxngEngine, TavilyEngine, search_engine
-from app.tools.web.ports import WEB_SEARCH, Found, SearchEngine
+from app.tools.web.ports import WEB_SEARCH, SearchEngine, SearchResult
 from app.tools.web.services import SearchService
 from app.tools.web.web_search import web_search
 from tests.operations.web.site import Site, answer, redirect
@@ -86,8 +86,8 @@ SEARXNG = {
     "unresponsive_engines": [["other", "timeout"]],
 }
 FOUND = [
-    Found("The first & best", "https://a.b/1", "About x <3"),
-    Found("Second", "https://a.b/2", ""),
+    SearchResult("The first & best", "https://a.b/1", "About x <3"),
+    SearchResult("Second", "https://a.b/2", ""),
 ]
 PROVIDERS: dict[str, tuple[Make, dict[str, Any]]] = {
     "brave": (lambda web, url: BraveEngine(web, KEY, "cn-zh", url), BRAVE),
@@ -308,7 +308,7 @@ def ddgs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 async def test_ddgs_searches_as_the_seeds_do(ddgs: str):
     engine = DdgsEngine(package=ddgs)
-    assert list(await engine.search("x", 2)) == [Found("cn-zh", "http://a.b/", "x")] * 2
+    assert list(await engine.search("x", 2)) == [SearchResult("cn-zh", "http://a.b/", "x")] * 2
     assert list(await engine.search("none", 2)) == []
     for query, code in (("often", "rate_limited"), ("broken", "provider_failed")):
         with pytest.raises(ToolFailed) as caught:

@@ -25,7 +25,7 @@ class LayerFailed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class JailEnvironment:
     """What was set up around the payload before it confines itself.
 
     Attributes:
@@ -58,7 +58,7 @@ class _Installed:
         self.names += names
 
 
-def confine(policy: Policy, around: Surroundings, pid: int) -> list[str]:
+def confine(policy: Policy, around: JailEnvironment, pid: int) -> list[str]:
     """Install the layers of `policy` on this process, whose number is `pid`, for good.
 
     Returns:
@@ -91,7 +91,7 @@ def confine(policy: Policy, around: Surroundings, pid: int) -> list[str]:
     return installed.names
 
 
-def _domain(policy: Policy, around: Surroundings) -> landlock.Domain:
+def _domain(policy: Policy, around: JailEnvironment) -> landlock.Domain:
     files = None
     if layers.LANDLOCK_FILES in policy.layers:
         files = paths.rules(policy, own=around.own, terminal=around.terminal)
@@ -101,7 +101,7 @@ def _domain(policy: Policy, around: Surroundings) -> landlock.Domain:
     return landlock.Domain(files, connect, scope=scope, exact=frozenset(policy.exact))
 
 
-def _filter(policy: Policy, around: Surroundings, pid: int) -> bytes:
+def _filter(policy: Policy, around: JailEnvironment, pid: int) -> bytes:
     if policy.forks:
         owners = around.namespaces or around.guard is not None
         network: filters.Network = "own" if around.loopback else "none"

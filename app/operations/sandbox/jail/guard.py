@@ -52,7 +52,7 @@ def install(channel: int) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Call:
+class _Syscall:
     """Where a call keeps its arguments; None for one it does not have.
 
     Attributes:
@@ -98,7 +98,7 @@ class Guard:
         except OSError:
             return  # the caller was killed meanwhile
 
-    def _act(self, identity: int, pid: int, call: _Call, arguments: list[int]) -> None:
+    def _act(self, identity: int, pid: int, call: _Syscall, arguments: list[int]) -> None:
         with ExitStack() as opened:
             memory = _keep(opened, os.open(f"/proc/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC))
             target = _keep(opened, _target(opened, pid, memory, call, arguments))
@@ -118,7 +118,7 @@ def _keep(opened: ExitStack, descriptor: int) -> int:
     return descriptor
 
 
-def _target(opened: ExitStack, pid: int, memory: int, call: _Call, arguments: list[int]) -> int:
+def _target(opened: ExitStack, pid: int, memory: int, call: _Syscall, arguments: list[int]) -> int:
     """The inode the call means, as an O_PATH descriptor."""
     folder = kernel.AT_FDCWD
     if call.folder is not None:
@@ -213,16 +213,16 @@ def _nanoseconds(data: bytes) -> list[int]:
 
 
 _CALLS = {
-    "chown": _Call(_change_owner, 1, path=0),
-    "lchown": _Call(_change_owner, 1, path=0, follow=False),
-    "fchown": _Call(_change_owner, 1, folder=0),
-    "fchownat": _Call(_change_owner, 2, folder=0, path=1, flags=4),
-    "chmod": _Call(_change_mode, 1, path=0),
-    "fchmod": _Call(_change_mode, 1, folder=0),
-    "fchmodat": _Call(_change_mode, 2, folder=0, path=1),
-    "fchmodat2": _Call(_change_mode, 2, folder=0, path=1, flags=3),
-    "utime": _Call(_change_times(_seconds, 16), 1, path=0),
-    "utimes": _Call(_change_times(_microseconds, 32), 1, path=0),
-    "futimesat": _Call(_change_times(_microseconds, 32), 2, folder=0, path=1),
-    "utimensat": _Call(_change_times(_nanoseconds, 32), 2, folder=0, path=1, flags=3),
+    "chown": _Syscall(_change_owner, 1, path=0),
+    "lchown": _Syscall(_change_owner, 1, path=0, follow=False),
+    "fchown": _Syscall(_change_owner, 1, folder=0),
+    "fchownat": _Syscall(_change_owner, 2, folder=0, path=1, flags=4),
+    "chmod": _Syscall(_change_mode, 1, path=0),
+    "fchmod": _Syscall(_change_mode, 1, folder=0),
+    "fchmodat": _Syscall(_change_mode, 2, folder=0, path=1),
+    "fchmodat2": _Syscall(_change_mode, 2, folder=0, path=1, flags=3),
+    "utime": _Syscall(_change_times(_seconds, 16), 1, path=0),
+    "utimes": _Syscall(_change_times(_microseconds, 32), 1, path=0),
+    "futimesat": _Syscall(_change_times(_microseconds, 32), 2, folder=0, path=1),
+    "utimensat": _Syscall(_change_times(_nanoseconds, 32), 2, folder=0, path=1, flags=3),
 }

@@ -18,9 +18,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from app.operations.sandbox.jail import kernel
-from app.operations.sandbox.jail.family import Proc
 from app.operations.sandbox.jail.kernel import libc, mount, syscall
 from app.operations.sandbox.jail.numbers import NUMBERS
+from app.operations.sandbox.jail.procfs import ProcFs
 
 # holds the interpreter's lock while it calls, which a fork needs
 _interpreter = ctypes.PyDLL(None, use_errno=True)
@@ -82,7 +82,7 @@ def fork(*, network: bool, users: bool) -> int:
     return pid
 
 
-def separate_users(proc: Proc) -> None:
+def separate_users(proc: ProcFs) -> None:
     """Leave the machine's user namespace, and with it what its root may do.
 
     Raises:
@@ -93,7 +93,7 @@ def separate_users(proc: Proc) -> None:
     settle(proc, uid, gid)
 
 
-def settle(proc: Proc, uid: int, gid: int) -> None:
+def settle(proc: ProcFs, uid: int, gid: int) -> None:
     """Be in the new user namespace who one was outside.
 
     Raises:

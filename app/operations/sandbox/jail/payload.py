@@ -14,11 +14,11 @@ from dataclasses import replace
 from typing import NoReturn
 
 from app.operations.sandbox.jail import folder
-from app.operations.sandbox.jail.confine import Surroundings, confine
+from app.operations.sandbox.jail.confine import JailEnvironment, confine
+from app.operations.sandbox.jail.descriptors import Wires, close_all_but, place, say
 from app.operations.sandbox.jail.job import Job, Work, decode_work
 from app.operations.sandbox.jail.python import preload
 from app.operations.sandbox.jail.python import run as python
-from app.operations.sandbox.jail.wires import Wires, close_all_but, place, say
 
 _REPORT, _WORK, _CONFIRM, _GUARD = 3, 4, 5, 6
 _NOT_FOUND, _NOT_EXECUTABLE, _FAILED = 127, 126, 1
@@ -26,7 +26,7 @@ _READ_BYTES = 1 << 20
 _NICE = 10  # the service answers first
 
 
-def become(job: Job, wires: Wires, confirm: int, around: Surroundings) -> NoReturn:
+def become(job: Job, wires: Wires, confirm: int, around: JailEnvironment) -> NoReturn:
     """Confine this process, write `{"layers": […]}` or `{"error": …}` to `confirm`, and run.
 
     Python's report is descriptor 3; nothing else above 2 is open then.
@@ -48,7 +48,7 @@ def become(job: Job, wires: Wires, confirm: int, around: Surroundings) -> NoRetu
     os._exit(status & 0xFF)
 
 
-def _take_descriptors(wires: Wires, confirm: int, around: Surroundings) -> None:
+def _take_descriptors(wires: Wires, confirm: int, around: JailEnvironment) -> None:
     optional = {_REPORT: wires.report, _WORK: wires.work, _GUARD: around.guard}
     wanted = {0: wires.stdin, 1: wires.stdout, 2: wires.stderr, _CONFIRM: confirm}
     wanted |= {number: given for number, given in optional.items() if given is not None}
@@ -58,7 +58,7 @@ def _take_descriptors(wires: Wires, confirm: int, around: Surroundings) -> None:
         os.set_inheritable(_REPORT, False)
 
 
-def _confined(job: Job, around: Surroundings) -> list[str]:
+def _confined(job: Job, around: JailEnvironment) -> list[str]:
     """Everything between the fork and the code that nobody has read."""
     if job.terminal:  # it must lead a session; others stay in the zygote's, which stands back
         os.setsid()

@@ -34,8 +34,8 @@ from app.operations.sandbox.jail import (
     numbers,
     seccomp,
 )
-from app.operations.sandbox.jail.family import Proc
 from app.operations.sandbox.jail.job import Policy
+from app.operations.sandbox.jail.procfs import ProcFs
 
 _MESSAGE_BYTES = 4096
 _REFUSED_CALL = "ptrace"
@@ -226,7 +226,7 @@ def _namespaces() -> None:
 
 
 def _write_in_namespaces(folder: str, uid: int, gid: int) -> None:
-    namespaces.settle(Proc(), uid, gid)
+    namespaces.settle(ProcFs(), uid, gid)
     namespaces.separate_files()
     namespaces.furnish([folder], _PROCESSES)
     inside = Path(folder) / "written"

@@ -25,12 +25,12 @@ from app.operations.sandbox.jail import (
     payload,
     temporary,
 )
-from app.operations.sandbox.jail.confine import Surroundings
-from app.operations.sandbox.jail.ending import Ending
-from app.operations.sandbox.jail.family import Proc
+from app.operations.sandbox.jail.confine import JailEnvironment
+from app.operations.sandbox.jail.descriptors import Wires, close_all_but, place, say
 from app.operations.sandbox.jail.job import ENDED, Job, Policy
-from app.operations.sandbox.jail.watch import Ears, Verdict, Watch
-from app.operations.sandbox.jail.wires import Wires, close_all_but, place, say
+from app.operations.sandbox.jail.procfs import ProcFs
+from app.operations.sandbox.jail.reaper import TreeReaper
+from app.operations.sandbox.jail.watch import Ears, StopCause, Watch
 
 _INIT = 1
 _FIRST_SERVED = -10
@@ -68,7 +68,7 @@ class _Stage:
         nice: the priority that the payload runs with, which is the service's.
     """
 
-    proc: Proc
+    proc: ProcFs
     installed: tuple[str, ...]
     own: tuple[str, ...]
     loopback: bool
@@ -82,7 +82,7 @@ def supervise(job: Job, wires: Wires, origin: Origin) -> NoReturn:
         stage = _surround(job, origin)
         ears = _start(job, wires, stage, contained=origin.contained)
         scoped = layers.LANDLOCK_SCOPE in stage.installed
-        ending = Ending(
+        ending = TreeReaper(
             stage.proc, contained=origin.contained, scoped=scoped, protected=list(parents)
         )
         watch = Watch(job, ears, stage.proc, ending, stage.installed)
@@ -111,7 +111,7 @@ def _surround(job: Job, origin: Origin) -> _Stage:
         # A fork bomb takes the processor from whoever has to see and end it.
         os.setpriority(os.PRIO_PROCESS, 0, _FIRST_SERVED)
     kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
-    proc = Proc(origin.proc)  # opened before anything was made read-only
+    proc = ProcFs(origin.proc)  # opened before anything was made read-only
     if origin.contained:
         if origin.users:
             namespaces.settle(proc, origin.uid, origin.gid)
@@ -177,7 +177,7 @@ def _start(job: Job, wires: Wires, stage: _Stage, *, contained: bool) -> Ears:
         if not contained:
             _die_with(own, stage.proc)
         listener = None if guard_theirs is None else guard_theirs.fileno()
-        around = Surroundings(
+        around = JailEnvironment(
             namespaces=contained, own=stage.own, loopback=stage.loopback, guard=listener
         )
         payload.become(job, wires, theirs, around)
@@ -199,14 +199,14 @@ def _start(job: Job, wires: Wires, stage: _Stage, *, contained: bool) -> Ears:
     )
 
 
-def _die_with(supervisor: int, proc: Proc) -> None:
+def _die_with(supervisor: int, proc: ProcFs) -> None:
     kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != supervisor:
         os._exit(1)
     _volunteer_for_the_end(proc)
 
 
-def _volunteer_for_the_end(proc: Proc) -> None:
+def _volunteer_for_the_end(proc: ProcFs) -> None:
     """When memory runs out, let the machine end this before anything else."""
     with suppress(OSError):
         proc.write("oom_score_adj", _FIRST_TO_END)
@@ -219,7 +219,7 @@ def _let_go() -> None:
 
 
 def _end(
-    watch: Watch, verdict: Verdict, ending: Ending, status: int, *, sought_network: bool
+    watch: Watch, verdict: StopCause, ending: TreeReaper, status: int, *, sought_network: bool
 ) -> None:
     exited = verdict.reason == _EXITED
     orphans = ending.still_running(watch.ears.number) if exited else 0

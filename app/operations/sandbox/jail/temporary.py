@@ -87,7 +87,7 @@ def _outermost(paths: Sequence[str]) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _StagedFile:
     """What stays at `path`; `here` leads to it also when something is mounted above."""
 
     path: str
@@ -95,7 +95,7 @@ class _Kept:
     is_folder: bool
 
 
-def _kept(opened: ExitStack, path: str) -> _Kept | None:
+def _kept(opened: ExitStack, path: str) -> _StagedFile | None:
     """What is at a path below one of the places; None where it is not there."""
     if not any(path.startswith(f"{place}/") for place in PLACES):
         return None
@@ -104,7 +104,7 @@ def _kept(opened: ExitStack, path: str) -> _Kept | None:
     except OSError:
         return None
     mode = os.fstat(descriptor).st_mode
-    return _Kept(path, _open(opened, descriptor), stat.S_ISDIR(mode))
+    return _StagedFile(path, _open(opened, descriptor), stat.S_ISDIR(mode))
 
 
 def _open(opened: ExitStack, descriptor: int) -> str:

@@ -11,12 +11,12 @@ import time
 from dataclasses import dataclass
 
 from app.operations.sandbox.jail import layers
-from app.operations.sandbox.jail.ending import Ending, Remains
-from app.operations.sandbox.jail.family import Proc
+from app.operations.sandbox.jail.descriptors import say
 from app.operations.sandbox.jail.guard import Guard
 from app.operations.sandbox.jail.job import GO, STARTED, TERMINATE, Job
-from app.operations.sandbox.jail.metering import Meter
-from app.operations.sandbox.jail.wires import say
+from app.operations.sandbox.jail.meter import Meter
+from app.operations.sandbox.jail.procfs import ProcFs
+from app.operations.sandbox.jail.reaper import Remains, TreeReaper
 
 _READ = select.POLLIN
 _LINE_BYTES = 4096
@@ -24,7 +24,7 @@ _NEVER_CONFINED = "the process ended before it was confined"
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class StopCause:
     """Why the watch is over.
 
     Attributes:
@@ -67,7 +67,7 @@ class Watch:
     """
 
     def __init__(
-        self, job: Job, ears: Ears, proc: Proc, ending: Ending, installed: tuple[str, ...]
+        self, job: Job, ears: Ears, proc: ProcFs, ending: TreeReaper, installed: tuple[str, ...]
     ) -> None:
         self.ears = ears
         self.clock = time.monotonic()
@@ -91,7 +91,7 @@ class Watch:
             if descriptor is not None:
                 self._poll.register(descriptor, _READ)
 
-    def until_the_end(self) -> Verdict:
+    def until_the_end(self) -> StopCause:
         """Watch. Whoever holds the leash bounds what comes before its time begins."""
         self._look = time.monotonic() + self.meter.interval_s
         self._glance = time.monotonic() + (self.meter.glance_s or math.inf)
@@ -102,10 +102,10 @@ class Watch:
                 return verdict
             now = time.monotonic()
             if self._is_over(now):
-                return Verdict("timeout")
+                return StopCause("timeout")
             excess = self._excess(now) if self._policy.forks else None
             if excess is not None:
-                return Verdict(excess)
+                return StopCause(excess)
 
     def _excess(self, now: float) -> str | None:
         """The limit that the tree is beyond, of those that it is time to look at."""
@@ -134,7 +134,7 @@ class Watch:
             due.append(self.clock + self._policy.wall_s)
         return max(0, int((min(due) - time.monotonic()) * 1000) + 1) if due else None
 
-    def _hear(self, events: dict[int, int]) -> Verdict | None:
+    def _hear(self, events: dict[int, int]) -> StopCause | None:
         ears = self.ears
         if ears.guard in events:
             self._take_listener(ears.guard)
@@ -145,7 +145,7 @@ class Watch:
             if failed is not None:
                 return failed
         if self._pidfd in events:
-            return Verdict("exited")
+            return StopCause("exited")
         if ears.leash in events:
             return self._obey()
         return None
@@ -166,7 +166,7 @@ class Watch:
         else:  # nobody is left who could call
             self._poll.unregister(self._guard.listener)
 
-    def _hear_confirmation(self, *, ended: bool) -> Verdict | None:
+    def _hear_confirmation(self, *, ended: bool) -> StopCause | None:
         part = os.read(self.ears.confirm, _LINE_BYTES)
         self._confirmed += part
         if part and not part.endswith(b"\n") and not ended:
@@ -175,7 +175,7 @@ class Watch:
         self._poll.unregister(self.ears.confirm)
         word = json.loads(self._confirmed) if self._confirmed.endswith(b"\n") else {}
         if "layers" not in word:
-            return Verdict("setup", error=word.get("error", _NEVER_CONFINED))
+            return StopCause("setup", error=word.get("error", _NEVER_CONFINED))
         if not self._parked:
             self._begin()
         on = {*self._installed, *word["layers"]}
@@ -192,10 +192,10 @@ class Watch:
         self._running = True
         self.clock = time.monotonic()
 
-    def _obey(self) -> Verdict | None:
+    def _obey(self) -> StopCause | None:
         orders = os.read(self.ears.leash, 64)
         if not orders:
-            return Verdict("killed")
+            return StopCause("killed")
         if GO in orders and not self._running:
             self._begin()
         if TERMINATE in orders:

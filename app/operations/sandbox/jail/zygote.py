@@ -19,11 +19,11 @@ from typing import NoReturn
 
 from app.operations.sandbox.jail import job as wire
 from app.operations.sandbox.jail import kernel, layers, namespaces
-from app.operations.sandbox.jail.family import Proc
+from app.operations.sandbox.jail.descriptors import Wires, say
 from app.operations.sandbox.jail.job import Job
+from app.operations.sandbox.jail.procfs import ProcFs
 from app.operations.sandbox.jail.python.preload import preload
 from app.operations.sandbox.jail.supervisor import Origin, supervise
-from app.operations.sandbox.jail.wires import Wires, say
 
 _MOST_DESCRIPTORS = 8
 _MESSAGE_BYTES = 64
@@ -67,7 +67,7 @@ class _Zygote:
 
     def __init__(self, control: socket.socket) -> None:
         self._control = control
-        self._proc = Proc()
+        self._proc = ProcFs()
         self._supervisors: set[int] = set()
         self._poll = select.poll()
         self._poll.register(control, select.POLLIN)
@@ -133,7 +133,7 @@ class _Zygote:
         return bool(strays)
 
 
-def _origin(job: Job, proc: Proc) -> Origin:
+def _origin(job: Job, proc: ProcFs) -> Origin:
     contained = job.policy.forks and layers.NAMESPACES in job.policy.layers
     uid, gid = os.geteuid(), os.getegid()
     # root that will become another user makes the namespaces as root, and leaves it later

@@ -48,7 +48,7 @@ class _Answer(BaseModel):
     model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
 
 
-class _Place(_Answer):
+class _Location(_Answer):
     name: str
     latitude: float
     longitude: float
@@ -70,7 +70,7 @@ class _Place(_Answer):
 
 
 class _Places(_Answer):
-    results: list[_Place] = Field(default_factory=list)
+    results: list[_Location] = Field(default_factory=list)
 
 
 class _Current(_Answer):
@@ -140,7 +140,9 @@ class OpenMeteo:
             source=urlsplit(self._settings.forecast_url).hostname,
         )
 
-    async def _place(self, query: WeatherQuery, web: WebAccess) -> tuple[_Place, list[_Place]]:
+    async def _place(
+        self, query: WeatherQuery, web: WebAccess
+    ) -> tuple[_Location, list[_Location]]:
         """The place that is taken, and its namesakes."""
         name, *hints = [part.strip() for part in query.city.replace("，", ",").split(",")]
         wanted = {"name": name, "count": str(_PLACES), "language": query.language, "format": "json"}
@@ -155,7 +157,7 @@ class OpenMeteo:
         taken = fitting[0]
         return taken, [place for place in found.results if place is not taken]
 
-    async def _forecast(self, query: WeatherQuery, place: _Place, web: WebAccess) -> _Forecast:
+    async def _forecast(self, query: WeatherQuery, place: _Location, web: WebAccess) -> _Forecast:
         wanted = {
             "latitude": str(place.latitude),
             "longitude": str(place.longitude),
@@ -213,8 +215,8 @@ def _days(daily: _Days, language: Language) -> list[dict[str, Any]]:
     ]
 
 
-def _not_found(city: str, others: list[_Place]) -> str:
-    message = f"City {city!r} not found"
+def _not_found(city: str, others: list[_Location]) -> str:
+    message = f"No city {city!r} not found"
     if not others:
         return f"{message}; use only its name, or its name in the local language"
     names = ["/".join(filter(None, other.named().values())) for other in others[:_NAMED]]

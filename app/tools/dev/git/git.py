@@ -15,10 +15,10 @@ from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, ToolArgs, tool
 from app.tools.arguments import PathText
 from app.tools.dev.git.named_paths import paths_in_git
-from app.tools.dev.git.reading import LOG_FORMAT, read_blame, read_log, read_status
+from app.tools.dev.git.output import LOG_FORMAT, read_blame, read_log, read_status
 from app.tools.dev.git.repository import Repository, open_repository
+from app.tools.dev.program_run import ProgramOutput
 from app.tools.dev.returns import GIT_RESULT
-from app.tools.dev.running import Finished
 
 _MAX_BYTES = 400_000
 _MAX_CHARS = 128_000
@@ -245,7 +245,7 @@ def _commit_text(commit: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _patch(args: GitArgs, done: Finished, patch: str, nothing: str) -> ToolResult:
+def _patch(args: GitArgs, done: ProgramOutput, patch: str, nothing: str) -> ToolResult:
     added = sum(line.startswith("+") and not line.startswith("+++ ") for line in patch.split("\n"))
     removed = sum(
         line.startswith("-") and not line.startswith("--- ") for line in patch.split("\n")
@@ -297,12 +297,12 @@ def _past_the_end(error: ToolFailed, args: GitArgs) -> ToolFailed:
     )
 
 
-def _whole(done: Finished, separator: str) -> str:
+def _whole(done: ProgramOutput, separator: str) -> str:
     """Without the last record, where the output was cut in the middle of one."""
     return done.text.rpartition(separator)[0] if done.truncated else done.text
 
 
-def _facts(args: GitArgs, done: Finished) -> dict[str, Any]:
+def _facts(args: GitArgs, done: ProgramOutput) -> dict[str, Any]:
     return {
         "action": args.action,
         "repo": args.repo,
@@ -311,7 +311,7 @@ def _facts(args: GitArgs, done: Finished) -> dict[str, Any]:
     }
 
 
-def _text(lines: list[str], done: Finished) -> str:
+def _text(lines: list[str], done: ProgramOutput) -> str:
     if done.truncated:
         lines = [*lines, "[Truncated: narrow it with path, rev or limit]"]
     return "\n".join(lines)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from app.core.errors import ToolFailed
 from app.operations.protocols.operations import Operations
-from app.tools.dev.running import Finished, Program, run
+from app.tools.dev.program_run import Program, ProgramOutput, run
 
 _GIT = (
     *("git", "--no-pager", "--no-optional-locks", "--literal-pathspecs"),
@@ -41,7 +41,7 @@ class Repository:
     folder: str
     overrides: tuple[str, ...]
 
-    async def git(self, *arguments: str, max_bytes: int, wall_s: float = 60) -> Finished:
+    async def git(self, *arguments: str, max_bytes: int, wall_s: float = 60) -> ProgramOutput:
         """Run a subcommand.
 
         Raises:
@@ -95,7 +95,7 @@ async def _git(
     arguments: tuple[str, ...],
     max_bytes: int,
     wall_s: float = 60,
-) -> Finished:
+) -> ProgramOutput:
     environment = {
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_CONFIG_GLOBAL": "/dev/null",
@@ -113,7 +113,7 @@ async def _git(
     return await run(operations.processes, program)
 
 
-def _failed(done: Finished, folder: str) -> ToolFailed:
+def _failed(done: ProgramOutput, folder: str) -> ToolFailed:
     said = " ".join(done.stderr.split())[:1000].removeprefix("fatal: ")
     if "not a git repository" in said:
         return ToolFailed(

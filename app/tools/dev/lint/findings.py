@@ -10,7 +10,7 @@ Severity = Literal["error", "warning", "info"]
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Finding:
+class LintFinding:
     """One mistake. `line` and `column` count from 1; `fixable` by `lint_fix`."""
 
     path: str
@@ -63,15 +63,15 @@ class NotChecked:
 
 
 @dataclass(slots=True)
-class Report:
+class LintReport:
     """All that one call found; `sandbox` is what the last started linter ran under."""
 
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[LintFinding] = field(default_factory=list)
     not_checked: list[NotChecked] = field(default_factory=list)
     checked: dict[str, int] = field(default_factory=dict)
     sandbox: dict[str, Any] | None = None
 
-    def add(self, linter: str, files: int, findings: Iterable[Finding]) -> None:
+    def add(self, linter: str, files: int, findings: Iterable[LintFinding]) -> None:
         """`linter` has looked at `files` files."""
         self.findings.extend(findings)
         self.checked[linter] = self.checked.get(linter, 0) + files

@@ -11,8 +11,8 @@ from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, ToolArgs, tool
 from app.tools.arguments import PathText
-from app.tools.dev.lint.checking import check_all
-from app.tools.dev.lint.findings import Finding, Report
+from app.tools.dev.lint.check import check_all
+from app.tools.dev.lint.findings import LintFinding, LintReport
 from app.tools.dev.lint.selection import MAX_FILES, Linter, Selection, select
 from app.tools.dev.returns import LINT_RESULT
 
@@ -79,7 +79,7 @@ async def lint(args: LintArgs, ctx: ToolContext) -> ToolResult:
 
 
 def _data(
-    args: LintArgs, selection: Selection, report: Report, page: list[Finding]
+    args: LintArgs, selection: Selection, report: LintReport, page: list[LintFinding]
 ) -> dict[str, Any]:
     return {
         "findings": [finding.to_data() for finding in page],
@@ -94,7 +94,7 @@ def _data(
     }
 
 
-def _text(args: LintArgs, selection: Selection, report: Report, page: list[Finding]) -> str:
+def _text(args: LintArgs, selection: Selection, report: LintReport, page: list[LintFinding]) -> str:
     lines = [str(finding) for finding in page]
     reached = args.offset + len(page)
     if reached < len(report.findings):

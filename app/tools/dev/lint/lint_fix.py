@@ -14,12 +14,12 @@ from app.operations.protocols.operations import Operations
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import PermissionClass, SideEffectScope, tool
-from app.tools.dev.lint.checking import check_all
+from app.tools.dev.lint.check import check_all
 from app.tools.dev.lint.lint import ChosenFiles
 from app.tools.dev.lint.programs import ESLINT, RUFF
 from app.tools.dev.lint.selection import Linter, select
+from app.tools.dev.program_run import Program, ProgramOutput, run
 from app.tools.dev.returns import LINT_FIX_RESULT
-from app.tools.dev.running import Finished, Program, run
 from app.tools.files.diff import FileDiff, diff_of_edit
 
 _MAX_BYTES = 2 << 20
@@ -119,7 +119,7 @@ async def _eslint(operations: Operations, path: str, data: bytes) -> bytes:
     return output.encode() if isinstance(output, str) else data
 
 
-async def _run(operations: Operations, argv: tuple[str, ...], data: bytes) -> Finished:
+async def _run(operations: Operations, argv: tuple[str, ...], data: bytes) -> ProgramOutput:
     program = Program(argv, stdin=data, wall_s=_WALL_S, max_bytes=2 * _MAX_BYTES)
     done = await run(operations.processes, program)
     if done.truncated:
@@ -127,7 +127,7 @@ async def _run(operations: Operations, argv: tuple[str, ...], data: bytes) -> Fi
     return done
 
 
-def _failed(linter: str, path: str, done: Finished) -> ToolFailed:
+def _failed(linter: str, path: str, done: ProgramOutput) -> ToolFailed:
     said = " ".join(done.stderr.split())[:500]
     return ToolFailed(f"{linter} could not fix {path!r}: {said}", code="linter_failed")
 

@@ -11,16 +11,16 @@ from typing import Any
 from app.core.errors import ToolFailed
 from app.operations.programs import own_program
 from app.operations.protocols.operations import Operations
-from app.tools.dev.lint.findings import Finding, Report, Severity
+from app.tools.dev.lint.findings import LintFinding, LintReport, Severity
 from app.tools.dev.lint.selection import Linter
-from app.tools.dev.running import Finished, Program, run
+from app.tools.dev.program_run import Program, ProgramOutput, run
 
 _BATCH = 250
 _WALL_S = 120
 _MAX_BYTES = 16 << 20
 _MAX_MESSAGE = 1_000
 
-Read = Callable[[Any, str], Iterator[Finding]]
+Read = Callable[[Any, str], Iterator[LintFinding]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class LinterProgram:
 
 
 async def check(
-    linter: LinterProgram, operations: Operations, paths: Sequence[str], report: Report
+    linter: LinterProgram, operations: Operations, paths: Sequence[str], report: LintReport
 ) -> None:
     """Run `linter` over `paths` and put what it says into `report`.
 
@@ -73,7 +73,7 @@ async def check(
 _ENVIRONMENT = {"NO_COLOR": "1", "RUFF_NO_CACHE": "true"}
 
 
-def _findings(linter: LinterProgram, done: Finished, root: str) -> list[Finding]:
+def _findings(linter: LinterProgram, done: ProgramOutput, root: str) -> list[LintFinding]:
     if done.truncated:
         raise ToolFailed("it reports too many findings; name fewer files", code="limit_reached")
     if done.exit.code >= linter.failed_from:
@@ -85,16 +85,16 @@ def _findings(linter: LinterProgram, done: Finished, root: str) -> list[Finding]
         raise ToolFailed("it printed invalid output", code="linter_failed") from None
 
 
-def _words(done: Finished) -> str:
+def _words(done: ProgramOutput) -> str:
     said = " ".join((done.stderr or done.text).split())
     return f"it failed: {said[:_MAX_MESSAGE] or f'exit status {done.exit.code}'}"
 
 
-def _ruff(printed: Any, root: str) -> Iterator[Finding]:
+def _ruff(printed: Any, root: str) -> Iterator[LintFinding]:
     for item in printed:
         code = item["code"] or "syntax"
         fix = item.get("fix")
-        yield Finding(
+        yield LintFinding(
             _relative(item["filename"], root),
             *_place(item["location"]["row"], item["location"]["column"]),
             code=str(code),
@@ -108,9 +108,9 @@ def _ruff(printed: Any, root: str) -> Iterator[Finding]:
 _SHELLCHECK_LEVELS: dict[str, Severity] = {"error": "error", "warning": "warning"}
 
 
-def _shellcheck(printed: Any, root: str) -> Iterator[Finding]:
+def _shellcheck(printed: Any, root: str) -> Iterator[LintFinding]:
     for item in printed["comments"]:
-        yield Finding(
+        yield LintFinding(
             _relative(item["file"], root),
             *_place(item["line"], item["column"]),
             code=f"SC{int(item['code'])}",
@@ -120,10 +120,10 @@ def _shellcheck(printed: Any, root: str) -> Iterator[Finding]:
         )
 
 
-def _eslint(printed: Any, root: str) -> Iterator[Finding]:
+def _eslint(printed: Any, root: str) -> Iterator[LintFinding]:
     for file in printed:
         for item in file["messages"]:
-            yield Finding(
+            yield LintFinding(
                 _relative(file["filePath"], root),
                 *_place(item.get("line") or 1, item.get("column") or 1),
                 code=str(item.get("ruleId") or "syntax"),

@@ -14,7 +14,7 @@ from xml.parsers import expat
 
 import re2
 
-from app.tools.dev.lint.findings import Finding
+from app.tools.dev.lint.findings import LintFinding
 from app.tools.dev.lint.selection import Linter
 
 MAX_BYTES = 1 << 20
@@ -34,7 +34,7 @@ Problem = tuple[int, int, str]
 """Line, column (both from 1), message."""
 
 
-def check_syntax(linter: Linter, path: str, data: bytes) -> list[Finding]:
+def check_syntax(linter: Linter, path: str, data: bytes) -> list[LintFinding]:
     """The first mistake of a data file; nothing when it is well-formed."""
     try:
         problem = next(_CHECKS[linter](data), None)
@@ -46,7 +46,7 @@ def check_syntax(linter: Linter, path: str, data: bytes) -> list[Finding]:
     if problem is None:
         return []
     line, column, message = problem
-    return [Finding(path, line, column, "syntax", "error", message, linter)]
+    return [LintFinding(path, line, column, "syntax", "error", message, linter)]
 
 
 def _json(data: bytes) -> Iterator[Problem]:

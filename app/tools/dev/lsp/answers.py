@@ -32,7 +32,7 @@ Place = dict[str, Any]
 """`path`, `line` and `column` from 1, `text` of the line where it lies in the workspace."""
 
 
-class Sources:
+class SourceLines:
     """Lines of files of the workspace, read once each."""
 
     def __init__(self, server: CodeServer, files: FileOperations) -> None:
@@ -69,7 +69,7 @@ def dicts(value: Any) -> list[dict[str, Any]]:
     return [item for item in items if isinstance(item, dict)]
 
 
-async def locations(answer: Any, sources: Sources, limit: int) -> tuple[list[Place], int]:
+async def locations(answer: Any, sources: SourceLines, limit: int) -> tuple[list[Place], int]:
     """Places of `Location`s and `LocationLink`s, each once, and how many there are."""
     found: dict[tuple[str, int, int], tuple[Any, Any]] = {}
     for item in dicts(answer):
@@ -98,7 +98,7 @@ def _marked(part: Any) -> str:
 
 
 async def symbols(
-    answer: Any, sources: Sources, uri: str | None, limit: int
+    answer: Any, sources: SourceLines, uri: str | None, limit: int
 ) -> tuple[list[Place], int]:
     """Symbols of a document (with `uri`) or of the workspace, children after their parents."""
     flat = list(_flattened(answer, ""))
@@ -136,14 +136,14 @@ def _kind(item: dict[str, Any]) -> str:
     return _KINDS[int(kind) - 1] if known and kind is not None else "symbol"
 
 
-async def hierarchy_item(item: dict[str, Any], sources: Sources) -> Place:
+async def hierarchy_item(item: dict[str, Any], sources: SourceLines) -> Place:
     """One `CallHierarchyItem`."""
     place = await sources.place(item.get("uri"), item.get("selectionRange", item.get("range")))
     return {"name": _name(item), "kind": _kind(item), **place}
 
 
 async def calls(
-    answer: Any, sources: Sources, *, side: str, caller_uri: object, limit: int
+    answer: Any, sources: SourceLines, *, side: str, caller_uri: object, limit: int
 ) -> tuple[list[Place], int]:
     """Callers (`side` is `from`) or callees (`to`), each with the places of the calls."""
     found = []
@@ -159,7 +159,7 @@ async def calls(
     return found, len(items)
 
 
-async def diagnostics(items: Any, sources: Sources, uri: str) -> list[Place]:
+async def diagnostics(items: Any, sources: SourceLines, uri: str) -> list[Place]:
     """What a server complains about in one file, in the order of lines."""
     found = []
     for item in dicts(items):

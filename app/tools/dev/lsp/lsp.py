@@ -11,7 +11,7 @@ from app.toolkit.ports import CODE_SERVERS
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, tool
 from app.tools.dev.lsp.arguments import LspArgs
-from app.tools.dev.lsp.asking import Found, ask
+from app.tools.dev.lsp.query import LspResult, ask
 from app.tools.dev.returns import LSP_RESULT
 
 _MAX_CALLS_SHOWN = 20
@@ -61,7 +61,7 @@ async def lsp(args: LspArgs, ctx: ToolContext) -> ToolResult:
     return ToolResult.ok(data, text=_text(args, found), raw_result=raw_result)
 
 
-async def _asked(args: LspArgs, servers: CodeServers, ctx: ToolContext) -> tuple[Found, str]:
+async def _asked(args: LspArgs, servers: CodeServers, ctx: ToolContext) -> tuple[LspResult, str]:
     """Ask, and once more when the server dies over it: it may have died of something else."""
     for is_last in (False, True):
         try:
@@ -73,7 +73,7 @@ async def _asked(args: LspArgs, servers: CodeServers, ctx: ToolContext) -> tuple
     raise AssertionError
 
 
-def _text(args: LspArgs, found: Found) -> str:
+def _text(args: LspArgs, found: LspResult) -> str:
     if not found.results:
         return "No results"
     if found.text is not None:

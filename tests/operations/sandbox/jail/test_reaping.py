@@ -8,8 +8,8 @@ import signal
 
 import pytest
 
-from app.operations.sandbox.jail.ending import Ending, Remains
-from app.operations.sandbox.jail.family import Proc
+from app.operations.sandbox.jail.procfs import ProcFs
+from app.operations.sandbox.jail.reaper import Remains, TreeReaper
 
 USAGE = resource.getrusage(resource.RUSAGE_CHILDREN)
 
@@ -41,6 +41,6 @@ def test_reaping_comes_to_an_end_where_processes_end_without_end(reported: list[
 
 
 def test_a_tree_is_killed_before_it_is_reaped(reported: list[str]):
-    ending = Ending(Proc(), contained=False, scoped=True, protected=())
+    ending = TreeReaper(ProcFs(), contained=False, scoped=True, protected=())
     assert ending.finish(Remains()) == "landlock"
     assert reported == ["kill"]

@@ -61,7 +61,7 @@ _parsing = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class CodeProblem:
     """One thing that a level does not allow; `hint` says what to do instead."""
 
     kind: Literal["import", "function", "absent"]
@@ -77,28 +77,28 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class CodeRefusal:
     """Why code does not run. `message` is for whoever wrote it: the rule, then each line."""
 
     code: RefusalCode
     message: str
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[CodeProblem, ...] = ()
 
 
-def check(code: str, level: str, extra: Collection[str] = ()) -> Refusal | None:
+def check(code: str, level: str, extra: Collection[str] = ()) -> CodeRefusal | None:
     """Why `code` may not run at `level`; None when it may. Never raises, whatever it is given.
 
     Args:
         extra: modules that an operator allows beyond the level's own.
     """
     tree = parse(code)
-    return tree if isinstance(tree, Refusal) else examine(tree, level, extra)
+    return tree if isinstance(tree, CodeRefusal) else examine(tree, level, extra)
 
 
-def parse(code: str) -> ast.Module | Refusal:
+def parse(code: str) -> ast.Module | CodeRefusal:
     """The syntax tree, or why there is none."""
     if len(code) > MAX_CHARS:
-        return Refusal(
+        return CodeRefusal(
             "code_too_long",
             f"The code has {len(code)} characters; the maximum is {MAX_CHARS}. Put "
             "data into files and read them in 'lenient' mode",
@@ -111,22 +111,22 @@ def parse(code: str) -> ast.Module | Refusal:
     except SyntaxError as error:
         return refused_syntax(error, code)
     except (RecursionError, MemoryError):
-        return Refusal("code_too_complex", "The code is nested too deeply to be parsed")
+        return CodeRefusal("code_too_complex", "The code is nested too deeply to be parsed")
     except ValueError as error:
-        reason = "it contains half a surrogate pair" if "surrogate" in str(error) else str(error)
-        return Refusal("syntax_error", f"Syntax error in code: {reason}")
+        reason = "it contains half of a surrogate pair" if "surrogate" in str(error) else str(error)
+        return CodeRefusal("syntax_error", f"Syntax error in code: {reason}")
 
 
-def refused_syntax(error: SyntaxError, code: str) -> Refusal:
+def refused_syntax(error: SyntaxError, code: str) -> CodeRefusal:
     """A syntax error with its line, which the compiler itself does not always know the text of."""
     line = error.lineno or 0
     where = f" (line {line})" if line else ""
     text = error.text or "".join(code.splitlines()[max(line - 1, 0) : line])
     shown = f"\n    {text.strip()[:_MAX_LINE]}" if text.strip() else ""
-    return Refusal("syntax_error", f"Syntax error in code: {error.msg}{where}{shown}")
+    return CodeRefusal("syntax_error", f"Syntax error in code: {error.msg}{where}{shown}")
 
 
-def examine(tree: ast.Module, level: str, extra: Collection[str] = ()) -> Refusal | None:
+def examine(tree: ast.Module, level: str, extra: Collection[str] = ()) -> CodeRefusal | None:
     """What `level` does not allow in a parsed program, all of it at once."""
     if level == "lenient":
         return None
@@ -134,7 +134,7 @@ def examine(tree: ast.Module, level: str, extra: Collection[str] = ()) -> Refusa
         {*_imports(tree, level, extra), *_builtins(tree, level)},
         key=lambda problem: (problem.line, problem.name),
     )
-    return Refusal("not_allowed", _message(found, level), tuple(found)) if found else None
+    return CodeRefusal("not_allowed", _message(found, level), tuple(found)) if found else None
 
 
 def used(tree: ast.Module, extra: Collection[str]) -> tuple[str, ...]:
@@ -152,7 +152,7 @@ def used(tree: ast.Module, extra: Collection[str]) -> tuple[str, ...]:
     )
 
 
-def _imports(tree: ast.Module, level: str, extra: Collection[str]) -> Iterator[Problem]:
+def _imports(tree: ast.Module, level: str, extra: Collection[str]) -> Iterator[CodeProblem]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             named = [alias.name for alias in node.names]
@@ -163,9 +163,9 @@ def _imports(tree: ast.Module, level: str, extra: Collection[str]) -> Iterator[P
         for name in named:
             if not name or not may_import(level, name, extra):
                 shown = name or "a module relative to this one"
-                yield Problem("import", shown, node.lineno, _module_hint(name, level))
+                yield CodeProblem("import", shown, node.lineno, _module_hint(name, level))
             elif (why := absent(name)) is not None:
-                yield Problem("absent", name, node.lineno, why)
+                yield CodeProblem("absent", name, node.lineno, why)
 
 
 def _imported_from(node: ast.ImportFrom, level: str, extra: Collection[str]) -> list[str]:
@@ -177,7 +177,7 @@ def _imported_from(node: ast.ImportFrom, level: str, extra: Collection[str]) -> 
     return parts if any(may_import(level, part, extra) for part in parts) else [module]
 
 
-def _builtins(tree: ast.Module, level: str) -> Iterator[Problem]:
+def _builtins(tree: ast.Module, level: str) -> Iterator[CodeProblem]:
     """Uses of blocked names, but for those that the program gives a meaning of its own.
 
     The latter are left to the guards that stand in their place while the code runs.
@@ -193,7 +193,7 @@ def _builtins(tree: ast.Module, level: str) -> Iterator[Problem]:
     own = {name for node in ast.walk(tree) for name in _bound(node)}
     for node in used:
         if node.id not in own:
-            yield Problem("function", node.id, node.lineno, _builtin_hint(node.id, level))
+            yield CodeProblem("function", node.id, node.lineno, _builtin_hint(node.id, level))
 
 
 def _bound(node: ast.AST) -> Iterator[str]:
@@ -226,7 +226,7 @@ def _builtin_hint(name: str, level: str) -> str:
     return _INSTEAD.get(name, "use strictness 'lenient', which asks first")
 
 
-def _message(found: list[Problem], level: str) -> str:
+def _message(found: list[CodeProblem], level: str) -> str:
     """The rules that were broken, then line by line what to do."""
     parts = []
     if modules := _named(found, "import"):
@@ -245,7 +245,7 @@ def _message(found: list[Problem], level: str) -> str:
     return "\n".join([" ".join(parts), *lines] if parts else lines)
 
 
-def _named(found: list[Problem], kind: str) -> str:
+def _named(found: list[CodeProblem], kind: str) -> str:
     names = dict.fromkeys(problem.name for problem in found if problem.kind == kind)
     listed = [name[:_MAX_NAME] for name in list(names)[:_MAX_SHOWN]]
     return ", ".join([*listed, "…"] if len(names) > _MAX_SHOWN else listed)

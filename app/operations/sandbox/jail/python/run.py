@@ -18,7 +18,7 @@ from typing import Any
 
 from app.operations.sandbox.jail.python.check import (
     FILENAME,
-    Refusal,
+    CodeRefusal,
     examine,
     parse,
     refused_syntax,
@@ -66,7 +66,7 @@ def run(work_code: str, level: str, modules: frozenset[str], report_fd: int | No
 
 def _run(code: str, level: str, modules: frozenset[str]) -> Outcome:
     tree = parse(code)
-    if isinstance(tree, Refusal):
+    if isinstance(tree, CodeRefusal):
         return _refused(tree)
     if (refusal := examine(tree, level, modules)) is not None:
         return _refused(refusal)
@@ -78,7 +78,7 @@ def _run(code: str, level: str, modules: frozenset[str]) -> Outcome:
     except SyntaxError as error:
         return _refused(refused_syntax(error, code))
     except (RecursionError, MemoryError, ValueError):
-        return _refused(Refusal("code_too_complex", "The code is nested too deeply to be run"))
+        return _refused(CodeRefusal("code_too_complex", "The code is nested too deeply to be run"))
     main = main_module(level, modules)
     with caught:
         outcome.value = _execute(body, last, main)
@@ -126,7 +126,7 @@ def _finish(level: str) -> None:
         atexit._run_exitfuncs()
 
 
-def _refused(refusal: Refusal) -> Outcome:
+def _refused(refusal: CodeRefusal) -> Outcome:
     _tell(f"{refusal.message}\n")
     return Outcome(error=refusal.message, status=_REFUSED)
 

@@ -8,11 +8,18 @@ from typing import NamedTuple
 
 import pytest
 
-from app.operations.sandbox.jail.python.check import MAX_CHARS, Problem, Refusal, check, parse, used
+from app.operations.sandbox.jail.python.check import (
+    MAX_CHARS,
+    CodeProblem,
+    CodeRefusal,
+    check,
+    parse,
+    used,
+)
 from app.operations.sandbox.jail.python.levels import STANDARD_BUILTINS, STRICT_BUILTINS
 
 
-def refused(code: str, level: str = "standard", *extra: str) -> Refusal:
+def refused(code: str, level: str = "standard", *extra: str) -> CodeRefusal:
     refusal = check(code, level, extra)
     assert refusal is not None
     return refusal
@@ -145,7 +152,9 @@ def test_a_module_that_python_has_lost_is_not_called_blocked(monkeypatch: pytest
     monkeypatch.setattr(sys, "version_info", Version(3, 14))
     refusal = refused("import uu")
     why = "uu is not in this Python: it was removed in 3.13, this is 3.14"
-    assert refusal == Refusal("not_allowed", f"line 1: {why}", (Problem("absent", "uu", 1, why),))
+    assert refusal == CodeRefusal(
+        "not_allowed", f"line 1: {why}", (CodeProblem("absent", "uu", 1, why),)
+    )
 
 
 def test_many_problems_and_long_names_make_no_long_message():

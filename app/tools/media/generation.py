@@ -40,7 +40,7 @@ _ARTIFACT = re.compile(r"art_[0-9a-f]{24}")
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _StoredImage:
     """An image that is kept, as the result tells of it."""
 
     shown: dict[str, Any]
@@ -122,7 +122,7 @@ async def make(
 
 async def _keep(
     data: bytes, number: int, order: ImageOrder, provider: ImageProvider, ctx: ToolContext
-) -> _Kept:
+) -> _StoredImage:
     media_type, width, height = _measured(data, f"image {number} of the provider")
     small = await thumbnail(data, _THUMBNAIL_PX, ctx.operations)
     stem = f"image-{ctx.operation_id}-{number}"
@@ -137,7 +137,7 @@ async def _keep(
         "made_from_sha256": [hashlib.sha256(image).hexdigest() for image in order.images],
     }
     digest = hashlib.sha256(data).hexdigest()
-    return _Kept(shown, {**shown, "sha256": digest, "provenance": provenance})
+    return _StoredImage(shown, {**shown, "sha256": digest, "provenance": provenance})
 
 
 def _measured(data: bytes, what: str) -> tuple[str, int, int]:
@@ -167,8 +167,8 @@ async def _written(files: Sequence[bytes], output_path: str | None, ctx: ToolCon
     return written
 
 
-def _text(kept: Sequence[_Kept], paths: Sequence[str], provider: ImageProvider) -> str:
-    simulated = " (simulated)" if provider.simulated else ""
+def _text(kept: Sequence[_StoredImage], paths: Sequence[str], provider: ImageProvider) -> str:
+    simulated = " (simulated: nobody imagined them)" if provider.simulated else ""
     what = "1 image" if len(kept) == 1 else f"{len(kept)} images"
     lines = [f"{what} by {provider.name}{simulated}, shown in the chat"]
     lines += [

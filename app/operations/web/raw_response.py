@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RawResponse:
     """What one address answers; header names in lower case, the body decoded."""
 
     status: int

@@ -39,7 +39,7 @@ def _nothing(_: ProcessExit) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class ShellCommand:
     """A command, ready to be started.
 
     Attributes:
@@ -57,7 +57,7 @@ class Command:
     after: Callable[[ProcessExit], str] = _nothing
 
 
-async def run(command: Command, ctx: ToolContext) -> AsyncIterator[Output | ToolResult]:
+async def run(command: ShellCommand, ctx: ToolContext) -> AsyncIterator[Output | ToolResult]:
     """Output as it comes, then the result. Whoever stops early ends the process, too."""
     session_processes = ctx.services.require(SESSION_PROCESSES, SessionProcesses)  # type: ignore[type-abstract]
     args, processes = command.args, ctx.operations.processes
@@ -89,7 +89,7 @@ def _allowed(ctx: ToolContext) -> float:
 
 
 def _request(
-    command: Command, ctx: ToolContext, session_processes: SessionProcesses, seconds: float
+    command: ShellCommand, ctx: ToolContext, session_processes: SessionProcesses, seconds: float
 ) -> ProcessRequest:
     args = command.args
     may_stay = args.background or args.on_timeout == "background"
@@ -139,7 +139,7 @@ async def _next(process: SessionProcess, deadline: float) -> Output | None:
 
 
 async def _out_of_time(
-    command: Command,
+    command: ShellCommand,
     session_processes: SessionProcesses,
     process: SessionProcess,
     transcript: Transcript,
@@ -165,7 +165,7 @@ async def _out_of_time(
 
 
 def _finished(
-    command: Command,
+    command: ShellCommand,
     session_processes: SessionProcesses,
     process: SessionProcess,
     transcript: Transcript,

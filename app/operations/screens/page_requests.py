@@ -13,8 +13,8 @@ from app.core.errors import ToolFailed
 from app.operations.web.urls import parse_url
 
 if TYPE_CHECKING:
-    from app.operations.web.answer import Answer
     from app.operations.web.exchange import Exchange
+    from app.operations.web.raw_response import RawResponse
 
 _log = logging.getLogger(__name__)
 
@@ -87,7 +87,7 @@ class PageRequests:
             # The page has moved on, or the browser is gone: whoever waits for it will know.
             _log.debug("request of a page not answered: %s", error)
 
-    async def _fetch(self, request: dict[str, Any]) -> Answer:
+    async def _fetch(self, request: dict[str, Any]) -> RawResponse:
         self._count += 1
         if self._count > _MAX_REQUESTS or self._left <= 0:
             raise ToolFailed("The page makes too many requests", code="limit_reached")
@@ -111,7 +111,7 @@ class PageRequests:
             self.refused.append(f"{url[:300]}: {error}")
 
 
-def _response(number: str, fetched: Answer) -> dict[str, Any]:
+def _response(number: str, fetched: RawResponse) -> dict[str, Any]:
     return {
         "requestId": number,
         "responseCode": fetched.status,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from app.catalog.schema_pruning import pruned
+from app.catalog.model_schema import pruned
 
 LEAVES = st.sampled_from(
     [

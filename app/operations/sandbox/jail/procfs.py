@@ -10,7 +10,7 @@ from contextlib import suppress
 _BLOCK = 512
 
 
-class Proc:
+class ProcFs:
     """A view of /proc that stays the one it was opened as, whatever is mounted later.
 
     Attributes:

@@ -11,7 +11,7 @@ from app.operations.sandbox.sandbox import Sandbox
 from app.operations.sandbox.workspace import SandboxedWorkspace
 
 
-class EmptyRooms:
+class ScratchSandbox:
     """Rooms in one sandbox."""
 
     def __init__(self, sandbox: Sandbox) -> None:

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from app.operations.sandbox.jail.family import Proc
+from app.operations.sandbox.jail.procfs import ProcFs
 
 _GIVE_UP_S = 10.0
 _PAUSE_S = 0.01
@@ -58,7 +58,7 @@ class Remains:
         self.peak_bytes = max(self.peak_bytes, usage.ru_maxrss << 10)
 
 
-class Ending:
+class TreeReaper:
     """Signals and ends the tree below this process, which adopts its orphans.
 
     Args:
@@ -68,7 +68,7 @@ class Ending:
     """
 
     def __init__(
-        self, proc: Proc, *, contained: bool, scoped: bool, protected: Sequence[int]
+        self, proc: ProcFs, *, contained: bool, scoped: bool, protected: Sequence[int]
     ) -> None:
         self._proc = proc
         if contained and os.getpid() == _FIRST != proc.own:

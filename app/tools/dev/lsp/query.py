@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.core.errors import ToolFailed
-from app.operations.language_servers.documents import Document
+from app.operations.language_servers.documents import OpenDocument
 from app.operations.language_servers.server import CodeServer
 from app.operations.protocols.files import FileOperations
 from app.tools.dev.lsp import answers
-from app.tools.dev.lsp.answers import Sources, dicts
+from app.tools.dev.lsp.answers import SourceLines, dicts
 from app.tools.dev.lsp.arguments import LspArgs
 from app.tools.dev.lsp.positions import locate, position, split, start_of
 
@@ -19,7 +19,7 @@ _MAX_FILES = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LspResult:
     """`results` as far as the limit let them, `total` of them; `text` only for a hover."""
 
     results: list[dict[str, Any]]
@@ -28,16 +28,16 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class LspQuery:
     """What is asked, of whom, about which file."""
 
     args: LspArgs
     server: CodeServer
-    sources: Sources
-    document: Document | None
+    sources: SourceLines
+    document: OpenDocument | None
 
     @property
-    def file(self) -> Document:
+    def file(self) -> OpenDocument:
         assert self.document is not None
         return self.document
 
@@ -68,7 +68,7 @@ class Question:
         return await self.server.request(method, params)
 
 
-async def ask(args: LspArgs, server: CodeServer, files: FileOperations) -> Found:
+async def ask(args: LspArgs, server: CodeServer, files: FileOperations) -> LspResult:
     """Put the question.
 
     Raises:
@@ -80,63 +80,63 @@ async def ask(args: LspArgs, server: CodeServer, files: FileOperations) -> Found
         document = await server.open(args.path)
     elif args.operation != "workspaceDiagnostics":
         await server.refresh()
-    question = Question(args, server, Sources(server, files), document)
+    question = LspQuery(args, server, SourceLines(server, files), document)
     return await _QUESTIONS[args.operation](question)
 
 
-def _places(capability: str, method: str) -> Callable[[Question], Awaitable[Found]]:
-    async def put(question: Question) -> Found:
+def _places(capability: str, method: str) -> Callable[[LspQuery], Awaitable[LspResult]]:
+    async def put(question: LspQuery) -> LspResult:
         params = question.at()
         if method == "textDocument/references":
             params["context"] = {"includeDeclaration": question.args.include_declaration}
         answer = await question.request(capability, method, params)
-        return Found(*await answers.locations(answer, question.sources, question.args.limit))
+        return LspResult(*await answers.locations(answer, question.sources, question.args.limit))
 
     return put
 
 
-async def _hover(question: Question) -> Found:
+async def _hover(question: LspQuery) -> LspResult:
     answer = await question.request("hoverProvider", "textDocument/hover", question.at())
     text = answers.hover_text(answer)
-    return Found([{"contents": text}] if text else [], int(bool(text)), text)
+    return LspResult([{"contents": text}] if text else [], int(bool(text)), text)
 
 
-async def _document_symbols(question: Question) -> Found:
+async def _document_symbols(question: LspQuery) -> LspResult:
     uri = question.file.uri
     params = {"textDocument": {"uri": uri}}
     answer = await question.request("documentSymbolProvider", "textDocument/documentSymbol", params)
     limit = question.args.limit
-    return Found(*await answers.symbols(answer, question.sources, uri, limit))
+    return LspResult(*await answers.symbols(answer, question.sources, uri, limit))
 
 
-async def _workspace_symbols(question: Question) -> Found:
+async def _workspace_symbols(question: LspQuery) -> LspResult:
     params = {"query": question.args.query or ""}
     answer = await question.request("workspaceSymbolProvider", "workspace/symbol", params)
     limit = question.args.limit
-    return Found(*await answers.symbols(answer, question.sources, None, limit))
+    return LspResult(*await answers.symbols(answer, question.sources, None, limit))
 
 
-async def _prepared(question: Question) -> list[dict[str, Any]]:
+async def _prepared(question: LspQuery) -> list[dict[str, Any]]:
     answer = await question.request(
         "callHierarchyProvider", "textDocument/prepareCallHierarchy", question.at()
     )
     return dicts(answer)
 
 
-async def _hierarchy(question: Question) -> Found:
+async def _hierarchy(question: LspQuery) -> LspResult:
     items = await _prepared(question)
     found = [
         await answers.hierarchy_item(item, question.sources)
         for item in items[: question.args.limit]
     ]
-    return Found(found, len(items))
+    return LspResult(found, len(items))
 
 
-def _calls(method: str, side: str) -> Callable[[Question], Awaitable[Found]]:
-    async def put(question: Question) -> Found:
+def _calls(method: str, side: str) -> Callable[[LspQuery], Awaitable[LspResult]]:
+    async def put(question: LspQuery) -> LspResult:
         items = await _prepared(question)
         if not items:
-            return Found([], 0)
+            return LspResult([], 0)
         item = items[0]
         answer = await question.server.request(f"callHierarchy/{method}", {"item": item})
         found, total = await answers.calls(
@@ -146,18 +146,18 @@ def _calls(method: str, side: str) -> Callable[[Question], Awaitable[Found]]:
             caller_uri=item.get("uri"),
             limit=question.args.limit,
         )
-        return Found(found, total)
+        return LspResult(found, total)
 
     return put
 
 
-async def _diagnostics(question: Question) -> Found:
+async def _diagnostics(question: LspQuery) -> LspResult:
     items = await question.server.diagnostics(question.file)
     found = await answers.diagnostics(items, question.sources, question.file.uri)
-    return Found(found[: question.args.limit], len(found))
+    return LspResult(found[: question.args.limit], len(found))
 
 
-async def _workspace_diagnostics(question: Question) -> Found:
+async def _workspace_diagnostics(question: LspQuery) -> LspResult:
     """File by file, until the limit is reached: servers differ in what they offer at once."""
     server, limit = question.server, question.args.limit
     found: list[dict[str, Any]] = []
@@ -170,10 +170,10 @@ async def _workspace_diagnostics(question: Question) -> Found:
             continue
         items = await server.diagnostics(document)
         found += await answers.diagnostics(items, question.sources, document.uri)
-    return Found(found[:limit], len(found))
+    return LspResult(found[:limit], len(found))
 
 
-async def _code_actions(question: Question) -> Found:
+async def _code_actions(question: LspQuery) -> LspResult:
     args, file = question.args, question.file
     lines = split(file.text)
     first = locate(file.text, file.path, line=args.line, column=1, symbol=None)[0]
@@ -191,10 +191,10 @@ async def _code_actions(question: Question) -> Found:
         "context": {"diagnostics": concerned},
     }
     answer = await question.request("codeActionProvider", "textDocument/codeAction", params)
-    return Found(*answers.actions(answer, args.limit))
+    return LspResult(*answers.actions(answer, args.limit))
 
 
-_QUESTIONS: dict[str, Callable[[Question], Awaitable[Found]]] = {
+_QUESTIONS: dict[str, Callable[[LspQuery], Awaitable[LspResult]]] = {
     "goToDefinition": _places("definitionProvider", "textDocument/definition"),
     "goToImplementation": _places("implementationProvider", "textDocument/implementation"),
     "findReferences": _places("referencesProvider", "textDocument/references"),

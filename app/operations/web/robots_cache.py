@@ -29,7 +29,7 @@ class _Site:
     until: float = 0.0
 
 
-class RobotsBook:
+class RobotsCache:
     """robots.txt by scheme, host and port."""
 
     def __init__(self, clock: Clock, agent: str, fetch: FetchRobots) -> None:

@@ -35,7 +35,7 @@ class Program:
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class ProgramOutput:
     """What a program left: `truncated` when standard output was longer than wanted."""
 
     stdout: bytes
@@ -49,7 +49,7 @@ class Finished:
         return self.stdout.decode("utf-8", "replace")
 
 
-async def run(processes: ProcessOperations, program: Program) -> Finished:
+async def run(processes: ProcessOperations, program: Program) -> ProgramOutput:
     """Run `program` and wait.
 
     Raises:
@@ -79,7 +79,7 @@ async def run(processes: ProcessOperations, program: Program) -> Finished:
     if not truncated:
         _check(program, ended)
     stderr = kept["stderr"].decode("utf-8", "replace")
-    return Finished(bytes(kept["stdout"]), stderr, ended, truncated)
+    return ProgramOutput(bytes(kept["stdout"]), stderr, ended, truncated)
 
 
 def _check(program: Program, ended: ProcessExit) -> None:

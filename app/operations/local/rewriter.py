@@ -11,7 +11,7 @@ from app.core.errors import ToolFailed
 from app.operations.local.beneath import Beneath
 from app.operations.local.failures import check_link, failure, not_a_file, too_large
 from app.operations.local.queue import FileKey
-from app.operations.local.steps import Found, Signature, Step, commit_all, signature_of
+from app.operations.local.steps import ResolvedPath, Signature, Step, commit_all, signature_of
 from app.operations.protocols.files import FileState, FileStates
 
 # What waits for folders to be made shares one queue: they have no number to be known by yet.
@@ -48,13 +48,13 @@ class Rewriter:
                 raise
             return NEW_FOLDERS
 
-    def find(self, paths: Sequence[str]) -> list[Found]:
+    def find(self, paths: Sequence[str]) -> list[ResolvedPath]:
         """What is there now.
 
         Raises:
             ToolFailed: `not_a_file`, `file_too_large`, `same_file`.
         """
-        found: list[Found] = []
+        found: list[ResolvedPath] = []
         room = self._max_together
         for path in paths:
             entry = self._find(path)
@@ -73,11 +73,11 @@ class Rewriter:
             found.append(entry)
         return found
 
-    def _find(self, path: str) -> Found:
+    def _find(self, path: str) -> ResolvedPath:
         key = self._key(path)
         if key == NEW_FOLDERS:
             place = self._beneath.join(self._beneath.parts(path))
-            return Found(path, key, place, None, None)
+            return ResolvedPath(path, key, place, None, None)
         with self._beneath.parent(path, follow=True) as (folder, name):
             place = self._beneath.place(folder, name, path)
             check_link(path, place, self._beneath.join(self._beneath.parts(path)))
@@ -85,7 +85,7 @@ class Rewriter:
                 state, signature = self._existing(folder, name, path)
             except OSError as error:
                 raise failure(error, path) from None
-        return Found(path, key, place, state, signature)
+        return ResolvedPath(path, key, place, state, signature)
 
     def _existing(
         self, folder: int, name: str, path: str
@@ -108,7 +108,9 @@ class Rewriter:
         finally:
             os.close(descriptor)
 
-    def replace(self, found: Mapping[str, Found], states: FileStates, *, durable: bool) -> None:
+    def replace(
+        self, found: Mapping[str, ResolvedPath], states: FileStates, *, durable: bool
+    ) -> None:
         """Make `states` true, or leave everything as it was.
 
         Raises:
@@ -131,7 +133,7 @@ class Rewriter:
                 raise
 
     def _stage(
-        self, stack: ExitStack, found: Found, state: FileState | None, *, durable: bool
+        self, stack: ExitStack, found: ResolvedPath, state: FileState | None, *, durable: bool
     ) -> Step:
         create = state is not None
         folder, name = stack.enter_context(

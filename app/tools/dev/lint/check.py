@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from app.core.errors import ToolFailed
 from app.operations.protocols.operations import Operations
 from app.toolkit.context import ToolContext
-from app.tools.dev.lint.findings import Finding, Report
+from app.tools.dev.lint.findings import LintFinding, LintReport
 from app.tools.dev.lint.programs import PROGRAMS, check
 from app.tools.dev.lint.selection import Linter, Selection
 from app.tools.dev.lint.syntax import MAX_BYTES, check_syntax
@@ -19,9 +19,9 @@ _BY_REQUEST: dict[Linter, str] = {
 }
 
 
-async def check_all(selection: Selection, only: Linter | None, ctx: ToolContext) -> Report:
+async def check_all(selection: Selection, only: Linter | None, ctx: ToolContext) -> LintReport:
     """What every linter has to say, in the order of path and line."""
-    report = Report()
+    report = LintReport()
     for done, (linter, paths) in enumerate(selection.by_linter.items()):
         await ctx.progress("lint", linter, current=done, total=len(selection.by_linter))
         if linter in _BY_REQUEST and only != linter:
@@ -35,10 +35,10 @@ async def check_all(selection: Selection, only: Linter | None, ctx: ToolContext)
 
 
 async def _check_data(
-    linter: Linter, operations: Operations, paths: Sequence[str], report: Report
+    linter: Linter, operations: Operations, paths: Sequence[str], report: LintReport
 ) -> None:
     checked = 0
-    findings: list[Finding] = []
+    findings: list[LintFinding] = []
     unread: dict[str, int] = {}
     for path in paths:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.operations.web.protocol import WebAccess
 from app.toolkit.context import ToolContext
-from app.tools.web.ports import PAGE_ROOMS, WEB_ACCESS, WEB_SEARCH, PageRooms, SearchEngine
+from app.tools.web.ports import PAGE_SANDBOX, WEB_ACCESS, WEB_SEARCH, PageSandbox, SearchEngine
 from app.tools.web.services import FetchService, SearchService
 
 
@@ -15,7 +15,7 @@ def fetching(ctx: ToolContext) -> FetchService:
         ToolFailed: there is none.
     """
     web = ctx.services.require(WEB_ACCESS, WebAccess)  # type: ignore[type-abstract]
-    rooms = ctx.services.require(PAGE_ROOMS, PageRooms)  # type: ignore[type-abstract]
+    rooms = ctx.services.require(PAGE_SANDBOX, PageSandbox)  # type: ignore[type-abstract]
     return FetchService(web, rooms)
 
 

@@ -13,10 +13,10 @@ from typing import Any, Literal
 from app.core.errors import ToolFailed
 from app.core.text import clean
 from app.toolkit.context import ToolContext
-from app.tools.dev.running import Program, run
-from app.tools.files.pdf import Pages, read_pages
+from app.tools.dev.program_run import Program, run
+from app.tools.files.pdf import PdfPages, read_pages
 from app.tools.web import page_program
-from app.tools.web.ports import PageRooms
+from app.tools.web.ports import PageSandbox
 
 HtmlMode = Literal["markdown", "text", "links", "structured"]
 MAX_LINKS = 1000
@@ -51,7 +51,7 @@ async def read_html(
     html: str,
     url: str,
     mode: HtmlMode,
-    rooms: PageRooms,
+    rooms: PageSandbox,
     *,
     max_chars: int,
     max_links: int = MAX_LINKS,
@@ -71,7 +71,7 @@ async def read_html(
     return _told(url, await _printed(html, order, rooms, wall_s=wall_s, max_bytes=most))
 
 
-async def read_results(html: str, rooms: PageRooms) -> list[dict[str, str]]:
+async def read_results(html: str, rooms: PageSandbox) -> list[dict[str, str]]:
     """What a page of search results lists: `title`, `href` and `snippet`, as the page says.
 
     Raises:
@@ -90,7 +90,7 @@ async def read_results(html: str, rooms: PageRooms) -> list[dict[str, str]]:
 
 
 async def _printed(
-    html: str, order: Mapping[str, Any], rooms: PageRooms, *, wall_s: float, max_bytes: int
+    html: str, order: Mapping[str, Any], rooms: PageSandbox, *, wall_s: float, max_bytes: int
 ) -> bytes:
     """What our program prints of a page."""
     program = Program(
@@ -104,7 +104,7 @@ async def _printed(
     return finished.stdout
 
 
-async def read_pdf(data: bytes, url: str, room: int, rooms: PageRooms) -> Pages:
+async def read_pdf(data: bytes, url: str, room: int, rooms: PageSandbox) -> PdfPages:
     """The first pages of a PDF, as `read_file` shows them.
 
     Raises:

@@ -9,15 +9,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from app.operations.sandbox.jail.family import Proc
 from app.operations.sandbox.jail.job import Policy
-from app.operations.sandbox.jail.metering import Meter
+from app.operations.sandbox.jail.meter import Meter
+from app.operations.sandbox.jail.procfs import ProcFs
 
 MB = 1 << 20
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
-class Reading(Proc):
+class Reading(ProcFs):
     """A tree of processes, of which the first holds as much memory as it is told.
 
     Attributes:

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 
-from app.operations.sandbox.jail.family import Proc
 from app.operations.sandbox.jail.folder import bytes_since, count_since
 from app.operations.sandbox.jail.job import Policy
+from app.operations.sandbox.jail.procfs import ProcFs
 
 _BUFFER = 208 << 10  # what the kernel may hold for one socket, which no process's size shows
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -42,7 +42,7 @@ class Meter:
     """
 
     def __init__(
-        self, policy: Policy, proc: Proc, is_due: Callable[[], bool] = lambda: False
+        self, policy: Policy, proc: ProcFs, is_due: Callable[[], bool] = lambda: False
     ) -> None:
         self.peak_bytes = 0
         self.interval_s = _INTERVAL_S
