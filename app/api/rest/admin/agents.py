@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
-from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
-from starlette.requests import Request
-from starlette.responses import Response
 
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
-from app.api.rest.admin.versions import ExpectedVersion, show_version
+from app.api.rest.admin.crud import Crud, versioned
+from app.api.rest.admin.versions import ExpectedVersion
 from app.api.rest.body import Body, PathId
 from app.api.rest.examples import MOMENT, example
-from app.api.rest.headers import MADE_VERSIONED, VERSIONED, show_place
+from app.api.rest.headers import VERSIONED
 from app.api.rest.routing import routes_of
 from app.api.service import Service
 from app.catalog.catalog import Catalog
@@ -44,6 +42,7 @@ from app.governance.agents import (
 from app.governance.limits import SCHEMA, Limits
 
 router = routes_of("admin", below="/admin")
+agents = Crud(router, "agents", "agent_id")
 
 _PROFILE: dict[str, Any] = {
     "id": "writer",
@@ -77,6 +76,10 @@ class AgentView(BaseModel):
         description="Names in the selection and the overrides that no longer exist as a tool or "
         "toolset."
     )
+
+    @property
+    def id(self) -> str:
+        return self.profile.id
 
     @classmethod
     def of(cls, stored: StoredAgent, service: Service) -> Self:
@@ -170,73 +173,39 @@ class Override(AgentTool):
     force: bool = Field(default=False, description="Also disable a core tool.")
 
 
-@router.get("/agents", summary="List agents", responses=problems())
-async def list_agents(
-    service: ServiceDep,
-    principal: Admin,
-    limit: Annotated[int, Query(ge=1, le=500)] = 100,
-    after: Annotated[
-        str | None, Query(max_length=128, description="`next_after` of the previous page.")
-    ] = None,
-) -> AgentPage:
+@agents.page(AgentPage, "List agents")
+async def list_agents(service: ServiceDep, principal: Admin) -> dict[str, AgentView]:
     """Scope `admin`."""
-    agents = service.gate.agents.list_all()
-    rest = [item for item in agents if after is None or item.profile.id > after]
-    page = rest[:limit]
-    return AgentPage(
-        agents=[AgentView.of(item, service) for item in page],
-        total=len(agents),
-        next_after=page[-1].profile.id if len(rest) > limit else None,
-    )
+    stored = service.gate.agents.list_all()
+    return {item.profile.id: AgentView.of(item, service) for item in stored}
 
 
-@router.post(
-    "/agents",
-    status_code=201,
-    summary="Create an agent",
-    responses={**MADE_VERSIONED, **problems(AlreadyExists, Conflict, body=True)},
-)
-async def create_agent(
-    body: NewAgent,
-    service: ServiceDep,
-    principal: Admin,
-    request: Request,
-    response: Response,
-) -> AgentView:
+@agents.create("Create an agent", AlreadyExists, Conflict)
+async def create_agent(body: NewAgent, service: ServiceDep, principal: Admin) -> AgentView:
     """Scope `admin`. The agent called `default` governs sessions and calls that name none."""
     given = {name: getattr(body, name) for name in AgentProfile.model_fields}
     profile = AgentProfile.model_validate(_under_own_names(given, service))
     _guard_core(service, profile.tools, force=body.force)
     stored = await service.gate.agents.create(profile, actor=principal.user_id)
-    show_place(request, response, profile.id)
-    return _shown(stored, service, response)
+    return AgentView.of(stored, service)
 
 
-@router.get(
-    "/agents/{agent_id}", summary="Get an agent", responses={**VERSIONED, **problems(NotFound)}
-)
-async def get_agent(
-    agent_id: PathId, service: ServiceDep, principal: Admin, response: Response
-) -> AgentView:
+@agents.read("Get an agent")
+async def get_agent(agent_id: PathId, service: ServiceDep, principal: Admin) -> AgentView:
     """Scope `admin`. `GET /admin/resolve?agent_id=` tells what follows for each tool."""
-    return _shown(service.gate.agents.require(agent_id), service, response)
+    return AgentView.of(service.gate.agents.require(agent_id), service)
 
 
-@router.patch(
-    "/agents/{agent_id}",
-    summary="Update an agent",
-    responses={**VERSIONED, **problems(NotFound, Conflict, VersionMismatch, body=True)},
-)
+@agents.change("Update an agent", Conflict)
 async def change_agent(
     agent_id: PathId,
     body: AgentChange,
     service: ServiceDep,
     principal: Admin,
     expected: ExpectedVersion,
-    response: Response,
 ) -> AgentView:
     """Scope `admin`. Its running sessions have it from their next turn on."""
-    fields = {name: getattr(body, name) for name in body.model_fields_set if name != "force"}
+    fields = body.sent("force")
     if "limits" in fields:
         fields["limits"] = Limits.from_json(fields["limits"], field="body.limits")
     fields = _under_own_names(fields, service)
@@ -245,12 +214,10 @@ async def change_agent(
     stored = await service.gate.agents.change(
         agent_id, fields, actor=principal.user_id, expected=expected
     )
-    return _shown(stored, service, response)
+    return AgentView.of(stored, service)
 
 
-@router.delete(
-    "/agents/{agent_id}", summary="Delete an agent", responses=problems(NotFound, VersionMismatch)
-)
+@agents.remove("Delete an agent")
 async def remove_agent(
     agent_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
 ) -> AgentView:
@@ -268,6 +235,7 @@ async def remove_agent(
         **problems(NotFound, ToolNotFound, Conflict, VersionMismatch, body=True),
     },
 )
+@versioned
 async def override_tool(
     agent_id: PathId,
     name: PathId,
@@ -275,7 +243,6 @@ async def override_tool(
     service: ServiceDep,
     principal: Admin,
     expected: ExpectedVersion,
-    response: Response,
 ) -> AgentView:
     """Scope `admin`. `off` for a core tool takes `force`, as it does for everybody."""
     catalog = service.gate.registry.snapshot()
@@ -289,11 +256,6 @@ async def override_tool(
     stored = await service.gate.agents.override(
         agent_id, tool_name, override, actor=principal.user_id, expected=expected
     )
-    return _shown(stored, service, response)
-
-
-def _shown(stored: StoredAgent, service: Service, response: Response) -> AgentView:
-    show_version(response, stored.version)
     return AgentView.of(stored, service)
 
 

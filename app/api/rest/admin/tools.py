@@ -6,24 +6,25 @@ from typing import Annotated, Any, Literal
 
 from fastapi import Query
 from pydantic import BaseModel, Field
-from starlette.responses import Response
 
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
+from app.api.rest.admin.crud import Crud
 from app.api.rest.admin.diagnostics import ROW, Diagnostic
-from app.api.rest.admin.versions import ExpectedVersion, show_version
+from app.api.rest.admin.versions import ExpectedVersion
 from app.api.rest.body import Body, Identifier, PathId
 from app.api.rest.examples import example
-from app.api.rest.headers import VERSIONED
 from app.api.rest.routing import routes_of
 from app.api.service import Service
 from app.catalog.catalog import Catalog
-from app.core.errors import Conflict, NotFound, ToolNotFound, VersionMismatch
+from app.core.errors import Conflict, NotFound, ToolNotFound
 from app.governance.limits import CALLS_SCHEMA, Limits
 from app.governance.rows import shown
 from app.governance.snapshot import ToolState
 
 router = routes_of("admin", below="/admin")
+tools = Crud(router, "tools", "name", missing=ToolNotFound)
+toolsets = Crud(router, "toolsets", "name")
 
 _CHOICES = (
     "enabled",
@@ -166,7 +167,7 @@ class ToolsetChange(Body):
 State = Literal["on", "asks", "off", "absent"]
 
 
-@router.get("/tools", summary="List tools with their governance", responses=problems())
+@tools.page(AdminToolPage, "List tools with their governance")
 async def list_governed_tools(
     service: ServiceDep,
     principal: Admin,
@@ -178,14 +179,10 @@ async def list_governed_tools(
     source: Annotated[str | None, Query(max_length=40)] = None,
     state: State | None = None,
     permission: Literal["READ", "WRITE", "EXTERNAL"] | None = None,
-    limit: Annotated[int, Query(ge=1, le=500)] = 100,
-    after: Annotated[
-        str | None, Query(max_length=128, description="`next_after` of the previous page.")
-    ] = None,
-) -> AdminToolPage:
+) -> dict[str, AdminTool]:
     """Scope `admin`. Also tools that the catalog has lost: their choices are kept."""
-    found = [
-        row
+    return {
+        row.name: row
         for row in _rows(service)
         if (toolset is None or row.toolset == toolset)
         and (category is None or row.category == category)
@@ -193,37 +190,22 @@ async def list_governed_tools(
         and (state is None or state == (row.effective.state if row.present else "absent"))
         and (permission is None or row.permission_class == permission)
         and (q is None or _matches(row, q.casefold()))
-    ]
-    rest = [row for row in found if after is None or row.name > after]
-    page = rest[:limit]
-    next_after = page[-1].name if len(rest) > limit else None
-    return AdminToolPage(tools=page, total=len(found), next_after=next_after)
+    }
 
 
-@router.get(
-    "/tools/{name}",
-    summary="Get a tool with its governance",
-    responses={**VERSIONED, **problems(ToolNotFound)},
-)
-async def get_governed_tool(
-    name: PathId, service: ServiceDep, principal: Admin, response: Response
-) -> AdminTool:
+@tools.read("Get a tool with its governance")
+async def get_governed_tool(name: PathId, service: ServiceDep, principal: Admin) -> AdminTool:
     """Scope `admin`. By its name or an alias; `ETag` is the version."""
-    return _shown(service, _canonical(service, name), response)
+    return _shown(service, _canonical(service, name))
 
 
-@router.patch(
-    "/tools/{name}",
-    summary="Update the governance of a tool",
-    responses={**VERSIONED, **problems(ToolNotFound, Conflict, VersionMismatch, body=True)},
-)
+@tools.change("Update the governance of a tool", Conflict)
 async def change_tool(
     name: PathId,
     body: ToolChange,
     service: ServiceDep,
     principal: Admin,
     expected: ExpectedVersion,
-    response: Response,
 ) -> AdminTool:
     """Scope `admin`. Holds from the next call on, in running sessions too.
 
@@ -240,7 +222,7 @@ async def change_tool(
     await service.gate.governance.change_tool(
         tool_name, changes, actor=principal.user_id, expected=expected, force=body.force
     )
-    return _shown(service, tool_name, response)
+    return _shown(service, tool_name)
 
 
 @router.post(
@@ -270,40 +252,28 @@ async def list_toolsets(service: ServiceDep, principal: Admin) -> ToolsetList:
     return ToolsetList(toolsets=[_toolset(service, name) for name in names])
 
 
-@router.get(
-    "/toolsets/{name}", summary="Get a toolset", responses={**VERSIONED, **problems(NotFound)}
-)
-async def get_governed_toolset(
-    name: PathId, service: ServiceDep, principal: Admin, response: Response
-) -> ToolsetView:
+@toolsets.read("Get a toolset")
+async def get_governed_toolset(name: PathId, service: ServiceDep, principal: Admin) -> ToolsetView:
     """Scope `admin`. `ETag` is the version."""
     view = _toolset(service, name)
     if not view.tools:
         raise NotFound(f"Toolset {name!r} not found", toolset=name)
-    show_version(response, view.version)
     return view
 
 
-@router.patch(
-    "/toolsets/{name}",
-    summary="Enable or disable a toolset",
-    responses={**VERSIONED, **problems(NotFound, Conflict, VersionMismatch, body=True)},
-)
+@toolsets.change("Enable or disable a toolset", Conflict)
 async def change_toolset(
     name: PathId,
     body: ToolsetChange,
     service: ServiceDep,
     principal: Admin,
     expected: ExpectedVersion,
-    response: Response,
 ) -> ToolsetView:
     """Scope `admin`. The switches of its tools stay as they are, and count again when it is on."""
     await service.gate.governance.change_toolset(
         name, enabled=body.enabled, actor=principal.user_id, expected=expected, force=body.force
     )
-    view = _toolset(service, name)
-    show_version(response, view.version)
-    return view
+    return _toolset(service, name)
 
 
 def _canonical(service: Service, name: str) -> str:
@@ -317,10 +287,8 @@ def _canonical(service: Service, name: str) -> str:
     raise ToolNotFound(f"Tool not found: {name}", tool_name=name, suggestions=catalog.suggest(name))
 
 
-def _shown(service: Service, name: str, response: Response) -> AdminTool:
-    row = next(row for row in _rows(service) if row.name == name)
-    show_version(response, row.version)
-    return row
+def _shown(service: Service, name: str) -> AdminTool:
+    return next(row for row in _rows(service) if row.name == name)
 
 
 def _rows(service: Service) -> list[AdminTool]:
