@@ -7,16 +7,16 @@ from typing import Annotated, Any, Literal, Self
 
 from fastapi import Depends, Query
 from pydantic import BaseModel, Field, model_validator
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import StreamingResponse
 
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
-from app.api.rest.admin.versions import ExpectedVersion, show_version
+from app.api.rest.admin.crud import Crud
+from app.api.rest.admin.versions import ExpectedVersion
 from app.api.rest.body import Body, PathId
 from app.api.rest.examples import MOMENT, example
-from app.api.rest.headers import VERSIONED
 from app.api.rest.routing import routes_of
-from app.core.errors import AlreadyExists, Conflict, NotFound, VersionMismatch
+from app.core.errors import AlreadyExists, Conflict
 from app.core.field_problems import FieldError
 from app.governance.audit.filters import moment_of
 from app.knowledge.memory.administration import Imported, MemoryAdministration
@@ -26,6 +26,7 @@ from app.tools.memory.memory_save import MAX_CONTENT_CHARS
 from app.tools.memory.ports import Memory, MemoryInput, MemoryScope
 
 router = routes_of("admin", below="/admin")
+memories = Crud(router, "memory", "memory_id")
 
 MAX_IMPORTED = 1000
 _MEMORY: dict[str, Any] = {
@@ -318,29 +319,20 @@ async def forget_memories(
     return ForgottenMemories(matched=gone, forgotten=gone)
 
 
-@router.get(
-    "/memory/{memory_id}", summary="Get a memory", responses={**VERSIONED, **problems(NotFound)}
-)
-async def get_memory(
-    memory_id: PathId, service: ServiceDep, principal: Admin, response: Response
-) -> AdminMemory:
+@memories.read("Get a memory")
+async def get_memory(memory_id: PathId, service: ServiceDep, principal: Admin) -> AdminMemory:
     """Scope `admin`."""
     memory = service.gate.memory
-    return _shown(memory, await memory.get(memory_id), response)
+    return _view(memory, await memory.get(memory_id))
 
 
-@router.patch(
-    "/memory/{memory_id}",
-    summary="Update a memory",
-    responses={**VERSIONED, **problems(NotFound, VersionMismatch, body=True)},
-)
+@memories.change("Update a memory")
 async def change_memory(
     memory_id: PathId,
     body: MemoryChange,
     service: ServiceDep,
     principal: Admin,
     expected: ExpectedVersion,
-    response: Response,
 ) -> AdminMemory:
     """Scope `admin`. From then on agents read it as written by somebody else."""
     memory = service.gate.memory
@@ -351,14 +343,10 @@ async def change_memory(
         actor=principal.user_id,
         expected=expected,
     )
-    return _shown(memory, changed, response)
+    return _view(memory, changed)
 
 
-@router.delete(
-    "/memory/{memory_id}",
-    summary="Delete a memory",
-    responses=problems(NotFound, VersionMismatch),
-)
+@memories.remove("Delete a memory")
 async def forget_memory(
     memory_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
 ) -> AdminMemory:
@@ -370,8 +358,3 @@ async def forget_memory(
 
 def _view(memory: MemoryAdministration, item: Memory) -> AdminMemory:
     return AdminMemory(**memory.shown(item))
-
-
-def _shown(memory: MemoryAdministration, item: Memory, response: Response) -> AdminMemory:
-    show_version(response, item.version)
-    return _view(memory, item)

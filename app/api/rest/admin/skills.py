@@ -6,21 +6,21 @@ from typing import Annotated, Any, Literal, Self
 
 from fastapi import Query
 from pydantic import BaseModel, Field
-from starlette.responses import Response
 
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
-from app.api.rest.admin.versions import ExpectedVersion, show_version
+from app.api.rest.admin.crud import Crud
+from app.api.rest.admin.versions import ExpectedVersion
 from app.api.rest.body import Body, PathId
 from app.api.rest.examples import example
-from app.api.rest.headers import VERSIONED
 from app.api.rest.routing import routes_of
 from app.api.service import Service
-from app.core.errors import Conflict, DigestMismatch, NotFound, VersionMismatch
+from app.core.errors import Conflict, DigestMismatch, NotFound
 from app.knowledge.skills.finder import FoundSkill
 from app.tools.skills.ports import SkillEntry, SkillViewer
 
 router = routes_of("admin", below="/admin")
+skills = Crud(router, "skills", "skill_id")
 
 _DIGEST = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 _SKILL: dict[str, Any] = {
@@ -186,38 +186,26 @@ async def list_governed_skills(
     )
 
 
-@router.get(
-    "/skills/{skill_id}", summary="Get a skill", responses={**VERSIONED, **problems(NotFound)}
-)
+@skills.read("Get a skill")
 async def get_governed_skill(
     skill_id: PathId,
     service: ServiceDep,
     principal: Admin,
-    response: Response,
     agent_id: AgentQuery = None,
 ) -> AdminSkillDetail:
     """Scope `admin`. Its instructions, its files, its program, and what is wrong with it."""
     viewer = _viewer(service, agent_id, _project_of(skill_id))
     row, found = await service.gate.skills.row(skill_id, viewer)
-    show_version(response, row.version)
     return AdminSkillDetail.whole(row, found)
 
 
-@router.patch(
-    "/skills/{skill_id}",
-    summary="Enable a version of a skill, or disable the skill",
-    responses={
-        **VERSIONED,
-        **problems(NotFound, Conflict, DigestMismatch, VersionMismatch, body=True),
-    },
-)
+@skills.change("Enable a version of a skill, or disable the skill", Conflict, DigestMismatch)
 async def switch_skill(
     skill_id: PathId,
     body: SkillChange,
     service: ServiceDep,
     principal: Admin,
     expected: ExpectedVersion,
-    response: Response,
 ) -> AdminSkill:
     """Scope `admin`. What is enabled may be followed and run by agents until it changes."""
     row = await service.gate.skills.switch(
@@ -228,7 +216,6 @@ async def switch_skill(
         actor=principal.user_id,
         expected=expected,
     )
-    show_version(response, row.version)
     return AdminSkill.of(row)
 
 

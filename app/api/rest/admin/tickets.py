@@ -6,14 +6,14 @@ from typing import Annotated, Any, Literal, Self
 
 from fastapi import Query
 from pydantic import BaseModel, Field
-from starlette.responses import Response
 
 from app.agents.sessions import Session
 from app.api.answering import bring
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.principal import Principal
-from app.api.rest.admin.versions import ExpectedVersion, show_version
+from app.api.rest.admin.crud import Crud, versioned
+from app.api.rest.admin.versions import ExpectedVersion
 from app.api.rest.body import Body, PathId
 from app.api.rest.examples import MOMENT, example
 from app.api.rest.headers import VERSIONED
@@ -26,6 +26,7 @@ from app.execution.interactions.tickets import ResolvedTicket
 from app.governance.limits import QuotaSubject
 
 router = routes_of("admin", below="/admin")
+tickets = Crud(router, "tickets", "ticket_id")
 
 Status = Literal["open", "answered", "closed"]
 Severity = Literal["low", "medium", "high"]
@@ -123,25 +124,17 @@ async def list_tickets(
 ) -> TicketPage:
     """Scope `admin`. The newest first."""
     wanted = TicketFilter(status, severity, to, session_id, agent_id)
-    tickets = await service.gate.tickets.page(wanted, limit=limit, before=before)
+    found = await service.gate.tickets.page(wanted, limit=limit, before=before)
     return TicketPage(
-        tickets=[AdminTicket.of(ticket) for ticket in tickets],
-        next_before=tickets[-1].id if len(tickets) == limit else None,
+        tickets=[AdminTicket.of(ticket) for ticket in found],
+        next_before=found[-1].id if len(found) == limit else None,
     )
 
 
-@router.get(
-    "/tickets/{ticket_id}",
-    summary="Get a ticket",
-    responses={**VERSIONED, **problems(NotFound)},
-)
-async def get_ticket(
-    ticket_id: PathId, service: ServiceDep, principal: Admin, response: Response
-) -> AdminTicket:
+@tickets.read("Get a ticket")
+async def get_ticket(ticket_id: PathId, service: ServiceDep, principal: Admin) -> AdminTicket:
     """Scope `admin`."""
-    ticket = await service.gate.tickets.get(ticket_id)
-    show_version(response, ticket.version)
-    return AdminTicket.of(ticket)
+    return AdminTicket.of(await service.gate.tickets.get(ticket_id))
 
 
 @router.post(
@@ -149,18 +142,16 @@ async def get_ticket(
     summary="Answer a ticket",
     responses={**VERSIONED, **problems(NotFound, Conflict, VersionMismatch, body=True)},
 )
+@versioned
 async def answer_ticket(
     ticket_id: PathId,
     body: TicketAnswer,
     service: ServiceDep,
     principal: Admin,
     expected: ExpectedVersion,
-    response: Response,
 ) -> TicketResolution:
     """Scope `admin`. The call that waits gets it; where none does, it becomes a message."""
-    return await _resolve(
-        service, principal, ticket_id, "answered", body.answer, expected, response
-    )
+    return await _resolve(service, principal, ticket_id, "answered", body.answer, expected)
 
 
 @router.post(
@@ -168,15 +159,15 @@ async def answer_ticket(
     summary="Close a ticket without an answer",
     responses={**VERSIONED, **problems(NotFound, Conflict, VersionMismatch)},
 )
+@versioned
 async def close_ticket(
     ticket_id: PathId,
     service: ServiceDep,
     principal: Admin,
     expected: ExpectedVersion,
-    response: Response,
 ) -> TicketResolution:
     """Scope `admin`. A call that waits is told that nothing was decided."""
-    return await _resolve(service, principal, ticket_id, "closed", None, expected, response)
+    return await _resolve(service, principal, ticket_id, "closed", None, expected)
 
 
 async def _resolve(
@@ -186,7 +177,6 @@ async def _resolve(
     status: Literal["answered", "closed"],
     answer: str | None,
     expected: int | None,
-    response: Response,
 ) -> TicketResolution:
     ticket = await service.gate.tickets.get(ticket_id)
     session = await service.sessions.get(ticket.session_id)
@@ -202,7 +192,6 @@ async def _resolve(
     )
     told = await _tell(service, session, resolved)
     await service.gate.db.flush()
-    show_version(response, resolved.ticket.version)
     return TicketResolution(**_fields(resolved.ticket), **told)
 
 
