@@ -15,7 +15,7 @@ from starlette.responses import Response
 from app.api.errors import problems
 from app.api.rest.admin.versions import show_version
 from app.api.rest.headers import MADE_VERSIONED, VERSIONED, show_place
-from app.core.errors import NotFound, TollgateError, VersionMismatch
+from app.core.errors import InvalidInput, NotFound, TollgateError, VersionMismatch
 
 Limit = Annotated[int, Query(ge=1, le=500)]
 After = Annotated[
@@ -159,6 +159,20 @@ def versioned(call: Callable[..., Awaitable[Versioned]]) -> Endpoint:
         return view
 
     return _extended(shown, call)
+
+
+def start_after(after: str | None, keys: list[str], kind: str) -> int:
+    """Where the page begins that follows the key `after`, in a list that is not in its order.
+
+    Raises:
+        InvalidInput: the resource `after` was removed meanwhile.
+    """
+    if after is None:
+        return 0
+    if after not in keys:
+        message = f"after: {kind} {after!r} no longer exists; list again without it"
+        raise InvalidInput(message, field="query.after")
+    return keys.index(after) + 1
 
 
 def _extended(answer: Endpoint, call: Endpoint) -> Endpoint:

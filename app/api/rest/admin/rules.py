@@ -9,23 +9,22 @@ from typing import Annotated, Any, Literal, Self
 from fastapi import Body as Sent
 from fastapi import Query
 from pydantic import BaseModel, Field
-from starlette.requests import Request
-from starlette.responses import Response
 
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
-from app.api.rest.admin.versions import ExpectedVersion, show_version
+from app.api.rest.admin.crud import Crud, start_after
+from app.api.rest.admin.versions import ExpectedVersion
 from app.api.rest.body import Body, PathId
 from app.api.rest.examples import MOMENT, example
-from app.api.rest.headers import MADE_VERSIONED, VERSIONED, show_place
 from app.api.rest.routing import routes_of
 from app.api.service import Service
-from app.core.errors import AlreadyExists, InvalidInput, NotFound, VersionMismatch
+from app.core.errors import AlreadyExists, NotFound
 from app.policy.rules.compile import compile_rule, read_definition
 from app.policy.rules.definition import Conditions, Examples, Moment, RuleDefinition, Verb
 from app.resolver.rule_set_cache import LoadedRule, rule_state
 
 router = routes_of("admin", below="/admin")
+rules = Crud(router, "rules", "rule_id")
 
 DEFINITION: dict[str, Any] = {
     "tool": "bash",
@@ -177,56 +176,42 @@ async def list_rules(
     422 when `after` names a rule that was removed meanwhile: begin anew.
     """
     views = await _views(service)
+    # The rule `after` may be in another state by now: its place among all rules counts.
+    start = start_after(after, [view.id for view in views], "rule")
     chosen = [view for view in views if state is None or view.state == state]
-    start = _start_after(after, [view.id for view in views], [view.id for view in chosen])
-    page = chosen[start : start + limit]
-    more = len(chosen) > start + limit
+    rest = [view for view in views[start:] if state is None or view.state == state]
+    page = rest[:limit]
     return RulePage(
-        rules=page, total=len(chosen), next_after=page[-1].id if page and more else None
+        rules=page, total=len(chosen), next_after=page[-1].id if len(rest) > limit else None
     )
 
 
-@router.post(
-    "/rules",
-    status_code=201,
-    summary="Create a rule",
-    responses={**MADE_VERSIONED, **problems(AlreadyExists, body=True)},
-)
+@rules.create("Create a rule", AlreadyExists)
 async def create_rule(
     body: Annotated[RuleDefinition, Sent(openapi_examples={"deny": {"value": DEFINITION}})],
     service: ServiceDep,
     principal: Admin,
-    request: Request,
-    response: Response,
 ) -> RuleView:
     """Scope `admin`. Its examples are run first; it speaks from the next call on."""
     compile_rule("new", body, service.gate.registry.snapshot().tools)
     stored = await service.gate.rules.create(body.to_json(), actor=principal.user_id)
-    show_place(request, response, stored.id)
-    return await _shown(service, stored.id, response)
+    return await _shown(service, stored.id)
 
 
-@router.get("/rules/{rule_id}", summary="Get a rule", responses={**VERSIONED, **problems(NotFound)})
-async def get_rule(
-    rule_id: PathId, service: ServiceDep, principal: Admin, response: Response
-) -> RuleView:
+@rules.read("Get a rule")
+async def get_rule(rule_id: PathId, service: ServiceDep, principal: Admin) -> RuleView:
     """Scope `admin`."""
     service.gate.rules.require(rule_id)
-    return await _shown(service, rule_id, response)
+    return await _shown(service, rule_id)
 
 
-@router.patch(
-    "/rules/{rule_id}",
-    summary="Update a rule",
-    responses={**VERSIONED, **problems(NotFound, VersionMismatch, body=True)},
-)
+@rules.change("Update a rule")
 async def change_rule(
     rule_id: PathId,
     body: RuleChange,
     service: ServiceDep,
     principal: Admin,
     expected: ExpectedVersion,
-    response: Response,
 ) -> RuleView:
     """Scope `admin`. The whole of it is checked again, examples included."""
     tools = service.gate.registry.snapshot().tools
@@ -237,12 +222,10 @@ async def change_rule(
         return definition.to_json()
 
     await service.gate.rules.change(rule_id, change, actor=principal.user_id, expected=expected)
-    return await _shown(service, rule_id, response)
+    return await _shown(service, rule_id)
 
 
-@router.delete(
-    "/rules/{rule_id}", summary="Delete a rule", responses=problems(NotFound, VersionMismatch)
-)
+@rules.remove("Delete a rule")
 async def remove_rule(
     rule_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
 ) -> RuleView:
@@ -253,26 +236,9 @@ async def remove_rule(
     return gone
 
 
-def _start_after(after: str | None, everything: list[str], chosen: list[str]) -> int:
-    """Where the page begins among the chosen, also when `after` is no longer one of them.
-
-    Raises:
-        InvalidInput: there is no such rule any more.
-    """
-    if after is None:
-        return 0
-    if after not in everything:
-        raise InvalidInput(
-            f"after: rule {after!r} no longer exists; list again without it", field="query.after"
-        )
-    seen = set(everything[: everything.index(after) + 1])
-    return sum(rule_id in seen for rule_id in chosen)
-
-
-async def _shown(service: Service, rule_id: str, response: Response) -> RuleView:
+async def _shown(service: Service, rule_id: str) -> RuleView:
     for view in await _views(service):
         if view.id == rule_id:
-            show_version(response, view.version)
             return view
     raise NotFound(f"Rule {rule_id!r} not found", rule_id=rule_id)
 

@@ -6,24 +6,23 @@ from typing import Annotated, Any, Literal, Self
 
 from fastapi import Query
 from pydantic import BaseModel, Field, model_validator
-from starlette.requests import Request
-from starlette.responses import Response
 
 from app.agents.schedules.service import shown
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
-from app.api.rest.admin.versions import ExpectedVersion, show_version
+from app.api.rest.admin.crud import Crud, start_after
+from app.api.rest.admin.versions import ExpectedVersion
 from app.api.rest.body import Body, Identifier, PathId, unsent
 from app.api.rest.examples import MOMENT, example
-from app.api.rest.headers import MADE_VERSIONED, VERSIONED, show_place
 from app.api.rest.routing import routes_of
-from app.core.errors import InvalidInput, NotFound, VersionMismatch
+from app.core.errors import NotFound
 from app.core.field_problems import FieldError
 from app.core.redaction import Redactor
 from app.tools.automation.ports import Occurrence, Schedule, ScheduleInput, ScheduleOwner
 from app.tools.moments import ZoneName
 
 router = routes_of("admin", below="/admin")
+schedules = Crud(router, "schedules", "schedule_id")
 
 _SCHEDULE: dict[str, Any] = {
     "id": "sch_1",
@@ -224,7 +223,7 @@ async def list_schedules(
     422 when `after` names a schedule that was removed meanwhile: begin anew.
     """
     found = await service.schedules.all_of(owner)
-    start = _start_after(after, [item.id for item in found])
+    start = start_after(after, [item.id for item in found], "schedule")
     page = found[start : start + limit]
     redactor = service.gate.redactor
     return ScheduleList(
@@ -234,25 +233,8 @@ async def list_schedules(
     )
 
 
-def _start_after(after: str | None, ids: list[str]) -> int:
-    """Where the page begins that follows the schedule `after`."""
-    if after is None:
-        return 0
-    if after not in ids:
-        message = f"after: schedule {after!r} no longer exists; list again without it"
-        raise InvalidInput(message, field="query.after")
-    return ids.index(after) + 1
-
-
-@router.post(
-    "/schedules",
-    status_code=201,
-    summary="Create a schedule",
-    responses={**MADE_VERSIONED, **problems(NotFound, body=True)},
-)
-async def create_schedule(
-    body: NewSchedule, service: ServiceDep, principal: Admin, request: Request, response: Response
-) -> ScheduleView:
+@schedules.create("Create a schedule", NotFound)
+async def create_schedule(body: NewSchedule, service: ServiceDep, principal: Admin) -> ScheduleView:
     """Scope `admin`. Its runs count for whoever makes it."""
     if body.agent_id is not None:
         service.gate.agents.require(body.agent_id)
@@ -264,37 +246,23 @@ async def create_schedule(
         ScheduleOwner(owner, body.agent_id, body.project_id, principal.token_id),
         by=principal.user_id,
     )
-    show_place(request, response, made.id)
-    show_version(response, made.version)
     return ScheduleView.of(made, service.gate.redactor)
 
 
-@router.get(
-    "/schedules/{schedule_id}",
-    summary="Get a schedule",
-    responses={**VERSIONED, **problems(NotFound)},
-)
-async def get_schedule(
-    schedule_id: PathId, service: ServiceDep, _: Admin, response: Response
-) -> ScheduleView:
+@schedules.read("Get a schedule")
+async def get_schedule(schedule_id: PathId, service: ServiceDep, _: Admin) -> ScheduleView:
     """Scope `admin`."""
     found = await service.schedules.get(None, schedule_id)
-    show_version(response, found.version)
     return ScheduleView.of(found, service.gate.redactor)
 
 
-@router.patch(
-    "/schedules/{schedule_id}",
-    summary="Update a schedule",
-    responses={**VERSIONED, **problems(NotFound, VersionMismatch, body=True)},
-)
+@schedules.change("Update a schedule")
 async def change_schedule(
     schedule_id: PathId,
     body: ScheduleChange,
     service: ServiceDep,
     principal: Admin,
     expected: ExpectedVersion,
-    response: Response,
 ) -> ScheduleView:
     """Scope `admin`. Its runs count for whoever changes it from then on."""
     before = await service.schedules.get(None, schedule_id)
@@ -305,7 +273,6 @@ async def change_schedule(
         by=principal.user_id,
         expected=expected,
     )
-    show_version(response, changed.version)
     return ScheduleView.of(changed, service.gate.redactor)
 
 
@@ -361,11 +328,7 @@ async def run_schedule(schedule_id: PathId, service: ServiceDep, principal: Admi
     return SlotView.of(await service.schedules.run_now(None, schedule_id, by=principal.user_id))
 
 
-@router.delete(
-    "/schedules/{schedule_id}",
-    summary="Delete a schedule",
-    responses=problems(NotFound, VersionMismatch),
-)
+@schedules.remove("Delete a schedule")
 async def delete_schedule(
     schedule_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
 ) -> ScheduleView:
