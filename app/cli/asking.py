@@ -46,7 +46,8 @@ def targets(request: Mapping[str, Any]) -> list[str]:
     """List what the call affects, with file counts and the first names."""
     lines = []
     for target in request.get("targets") or ():
-        names = [visible(str(name)) for name in target.get("names") or ()]
+        leads = {link["path"]: link["real"] for link in target.get("links") or ()}
+        names = [_named(name, leads.get(name)) for name in target.get("names") or ()]
         rest = f", and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
         listed = f": {', '.join(names[:_MOST_NAMES])}{rest}" if names else ""
         lines.append(f"{_target(target)}{listed}")
@@ -56,8 +57,15 @@ def targets(request: Mapping[str, Any]) -> list[str]:
 _MOST_NAMES = 10
 
 
+def _named(path: Any, real: Any) -> str:
+    """A path, and where links lead from it."""
+    shown = visible(str(path))
+    return f"{shown} → {visible(str(real))}" if real else shown
+
+
 def _target(target: Mapping[str, Any]) -> str:
-    path, kind, files = visible(str(target["path"])), target.get("type"), target.get("files")
+    path, kind = _named(target["path"], target.get("real")), target.get("type")
+    files = target.get("files")
     if kind == "missing":
         return f"{path} (does not exist)"
     if kind == "directory" and files is not None:

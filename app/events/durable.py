@@ -211,6 +211,13 @@ class ShownSegment(Part):
     reasons: list[SegmentReason] = Field(default_factory=list)
 
 
+class ShownLink(Part):
+    """One of the names that is a link, and where it leads."""
+
+    path: str
+    real: str
+
+
 class ShownTarget(Part):
     """What a call would hit: a path, or a pattern of the shell.
 
@@ -218,12 +225,19 @@ class ShownTarget(Part):
     """
 
     path: str
+    real: str | None = Field(
+        default=None,
+        description="Where it really is, where links lead there; also outside of the workspace.",
+    )
     type: Literal["file", "directory", "missing", "unknown"] = "unknown"
     files: int | None = None
     more: bool = Field(default=False, description="Whether there are more than `files`.")
     names: list[str] = Field(
         default_factory=list,
         description="First files in the folder, or matching the pattern; at most 50 in total.",
+    )
+    links: list[ShownLink] | None = Field(
+        default=None, description="Those of the names that are links."
     )
 
 

@@ -288,6 +288,14 @@ def test_a_question_shows_the_whole_command_and_hides_nothing():
             {"path": "/w/a\u200b", "type": "directory", "files": 12},
             {"path": "/w/b", "type": "missing"},
             {"path": "/w/*.o", "type": "unknown", "files": 2, "names": ["a.o", "b\u200b.o"]},
+            {"path": "/w/c", "real": "/w/d\u200b/c", "type": "file", "files": 1},
+            {
+                "path": "/w/*.s",
+                "type": "unknown",
+                "files": 2,
+                "names": ["a.s", "b.s"],
+                "links": [{"path": "b.s", "real": "/w/.env"}],
+            },
         ],
         "requested_by": {"caller": "agent", "agent_id": "writer"},
     }
@@ -298,9 +306,11 @@ def test_a_question_shows_the_whole_command_and_hides_nothing():
         "  in /w\\x1b[2K",
         "  risk: high",
         "  - it deletes (delete)",
-        "  hits /w/a\\u200b (folder with 12 files)",
+        "  affects /w/a\\u200b (folder with 12 files)",
         "  affects /w/b (does not exist)",
-        "  hits /w/*.o (2 files): a.o, b\\u200b.o",
+        "  affects /w/*.o (2 files): a.o, b\\u200b.o",
+        "  affects /w/c → /w/d\\u200b/c",
+        "  affects /w/*.s (2 files): a.s, b.s → /w/.env",
         "  requested by the agent writer",
     ]
 

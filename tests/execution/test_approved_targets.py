@@ -120,7 +120,10 @@ async def test_a_link_that_leads_elsewhere_meanwhile_is_asked_about(
     await house.answer("approve_once", first)
     second = await asked(house, 2)
 
-    assert second["targets"] == first["targets"]
+    assert [target["path"] for target in second["targets"]] == [
+        target["path"] for target in first["targets"]
+    ]
+    assert second["targets"][0]["real"].startswith(str(root / "src"))
     assert "new: src" in second["asked_again"]
     await house.answer("decline", second)
     assert (await running)[0].status == "declined"
@@ -353,3 +356,86 @@ async def test_the_audit_says_what_was_shown_and_what_changed(house: Lab, root: 
     assert first["target_list"]["digest"] in reported[0]
     assert second["target_list"]["digest"] in reported[1]
     assert "new: build/new.txt" in reported[1]
+
+
+@pytest.mark.parametrize(
+    ("command", "real"),
+    [
+        ("rm link", "build/a.txt"),
+        ("rm linked/a.txt", "build/a.txt"),
+        ("rm -r linked/deep", "build/deep"),
+        ("rm linked/*.txt", "build/*.txt"),
+        ("rm dangling", "build/new.txt"),
+        ("rm outside", "/usr/lib"),
+        ("rm chain", "build/a.txt"),
+    ],
+)
+async def test_a_person_sees_where_links_lead(house: Lab, root: Path, command: str, real: str):
+    for name, leads_to in {
+        "link": "build/a.txt",
+        "linked": "build",
+        "dangling": "build/new.txt",
+        "outside": "/usr/lib",
+        "chain": "link",
+    }.items():
+        (root / name).symlink_to(leads_to)
+    running = start(house, command)
+    question = await asked(house)
+    (target,) = question["targets"]
+
+    assert target["path"] == str(root / command.rsplit(maxsplit=1)[-1])
+    assert target["real"] == str(root / real)
+    await house.answer("decline", question)
+    await running
+
+
+async def test_a_person_sees_where_the_names_behind_a_pattern_lead(house: Lab, root: Path):
+    (root / "build" / "b.txt").unlink()
+    (root / "build" / "b.txt").symlink_to("../secret.txt")
+    running = start(house, "rm build/*.txt")
+    question = await asked(house)
+    (target,) = question["targets"]
+
+    assert target["names"] == ["build/a.txt", "build/b.txt"]
+    assert target["links"] == [{"path": "build/b.txt", "real": str(root / "secret.txt")}]
+    assert "real" not in target
+    (root / "build" / "b.txt").unlink()
+    (root / "build" / "b.txt").symlink_to("../other.txt")
+    await house.answer("approve_once", question)
+    second = await asked(house, 2)
+
+    assert "new: other.txt" in second["asked_again"]
+    await house.answer("decline", second)
+    await running
+
+
+async def test_ordinary_paths_are_shown_alone(house: Lab, root: Path):
+    running = start(house, "rm -r build")
+    question = await asked(house)
+
+    (target,) = question["targets"]
+    assert not target.keys() & {"real", "links"}
+    await house.answer("decline", question)
+    await running
+
+
+async def test_links_that_lead_to_each_other_are_asked_about(house: Lab, root: Path):
+    (root / "one").symlink_to("two")
+    (root / "two").symlink_to("one")
+    running = start(house, "rm one")
+    question = await asked(house)
+
+    assert [target["path"] for target in question["targets"]] == [str(root / "one")]
+    await house.answer("approve_once", question)
+    assert (await running)[0].status == "success"
+    assert not (root / "one").is_symlink()
+
+
+async def test_what_hides_in_the_place_that_a_link_leads_to_is_written_out(house: Lab, root: Path):
+    (root / "link").symlink_to("a\u202eb.txt")
+    running = start(house, "rm link")
+    question = await asked(house)
+
+    assert question["targets"][0]["real"] == str(root / "a\\u202eb.txt")
+    await house.answer("decline", question)
+    await running

@@ -71,8 +71,12 @@ async def test_stat_tells_type_and_size_or_none(fill: Fill):
     assert folder is not None
     assert (folder.path, folder.type) == ("src", "directory")
     assert await files.stat("src/gone") is None
-    assert file is not None
-    assert file.real == ""
+
+
+async def test_a_path_without_links_has_no_other_place(fill: Fill):
+    files = fill({"src/main.py": ""}).files
+
+    assert [await files.place(path) for path in ("src/main.py", "src", "src/gone")] == ["", "", ""]
 
 
 @pytest.mark.requirement("FIL-04")
@@ -157,6 +161,7 @@ async def test_paths_outside_are_refused_by_every_call(fill: Fill, path: str):
     for call in (
         files.read(path, max_bytes=9),
         files.stat(path),
+        files.place(path),
         files.list_dir(path),
         files.write(path, b""),
         files.edit(path, bytes.upper),

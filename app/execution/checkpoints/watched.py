@@ -68,6 +68,9 @@ class WatchedFiles(OverApply):
     async def stat(self, path: str) -> FileStat | None:
         return await self._inner.stat(path)
 
+    async def place(self, path: str) -> str:
+        return await self._inner.place(path)
+
     async def list_dir(self, path: str) -> list[FileStat]:
         return await self._inner.list_dir(path)
 

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from app.core.errors import ToolFailed
 from app.core.escaping import unpadded
 from app.execution.context import Project
-from app.operations.protocols.files import FileStat
 from app.operations.protocols.search import FindQuery, FindResult
 from app.policy.rules.globs import GLOBBED
 
@@ -129,7 +128,9 @@ class _TargetScan:
             self._add(TargetEntry(normal, _UNSEEN))
             return
         try:
-            stat = await self._stat(normal)
+            if real := await self._place(normal):
+                shown["real"] = real
+            stat = await self._operations.files.stat(normal)
             if stat is None and GLOBBED.search(normal):
                 await self._pattern(normal, shown)
             elif stat is None:
@@ -145,12 +146,18 @@ class _TargetScan:
         except ToolFailed:
             self._add(TargetEntry(normal, _UNSEEN))
 
-    async def _stat(self, path: str) -> FileStat | None:
-        """What is at `path`; where links lead to it, that is listed as well."""
-        stat = await self._operations.files.stat(path)
-        if stat is not None and stat.real:
-            self._add(TargetEntry(stat.real.removeprefix(f"{self._root}/"), _PLACE))
-        return stat
+    async def _place(self, path: str) -> str:
+        """Where links lead from `path`, also to nothing or out of the workspace; it is listed."""
+        real = await self._operations.files.place(path)
+        if real:
+            self._add(TargetEntry(real.removeprefix(f"{self._root}/"), _PLACE))
+        return unpadded(real)
+
+    async def _link(self, path: str, shown: dict[str, Any]) -> None:
+        """Show where one of the names leads."""
+        real = await self._place(posixpath.join(self._root, path))
+        if real:
+            shown.setdefault("links", []).append({"path": unpadded(path), "real": real})
 
     async def _is_link(self, path: str) -> bool:
         """Whether the name itself is one: what is done to the file is done elsewhere then."""
@@ -173,7 +180,7 @@ class _TargetScan:
             path=where, type="all", limit=self._left, respect_ignore=False, include_hidden=True
         )
         found = await self._operations.search.find(query)
-        self._take(found.entries, found.total, shown)
+        await self._take(found, shown)
 
     async def _pattern(self, path: str, shown: dict[str, Any]) -> None:
         """What a shell would put in the place of `path`, and what is below that."""
@@ -189,9 +196,8 @@ class _TargetScan:
 
     async def _matching(self, folder: str, parts: Sequence[str], shown: dict[str, Any]) -> None:
         """List what `parts` of a pattern stand for in `folder`, and what is below that."""
-        await self._stat(folder)
         found = await self._find(folder, parts)
-        self._take(found.entries, found.total, shown)
+        await self._take(found, shown)
         for entry in found.entries:
             if entry.type == "directory":
                 below = FindQuery(
@@ -202,7 +208,7 @@ class _TargetScan:
                     include_hidden=True,
                 )
                 inside = await self._operations.search.find(below)
-                self._take(inside.entries, inside.total, shown)
+                await self._take(inside, shown)
         if "**" not in parts:
             await self._through_links(folder, parts, shown)
 
@@ -215,6 +221,7 @@ class _TargetScan:
             for entry in found.entries:
                 path = posixpath.join(self._root, entry.path)
                 if entry.type == "other" and await self._is_folder(path):
+                    await self._link(entry.path, shown)
                     await self._matching(path, parts[count:], shown)
 
     async def _is_folder(self, path: str) -> bool:
@@ -244,20 +251,23 @@ class _TargetScan:
         """How many more may be listed; at least one, for without a limit all would be."""
         return max(1, MAX_LISTED - len(self._found.entries))
 
-    def _take(self, entries: Sequence[FileStat], total: int, shown: dict[str, Any]) -> None:
-        found = self._found
+    async def _take(self, result: FindResult, shown: dict[str, Any]) -> None:
+        found, entries, total = self._found, result.entries, result.total
         room = MAX_LISTED - len(found.entries)
         found.entries.extend(
             TargetEntry(entry.path, entry.type) for entry in entries[: max(0, room)]
         )
         found.count += total
         found.more = found.more or total > max(0, room)
-        files = [entry.path for entry in entries if entry.type != "directory"]
-        names = shown.setdefault("names", [])
-        names.extend(map(unpadded, files[: self._names]))
-        self._names -= min(len(files), self._names)
+        files = [entry for entry in entries if entry.type != "directory"]
+        named = files[: self._names]
+        shown.setdefault("names", []).extend(unpadded(entry.path) for entry in named)
+        self._names -= len(named)
         shown["files"] = shown.get("files", 0) + len(files)
         shown["more"] = shown.get("more", False) or total > len(entries)
+        for entry in named:
+            if entry.type == "other":
+                await self._link(entry.path, shown)
 
     def _add(self, entry: TargetEntry) -> None:
         self._found.count += entry.type not in _NO_FILES

@@ -136,6 +136,10 @@ class FakeFiles(OverApply):
     async def stat(self, path: str) -> FileStat | None:
         return self._tree.stat(self._tree.resolve(path))
 
+    async def place(self, path: str) -> str:
+        self._tree.resolve(path)
+        return ""  # there are no links
+
     async def list_dir(self, path: str) -> list[FileStat]:
         folder = self._tree.folder(path)
         prefix = "" if folder == "." else f"{folder}/"

@@ -287,14 +287,6 @@ class Beneath:
         base = self.root.rstrip("/") if self._restrict else ""
         return "/".join([base, *self.parts(path)]) or "/"
 
-    @staticmethod
-    def real(descriptor: int) -> str:
-        """Where what is open really is, from `/` on; empty where the system does not say."""
-        try:
-            return str(Path(f"/proc/self/fd/{descriptor}").readlink())
-        except OSError:
-            return ""
-
     def depth(self, parts: tuple[str, ...], path: str) -> int:
         """How many of `parts` name the folder that `path` may not leave; 0 for `root`.
 

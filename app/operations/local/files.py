@@ -14,9 +14,9 @@ import os
 import stat
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
+from pathlib import Path
 
-from app.core.errors import ToolFailed
+from app.core.errors import OutsideWorkspace, ToolFailed
 from app.operations.local.beneath import Beneath
 from app.operations.local.failures import check_link, failure, not_a_file, too_large
 from app.operations.local.queue import FileKey, WriteQueue
@@ -24,6 +24,7 @@ from app.operations.local.rewriter import Rewriter, read_bounded
 from app.operations.local.stats import to_file_stat
 from app.operations.local.steps import Moved, ResolvedPath, Signature, signature_of
 from app.operations.local.threads import in_thread
+from app.operations.paths import leaves_lexically
 from app.operations.protocols.files import (
     BeforeWrite,
     Change,
@@ -73,6 +74,9 @@ class LocalFiles(OverApply):
 
     async def stat(self, path: str) -> FileStat | None:
         return await in_thread(self._stat, path)
+
+    async def place(self, path: str) -> str:
+        return await in_thread(self._place, path)
 
     async def list_dir(self, path: str) -> list[FileStat]:
         return await in_thread(self._list_dir, path)
@@ -147,14 +151,21 @@ class LocalFiles(OverApply):
         try:
             with self._beneath.opened(path, os.O_PATH) as descriptor:
                 status = os.fstat(descriptor)
-                real = self._beneath.real(descriptor)
         except ToolFailed as error:
             if error.details.get("code") in ("file_not_found", "not_a_directory"):
                 return None
             raise
-        found = to_file_stat(self._beneath.join(self._beneath.parts(path)), status)
-        as_named = self._beneath.absolute(path)
-        return found if real in ("", as_named) else replace(found, real=real)
+        return to_file_stat(self._beneath.join(self._beneath.parts(path)), status)
+
+    def _place(self, path: str) -> str:
+        if leaves_lexically(self._beneath.parts(path)):
+            raise OutsideWorkspace(path)
+        named = self._beneath.absolute(path)
+        try:
+            real = str(Path(named).resolve())
+        except (OSError, RuntimeError):  # links that lead to each other
+            return ""
+        return "" if real == named else real
 
     def _list_dir(self, path: str) -> list[FileStat]:
         parts = self._beneath.parts(path)

@@ -13,18 +13,13 @@ Unread = Literal["link", "too_large", "unreadable", "special"]
 
 @dataclass(frozen=True, slots=True)
 class FileStat:
-    """One path: `path` is relative to the workspace root, `size` in bytes, `modified` UTC.
-
-    Attributes:
-        real: its absolute path without links, where `stat` met some on the way; else empty.
-    """
+    """One path: `path` is relative to the workspace root, `size` in bytes, `modified` UTC."""
 
     path: str
     type: FileType
     size: int
     modified: datetime
     mode: int = 0o644
-    real: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +83,12 @@ class FileOperations(Protocol):
 
     async def stat(self, path: str) -> FileStat | None:
         """None when nothing is there."""
+
+    async def place(self, path: str) -> str:
+        """Its absolute path without links and `..`; empty where it is written so already.
+
+        Nothing need be there, and links may lead out of the workspace: nothing is opened.
+        """
 
     async def list_dir(self, path: str) -> list[FileStat]:
         """Direct children, directories first, then by name.

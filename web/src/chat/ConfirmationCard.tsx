@@ -22,13 +22,12 @@ import { ErrorView } from "../shell/ErrorView";
 import { useConnection } from "../shell/identity";
 import { Lines } from "../shell/Said";
 import { type Answer, answer, grouped, type Option } from "./answering";
+import { Targets } from "./ConfirmationTargets";
 import css from "./Dock.module.css";
 import { duration } from "./Duration";
 
 /** How long nothing can be answered after the question has appeared. */
 const CALM_MS = 500;
-/** So many names are shown at once. */
-const FEW_NAMES = 8;
 
 interface Props {
   confirmation: Confirmation;
@@ -346,55 +345,6 @@ function Reasons({ request }: { request: ConfirmationRequest }) {
           </li>
         ))}
       </ul>
-    </div>
-  );
-}
-
-/** The first files behind a folder or a pattern; few stand open. */
-function Names({ names }: { names: readonly string[] }) {
-  const { t } = useTexts();
-  if (names.length === 0) return null;
-  return (
-    <details open={names.length <= FEW_NAMES}>
-      <summary>{t("target.names")}</summary>
-      <ul>
-        {names.map((name) => (
-          <li key={name}>
-            <code className="mono foreign">{visible(name)}</code>
-          </li>
-        ))}
-      </ul>
-    </details>
-  );
-}
-
-function Targets({ request }: { request: ConfirmationRequest }) {
-  const { t } = useTexts();
-  const targets = request.targets ?? [];
-  if (targets.length === 0) return null;
-  return (
-    <div className={css.why}>
-      <h3>{t("confirm.targets")}</h3>
-      <ul>
-        {targets.map((target) => (
-          <li key={target.path}>
-            <code className="mono foreign">{visible(target.path)}</code>{" "}
-            <span className={css.reasonText}>
-              {t(`target.${target.type ?? "unknown"}`)}
-              {target.files != null &&
-                `, ${t(target.more ? "target.more_files" : "target.files", { count: target.files })}`}
-            </span>
-            <Names names={target.names ?? []} />
-          </li>
-        ))}
-      </ul>
-      {request.target_list != null && (
-        <p className={css.reasonText}>
-          {t(request.target_list.more ? "confirm.more_in_all" : "confirm.in_all", {
-            count: request.target_list.count,
-          })}
-        </p>
-      )}
     </div>
   );
 }

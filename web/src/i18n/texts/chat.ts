@@ -270,6 +270,7 @@ export const chat = {
   "target.unknown": ["unknown", "未知"],
   "target.files": ["{count} {count|file|files}", "{count} 个文件"],
   "target.names": ["Names", "名称"],
+  "target.leads_to": ["leads to", "指向"],
   "target.more_files": ["more than {count} files", "超过 {count} 个文件"],
 
   "question.title": ["A question for you", "有一个问题需要回答"],
