@@ -168,9 +168,7 @@ def build(ground: Ground, governed: Governed, is_worked_in: Callable[[str], bool
     limits = assemble_limits(
         settings, governed.governance, governed.resolver, clock, audit=audit, metrics=metrics
     )
-    artifacts = ArtifactStore(settings.data_dir / "artifacts", db, clock)
-    ground.services.register(ARTIFACTS, artifacts)
-    ground.services.register(STORED_RESULTS, ResultArchive(ground.db))
+    artifacts = _result_stores(ground)
     cache = ResultCache(
         clock,
         ttl_s=settings.cache_ttl,
@@ -218,6 +216,13 @@ def build(ground: Ground, governed: Governed, is_worked_in: Callable[[str], bool
     return Machine(
         hooks, limits, cache, confirmations, asking, artifacts, workspace_watch, executor
     )
+
+
+def _result_stores(ground: Ground) -> ArtifactStore:
+    artifacts = ArtifactStore(ground.settings.data_dir / "artifacts", ground.db, ground.clock)
+    ground.services.register(ARTIFACTS, artifacts)
+    ground.services.register(STORED_RESULTS, ResultArchive(ground.db))
+    return artifacts
 
 
 def _outcome_builder(

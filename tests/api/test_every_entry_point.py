@@ -309,6 +309,7 @@ def test_only_one_line_of_the_service_calls_a_tools_function():
         ("app/workers/executions.py", "tool.function"),
     ]
     assert {path for path, _ in others} == {
+        "app/catalog/builtin.py",
         "app/catalog/declarations.py",
         "app/catalog/plugin_problems.py",
         "app/catalog/registry.py",
