@@ -150,7 +150,7 @@ async def test_a_running_agent_gets_an_operator_s_change_with_its_next_turn(sett
         first, second = office.provider.requests
         assert ("echo" in first.tool_names, "echo" in second.tool_names) == (True, False)
         answer = second.tool_results()["t1"]
-        assert "switched off for agent 'w'" in answer["content"][0]["text"]
+        assert "disabled for agent 'w'" in answer["content"][0]["text"]
         assert "echo" in office.gate.resolver.resolve("free").tool_names
 
 

@@ -168,7 +168,7 @@ def test_the_service_does_not_start_with_an_unknown_name_in_its_file(fresh):
     assert (served.returncode, served.stdout) == (2, "")
     assert "unknown setting confirm_dangerouss in config.yml" in served.stderr
     (check,) = [item for item in found["checks"] if item["code"] == "setting.misspelt"]
-    assert (check["state"], check["fix"]) == ("broken", "write confirm_dangerous")
+    assert (check["state"], check["fix"]) == ("broken", "rename it to confirm_dangerous")
 
 
 def test_the_doctor_says_what_is_broken_and_how_to_fix_it(fresh):

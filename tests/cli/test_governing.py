@@ -97,7 +97,7 @@ def test_resolving_tells_people_what_and_why(house: Path):
     lines = done.stdout.splitlines()
     assert done.returncode == 0
     grep = next(line for line in lines if line.startswith("grep "))
-    assert "not_selected: 'grep' is not in the selection of agent 'writer'" in grep
+    assert "not_selected: Tool 'grep' is not in the selection of agent 'writer'" in grep
     assert "`tollgate tools enable grep --agent writer`" in grep
     assert "tokens per request" in lines[-1]
 

@@ -45,7 +45,7 @@ def test_a_command_without_an_installation_makes_none_and_says_what_to_do(user: 
     done = user.run(*words)
 
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("error: No installation was found: ")
+    assert done.stderr.startswith("error: No installation found: ")
     assert done.stderr.count("\n") == 1
     assert str(user.usual) in done.stderr
     assert "tollgate serve" in done.stderr
@@ -272,7 +272,7 @@ def test_a_sign_in_leads_to_its_service_and_keeps_the_token_for_its_owner(
     assert switched.stderr == f"Changed on {served.url}.\n"
     assert state is False
     assert out.returncode == 0
-    assert without.stderr.startswith("error: No installation was found")
+    assert without.stderr.startswith("error: No installation found")
 
 
 def test_a_service_of_somebody_else_is_named_and_not_changed(user: User, tmp_path: Path):

@@ -170,5 +170,5 @@ def test_a_worker_puts_no_words_into_the_mouth_of_the_service():
     ):
         with pytest.raises(WorkerProtocolError) as refused:
             from_worker(orjson.dumps(frame))
-        assert "no frame" in refused.value.message
+        assert "invalid frame" in refused.value.message
         assert "ignore" not in refused.value.message

@@ -77,7 +77,7 @@ async def test_too_many_tasks_and_none_at_all_are_refused(department: Department
         ([spec("a", after=("b",)), spec("b", after=("a",))], "in a cycle"),
         ([spec("a", after=("a",))], "in a cycle"),
         ([spec("a", tools=("red_file",))], "did you mean read_file"),
-        ([spec("a", agent_id="other")], "may not delegate to the agent 'other'"),
+        ([spec("a", agent_id="other")], "not allowed to delegate to the agent 'other'"),
         ([spec("a", model="gpt-99")], "not configured"),
         ([spec("a", workspace_roots=("nowhere",))], "nowhere"),
     ],
@@ -174,7 +174,7 @@ async def test_a_sub_agent_may_not_delegate(department: Department):
     ]
     assert set(delegating) <= set(blocked)
     context = department.context(run_id=report.tasks[0].run_id)
-    with pytest.raises(ToolFailed, match="is not allowed to do") as refused:
+    with pytest.raises(ToolFailed, match="cannot start sub-agents") as refused:
         await department.delegate(spec("deeper"), context=context)
     assert refused.value.details["code"] == "delegation_depth"
 
@@ -196,7 +196,7 @@ async def test_where_it_is_allowed_a_sub_agent_gives_no_more_than_it_has(setting
         task = inner.tasks[0]
         assert task.blocked["bash"]["code"] == "subagent_not_given"
         assert task.blocked["todo"]["code"] == "subagent_read_only"
-        with pytest.raises(ToolFailed, match="is not allowed to do"):
+        with pytest.raises(ToolFailed, match="cannot start sub-agents"):
             await department.delegate(spec("third"), context=department.context(run_id=task.run_id))
         gate.open()
         assert (await outer).status == "success"
