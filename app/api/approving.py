@@ -1,4 +1,4 @@
-"""Who answers a confirmation, as the gate asks it."""
+"""Identity of the user who answers a confirmation, in the form that the gate expects."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Who is asking, and from where.
+"""Authentication of requests by token or cookie, with host and origin checks.
 
-A request must name a host that is ours, and what a page asks for must come from an origin
-that is ours: otherwise any web page could drive the service. Who has a cookie must show
-both, and a CSRF token for every change.
+A request must name a host that is ours, and what a page asks for must come from an origin that is
+ours: otherwise any web page could drive the service. Who has a cookie must show both, and a CSRF
+token for every change.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Authenticator:
     async def authenticate(
         self, token: str | None, *, source: str = UNKNOWN_SOURCE, how: str = "token"
     ) -> Principal:
-        """Who holds `token`.
+        """Return the principal that holds `token`.
 
         Raises:
             RateLimited: too many guesses have come from there, or at that account.
@@ -101,7 +101,7 @@ class Authenticator:
             await self._logins.end(principal.login_id)
 
     async def standing(self, principal: Principal, *, active: bool = False) -> Standing:
-        """Whether what gave a principal its rights is still there; asked while it is connected.
+        """Check whether a principal's credentials are still valid during a connection.
 
         Args:
             active: the principal has just done something, which keeps a login from idling out.

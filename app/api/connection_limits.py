@@ -1,4 +1,4 @@
-"""How many connections may be open, and which of them is closed first.
+"""Limits on open connections, and the choice of which one to close first.
 
 A file limit is reached sooner than any other, and past it nothing can be accepted. So there are
 fewer places than descriptors. Whoever has not signed in shares those of their address. Where no
@@ -41,13 +41,13 @@ _IPV6_NETWORK = 64
 
 
 class Holder(Protocol):
-    """What holds a place: the protocol of one connection."""
+    """Connection protocol that occupies a slot."""
 
     def is_waiting_since(self) -> float | None:
         """Since when it waits for a request of its client; None while one is under way."""
 
     def is_incomplete(self) -> bool:
-        """Whether its client still has to send the rest of a body, or a `hello`."""
+        """Return whether the client still has to send the rest of a body, or a `hello`."""
 
     def is_answering(self) -> bool:
         """Whether its request is complete, and the service has not answered yet."""
@@ -183,7 +183,7 @@ class ConnectionLimits:
             places.pop(place, None)
 
     def _is_used_up(self, share: dict[Place, None]) -> bool:
-        """Whether as many as may be have not signed in for a moment; a crowd comes at once."""
+        """Return whether the slots for unauthenticated connections have been full for a moment."""
         last = next(islice(share, self.settings.connections_per_address - 1, None), None)
         return last is not None and self.now() - last.since >= _PATIENCE_S
 
@@ -258,7 +258,7 @@ class ConnectionLimits:
 
 
 def overloaded(message: str, *, retry_after_ms: int = _RETRY_MS) -> TollgateError:
-    """What whoever finds no place is answered."""
+    """Return the response for connections without a free slot."""
     return Overloaded(message, retry_after_ms=retry_after_ms)
 
 
@@ -296,4 +296,4 @@ def share_of(peer: str) -> str:
 
 
 async def _nowhere(*_: Any) -> None:
-    """What the proxies' middleware would call."""
+    """Placeholder for the app that the proxy middleware would call."""

@@ -1,4 +1,4 @@
-"""What routes ask for: the service, and who is asking with which right."""
+"""Dependencies of routes: the service, and the principal with the required scope."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ ServiceDep = Annotated[Service, Depends(service_of)]
 
 
 def source_of(connection: HTTPConnection) -> str:
-    """Where a request comes from, as far as the socket knows."""
+    """Return the address that a request comes from, as known to the socket."""
     return connection.client.host if connection.client else UNKNOWN_SOURCE
 
 
@@ -68,7 +68,8 @@ async def principal_of(
     _: Annotated[HTTPAuthorizationCredentials | None, Security(_scheme)],
     __: Annotated[str | None, Security(_cookie)],
 ) -> Principal:
-    """Who sent the request. A token wins over a cookie.
+    """Return the principal of the request; a token takes precedence over a cookie. A token wins
+    over a cookie.
 
     The request keeps it: it is asked once, and what it is refused stands in the audit.
 

@@ -10,12 +10,12 @@ MAX_TOKENS_SEEN = 1000
 
 
 def key_of(principal: Principal) -> str:
-    """What a claim is bound to: the token, or without one the user."""
+    """Return the owner of a claim: the token, or the user if there is no token."""
     return principal.token_id or f"user:{principal.user_id}"
 
 
 class OperatorRates:
-    """How fast the operators of each token may ask."""
+    """Rate limits for the operators of each token."""
 
     def __init__(self) -> None:
         self._rates: dict[str, CommandRate] = {}

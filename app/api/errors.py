@@ -57,7 +57,7 @@ _HTTP_CODES = {
 
 
 class Problem(BaseModel):
-    """What went wrong. `code` never changes meaning; `detail` is for people and may."""
+    """Problem details of an error. `code` never changes meaning; `detail` is for people and may."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -197,7 +197,7 @@ async def _http_exception(request: Request, error: Exception) -> Response:
 
 
 def _methods(request: Request) -> list[str]:
-    """What is possible at a path: the framework names the methods of one route only."""
+    """Return all methods of a path; the framework only names those of one route."""
     path = request.scope["path"]
     routes = (route for route in request.app.routes if isinstance(route, Route))
     found = [route.methods or () for route in routes if route.path_regex.match(path)]
@@ -285,7 +285,7 @@ _DETAILS: dict[str, dict[str, Any]] = {
 def problems(
     *kinds: type[TollgateError], public: bool = False, body: bool = False
 ) -> dict[int | str, dict[str, Any]]:
-    """What a route's OpenAPI entry says about errors: these, and those of every route.
+    """Return the OpenAPI entries for errors: the given ones, and those common to all routes.
 
     Args:
         public: the route asks for no token and reads nothing that can be unavailable.

@@ -190,11 +190,11 @@ class HttpProtocol(HttpToolsProtocol):
             self._places.end_request(self._place)
 
     def _is_answering(self) -> bool:
-        """Whether the newest request whose head is complete is not answered yet."""
+        """Return whether the newest request with a complete head is still unanswered."""
         return self.cycle is not None and not self.cycle.response_complete
 
     def _may_answer(self) -> bool:
-        """Whether what is sent now would not be taken for an answer to another request."""
+        """Return whether a response sent now cannot be mistaken for that of another request."""
         if self._reading == "body":
             return not self.pipeline and not self.cycle.response_started
         return not self._is_answering()

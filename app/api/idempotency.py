@@ -29,7 +29,7 @@ Door = Literal["rest", "ws"]
 
 
 class Key(NamedTuple):
-    """Which request: through which door, whose, and the name that they gave it."""
+    """Identity of an idempotent request: interface, owner and key."""
 
     door: Door
     owner: str
@@ -54,7 +54,7 @@ class Kept:
 
     @property
     def is_unknown(self) -> bool:
-        """Whether nobody can tell what became of it."""
+        """Whether the outcome of the request is unknown."""
         return self.status == UNANSWERED
 
 
@@ -75,7 +75,7 @@ class IdempotencyKeys:
         self._latest: float | None = clock.time()
 
     async def load(self) -> None:
-        """Read what a former process has kept; needed once, before anything else.
+        """Load what a previous process stored; required once before use.
 
         Raises:
             StorageUnavailable: the database cannot be read at the moment.

@@ -31,7 +31,7 @@ class Owned(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who is asking. `token_id` and `login_id` name what their rights end with.
+    """Authenticated user or token. `token_id` and `login_id` name what their rights end with.
 
     Attributes:
         agents: the agents they may use, and `projects` the projects; None for every one.
@@ -56,19 +56,19 @@ class Principal:
         return "admin" in self.scopes
 
     def may_see(self, owner: str) -> bool:
-        """Whether what `owner` owns is visible."""
+        """Return whether items of `owner` are visible."""
         return self.user_id == owner or self.is_admin
 
     def may_use_agent(self, agent_id: str | None) -> bool:
-        """Whether sessions of that agent may be used; None is the default agent."""
+        """Return whether sessions of the agent may be used; None is the default agent."""
         return self.agents is None or (agent_id or DEFAULT_AGENT) in self.agents
 
     def may_use_project(self, project_id: str | None) -> bool:
-        """Whether sessions of that project may be used; None is no project."""
+        """Return whether sessions of the project may be used; None means no project."""
         return self.projects is None or project_id in self.projects
 
     def may_enter(self, session: Owned) -> bool:
-        """Whether a session exists, as far as this one can tell."""
+        """Return whether a session exists from this principal's point of view."""
         return (
             self.may_see(session.user_id)
             and self.may_use_agent(session.agent_id)
@@ -103,7 +103,7 @@ class Principal:
 
 
 def holder_of(token: Token, *, login_id: str | None = None) -> Principal:
-    """Who a stored token makes of its holder."""
+    """Create the principal of a stored token."""
     return Principal(
         token.name,
         frozenset(token.scopes),

@@ -59,7 +59,7 @@ class Server(uvicorn.Server):
             self._loading = asyncio.create_task(self._load())
 
     async def _load(self) -> bool:
-        """Whether every route is there; a service that cannot have them is none, and ends."""
+        """Load every route; stop the service if that fails."""
         with ErrorBoundary() as held:
             await self._app.state.later.loaded()
         if held.error is not None:
@@ -110,7 +110,7 @@ def listening_socket(settings: Settings) -> socket.socket:
 
 
 def url_of(listener: socket.socket) -> str:
-    """Where to reach a bound socket."""
+    """Return the URL of a bound socket."""
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     return f"http://{shown}:{port}"
@@ -154,7 +154,7 @@ def run_server(
     on_ready: Callable[[str], None] = lambda _: None,
     on_leave: Callable[[], None] = lambda: None,
 ) -> None:
-    """Serve on a fast event loop until a signal asks to stop, which `on_leave` is told of.
+    """Serve on a fast event loop until a stop signal, then call `on_leave`.
 
     Raises:
         ConfigurationError: the address cannot be used.

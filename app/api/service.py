@@ -1,4 +1,4 @@
-"""What the edge works with: one object per application, bound in the composition root."""
+"""Dependencies of the API: one object per application, bound in the composition root."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What routes of one session ask for: the stored session, if it is for whoever asks."""
+"""Dependencies of session routes: the stored session, if the principal may see it."""
 
 from __future__ import annotations
 

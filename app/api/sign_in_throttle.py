@@ -1,9 +1,9 @@
-"""Failed sign-ins: counted by address and by account, and stopped for a while where they go on.
+"""Throttle for failed sign-ins, by address and account, with increasing lockouts.
 
-Each stop is twice as long as the one before, up to a longest one, and what is refused meanwhile
-is not looked at and makes it no longer: nobody can keep others out for ever. Who has come in
-with a token from an address keeps that way open, whatever others do from there. Nothing depends
-on whether an account exists.
+Each stop is twice as long as the one before, up to a longest one, and what is refused meanwhile is
+not looked at and makes it no longer: nobody can keep others out for ever. Who has come in with a
+token from an address keeps that way open, whatever others do from there. Nothing depends on whether
+an account exists.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Stops:
 
 
 class SignInThrottle:
-    """Which attempts to come in are looked at."""
+    """Decides which sign-in attempts are checked."""
 
     def __init__(
         self, clock: Clock, per_minute: int, longest_s: float, on_stop: OnStop = lambda *_: None
@@ -129,7 +129,9 @@ def account_of(token: str) -> str:
 
 
 def is_guessable(token: str) -> bool:
-    """Whether an attempt may be a guess: tokens of ours are random, the setting's may be words."""
+    """Return whether an attempt may be a guess: generated tokens are random, the one from the
+    settings may be words.
+    """
     return not token.startswith(PREFIX)
 
 

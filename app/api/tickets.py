@@ -35,7 +35,7 @@ class Tickets:
         return ticket
 
     def redeem(self, ticket: str) -> Principal:
-        """Who the ticket was issued to; it is used up.
+        """Redeem a ticket and return its principal; a ticket is valid once.
 
         Raises:
             Unauthenticated: unknown, used or too old.

@@ -51,7 +51,7 @@ talks to it from a terminal.</p>
 
 
 class Pages:
-    """Answers what browsers ask for outside of the API; everything else goes on to the app."""
+    """Serves the browser pages; passes all other requests on to the app."""
 
     def __init__(self, app: ASGIApp, folder: Path = DIST, *, root_path: str = "") -> None:
         self._app = app
@@ -89,7 +89,7 @@ class Pages:
         return self._page()
 
     def _links(self) -> Response:
-        """What a program that asks for the page gets in its place."""
+        """Return the links for a program that requests the page."""
         shown = {name: f"{self._root}{path}" for name, path in _LINKS.items()}
         return JSONResponse({"name": "Tollgate", "links": shown})
 

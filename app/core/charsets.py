@@ -1,4 +1,4 @@
-"""Which encoding before Unicode a text is in, by the letters that it would then consist of.
+"""Detection of legacy text encodings by the frequency of the resulting letters.
 
 Nearly any bytes are text in nearly any of them. The right one is the one under which the letters
 are those that its language uses most; under another they are rare ones.
@@ -151,7 +151,9 @@ def _thai(text: str, beyond: Sequence[str]) -> float:
 
 
 def _is_latin(sample: bytes) -> bool:
-    """Whether single accented letters stand in words of ASCII ones, the same in each code page."""
+    """Return whether single accented letters occur in words of ASCII letters, the same in each code
+    page.
+    """
     beyond = [byte for byte in sample if byte > 0x7F]
     in_words = sum(len(found) for found in _LATIN_WORD.findall(sample))
     return bool(beyond) and _LATIN_BYTES.issuperset(beyond) and in_words == len(beyond)

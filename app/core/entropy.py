@@ -31,7 +31,7 @@ _BASE64_LINE = re.compile(rb"[A-Za-z0-9+/=]+")
 
 
 def looks_random(data: bytes, start: int, end: int, *, wrapped: bool = True) -> bool:
-    """Whether the run `data[start:end]` is a random token and neither digest, name nor path.
+    """Return whether the run `data[start:end]` is a random token, not a digest, name or path.
 
     Args:
         wrapped: lines of base64 below each other are a file; False when lines cannot be told.
@@ -67,7 +67,7 @@ def _has_dashes(token: bytes) -> bool:
 
 
 def _is_wrapped(data: bytes, start: int, end: int) -> bool:
-    """Whether the run is one line of a file in base64."""
+    """Return whether the run is one line of a file in base64."""
     before = data[max(0, start - 80) : start].replace(b"\r", b"").split(b"\n")
     after = data[end : end + 80].lstrip(b"=").replace(b"\r", b"").split(b"\n")
     lines = (before[-2:-1] if before[-1] == b"" else []) + (after[1:2] if after[0] == b"" else [])

@@ -158,7 +158,7 @@ class QuestionAlreadyAnswered(Conflict):
 
 
 class QuestionClosed(Conflict):
-    """The question has ended, and no agent is there to be told of an answer."""
+    """The question has ended, and no agent can be notified of an answer."""
 
     code = "question_closed"
 

@@ -1,4 +1,4 @@
-"""What is wrong with single fields: a sentence, its code, and the values that both name."""
+"""Problems of individual fields: a message, its code, and the values in both."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Problem = dict[str, Any]
 
 
 class FieldProblem(BaseModel):
-    """What is wrong with one field. `code` never changes meaning; `message` is for people."""
+    """Problem of one field. `code` never changes meaning; `message` is for people."""
 
     path: str = Field(description="Path of the invalid field, such as `a.b[0]`.")
     message: str
@@ -79,7 +79,7 @@ class FieldError(ValueError):
 
 
 def field_problem(path: str, found: ErrorDetails) -> Problem:
-    """What Pydantic found at a place; `found` comes with its context."""
+    """Convert a Pydantic error; `found` includes its context."""
     context: Mapping[str, Any] = found.get("ctx", {})
     own = context.get("error")
     message = found["msg"].removeprefix("Value error, ")
@@ -89,7 +89,7 @@ def field_problem(path: str, found: ErrorDetails) -> Problem:
 
 
 def problem(path: str, message: str, code: str, values: Mapping[str, Any] | None = None) -> Problem:
-    """`FieldProblem` as JSON, with those of the values that may be told."""
+    """Return a `FieldProblem` as JSON, with the values that may be disclosed."""
     told: Problem = {"path": path, "message": message, "code": code}
     named = {
         name: value if isinstance(value, int | float) else truncate(str(value), MAX_VALUE)

@@ -1,4 +1,4 @@
-"""What a file is, by the bytes it begins with."""
+"""Detection of file types by their first bytes."""
 
 from __future__ import annotations
 

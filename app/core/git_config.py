@@ -97,7 +97,7 @@ def settings(text: str) -> Iterator[tuple[str, str]]:
 
 
 def is_risky(key: str, value: str) -> bool:
-    """Whether `git config KEY VALUE` may make git run or load something."""
+    """Return whether `git config KEY VALUE` may make git run or load a program."""
     section, _, rest = key.lower().partition(".")
     between, dot, last = rest.rpartition(".")
     return not _is_harmless(

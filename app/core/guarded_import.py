@@ -22,7 +22,7 @@ class TookTooLong(BaseException):
 
 
 class Interrupt:
-    """Whether a person pressed Ctrl-C; code that raises `KeyboardInterrupt` itself did not.
+    """Records a real Ctrl-C; ignores `KeyboardInterrupt` raised by code.
 
     Attributes:
         is_real: a signal has come.

@@ -29,7 +29,7 @@ def data_home() -> Path:
 
 
 def config_home() -> Path:
-    """Where this user's sign-in is kept.
+    """Return the folder of this user's sign-in.
 
     Raises:
         ConfigurationError: this user has no home folder.
@@ -38,7 +38,7 @@ def config_home() -> Path:
 
 
 def state_home() -> Path:
-    """Where running services of this user are noted.
+    """Return the folder where running services of this user are recorded.
 
     Raises:
         ConfigurationError: this user has no home folder.
@@ -47,7 +47,7 @@ def state_home() -> Path:
 
 
 def data_folder(value: Any) -> Any:
-    """What names a data folder: a variable without a value none, and `~` is the user's home."""
+    """Return the data folder named by a variable, with `~` expanded; None if it is empty."""
     if not isinstance(value, str):
         return value
     return Path(value).expanduser() if value.strip() else data_home()
@@ -57,7 +57,7 @@ DataFolder = Annotated[Path, BeforeValidator(data_folder)]
 
 
 def holds_database(folder: Path) -> bool:
-    """Whether a service has kept its data there."""
+    """Return whether a service has stored its data in a folder."""
     return (folder / DATABASE).is_file()
 
 

@@ -12,7 +12,7 @@ _MAX_SIDE = 8192
 
 
 class ImageSettings(Section):
-    """Who makes images for `text_to_image` and `image_to_image`."""
+    """Image provider of `text_to_image` and `image_to_image`."""
 
     provider: Literal["off", "openai", "draw"] = Field(
         default="off",

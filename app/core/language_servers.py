@@ -49,7 +49,7 @@ class LanguageServerSettings(Section):
 
 
 class LanguageServersSettings(Section):
-    """Which there are, and how many may run for how long."""
+    """Language servers, their number and lifetime."""
 
     servers: Annotated[
         list[LanguageServerSettings],

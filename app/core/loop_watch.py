@@ -1,10 +1,10 @@
-"""Who keeps the event loop from going on: code of others that blocks stops everybody.
+"""Watchdog of the event loop: detects and interrupts code that blocks it.
 
-A thread asks the loop for a sign of life each second. Without one, whoever runs on it is
-named, by the block of `foreign` that it runs in and by file and line. When the loop's
-thread is the main one, code in such a block is interrupted after a while: a signal reaches
-it also in `time.sleep` or while it waits for a socket. Our own code is never interrupted.
-A task that such code begins cannot end the service by `SystemExit` either.
+A thread asks the loop for a sign of life each second. Without one, whoever runs on it is named, by
+the block of `foreign` that it runs in and by file and line. When the loop's thread is the main one,
+code in such a block is interrupted after a while: a signal reaches it also in `time.sleep` or while
+it waits for a socket. Our own code is never interrupted. A task that such code begins cannot end
+the service by `SystemExit` either.
 """
 
 from __future__ import annotations

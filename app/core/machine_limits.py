@@ -1,4 +1,4 @@
-"""What the machine gives this process, how much of it is used, and errors that say: no more."""
+"""Limits of this process, their current use, and errors caused by reaching them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """How much of something is used; `reserve` is what new work must leave."""
+    """Use of a limited resource; `reserve` must stay free for existing work."""
 
     used: int
     limit: int
@@ -41,12 +41,12 @@ class Use:
 
     @property
     def has_recovered(self) -> bool:
-        """Whether there is so much again that the next request does not use it up."""
+        """Whether enough is free again that the next request does not exhaust it."""
         return self.used <= self.limit - self.reserve - self.reserve // 4
 
 
 def file_limit() -> int:
-    """How many descriptors this process may have."""
+    """Return the maximum number of file descriptors of this process."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return soft if soft != resource.RLIM_INFINITY else 1 << 20
 
@@ -58,7 +58,7 @@ def open_files() -> Use:
 
 
 def address_space() -> Use | None:
-    """What `ulimit -v` allows; None without such a limit."""
+    """Return the use of the `ulimit -v` limit, or None without a limit."""
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
     if soft == resource.RLIM_INFINITY:
         return None
@@ -67,7 +67,7 @@ def address_space() -> Use | None:
 
 
 def cgroup_memory() -> Use | None:
-    """What a container or a unit allows, without what the kernel can take back at any time."""
+    """Return the memory use of the container or unit, without memory the kernel can reclaim."""
     use = _cgroup("memory.current", "memory.max")
     if use is None:
         return None
@@ -83,13 +83,13 @@ def cgroup_memory() -> Use | None:
 
 
 def cgroup_processes() -> Use | None:
-    """How many processes and threads a container or a unit allows."""
+    """Return the process and thread count of the container or unit."""
     use = _cgroup("pids.current", "pids.max")
     return None if use is None else Use(*use, min(_FEW_PROCESSES, use[1] // 4))
 
 
 def memory_room() -> int | None:
-    """How many bytes may still be used; None where nothing limits them."""
+    """Return the number of bytes still available, or None without a limit."""
     uses = [use for use in (address_space(), cgroup_memory()) if use is not None]
     return min((use.limit - use.used for use in uses), default=None)
 

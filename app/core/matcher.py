@@ -1,4 +1,4 @@
-"""Which tools a name pattern of the configuration means."""
+"""Name patterns of the configuration, and the tools they match."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ BUCKETS_S = (0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300
 
 
 class Metrics:
-    """What the service counts about itself. All methods run on the loop's thread."""
+    """Counters of the service. All methods run on the loop's thread."""
 
     def __init__(self) -> None:
         self.calls: dict[tuple[str, str], int] = defaultdict(int)

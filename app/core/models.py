@@ -1,4 +1,4 @@
-"""How a model is named: by itself, or with its provider in front (`openai:gpt-5`)."""
+"""Model names, with or without their provider as prefix (`openai:gpt-5`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the value of each setting comes from."""
+"""Origin of the value of each setting."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def env_name(path: SettingPath) -> str:
 def origins_of(
     model: type[BaseSettings], arguments: Mapping[str, Any], folder: Path
 ) -> dict[SettingPath, Origin]:
-    """Which source speaks for each setting, read as the model itself reads them.
+    """Return the source of each setting, read in the same way as the model reads them.
 
     Args:
         model: whose settings they are.
@@ -72,7 +72,9 @@ def origins_of(
 
 
 def _names(values: object, path: SettingPath) -> bool:
-    """Whether a value stands at the path; what is no section there speaks for all below."""
+    """Return whether a value exists at the path; a value that is not a section covers everything
+    below it.
+    """
     name, *rest = path
     if isinstance(values, BaseModel):
         values = {key: getattr(values, key) for key in values.model_fields_set}

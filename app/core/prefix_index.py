@@ -1,4 +1,4 @@
-"""Whether the end of a text is the beginning of a value that the next piece may complete."""
+"""Detection of values that may be split across two pieces of text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _STEM = 3
 
 
 class PrefixIndex:
-    """What some values begin with, found by their first characters: one search for all of them."""
+    """Index of value prefixes by their first characters, for a single search."""
 
     def __init__(self, values: Iterable[str]) -> None:
         self._by_stem: dict[str, list[str]] = {}
@@ -19,7 +19,7 @@ class PrefixIndex:
                 self._by_stem.setdefault(value[:length], []).append(value)
 
     def at_end(self, text: str) -> int:
-        """How many characters at the end of `text` begin a longer value; 0 for none."""
+        """Return the number of characters at the end of `text` that start a longer value, or 0."""
         by_stem, end = self._by_stem, len(text)
         for start in range(max(0, end - self._longest + 1), end):
             found = by_stem.get(text[start : start + _STEM])

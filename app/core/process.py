@@ -1,4 +1,4 @@
-"""Which process this is, so that another one can tell whether it still lives."""
+"""Identity of a process, to detect whether it is still running."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ def identity() -> str:
 
 
 def is_alive(identity: str) -> bool:
-    """Whether the process that called itself `identity` still runs on this machine."""
+    """Return whether the process with `identity` still runs on this machine."""
     pid, _, _ = identity.partition("-")
     return pid.isdigit() and _identity_of(int(pid)) == identity
 
 
 def _identity_of(pid: int) -> str | None:
-    """What a pid is called; None when there is no such process, or it is only a zombie."""
+    """Return the identity of a PID, or None if it is gone or a zombie."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
     except OSError:

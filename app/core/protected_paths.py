@@ -40,7 +40,7 @@ class ProtectedPath(NamedTuple):
 
     @property
     def in_home(self) -> bool:
-        """Whether it is about a person's own settings and not about a project."""
+        """Whether the path belongs to a person's own settings, not to a project."""
         return self.patterns[0].startswith("~/")
 
 
@@ -302,7 +302,7 @@ class PathSet:
         self._index = _RowIndex([ProtectedPath(self.patterns, "", "")]) if self.patterns else None
 
     def covers(self, path: str) -> bool:
-        """Whether a path, relative to the project's root and normalised, is one of them."""
+        """Return whether a normalised path, relative to the project's root, is protected."""
         if self._index is None or ".git" in path.casefold().split("/"):
             return False
         return self._index.find(path, None) is not None
@@ -333,7 +333,7 @@ def check_pattern(text: str) -> None:
 
 
 def below_home(path: str, home: str | None) -> str | None:
-    """What follows the home folder in a path; None for a path elsewhere."""
+    """Return the part of a path below the home folder, or None outside it."""
     if home and path.startswith(home + "/"):
         return path[len(home) + 1 :]
     found = _HOME.match(path)

@@ -104,7 +104,7 @@ class Redactor:
         return text
 
     def is_clean(self, encoded: bytes) -> bool:
-        """Whether compact JSON bytes certainly hold nothing to mask: a scan instead of a walk."""
+        """Return whether compact JSON certainly contains nothing to mask; a fast scan."""
         if self._is_plain(encoded):
             return True
         if self._suspects.search(encoded) is not None:
@@ -143,14 +143,14 @@ class Redactor:
         return self._formats.masked(text[:-held]), text[-held:]
 
     def partial(self, text: str) -> int:
-        """How many characters at the end of `text` may be the beginning of a secret."""
+        """Return the number of characters at the end of `text` that may start a secret."""
         return max(self._beginnings.at_end(text), self._formats.unfinished(text))
 
     def _is_text_clean(self, encoded: bytes) -> bool:
         return not self._holds_value(encoded) and not self._formats.may_find(encoded)
 
     def _may_hold(self, text: str) -> bool:
-        """Whether something in it begins as a known secret, or an encoding of one, does."""
+        """Return whether something in it starts like a known secret, or an encoding of one."""
         try:
             encoded = text.encode()
         except UnicodeEncodeError:  # lone surrogates, which a secret may hold as well
@@ -158,13 +158,13 @@ class Redactor:
         return self._stems.search(encoded) is not None
 
     def _holds_value(self, encoded: bytes) -> bool:
-        """Whether a known secret, or an encoding of one, stands in compact JSON."""
+        """Return whether compact JSON contains a known secret, or an encoding of one."""
         if self._stems.search(encoded) is None:
             return False
         return any(value in encoded for value in self._values)
 
     def _has_no_own(self, encoded: bytes) -> bool:
-        """Whether no pattern of the operator's matches a string in the JSON."""
+        """Return whether no operator pattern matches a string in the JSON."""
         if not self._has_patterns:
             return True
         waiting = [orjson.loads(encoded)]
@@ -314,7 +314,7 @@ class Redactor:
 
 
 def _matches(pattern: re.Pattern[str], key: str, known: dict[str, bool]) -> bool:
-    """Whether a key, its humps taken as words, matches; remembered per key."""
+    """Return whether a key matches, split at its capitals; cached per key."""
     answer = known.get(key)
     if answer is None:
         answer = pattern.search(_HUMP.sub("_", key)) is not None

@@ -1,4 +1,4 @@
-"""What operators choose about model requests, in the service's settings and in each agent's."""
+"""Settings of model requests, of the service and of each agent."""
 
 from __future__ import annotations
 

@@ -228,10 +228,10 @@ _TELLING_WORD = re.compile(
 
 
 def encodings(secret: str) -> Iterator[str]:
-    """How a secret looks in base64 and hex, wherever it stands in what was encoded.
+    """Return the base64 and hex forms of a secret, at any offset of the encoded text.
 
-    Of base64 only what the text around it does not change, and only what is long enough to
-    be told from ordinary words; `is_plain` is false for all of them.
+    Of base64 only what the text around it does not change, and only what is long enough to be told
+    from ordinary words; `is_plain` is false for all of them.
     """
     data = secret.encode("utf-8", "surrogatepass")
     for before in range(3):
@@ -251,7 +251,7 @@ _URL_SAFE = str.maketrans("+/", "-_")
 
 
 def is_plain(encoded: bytes) -> bool:
-    """Whether none of these formats, nor a telling key, can be in a text; False says nothing.
+    """Return whether none of these formats, nor a telltale key, can occur; False is inconclusive.
 
     One search for all words, not one for each: 1.4 µs a call's arguments, and not 3.3.
     """
@@ -263,7 +263,9 @@ def is_plain(encoded: bytes) -> bool:
 
 
 def holds_key(text: str) -> bool:
-    """Whether a key of a known format stands in `text`: of a cloud, a forge, a private key."""
+    """Return whether `text` contains a key of a known format: of a cloud, a forge, or a private
+    key.
+    """
     data = text.encode("utf-8", "surrogatepass")
     found = _KEY.search(data)
     return (found is not None and _reads_as_key(found[2])) or _BLOCK.search(data) is not None
@@ -281,11 +283,11 @@ class SecretFormats:
         return bool(self._own)
 
     def finds_own(self, data: bytes) -> bool:
-        """Whether one of the operator's patterns matches."""
+        """Return whether an operator pattern matches."""
         return any(pattern.search(data) is not None for pattern in self._own)
 
     def may_find(self, encoded: bytes) -> bool:
-        """Whether a text, or the compact JSON of one, may hold something; never wrongly False.
+        """Return whether a text, or its compact JSON, may contain a secret; never wrongly False.
 
         Says nothing about the operator's patterns.
         """
@@ -318,7 +320,7 @@ class SecretFormats:
         return shown
 
     def unfinished(self, text: str) -> int:
-        """How many characters at the end may be the beginning of what would be masked."""
+        """Return the number of characters at the end that may start a value to mask."""
         end = text[-MAX_HELD:]
         held = _open_block(end)
         if not end.endswith(("\n", "KEY-----", "BLOCK-----")):
@@ -367,7 +369,7 @@ def _has_random_run(encoded: bytes) -> bool:
 
 
 def _open_block(text: str) -> int:
-    """How much of the end is a private key that goes on."""
+    """Return how much of the end is an unfinished private key."""
     begin = text.rfind(_PEM_BEGIN)
     if begin < 0 or _PEM_END.search(text, begin) or _PEM_OTHER.match(text, begin):
         return 0
@@ -375,7 +377,7 @@ def _open_block(text: str) -> int:
 
 
 def _partial_word(text: str) -> int:
-    """How much of the end is the beginning of a word that a secret may follow."""
+    """Return how much of the end starts a word that a secret may follow."""
     if len(text) < 2:
         return 0  # a tool that prints letter by letter is not kept waiting
     end = text[-1 - max(map(len, _WORDS_BEFORE)) :].lower()
@@ -391,7 +393,7 @@ def _partial_word(text: str) -> int:
 
 
 def _may_begin(token: str) -> bool:
-    """Whether an unfinished run of characters may become a key or something random."""
+    """Return whether an unfinished run of characters may become a key or random token."""
     if any(token.startswith(literal) or literal.startswith(token) for literal in _BEGINNINGS):
         return True
     if not _MIN_HELD <= len(token) <= MAX_CHARS:

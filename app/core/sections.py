@@ -49,7 +49,7 @@ class CodeExecutionSettings(Section):
 
 
 class SandboxSettings(Section):
-    """What confines the programs that tools start; `docs/sandbox.md` tells more."""
+    """Sandbox of the programs that tools start; see `docs/sandbox.md`."""
 
     weaker: Literal["refuse", "ask"] = Field(
         default="refuse",
@@ -270,7 +270,7 @@ class EscalationSettings(Section):
 
 
 class ProgressSettings(Section):
-    """How much is kept of what running tools report, in `operations` of the data folder."""
+    """Limits of stored progress reports, in `operations` of the data folder."""
 
     log_mb: int = Field(
         default=16,
@@ -342,7 +342,7 @@ class HookSettings(Section):
 
 
 class LimitSettings(Section):
-    """What each user may use unless their token, the tool or the agent allows less."""
+    """Limits of each user, unless the token, tool or agent sets lower ones."""
 
     calls_per_minute: int | None = Field(
         default=None,

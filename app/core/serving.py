@@ -12,7 +12,7 @@ from app.core.sections import Section, split_words
 
 
 class ServingSettings(Section):
-    """What one client may hold of the service; `docs/operations.md` tells more."""
+    """Limits of client connections; see `docs/operations.md`."""
 
     header_timeout_s: float = Field(
         default=10, gt=0, description="Seconds within which a request's headers must arrive."

@@ -1,4 +1,4 @@
-"""Where settings are read: the environment, and `.env` and `config.yml` in the data folder.
+"""Sources of settings: the environment, and `.env` and `config.yml` in the data folder.
 
 The current folder is no source of settings: whoever stands in a repository of others would work
 with what its author chose, plugins and programs to start among it.
@@ -36,7 +36,7 @@ _LINK_NAME = re.compile(
 
 
 def is_service_link(name: str, value: str | None) -> bool:
-    """Whether Kubernetes made a variable, for a service that is called tollgate."""
+    """Return whether Kubernetes created the variable for a service called tollgate."""
     return _LINK.fullmatch(value or "") is not None or _LINK_NAME.search(name) is not None
 
 
@@ -55,7 +55,7 @@ class EnvFile(DotEnvSettingsSource):
         super().__init__(model, env_file=None if folder is None else folder / ENV_FILE)
 
     def _read_env_file(self, file_path: Path) -> Mapping[str, str | None]:
-        """What the file says.
+        """Return the content of the file.
 
         Raises:
             ConfigurationError: it cannot be read.
@@ -76,7 +76,7 @@ class ConfigFile(YamlConfigSettingsSource):
         super().__init__(model, yaml_file=folder / CONFIG_FILE)
 
     def _read_file(self, file_path: Path | Traversable) -> dict[str, Any]:
-        """What the file says.
+        """Return the content of the file.
 
         Raises:
             ConfigurationError: it cannot be read, is not YAML, or holds no settings.
@@ -115,7 +115,7 @@ def unread_here(model: type[BaseSettings], folder: Path) -> tuple[Path, ...]:
 
 
 def _names_settings(model: type[BaseSettings], path: Path) -> bool:
-    """Whether a file, which may be anybody's, names one setting at least."""
+    """Return whether a file, possibly of another user, names at least one setting."""
     try:
         if path.stat().st_size > _MOST_BYTES:
             return False

@@ -54,9 +54,9 @@ class WrongName:
 
     @property
     def is_misspelt(self) -> bool:
-        """Whether somebody surely meant a setting.
+        """Whether the name was certainly intended as a setting.
 
-        A variable that is like none may be another program's.
+        A variable similar to no setting may belong to another program.
         """
         return self.meant is not None or self.source == "config_file"
 
@@ -105,7 +105,7 @@ def refuse_misspelt(names: list[WrongName]) -> None:
 def refusal_of(
     model: type[BaseSettings], error: ValidationError | SettingsError
 ) -> ConfigurationError:
-    """What is wrong with the values of settings, a sentence for each."""
+    """Describe invalid setting values, one sentence each."""
     if isinstance(error, ValidationError):
         found = error.errors(include_url=False, include_input=False)
         lines = [_sentence(model, item) for item in found]
@@ -116,7 +116,7 @@ def refusal_of(
 
 
 def _sentence(model: type[BaseSettings], problem: ErrorDetails) -> str:
-    """What is wrong with a setting; what concerns several of them names them itself."""
+    """Describe an invalid setting; problems of several settings name them in the message."""
     name = ".".join(str(part) for part in problem["loc"])
     if problem["type"] == "extra_forbidden":
         meant = _nearest(name, [".".join(path) for path, _ in setting_fields(model)])

@@ -332,7 +332,7 @@ class Settings(ModelOptions):
     _files: tuple[Path, ...] = PrivateAttr(default=())
 
     def origin(self, path: SettingPath) -> Origin:
-        """Where `load_settings` found the value of a setting."""
+        """Return where `load_settings` found the value of a setting."""
         return self._origins.get(path, "default")
 
     @property
@@ -353,7 +353,7 @@ class Settings(ModelOptions):
 
     @property
     def hooks_dir(self) -> Path:
-        """Where command hooks start, and relative commands are found."""
+        """Folder in which command hooks start, and to which their commands are relative."""
         return self.data_dir / "hooks"
 
     @property
@@ -362,7 +362,7 @@ class Settings(ModelOptions):
 
     @property
     def client_url(self) -> str:
-        """Where a client on this machine finds the service."""
+        """URL for clients on this machine."""
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104 - compared, not bound
         return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
 

@@ -1,4 +1,4 @@
-"""Settings of skills: where they lie, and how much of them a model is told."""
+"""Settings of skills: their folders, and their size in the prompt."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def dump_json(value: Any) -> bytes:
 
 
 def json_default(value: Any) -> Any:
-    """How a value that JSON lacks is written."""
+    """Return the JSON form of a value that JSON lacks."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     if isinstance(value, orjson.Fragment):

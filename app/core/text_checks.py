@@ -1,4 +1,4 @@
-"""Which texts may be typed into another program, and which names mean what they show."""
+"""Checks for texts typed into other programs, and for names that show what they are."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _SHAPING = "\u200d\ufe0e\ufe0f"
 
 
 def text_problem(text: str) -> str | None:
-    """Why a text cannot be pasted as it stands; None when it can.
+    """Return why a text cannot be pasted unchanged, or None.
 
-    Line breaks and tabs may stand. Escape sequences, other controls and halves of characters
-    would be keys to the program that gets them, or nothing at all.
+    Line breaks and tabs may stand. Escape sequences, other controls and halves of characters would
+    be keys to the program that gets them, or nothing at all.
     """
     for character in text:
         if unicodedata.category(character) in _CONTROLS and character not in _KEPT:
@@ -23,7 +23,7 @@ def text_problem(text: str) -> str | None:
 
 
 def name_problem(name: str) -> str | None:
-    """Why a name cannot be a group's; None when it can.
+    """Return why a name is not a valid group name, or None.
 
     Nothing in it may be invisible: two names that look alike must not be two groups.
     """

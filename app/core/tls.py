@@ -1,4 +1,4 @@
-"""Why a TLS connection was not made, from the words of the libraries that make them."""
+"""Causes of failed TLS connections, from library messages."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ CLAUSES: Mapping[TlsTrouble, str] = MappingProxyType(
 
 
 def tls_trouble(error: BaseException) -> TlsTrouble | None:
-    """What was wrong with TLS; None where that was not the cause."""
+    """Return the TLS problem, or None if TLS was not the cause."""
     text = " ".join(_words(error)).lower()
     if not any(word in text for word in ("ssl", "tls", "certificate")):
         return None

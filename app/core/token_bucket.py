@@ -46,7 +46,7 @@ class TokenBucket:
         self.at = now
 
     def has_token(self) -> bool:
-        """Whether a token is left, as of the last `refill`."""
+        """Return whether a token is available, as of the last `refill`."""
         return self.level >= 1 - _ROUNDING
 
     def wait_ms(self) -> int | None:

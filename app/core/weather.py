@@ -12,7 +12,7 @@ Provider = Literal["open-meteo", "simulated", "off"]
 
 
 class WeatherSettings(Section):
-    """Where the weather comes from."""
+    """Weather provider."""
 
     provider: Provider = Field(
         default="open-meteo",

@@ -15,7 +15,7 @@ Words = Annotated[list[str], NoDecode]
 
 
 class WebSettings(Section):
-    """The web for agents. Nothing here is told to a model."""
+    """Settings of web access. None of them is part of the prompt."""
 
     allow_networks: Words = Field(
         default_factory=list,
@@ -116,7 +116,7 @@ class WebSettings(Section):
 
     @property
     def provider(self) -> SearchProvider | None:
-        """Who answers `web_search`; None when nobody does."""
+        """Provider of `web_search`, or None."""
         if self.search_provider == "off":
             return None
         if self.search_provider != "auto":

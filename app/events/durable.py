@@ -44,9 +44,9 @@ class RunStarted(DurableEvent):
 
 
 class RunResumed(DurableEvent):
-    """A run goes on that another process had begun, from its last finished step.
+    """A run of another process continues from its last completed step.
 
-    Deltas of a message that did not come to its end are void: the model is asked anew.
+    Deltas of an incomplete message are void: the model is called again.
     """
 
     type: Literal["run_resumed"] = "run_resumed"
@@ -100,7 +100,7 @@ class ContextCompacted(DurableEvent):
 
 
 class SessionBranched(DurableEvent):
-    """The conversation goes on from an earlier message; what followed it stays in the session.
+    """The conversation continues from an earlier message; later messages stay in the session.
 
     A message hangs on the one before it in the log, except behind this event.
     """
@@ -128,7 +128,7 @@ class ToolCallStarted(DurableEvent):
 
 
 class ToolCallCompleted(DurableEvent):
-    """How a call ended. Exactly one per call, its last event."""
+    """Result of a call. Exactly one per call, its last event."""
 
     type: Literal["tool_call_completed"] = "tool_call_completed"
     tool_name: str
@@ -165,7 +165,7 @@ class ToolCallSubject(Part):
 
 
 class RiskRule(Part):
-    """Why the call asks."""
+    """Reason why the call asks."""
 
     rule_id: str
     reason: str
@@ -197,7 +197,7 @@ class ConfirmationOption(Part):
 
 
 class SegmentReason(Part):
-    """Why one command of a script asks."""
+    """Reason why one command of a script asks."""
 
     code: str
     why: str
@@ -219,9 +219,9 @@ class ShownLink(Part):
 
 
 class ShownTarget(Part):
-    """What a call would hit: a path, or a pattern of the shell.
+    """Target of a call: a path, or a shell pattern.
 
-    `files` is there where it was cheap to count.
+    `files` is set if counting was cheap.
     """
 
     path: str
@@ -388,7 +388,7 @@ class TicketResolved(DurableEvent):
 
 
 class ProgressFigure(Part):
-    """How far something is; `percent` where the total is known."""
+    """Progress figure; `percent` if the total is known."""
 
     current: float
     total: float | None = None

@@ -1,8 +1,8 @@
-"""What every message on the wire carries.
+"""Base of all messages on the wire.
 
-Three classes of server message: control (about the connection), durable (a fact with
-a gap-free `seq`, replayable) and ephemeral (live output with `after_seq`, droppable,
-healed by the durable event that follows).
+Three classes of server message: control (about the connection), durable (a fact with a gap-free
+`seq`, replayable) and ephemeral (live output with `after_seq`, droppable, healed by the durable
+event that follows).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ PROTOCOL = "tollgate.v1"
 
 
 class Wire(BaseModel):
-    """Base of everything sent: snake_case, immutable, unknown fields kept out."""
+    """Base of all messages: snake_case, immutable, without unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
@@ -58,7 +58,7 @@ class EphemeralEvent(SessionEvent):
 
 
 class ErrorBody(BaseModel):
-    """What went wrong, in one shape for WebSocket and REST.
+    """Error in the common form of WebSocket and REST.
 
     `code` never changes meaning; `message` is for people and may.
     """

@@ -120,7 +120,7 @@ class SessionLog:
         return self._write(event.type, ts, seq, _dump(kind, event, envelope, fields))
 
     def send(self, kind: str, fields: dict[str, Any]) -> None:
-        """Send live output: delivered to whoever watches now, kept nowhere."""
+        """Send live output to current subscribers without storing it."""
         if not self.subscribers:
             return
         frame = Frame(0, self.encode_live(kind, fields))

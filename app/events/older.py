@@ -25,7 +25,7 @@ _KINDS = (
 
 
 class OlderEvent(SessionEvent):
-    """What every one of them carries."""
+    """Common fields of legacy events."""
 
     after_seq: int = Field(ge=0, description="Event that it is derived from or follows.")
     run_id: str | None = None
@@ -51,7 +51,7 @@ class OlderToolCall(OlderCallEvent):
 
 
 class OlderToolResult(OlderCallEvent):
-    """How the call ended, whatever became of it."""
+    """Outcome of a call."""
 
     type: Literal["tool_result"] = "tool_result"
     success: bool
@@ -69,7 +69,7 @@ class OlderToolStart(OlderCallEvent):
 
 
 class OlderToolProgress(OlderCallEvent):
-    """How far a call is."""
+    """Progress of a call."""
 
     type: Literal["tool_progress"] = "tool_progress"
     progress: float = Field(ge=0, le=100)
@@ -111,7 +111,7 @@ class OlderEvents:
         self._batches: dict[str | None, _CallBatch] = {}
 
     def of(self, body: bytes) -> list[bytes]:
-        """What an event is followed by."""
+        """Return the legacy events derived from an event."""
         if not _concerns_calls(body):
             return []
         event = orjson.loads(body)
@@ -214,7 +214,7 @@ class _CallBatch:
             self._open.add(call_id)
 
     def ended(self, call_id: str, *, succeeded: bool) -> bool:
-        """Whether that was the last of them."""
+        """Return whether the last event has been sent."""
         self.succeeded += succeeded and call_id in self._open
         self._open.discard(call_id)
         return not self._open

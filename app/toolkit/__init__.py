@@ -1,1 +1,1 @@
-"""What a tool author imports: the decorator, the argument model, the context, the result."""
+"""API for tool authors: the decorator, the argument model, the context and the result."""

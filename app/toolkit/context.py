@@ -1,4 +1,4 @@
-"""What a running tool knows about its call, and the only door through which it acts."""
+"""Context of a running tool: its call, and its only access to services."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class ToolContext:
 
     @property
     def shell_id(self) -> str | None:
-        """Whose shell the call goes on with: a sub-agent has its own."""
+        """ID of the shell that the call continues; a sub-agent has its own."""
         return self.subagent_id or self.session_id
 
     @contextmanager

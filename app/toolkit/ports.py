@@ -1,4 +1,4 @@
-"""What tools need from rooms above them, as Protocols; the composition root binds them."""
+"""Protocols of services that tools need; bound in the composition root."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with an argument, in one set of words for every tool, however it is described."""
+"""Messages for invalid arguments, the same for every tool and schema form."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ RawKind = Literal["text", "json", "table", "diff", "image", "terminal"]
 
 @dataclass(frozen=True, slots=True)
 class RawResult:
-    """What a client draws: `type` picks the renderer, `data` is its input."""
+    """Structured output for a client: `type` selects the renderer, `data` is its input."""
 
     type: RawKind
     data: Any
@@ -67,7 +67,7 @@ class ToolResult:
         return {"success": self.success, "data": self.data, "error": self.error}
 
     def to_json(self) -> str:
-        """`to_dict` as JSON text, characters outside ASCII kept as they are."""
+        """Return `to_dict` as JSON text without escaping non-ASCII characters."""
         return dump_json(self.to_dict()).decode()
 
     def for_model(self) -> str:

@@ -1,4 +1,4 @@
-"""What tools return, as JSON Schema: the few forms that their results are made of.
+"""JSON Schemas of tool results, built from a few common forms.
 
 Records are open: a field that is not named may come along. What is named is of that kind.
 """

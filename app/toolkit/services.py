@@ -60,5 +60,5 @@ def withdraw_for_plugins(name: str, service: Any) -> None:
 
 
 def shared_service(name: str) -> Any | None:
-    """What a plugin registered, outside of any call."""
+    """Return a service that a plugin registered, outside any call."""
     return _of_plugins.get(name)

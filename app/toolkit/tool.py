@@ -28,7 +28,7 @@ NO_ALIASES: Mapping[str, str] = MappingProxyType({})
 
 
 class PermissionClass(StrEnum):
-    """What a call may do at most."""
+    """Highest permission that a call may need."""
 
     READ = "READ"
     WRITE = "WRITE"
@@ -36,7 +36,7 @@ class PermissionClass(StrEnum):
 
 
 class SideEffectScope(StrEnum):
-    """Where a call leaves a trace."""
+    """Scope of the side effects of a call."""
 
     NONE = "NONE"
     LOCAL_STATE = "LOCAL_STATE"
@@ -181,8 +181,8 @@ class Tool:
 
     @property
     def route(self) -> Route:
-        """Where a sub-agent's call of it runs: in its own process only what we ship and trust
-        there, what changes nothing and needs no service.
+        """Process in which a sub-agent's call runs: its own process only for trusted built-in tools
+        that change nothing and need no service.
         """
         ours = self.source == "builtin" and not self.requires
         return self.routing_hint if ours and not self.has_side_effects else PROXY

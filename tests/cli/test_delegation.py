@@ -65,7 +65,10 @@ def test_a_question_names_the_sub_agent_that_asks():
         "requested_by": {"caller": "subagent", "subagent": "eye\u202e", "agent_id": "reader"},
     }
     lines = confirmation_lines(request)
-    assert lines[-2:] == ["  requested by the sub-agent eye\\u202e", "  requested by the agent reader"]
+    assert lines[-2:] == [
+        "  requested by the sub-agent eye\\u202e",
+        "  requested by the agent reader",
+    ]
     alone = confirmation_lines({**request, "requested_by": {"caller": "agent"}})
     assert not any("asked by" in line for line in alone)
 

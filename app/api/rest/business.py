@@ -1,4 +1,4 @@
-"""What a session belongs to outside: facts that its tools read, and its model never does."""
+"""Business context of a session: facts for its tools that the model never sees."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ChannelId = Annotated[str, Field(min_length=1, max_length=128)]
 
 
 class CurrentAgent(BaseModel):
-    """The agent as the channel knows it; further facts are kept as they are."""
+    """Agent as named by the channel; additional facts are stored unchanged."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -22,7 +22,9 @@ class CurrentAgent(BaseModel):
 
 
 class BusinessContext(BaseModel):
-    """The seeds' `bizContext`; further facts are kept as they are, 8 KiB of JSON in all."""
+    """Business context (`bizContext` of the seeds); additional facts are stored unchanged, at most
+    8 KiB of JSON in total.
+    """
 
     model_config = ConfigDict(
         extra="allow",
@@ -48,5 +50,5 @@ class BusinessContext(BaseModel):
         return self
 
     def facts(self) -> dict[str, Any]:
-        """What was sent."""
+        """Return the submitted facts."""
         return self.model_dump(exclude_unset=True)

@@ -1,4 +1,4 @@
-"""What the runs of a session changed in its files, and taking it back."""
+"""File changes made by a session's runs, and undoing them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class ChangedFile(BaseModel):
 
 
 class CheckpointView(BaseModel):
-    """What one run changed."""
+    """File changes of one run."""
 
     model_config = example(**_RUN)
 
@@ -100,7 +100,7 @@ class FileDifference(ChangedFile):
 
 
 class CheckpointDetail(BaseModel):
-    """What lies between the state before a run and now."""
+    """Differences between before the run and now."""
 
     model_config = example(
         run_id="run_1",
@@ -116,7 +116,7 @@ class CheckpointDetail(BaseModel):
 
 
 class RestoreOrder(Body):
-    """How to take a run back."""
+    """Options of a restore."""
 
     model_config = example(force=False)
 
@@ -127,7 +127,7 @@ class RestoreOrder(Body):
 
 
 class RestoredView(BaseModel):
-    """What was restored."""
+    """Result of a restore."""
 
     model_config = example(run_id="undo_1", restored=["src/main.py"], unchanged=[], left={})
 

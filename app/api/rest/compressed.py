@@ -43,7 +43,7 @@ class Compressed:
 
 
 def takes_gzip(headers: Headers) -> bool:
-    """Whether the sender of a request reads gzip."""
+    """Return whether the client accepts gzip."""
     offered = (part.strip() for part in headers.get("accept-encoding", "").split(","))
     named = [part.replace(" ", "").lower() for part in offered]
     return any(
@@ -60,7 +60,7 @@ def _weight(text: str) -> float:
 
 
 def may_pack(scope: Scope) -> bool:
-    """Whether the answer to a request may be compressed."""
+    """Return whether the response to a request may be compressed."""
     path: str = scope["path"]
     if scope["method"] != "GET" or not path.startswith(f"{PREFIX}/"):
         return False
@@ -69,7 +69,7 @@ def may_pack(scope: Scope) -> bool:
 
 
 def _is_own(headers: Headers) -> bool:
-    """Whether no page of somebody else has asked, for no other has a token to send."""
+    """Return whether the request comes from an own page, or carries a token."""
     site = headers.get("sec-fetch-site")
     if "authorization" in headers or site in _OWN_PAGES:
         return True

@@ -165,7 +165,7 @@ class DelegationPage(BaseModel):
 
 
 class Broadcast(Body):
-    """What sub-agents at work shall know."""
+    """Message for running sub-agents."""
 
     model_config = example(text="The deadline is noon.")
 
@@ -174,7 +174,7 @@ class Broadcast(Body):
 
 
 class BroadcastSent(BaseModel):
-    """Who was told: each reads it before its next step."""
+    """Sub-agents that were notified; each reads the message before its next step."""
 
     model_config = example(task_ids=["tsk_1"])
 
@@ -239,7 +239,7 @@ async def cancel_delegation(
 async def broadcast_to_subagents(
     session: ReadableSession, body: Broadcast, service: ServiceDep
 ) -> BroadcastSent:
-    """Scope `chat`. Every one that is at work is told once."""
+    """Scope `chat`. Each running sub-agent is notified once."""
     told = await delegation_of(service).broadcast(
         body.text, session_id=session.id, batch_id=body.batch_id
     )
@@ -273,7 +273,7 @@ def _place(before: str, found: Sequence[BatchReport]) -> int:
 
 
 async def _visible(service: Service, principal: Principal, delegation_id: str) -> BatchReport:
-    """What the id names.
+    """Return the batch or task with an ID.
 
     Raises:
         NotFound: there is nothing, or it is not for this principal: the two look the same.

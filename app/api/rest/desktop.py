@@ -59,7 +59,7 @@ TaskPath = Annotated[str, Path(pattern=r"^dtk_[0-9a-f]{24}$", examples=[_TASK_ID
 
 
 class OperatorBody(Body):
-    """Who the operator is, and what it can do."""
+    """Operator with its capabilities."""
 
     model_config = example(**_WHO)
 
@@ -68,7 +68,7 @@ class OperatorBody(Body):
 
 
 class ClaimBody(OperatorBody):
-    """Which task; the oldest when none is named."""
+    """Task to claim; the oldest if none is named."""
 
     model_config = example(**_WHO)
 
@@ -84,7 +84,7 @@ class HeldBody(Body):
 
 
 class ProgressBody(HeldBody, messages.Progress):
-    """How far it is."""
+    """Progress of a task."""
 
     model_config = example(claim_id=_CLAIM_ID, stage="pasting")
 
@@ -102,7 +102,7 @@ class FailBody(HeldBody, messages.Failed):
 
 
 class WaitingTasks(BaseModel):
-    """What the operator may claim, the oldest first."""
+    """Tasks that the operator may claim, oldest first."""
 
     model_config = example(tasks=[_WAITING])
 

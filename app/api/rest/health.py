@@ -1,4 +1,4 @@
-"""Whether the service is alive: the one answer that waits for nothing."""
+"""Liveness check, the only response that waits for nothing."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SANDBOX: dict[str, Any] = {
 
 
 class LevelView(BaseModel):
-    """What confines one level of programs here."""
+    """Isolation of one level on this machine."""
 
     model_config = example(**_LEVEL)
 
@@ -54,7 +54,7 @@ class LevelView(BaseModel):
 
 
 class SandboxView(BaseModel):
-    """What stands between programs and this machine."""
+    """Isolation of programs from this machine."""
 
     model_config = example(**_SANDBOX)
 

@@ -202,7 +202,7 @@ def key_name(values: list[str]) -> str:
 
 
 def takes_key(path: str) -> bool:
-    """Whether what changes something there heeds an `Idempotency-Key`."""
+    """Return whether changes at this route honour an `Idempotency-Key`."""
     return path.startswith(f"{PREFIX}/") and _LEFT_ALONE.match(path) is None
 
 
@@ -263,7 +263,7 @@ class _Recorded:
         return answer
 
     def code(self) -> str | None:
-        """What went wrong; None when nothing did."""
+        """Return the error code, or None without an error."""
         if self.status < _ERROR:
             return None
         reported: Mapping[str, Any] = orjson.loads(self._body)

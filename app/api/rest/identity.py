@@ -31,7 +31,7 @@ class SignIn(Body):
 
 
 class Me(BaseModel):
-    """Who one is, and what one may do."""
+    """Current user with its permissions."""
 
     model_config = example(
         user_id="ann",
@@ -132,7 +132,7 @@ async def get_me(request: Request, service: ServiceDep, principal: SignedIn) -> 
 
 
 async def _expires_at(principal: Principal, service: Service) -> str | None:
-    """When the principal's token ends."""
+    """Return the expiry of the principal's token."""
     if principal.token_id is None:
         return None
     return (await service.tokens.holder(principal.token_id)).expires_at
@@ -147,7 +147,7 @@ async def _end_former(request: Request, service: Service) -> None:
 
 
 def _is_secure(request: Request, service: Service) -> bool:
-    """Whether the browser speaks https, to us or to a proxy in front of us."""
+    """Return whether the browser uses HTTPS, directly or through a proxy."""
     page = request.headers.get("origin", "")
     return (
         service.settings.secure_cookie

@@ -97,5 +97,7 @@ async def end_login(login_id: PathId, service: ServiceDep, principal: SignedIn) 
 
 
 def _is_own(principal: Principal, login: Login) -> bool:
-    """Whether a login was made with the token behind this request; an open house has none."""
+    """Return whether a sign-in belongs to the token of this request; without authentication there
+    is none.
+    """
     return principal.came_by != "open_house" and principal.token_id == login.token_id

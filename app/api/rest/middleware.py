@@ -101,7 +101,7 @@ class SameSite:
 
 
 def _refusal(service: Service, scope: Scope) -> TollgateError | None:
-    """Why the machine or the database lets this not be done now."""
+    """Return why the machine or the database currently refuses the request."""
     path = scope["path"]
     if path in ALWAYS_ANSWERED:
         return None
@@ -176,11 +176,11 @@ class BodyLimit:
             self._under_way -= counted
 
     def _has_room(self, more: int = 0) -> bool:
-        """Whether memory will do for all that is under way, and for more."""
+        """Return whether memory suffices for all active requests and this one."""
         room = memory_room()
         return room is None or (self._under_way + more) * _COPIES <= room - _KEPT_FREE
 
 
 def _large(size: int) -> int:
-    """What of a body counts: small ones are let through."""
+    """Return the size of a body that counts; small bodies count as none."""
     return size if size > _LARGE_BYTES else 0

@@ -18,5 +18,5 @@ SHOWN_ONCE = [Depends(_mark)]
 
 
 def is_shown_once(request: Request) -> bool:
-    """Whether the answer to a request holds a secret."""
+    """Return whether the response to a request holds a secret."""
     return getattr(request.state, "shown_once", False)

@@ -1,4 +1,4 @@
-"""What tools ask the user of a session, and the answers."""
+"""Questions that tools ask the user of a session, and their answers."""
 
 from __future__ import annotations
 
@@ -71,9 +71,9 @@ class QuestionAnswer(Body):
 
 
 class QuestionTaken(BaseModel):
-    """What became of the answer.
+    """Result of an answer.
 
-    `late` when the question had ended: then the answer has become a message.
+    `late` if the question had ended: the answer then becomes a message.
     """
 
     model_config = example(question_id="qst_1", outcome="answered")

@@ -1,4 +1,4 @@
-"""Where a subject's routes are, and how they are named."""
+"""Paths and names of the routes of a resource."""
 
 from __future__ import annotations
 

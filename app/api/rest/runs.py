@@ -30,7 +30,7 @@ Content = Annotated[Any, WithJsonSchema(_CONTENT_SCHEMA)]
 
 
 class NewMessage(Body):
-    """What the user says."""
+    """Message from the user."""
 
     model_config = example(content="What is 6*7?")
 
@@ -59,7 +59,7 @@ class NewMessage(Body):
 async def send_message(
     session_id: PathId, body: NewMessage, service: ServiceDep, principal: Chatter
 ) -> MessageAccepted:
-    """Scope `chat`. The answer comes as events; the run goes on when the client is gone."""
+    """Scope `chat`. The answer arrives as events; the run continues if the client disconnects."""
     if not isinstance(body.content, str | list) or not all(
         isinstance(block, dict) for block in body.content if not isinstance(body.content, str)
     ):

@@ -58,7 +58,7 @@ Temperature = Annotated[
 
 
 class NewSession(Body):
-    """What a session starts with."""
+    """Initial fields of a session."""
 
     model_config = example(title="Arithmetic", project_id="default")
 
@@ -83,9 +83,9 @@ class NewSession(Body):
 
 
 class SessionChange(Body):
-    """What shall change; what is missing stays.
+    """Fields to change; omitted fields stay.
 
-    The model's settings hold from its next request on, for sub-agents that start then too.
+    Model settings apply from the next request on, and to sub-agents started after that.
     """
 
     model_config = example(title="Arithmetic", temperature=0.2)
@@ -104,7 +104,7 @@ class SessionChange(Body):
 
 
 class Branch(Body):
-    """Where the next message goes."""
+    """Position of the next message."""
 
     model_config = example(entry_id="msg_1")
 

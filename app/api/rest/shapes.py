@@ -1,4 +1,4 @@
-"""What REST answers with. Every shape carries an example, which OpenAPI shows."""
+"""Response models of the REST API. Each has an example for OpenAPI."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ class RunList(BaseModel):
 
 
 class RunCancelled(BaseModel):
-    """A run was told to stop; its events tell when it has. Repeating it is harmless."""
+    """Cancellation request for a run; its events report the end. Repeating it is harmless."""
 
     model_config = example(run_id="run_1", already_finished=False)
 
@@ -305,7 +305,9 @@ class CallList(BaseModel):
 
 
 class CallResult(BaseModel):
-    """How one call ended. `status` tells success, failure, denial … apart; HTTP does not."""
+    """Result of one call. `status` distinguishes success, failure, denial and others; the HTTP
+    status does not.
+    """
 
     model_config = example(
         record=_RECORD,
@@ -356,7 +358,7 @@ class CallResult(BaseModel):
 
 
 class BatchResult(BaseModel):
-    """How a batch ended, in the order of its calls."""
+    """Results of a batch, in the order of its calls."""
 
     model_config = example(
         messages=[

@@ -134,7 +134,7 @@ class Feed:
         return [Frame(seq, body) for seq, body in rows]
 
     def _live_output(self) -> list[Frame]:
-        """What is in progress, so far; its later pieces are delivered."""
+        """Return the live output in progress; later pieces are delivered as events."""
         log = self._log
         return [
             Frame(0, log.encode_live(kind, fields))

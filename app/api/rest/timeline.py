@@ -1,4 +1,4 @@
-"""How far the tools of a session were and when, replayed from what was stored."""
+"""Progress of a session's tools over time, rebuilt from stored reports."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class TodoItemView(BaseModel):
 
 
 class TodoListView(BaseModel):
-    """What the agent plans to do in a session."""
+    """Todo list of a session."""
 
     model_config = example(todos=[_ITEM], revision=1, updated_at=MOMENT)
 

@@ -61,7 +61,7 @@ class ToolView(BaseModel):
 
 
 class ToolSwitch(Body):
-    """Whether a tool may be used."""
+    """New state of a tool."""
 
     model_config = example(enabled=False)
 

@@ -1,4 +1,4 @@
-"""How a connection ends. 4000 to 4499: reconnect and resume; 4500 to 4999: do not."""
+"""Close codes. 4000 to 4499: reconnect and resume; 4500 to 4999: do not reconnect."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class SessionCommand(Command):
 
 
 class Auth(BaseModel):
-    """How a client that cannot send a header says who it is."""
+    """Credentials of a client that cannot send a header."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -35,7 +35,7 @@ class Auth(BaseModel):
 
 
 class Capabilities(BaseModel):
-    """What a client can do when asked."""
+    """Capabilities of a client."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 

@@ -82,7 +82,7 @@ class Connection:
 
     @property
     def principal(self) -> Principal:
-        """Who this is; known after `hello`."""
+        """Principal of the connection; known after `hello`."""
         assert self._principal is not None
         return self._principal
 
@@ -244,7 +244,7 @@ class Connection:
                 self.send(ErrorMessage(ref=ref, error=error_body(busy)))
 
     async def _work(self) -> closing.Close:
-        """Carry out commands one after another: a client's order is kept."""
+        """Run commands one after another, in the order sent."""
         dispatcher = Dispatcher(self._service, self)
         while True:
             command = await self._commands.get()
@@ -318,7 +318,7 @@ class Connection:
                 return end
 
     async def _end_of_rights(self, *, active: bool = False) -> closing.Close | None:
-        """How to close when the client's rights have ended; without news of them they stand."""
+        """Return the close code if the permissions have ended; None while that is unknown."""
         try:
             standing = await self._service.authenticator.standing(self.principal, active=active)
         except StorageUnavailable:

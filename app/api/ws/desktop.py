@@ -105,7 +105,8 @@ async def desktop(socket: WebSocket) -> None:
 
 
 async def _principal(socket: WebSocket, service: Service) -> Principal:
-    """Who connects. A program shows its token in a header; there are no pages for operators.
+    """Return the principal of the connection. A program shows its token in a header; there are no
+    pages for operators.
 
     Raises:
         Forbidden: a token without the scope `desktop`.

@@ -1,4 +1,4 @@
-"""What a desktop operator may send over its WebSocket, as one discriminated union."""
+"""Commands of a desktop operator on its WebSocket, as one discriminated union."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Beat(Command):
 
 
 class ReportProgress(Command, messages.Claim, messages.Progress):
-    """How far it is."""
+    """Progress report."""
 
     type: Literal["progress"]
 

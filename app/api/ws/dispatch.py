@@ -1,4 +1,4 @@
-"""What each command does. Every door here leads to the same services as REST."""
+"""Implementation of each command. All commands use the same services as REST."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from app.execution.interactions.replies import QuestionReply
 
 
 class Client(Protocol):
-    """What a command may touch of the connection it came on."""
+    """Parts of the connection that a command can access."""
 
     subscriptions: dict[str, Subscription]
 

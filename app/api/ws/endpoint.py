@@ -32,7 +32,7 @@ _NOT_ASKED_FOR = (
 @router.get("/api/v1/ws", include_in_schema=False)
 @router.get("/api/v1/desktop/ws", include_in_schema=False)
 async def refuse_plain_request() -> None:
-    """What came without `Upgrade`, as from a proxy that does not pass it on.
+    """Refuse a request without `Upgrade`, such as from a proxy that does not forward it.
 
     Raises:
         UpgradeRequired: always.

@@ -1,4 +1,4 @@
-"""Where an unexpected error of this room ends: logged, and named by an id."""
+"""Error boundary of the WebSocket: logs unexpected errors under an ID."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How fast one connection may send commands, and which it has sent before."""
+"""Rate limit and deduplication of commands on one connection."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _STORED = frozenset({"user_message", "tool_call", "question_response"})
 
 
 class CommandRate:
-    """How many commands may come: `burst` at once, then `rate` a second."""
+    """Rate limit for commands: bursts of `burst`, then `rate` per second."""
 
     def __init__(self, rate: float, burst: int) -> None:
         self._bucket = TokenBucket(burst, rate, time.monotonic())

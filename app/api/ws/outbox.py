@@ -1,4 +1,4 @@
-"""What waits to be sent on one connection: bounded, and never awaited by a publisher."""
+"""Outgoing queue of one connection: bounded, and never awaited by a publisher."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_REPLAY = 1000
 
 
 class Backlog:
-    """What one subscription has to catch up with: sent when nothing newer waits, page by page."""
+    """Backlog of one subscription, sent page by page when nothing newer waits."""
 
     def __init__(self, bodies: Iterable[bytes]) -> None:
         self.bodies = deque(bodies)

@@ -1,1 +1,1 @@
-"""What administrators change, one router per subject. Each change is audited."""
+"""Administration API, with one router per resource. Each change is audited."""

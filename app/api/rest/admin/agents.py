@@ -111,7 +111,7 @@ class NewAgent(AgentProfile):
 
 
 class AgentChange(Body):
-    """What shall change; what is missing stays, null goes back to the service's own value."""
+    """Fields to change; omitted fields stay, null restores the service's default."""
 
     model_config = example(model="claude-sonnet-5-5", selection=["toolset:files"])
 

@@ -96,7 +96,7 @@ class AuditBreak(BaseModel):
 
 
 class AuditCheck(BaseModel):
-    """What checking the chain found."""
+    """Result of verifying the hash chain."""
 
     model_config = example(
         ok=True, rows=12, first_seq=1, last_seq=12, head=_HASH, anchors=2, broken=None
@@ -144,7 +144,7 @@ def filters_of(
     since: Moment = None,
     until: Moment = None,
 ) -> AuditFilters:
-    """Which rows a request wants.
+    """Return the filters of a request.
 
     Raises:
         InvalidInput: `since` or `until` is no moment.

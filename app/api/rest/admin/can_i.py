@@ -1,4 +1,4 @@
-"""What would be decided about one call, without making it."""
+"""Preview of the decision about one call, without running it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class CallQuestion(Body):
 
 
 class CallDecision(BaseModel):
-    """What the service would decide about a call, and why."""
+    """Decision that the service would make about a call, with its reasons."""
 
     model_config = example(
         tool="bash",

@@ -87,7 +87,7 @@ class NewChannel(Body):
 
 
 class ChannelChange(Body):
-    """What shall change; what is missing stays. A `config` replaces the whole one."""
+    """Fields to change; omitted fields stay. A `config` replaces the whole one."""
 
     model_config = example(enabled=False)
 

@@ -1,4 +1,4 @@
-"""How often people are asked, and what they say: too many questions are not read any more."""
+"""Statistics of confirmations and their answers, to detect approval fatigue."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FIGURES = {
 
 
 class Answers(BaseModel):
-    """What became of questions."""
+    """Number of answers by kind."""
 
     model_config = example(**_FIGURES)
 
@@ -63,7 +63,7 @@ class Answers(BaseModel):
 
 
 class ConfirmationFigures(BaseModel):
-    """How often people were asked, by tool and by reason, among the latest questions."""
+    """Confirmation statistics by tool and by reason, over the latest confirmations."""
 
     model_config = example(
         calls=1000,

@@ -50,7 +50,7 @@ DIAGNOSTIC: dict[str, Any] = {
 
 
 class Reason(BaseModel):
-    """Why a tool is missing."""
+    """Reason why a tool is unavailable."""
 
     model_config = example(**REASON)
 
@@ -61,7 +61,7 @@ class Reason(BaseModel):
 
 
 class Diagnostic(BaseModel):
-    """What holds for one tool, and why. Pages show these words and no others."""
+    """Effective state of one tool, with its reason. Pages show these words and no others."""
 
     model_config = example(**ROW)
 
@@ -88,7 +88,7 @@ class Diagnostic(BaseModel):
 
 
 class RuntimeDiagnostic(BaseModel):
-    """What an answer of the resolver was built from, with a row for each tool."""
+    """Inputs of a resolver response, with a row for each tool."""
 
     model_config = example(**DIAGNOSTIC)
 

@@ -34,7 +34,7 @@ _CHECK: dict[str, Any] = {
 
 
 class Finding(BaseModel):
-    """What was found of one thing, what it is for, and what to do about it.
+    """Result of one check, with its purpose and its fix.
 
     The sentences are in English; the codes and values are what another language is made from.
     """
@@ -87,7 +87,7 @@ async def examine_installation(service: ServiceDep, principal: Admin) -> Examina
 
 
 async def _installation(service: Service) -> Installation:
-    """What the running service knows already, so that nothing is opened a second time."""
+    """State of the running service, so that the checks open nothing twice."""
     gate = service.gate
     tokens = await _tokens(service)
     gates = Gates(gate.registry.snapshot(), gate.hooks)

@@ -92,7 +92,7 @@ class ForumThread(BaseModel):
 
 
 class NewReply(Body):
-    """What shall be said in a thread."""
+    """Reply to post in a thread."""
 
     model_config = example(body="Deployed.")
 
@@ -112,7 +112,7 @@ class NewThread(NewReply):
 
 
 class RemovedPosts(BaseModel):
-    """What is gone."""
+    """Number of deleted posts."""
 
     model_config = example(removed=3)
 

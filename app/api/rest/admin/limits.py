@@ -38,7 +38,7 @@ class Counter(BaseModel):
 
 
 class LimitUsage(BaseModel):
-    """What is limited, how far it is used, and how often a limit was hit."""
+    """Limits with their current use and the number of refusals."""
 
     model_config = example(
         defaults={"calls_per_minute": 60},

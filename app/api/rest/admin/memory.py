@@ -1,4 +1,4 @@
-"""What is remembered: looking it up, correcting it, forgetting it, moving it elsewhere."""
+"""Administration of memories: list, update, delete, export and import."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class AdminMemoryPage(BaseModel):
 
 
 class MemoryChange(Body):
-    """What shall change; what is missing stays."""
+    """Fields to change; omitted fields stay."""
 
     model_config = example(content="Ann prefers Emacs")
 
@@ -118,7 +118,7 @@ class MemoryChange(Body):
 
 
 class MemoryFilters(Body):
-    """Which memories; what is missing does not narrow it."""
+    """Filters for memories; omitted filters match all."""
 
     scope: ScopeName | None = None
     owner: Owner | None = None
@@ -137,7 +137,9 @@ class MemoryFilters(Body):
 
 
 class MemoriesToForget(MemoryFilters):
-    """What shall be forgotten. At first a dry run, then with the count that it gave."""
+    """Memories to delete: first in a dry run, then with the count that it returned. At first a dry
+    run, then with the count that it gave.
+    """
 
     model_config = example(scope="user", owner="ann", dry_run=True)
 
@@ -160,7 +162,7 @@ class MemoriesToForget(MemoryFilters):
 
 
 class ForgottenMemories(BaseModel):
-    """How many fitted, and how many were removed."""
+    """Numbers of matching and of deleted memories."""
 
     model_config = example(matched=12, forgotten=0)
 
@@ -215,7 +217,7 @@ class MemoryImport(Body):
 
 
 class MemoryImported(BaseModel):
-    """What became of them."""
+    """Result of an import."""
 
     model_config = example(created=1, changed=0, unchanged=0, skipped=0)
 
@@ -232,7 +234,7 @@ def filters_of(
     query: Annotated[str | None, Query(min_length=1, max_length=1000)] = None,
     until: Annotated[str | None, Query(max_length=64, examples=[MOMENT])] = None,
 ) -> MemoryCriteria:
-    """Which memories a request wants.
+    """Return the filters of a request.
 
     Raises:
         InvalidInput: `until` is no moment.
@@ -311,7 +313,7 @@ async def import_memories(
 async def forget_memories(
     body: MemoriesToForget, service: ServiceDep, principal: Admin
 ) -> ForgottenMemories:
-    """Scope `admin`. A dry run unless `dry_run` is false. What is forgotten is gone for good."""
+    """Scope `admin`. A dry run unless `dry_run` is false. Deletion is permanent."""
     memory, filters = service.gate.memory, body.filters()
     if body.dry_run:
         return ForgottenMemories(matched=await memory.count(filters), forgotten=0)
@@ -350,7 +352,7 @@ async def change_memory(
 async def forget_memory(
     memory_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
 ) -> AdminMemory:
-    """Scope `admin`. What it was; it is gone for good."""
+    """Scope `admin`. Returns the deleted memory. Deletion is permanent."""
     memory = service.gate.memory
     gone = await memory.forget(memory_id, actor=principal.user_id, expected=expected)
     return _view(memory, gone)

@@ -39,7 +39,7 @@ class LeftOut(BaseModel):
 
 
 class PluginsReloaded(BaseModel):
-    """What has changed."""
+    """Changes of a reload."""
 
     model_config = example(
         read=["greet"],

@@ -139,7 +139,7 @@ class NewProject(Body):
 
 
 class ProjectChange(Body):
-    """What shall change; what is missing stays."""
+    """Fields to change; omitted fields stay."""
 
     model_config = example(name="The website")
 

@@ -1,4 +1,4 @@
-"""What would an agent see, and why not the rest? What would a command do?"""
+"""Previews: the tools and prompt of an agent, and the risk of a command."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class TokenFigures(BaseModel):
 
 
 class PromptPartView(BaseModel):
-    """A piece of what the model is told."""
+    """Part of the prompt."""
 
     model_config = example(**_PART)
 
@@ -104,7 +104,7 @@ class RiskQuestion(Body):
 
 
 class RiskFinding(BaseModel):
-    """What speaks against running it unasked."""
+    """Reason against running the command without approval."""
 
     code: str
     segment: int | None
@@ -112,7 +112,7 @@ class RiskFinding(BaseModel):
 
 
 class RiskExplained(BaseModel):
-    """What a command would do, part by part."""
+    """Analysis of a command, part by part."""
 
     model_config = example(
         verdict="ask",

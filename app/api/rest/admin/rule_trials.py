@@ -84,7 +84,7 @@ class Explained(BaseModel):
 
 
 class RuleVoice(BaseModel):
-    """What one rule says about the call by itself."""
+    """Result of one rule for the call."""
 
     model_config = example(id="draft", decision="deny", match="yes", segments=[0])
 
@@ -147,7 +147,7 @@ class Change(BaseModel):
 
 
 class DryRunResult(BaseModel):
-    """What the rule would have made of them."""
+    """Effect of the rule on the calls."""
 
     model_config = example(
         summary="Of 44 calls it would have prompted 1, allowed 41, denied 2; 2 would have changed",
@@ -177,7 +177,7 @@ class DryRunResult(BaseModel):
 
 
 class CodeView(BaseModel):
-    """How one reason to ask was answered."""
+    """Answers to confirmations with one reason."""
 
     model_config = example(
         code="delete",
@@ -202,7 +202,7 @@ class CodeView(BaseModel):
 
 
 class FatigueView(BaseModel):
-    """How much people are asked."""
+    """Approval frequency."""
 
     model_config = example(calls=1200, prompts=31, prompts_per_100_calls=2.58, codes=[])
 

@@ -51,7 +51,7 @@ _RULE: dict[str, Any] = {
 
 
 class RuleProblem(BaseModel):
-    """Why a rule is invalid."""
+    """Reason why a rule is invalid."""
 
     model_config = example(
         path="examples.match[0]", message="'git push' is not matched", code="example_failed"
@@ -63,7 +63,7 @@ class RuleProblem(BaseModel):
 
 
 class RuleWarning(BaseModel):
-    """What is odd about a rule that is valid."""
+    """Warning about a valid rule."""
 
     model_config = example(code="expired", message="It has expired and has no effect")
 
@@ -134,7 +134,7 @@ class RulePage(BaseModel):
 
 
 class RuleChange(Body):
-    """What shall change; what is missing stays. `match` and `examples` are replaced whole."""
+    """Fields to change; omitted fields stay. `match` and `examples` are replaced whole."""
 
     model_config = example(enabled=False)
 

@@ -110,7 +110,7 @@ class NewSchedule(Body):
 
 
 class ScheduleChange(Body):
-    """What shall change; what is missing stays. New times count from now."""
+    """Fields to change; omitted fields stay. New times apply from now on."""
 
     model_config = example(cron="0 8 * * *")
 
@@ -300,7 +300,7 @@ async def get_schedule_history(
 async def pause_schedule(
     schedule_id: PathId, service: ServiceDep, principal: Admin
 ) -> ScheduleView:
-    """Scope `admin`. A run that has begun goes on. Its user cannot let it run again."""
+    """Scope `admin`. An active run continues. Its user cannot resume it."""
     after = await service.schedules.pause(None, schedule_id, paused=True, by=principal.user_id)
     return ScheduleView.of(after, service.gate.redactor)
 
@@ -332,7 +332,7 @@ async def run_schedule(schedule_id: PathId, service: ServiceDep, principal: Admi
 async def delete_schedule(
     schedule_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
 ) -> ScheduleView:
-    """Scope `admin`. What it was. With its history; a run that has begun goes on."""
+    """Scope `admin`. Also deletes its history and returns it; an active run continues."""
     gone = await service.schedules.delete(
         None, schedule_id, by=principal.user_id, expected=expected
     )

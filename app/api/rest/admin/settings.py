@@ -1,4 +1,4 @@
-"""Every setting as it holds, with where its value comes from. Secrets are never told."""
+"""Effective settings with their origin, without secrets."""
 
 from __future__ import annotations
 

@@ -220,7 +220,7 @@ async def switch_skill(
 
 
 def _viewer(service: Service, agent_id: str | None, project_id: str | None) -> SkillViewer:
-    """Who is meant.
+    """Return the agent and project of a request.
 
     Raises:
         NotFound: there is no such agent or project.

@@ -1,4 +1,4 @@
-"""What is sent and answered about data sources. A password goes in and never comes out."""
+"""Request and response models of data sources. Passwords are write-only."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class SourceTable(Body):
 
 
 class SourceLimits(Body):
-    """What one query may take at most."""
+    """Limits of one query."""
 
     model_config = example(**_LIMITS)
 
@@ -111,7 +111,7 @@ Agents = Annotated[list[AgentEntry], Field(max_length=1000, description=AGENTS)]
 
 
 class SourceFields(Body):
-    """What makes a data source, besides its kind."""
+    """Fields of a data source, except its kind."""
 
     name: Annotated[str, Field(min_length=1, max_length=100, pattern=r"\S")] = unsent()
     host: Place | None = Field(
@@ -143,7 +143,7 @@ class SourceFields(Body):
     enabled: bool = True
 
     def change(self) -> SourceUpdate:
-        """What was sent, as the store takes it."""
+        """Return the submitted fields as the store expects them."""
         given = {name: getattr(self, name) for name in self.model_fields_set if name != "password"}
         if "tables" in given:
             given["tables"] = tuple(item.allowed() for item in self.tables)
@@ -165,7 +165,7 @@ class NewSource(SourceFields):
 
 
 class SourceChange(SourceFields):
-    """What shall change; what is missing stays."""
+    """Fields to change; omitted fields stay."""
 
     model_config = example(enabled=True)
 
@@ -222,7 +222,7 @@ class AdminSourcePage(BaseModel):
 
 
 class SourceTest(BaseModel):
-    """What connecting to a source showed."""
+    """Result of a connection test."""
 
     model_config = example(
         ok=True,
@@ -295,7 +295,7 @@ class DiscoveredTable(BaseModel):
 
 
 class DiscoveredTables(BaseModel):
-    """What is in the database now, by name."""
+    """Tables currently in the database, by name."""
 
     model_config = example(tables=[_DISCOVERED], total=1, cut=False)
 
@@ -305,7 +305,7 @@ class DiscoveredTables(BaseModel):
 
 
 class KeyRotation(BaseModel):
-    """How many passwords were sealed with the key that seals now."""
+    """Number of passwords that were encrypted with the current key."""
 
     model_config = example(sealed=3)
 

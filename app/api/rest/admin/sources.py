@@ -49,7 +49,7 @@ def filters_of(
     since: Moment = None,
     until: Moment = None,
 ) -> QueryFilters:
-    """Which rows a request wants.
+    """Return the filters of a request.
 
     Raises:
         InvalidInput: `since` or `until` is no moment.
@@ -145,7 +145,7 @@ async def remove_source(
     responses=problems(NotFound),
 )
 async def test_source(source_id: PathId, service: ServiceDep, principal: Admin) -> SourceTest:
-    """Scope `admin`. Also reads anew what its tables look like."""
+    """Scope `admin`. Also reloads the schema of its tables."""
     return SourceTest.of(await service.gate.sources.inspection.test(source_id))
 
 

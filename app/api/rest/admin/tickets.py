@@ -101,7 +101,7 @@ class TicketPage(BaseModel):
 
 
 class TicketAnswer(Body):
-    """What the agent is told."""
+    """Answer for the agent."""
 
     model_config = example(answer="Pay it, and tell purchasing")
 

@@ -87,7 +87,7 @@ class TokenMade(BaseModel):
 
 
 class NewToken(Body):
-    """Who it is for, and what it may do."""
+    """Name and permissions of a new token."""
 
     model_config = example(name="ann", scopes=["chat", "tools:call"], projects=["default"], days=90)
 
@@ -110,7 +110,7 @@ class NewToken(Body):
 
 
 class Rotation(Body):
-    """How long the old secret goes on."""
+    """Grace period of the old secret."""
 
     model_config = example(grace_s=3600)
 

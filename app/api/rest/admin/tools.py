@@ -60,7 +60,7 @@ _TOOLSET = {"name": "shell", "enabled": True, "tools": ["bash"], "version": 1}
 
 
 class Choices(BaseModel):
-    """What the operator chose; null leaves the tool's own value."""
+    """Overrides of the operator; null keeps the tool's own value."""
 
     model_config = example(**_TOOL["choices"])
 
@@ -102,7 +102,7 @@ class AdminToolPage(BaseModel):
 
 
 class ToolChange(Body):
-    """What shall change; what is missing stays, null goes back to the tool's own value."""
+    """Fields to change; omitted fields stay, null restores the tool's own value."""
 
     model_config = example(requires_confirmation=True, prompt_hint="Prefer read_file over cat.")
 
@@ -127,7 +127,7 @@ class ManyToolsSwitch(Body):
 
 
 class ToolsSwitched(BaseModel):
-    """What came of it."""
+    """Result of the change."""
 
     model_config = example(enabled=False, changed=["bash"], unchanged=["write_file"])
 

@@ -131,7 +131,7 @@ class NewTrigger(Body):
 
 
 class TriggerChange(Body):
-    """What shall change; what is missing stays. Another host needs its headers anew."""
+    """Fields to change; omitted fields stay. Changing the host requires new headers."""
 
     model_config = example(free=True)
 
@@ -147,7 +147,7 @@ class TriggerChange(Body):
 
 
 def _change(body: NewTrigger | TriggerChange) -> OutboundRequestChange:
-    """What was given."""
+    """Return the submitted fields."""
     given = body.model_fields_set
     fields = {name: getattr(body, name) for name in given - {"url", "headers"}}
     if "agents" in fields:

@@ -42,7 +42,7 @@ _CALLS: dict[str, Any] = {
 
 
 class UsageTotal(BaseModel):
-    """What runs have used, those of sub-agents counted as runs."""
+    """Usage of runs, with sub-agents counted as runs."""
 
     model_config = example(**_TOTAL)
 

@@ -114,7 +114,7 @@ class AdminWebhookPage(BaseModel):
 
 
 class NewWebhook(Body):
-    """What another system may begin."""
+    """Webhook to create."""
 
     model_config = example(
         name="build-failed", template="A build has failed. Find out why:\n\n{{body}}"
@@ -129,7 +129,7 @@ class NewWebhook(Body):
 
 
 class WebhookChange(Body):
-    """What shall change; what is missing stays."""
+    """Fields to change; omitted fields stay."""
 
     model_config = example(per_minute=60)
 
@@ -142,7 +142,7 @@ class WebhookChange(Body):
 
 
 class WebhookPause(Body):
-    """Whether it shall stand still."""
+    """Whether to pause the webhook."""
 
     model_config = example(paused=True)
 
@@ -233,7 +233,7 @@ async def rotate_webhook(
 async def remove_webhook(
     webhook_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
 ) -> AdminWebhook:
-    """Scope `admin`. What it was. Runs that have begun go on."""
+    """Scope `admin`. Returns the deleted webhook. Active runs continue."""
     gone = await service.webhooks.book.remove(
         webhook_id, actor=principal.user_id, expected=expected
     )
