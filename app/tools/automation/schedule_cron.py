@@ -199,11 +199,11 @@ def _claw(schedule: dict[str, Any]) -> dict[str, Any]:
     return_schema=SCHEDULE_CRON_RESULT,
 )
 async def schedule_cron(args: ScheduleCronArgs, ctx: ToolContext) -> ToolResult:
-    """Let a task run later or again and again: in its own chat, as this agent, unattended.
+    """Schedule a task to run once or repeatedly: in its own chat, as this agent, unattended.
 
     Actions: create, list, get, update, delete, pause, resume, run_now, history. What asks for a
-    confirmation is denied there unless the agent is set to wait. Returns the schedule with its
-    next times, or what became of the past ones. Those of another agent or project are not seen.
+    confirmation is denied there unless the agent is set to wait. Returns the schedule with its next
+    times, or the results of past ones. Schedules of other agents or projects are not visible.
     """
     book = ctx.services.require(SCHEDULES, Schedules)  # type: ignore[type-abstract]
     owner = ScheduleOwner.of(ctx)

@@ -54,10 +54,10 @@ class GetWeatherArgs(ToolArgs):
     return_schema=GET_WEATHER_RESULT,
 )
 async def get_weather(args: GetWeatherArgs, ctx: ToolContext) -> ToolResult:
-    """Tell the present weather of a city, and with days a forecast.
+    """Get the current weather of a city, and with days a forecast.
 
-    Returns temperature, humidity and a description, the place that was taken, and others of
-    that name. Values marked as simulated are invented.
+    Returns temperature, humidity and a description, the matched place, and other matching places.
+    Values marked as simulated are invented.
     """
     provider = ctx.services.require(WEATHER, WeatherProvider)  # type: ignore[type-abstract]
     query = WeatherQuery(args.city.strip(), args.days, args.units, _language(args))

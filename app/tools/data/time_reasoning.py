@@ -109,11 +109,11 @@ class TimeReasoningArgs(ToolArgs):
     return_schema=TIME_REASONING_RESULT,
 )
 async def time_reasoning(args: TimeReasoningArgs, ctx: ToolContext) -> ToolResult:
-    """Tell the time, or compute with times; prefer it over reckoning yourself.
+    """Get the current time, or calculate with times; prefer it over mental arithmetic.
 
-    Knows zones, summer time, ISO weeks and business days. Days, weeks, months and years keep
-    the clock time, smaller units are time that passes. Returns result, with notes on whatever
-    had to be assumed.
+    Supports time zones, daylight saving time, ISO weeks and business days. Days, weeks, months and
+    years keep the clock time, smaller units are time that passes. Returns result, with notes on
+    whatever had to be assumed.
     """
     # The first look at a zone reads a file.
     return await asyncio.to_thread(_compute, args, clock_of(ctx).now())

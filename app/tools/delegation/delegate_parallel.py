@@ -56,7 +56,7 @@ class DelegateParallelArgs(ToolArgs):
     return_schema=DELEGATE_PARALLEL_RESULT,
 )
 async def delegate_parallel(args: DelegateParallelArgs, ctx: ToolContext) -> ToolResult:
-    """Let several sub-agents work at the same time, and wait for all of them.
+    """Run several sub-agents concurrently and wait for all of them.
 
     For tasks that do not need each other's answers. Each is as in delegate_task. One that fails
     does not stop the others. Returns the answers in the order of the tasks.

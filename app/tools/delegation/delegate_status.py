@@ -58,10 +58,10 @@ class DelegateStatusArgs(ToolArgs):
     return_schema=DELEGATE_STATUS_RESULT,
 )
 async def delegate_status(args: DelegateStatusArgs, ctx: ToolContext) -> ToolResult:
-    """See how far sub-agents of this chat are, and what they have answered.
+    """Get the progress and answers of this chat's sub-agents.
 
-    For those in the background. Returns status, rounds, calls, and the answer or what there is
-    of one. With wait_s it waits for the end; waiting once is better than asking often.
+    For those in the background. Returns status, rounds, calls, and the answer or what there is of
+    one. With wait_s it waits for the end; waiting once is better than asking often.
     """
     session_id, delegation = session_of(ctx), delegation_of(ctx)
     # A sub-agent may have been given less than its siblings: it sees what it has started itself.

@@ -54,11 +54,11 @@ def _as_spawn(raw: dict[str, Any]) -> dict[str, Any]:
     return_schema=DELEGATE_TASK_RESULT,
 )
 async def delegate_task(args: DelegateTaskArgs, ctx: ToolContext) -> ToolResult:
-    """Let a sub-agent do a task of its own and wait for its answer.
+    """Delegate a task to a sub-agent and wait for its answer.
 
-    For work that needs many steps of which only the outcome matters. It sees the workspace but
-    not this chat: say all that it needs. It cannot ask the user anything. Returns its answer;
-    with background its id, for delegate_status.
+    For work that needs many steps of which only the outcome matters. It sees the workspace but not
+    this chat: say all that it needs. It cannot ask the user anything. Returns its answer; with
+    background its id, for delegate_status.
     """
     (label,) = labels_of([args])
     batch = await delegation_of(ctx).start(

@@ -38,7 +38,7 @@ class TaskBroadcastArgs(ToolArgs):
     return_schema=TASK_BROADCAST_RESULT,
 )
 async def task_broadcast(args: TaskBroadcastArgs, ctx: ToolContext) -> ToolResult:
-    """Tell something to every sub-agent of this chat that is at work, once each.
+    """Send a message to every running sub-agent of this chat.
 
     For what changes the task while they work: a discovery, a warning, a new wish. Each reads it
     before its next step. Returns the ids of the tasks that were told.

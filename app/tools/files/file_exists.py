@@ -27,7 +27,7 @@ class FileExistsArgs(ToolArgs):
     return_schema=FILE_EXISTS_RESULT,
 )
 async def file_exists(args: FileExistsArgs, ctx: ToolContext) -> dict[str, Any]:
-    """Say whether a path exists: its type (file, directory, other) and size in bytes."""
+    """Check whether a path exists: its type (file, directory, other) and size in bytes."""
     found = await ctx.operations.files.stat(args.path)
     if found is None:
         return {"exists": False, "type": None, "path": args.path}

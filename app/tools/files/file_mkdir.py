@@ -29,7 +29,7 @@ class FileMkdirArgs(ToolArgs):
     return_schema=FILE_MKDIR_RESULT,
 )
 async def file_mkdir(args: FileMkdirArgs, ctx: ToolContext) -> dict[str, Any]:
-    """Create a directory with its parents; created is false when it was there already.
+    """Create a directory with its parents; created is false if it already existed.
 
     write_file creates missing folders itself.
     """

@@ -77,10 +77,10 @@ class EscalateArgs(ToolArgs):
     return_schema=ESCALATE_RESULT,
 )
 async def escalate(args: EscalateArgs, ctx: ToolContext) -> ToolResult:
-    """Bring up what you may not or cannot decide yourself: once per reason.
+    """Escalate what you may not or cannot decide yourself: once per reason.
 
-    A human gets a ticket: without `blocking` you go on at once, and an answer comes later as
-    a message. Returns who was reached, and the ticket or the answer where there is one.
+    A human gets a ticket: without `blocking` you go on at once, and an answer comes later as a
+    message. Returns who was reached, and the ticket or the answer where there is one.
     """
     wanted = Escalation(args.reason, args.severity, args.context, args.to, args.blocking)
     if args.to == "human":

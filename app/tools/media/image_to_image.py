@@ -62,9 +62,9 @@ class ImageToImageArgs(ToolArgs):
     return_schema=IMAGES_RESULT,
 )
 async def image_to_image(args: ImageToImageArgs, ctx: ToolContext) -> ToolResult:
-    """Make images out of an image and a description of the change.
+    """Generate images from an image and a description of the change.
 
-    The image may leave this machine for the image provider. The new ones are kept and shown in
+    The image may leave this machine for the image provider. The new images are stored and shown in
     the chat. Returns each image's artifact id, size and digest, and who made it.
     """
     provider = provider_of(ctx, args.count)

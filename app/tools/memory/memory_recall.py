@@ -55,10 +55,10 @@ class MemoryRecallArgs(ToolArgs):
     return_schema=MEMORY_RECALL_RESULT,
 )
 async def memory_recall(args: MemoryRecallArgs, ctx: ToolContext) -> ToolResult:
-    """Look up what was remembered in earlier sessions, before asking the user again.
+    """Recall memories of earlier sessions, before asking the user again.
 
-    Returns lines `[n] date|source|content`, the likeliest first, newer before older ones that
-    fit as well, each with the key and version that change or forget it.
+    Returns lines `[n] date|source|content`, best match first, newer before equally good older ones,
+    each with the key and version to change or delete it.
     """
     wanted = RecallQuery(args.query, tuple(args.tags), args.match_mode, args.max_results)
     found = await memory_of(ctx).recall(places_of(ctx, args.scope), wanted)

@@ -89,8 +89,8 @@ def _line_shape(result: ToolResult) -> ToolResult:
 async def memory_save(args: MemorySaveArgs, ctx: ToolContext) -> ToolResult:
     """Remember something across sessions: preferences, decisions, facts worth having later.
 
-    Recall first, so as not to keep a thing twice. To change a memory give its key and version;
-    a key that is taken is refused and shows what it holds. Returns the line it is on.
+    Recall first to avoid duplicates. To change a memory, give its key and version; a key that is
+    already used is refused and its content is returned. Returns the line it is on.
     """
     memory, place = memory_of(ctx), place_of(ctx, args.scope)
     draft = MemoryInput(args.content, tuple(args.tags), args.key)

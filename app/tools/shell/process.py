@@ -124,11 +124,11 @@ def asks(args: ProcessArgs, _: Services) -> str | None:
     return_schema=PROCESS_RESULT,
 )
 async def process(args: ProcessArgs, ctx: ToolContext) -> ToolResult:
-    """Look after processes of this session that run in the background.
+    """Manage the background processes of this session.
 
-    list shows them, poll tells what is new, log reads all output, wait stops at a match
-    or the end, write types into one, kill ends it with all it started. Start them with
-    `background` or `on_timeout` of bash.
+    list shows them, poll returns new output, log reads all output, wait stops at a match or the
+    end, write types into one, kill ends it with all it started. Start them with `background` or
+    `on_timeout` of bash.
     """
     keeper = ctx.services.require(SESSION_PROCESSES, SessionProcesses)  # type: ignore[type-abstract]
     session_id = ctx.session_id or ""

@@ -137,10 +137,10 @@ def paths_in(arguments: Mapping[str, Any]) -> Sequence[str]:
     return_schema=SKILL_MANAGE_RESULT,
 )
 async def skill_manage(args: SkillManageArgs, ctx: ToolContext) -> ToolResult:
-    """List, make, change, remove or switch skills; list tells why one is not usable.
+    """List, create, change, delete, enable or disable skills; list shows why one is unusable.
 
-    What you write must follow the SKILL.md standard. A skill of the project is used only
-    after a person has enabled it: action enable, with the digest that list shows.
+    What you write must follow the SKILL.md standard. A skill of the project is used only after a
+    person has enabled it: action enable, with the digest that list shows.
     """
     if args.action == "list":
         return _listed(await skills_of(ctx).rows(SkillViewer.of(ctx)), args.name)

@@ -29,7 +29,7 @@ class MysqlListSourcesArgs(ToolArgs):
 async def mysql_list_sources(args: MysqlListSourcesArgs, ctx: ToolContext) -> ToolResult:
     """List the databases (MySQL, MariaDB, PostgreSQL, SQLite) that you may read.
 
-    Begin here: the other mysql tools need a source_id. `kind` is the SQL dialect to write.
+    Start here: the other mysql tools require a source_id. `kind` is the SQL dialect to write.
     """
     sources = [
         {

@@ -49,11 +49,11 @@ class SearchArgs(ToolArgs):
     return_schema=SEARCH_RESULT,
 )
 async def search(args: SearchArgs, ctx: ToolContext) -> ToolResult:
-    """Look for words in earlier sessions with this user, in memory, in files and among tools.
+    """Search earlier sessions with this user, memory, files and tools for words.
 
-    Use it when you do not know where something is; grep, find_files and memory_recall search
-    one place more closely. Returns results by scope, the best first, and which scopes could
-    not be searched.
+    Use it when you do not know where something is; grep, find_files and memory_recall search one
+    place more closely. Returns results by scope, the best first, and which scopes could not be
+    searched.
     """
     found: dict[str, list[Row]] = {}
     unavailable: dict[str, str] = {}

@@ -48,8 +48,8 @@ class LintFixArgs(ChosenFiles):
     return_schema=LINT_FIX_RESULT,
 )
 async def lint_fix(args: LintFixArgs, ctx: ToolContext) -> ToolResult:
-    """Repair what lint reports as fixable, safe repairs only: Python by ruff, JavaScript by
-    eslint. Call lint first to see what there is.
+    """Fix what lint reports as fixable, safe fixes only: Python by ruff, JavaScript by eslint. Call
+    lint first to see what there is.
 
     Returns a diff of every changed file, and how many findings are left.
     """
