@@ -234,7 +234,7 @@ def test_what_cannot_be_put_back_is_named(root: Path):
             raise OSError(errno.ENOSPC, "")
 
     nowhere = Closing(-1, "d", ResolvedPath("d", (1, 1, "d"), "d", None, None), FileState(b""))
-    with pytest.raises(StorageUnavailable, match="could not be put back") as caught:
+    with pytest.raises(StorageUnavailable, match="could not be restored") as caught:
         commit_all([lost, nowhere], durable=False)
 
     assert caught.value.details == {"files": ["a"]}

@@ -113,7 +113,7 @@ def parse(code: str) -> ast.Module | CodeRefusal:
     except (RecursionError, MemoryError):
         return CodeRefusal("code_too_complex", "The code is nested too deeply to be parsed")
     except ValueError as error:
-        reason = "it contains half of a surrogate pair" if "surrogate" in str(error) else str(error)
+        reason = "it contains half a surrogate pair" if "surrogate" in str(error) else str(error)
         return CodeRefusal("syntax_error", f"Syntax error in code: {reason}")
 
 
