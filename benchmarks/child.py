@@ -26,7 +26,7 @@ from pydantic import TypeAdapter
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from app.api.app import create_app
-from app.api.later import LaterRoutes
+from app.api.lazy_routes import LazyRoutes
 from app.api.server import run_server
 from app.api.service import Service
 from app.api.ws.connections import Connections
@@ -54,7 +54,7 @@ def floor(listening: set[WebSocket]) -> FastAPI:
     app = bare_app(listening)
     app.state.connections = Connections()
     app.state.feeds = set()
-    app.state.later = LaterRoutes(app.router, lambda: tuple(app.routes))
+    app.state.later = LazyRoutes(app.router, lambda: tuple(app.routes))
 
     @app.websocket("/call")
     async def call(socket: WebSocket) -> None:

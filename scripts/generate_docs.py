@@ -23,7 +23,7 @@ if str(ROOT) not in sys.path:  # a program finds its own folder there, not the p
 from pydantic import BaseModel, SecretStr, TypeAdapter  # noqa: E402
 from pydantic.fields import FieldInfo  # noqa: E402
 
-from app.api.ws import closing  # noqa: E402
+from app.api.ws import close_codes  # noqa: E402
 from app.api.ws.commands import ClientCommand, Command, Identifier, SessionCommand  # noqa: E402
 from app.catalog.builtin import register_all_tools  # noqa: E402
 from app.catalog.setting_limits import SETTING_LIMITS  # noqa: E402
@@ -316,7 +316,7 @@ def messages_page() -> str:
         "",
         "After 4000 to 4499, reconnect and resume; after 4500 to 4999, do not reconnect.",
     ]
-    rows = [(str(close.code), close.reason) for close in closing.ALL]
+    rows = [(str(close.code), close.reason) for close in close_codes.ALL]
     return "\n".join([*lines, "", *_table(("code", "reason"), rows)]) + "\n"
 
 

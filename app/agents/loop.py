@@ -23,7 +23,7 @@ from app.core.errors import ModelFailed
 from app.core.ids import new_id
 from app.core.settings import Settings
 from app.events.durable import RunStatus
-from app.execution.call import CallBatch
+from app.execution.call import ToolCallBatch
 from app.execution.calls import CallRequest
 from app.execution.context import CallContext
 from app.execution.outcome import CallOutcome
@@ -111,7 +111,12 @@ class AgentLoop:
             self._gate.deferred.forget(run_id)
 
     async def resume(
-        self, session: Session, run_id: str, turns: LoopState, uses: list[Block], batch: CallBatch
+        self,
+        session: Session,
+        run_id: str,
+        turns: LoopState,
+        uses: list[Block],
+        batch: ToolCallBatch,
     ) -> RunStatus:
         """Go on with a run whose calls waited for a person when its process ended."""
         execute = partial(self._gate.executor.resume, batch)

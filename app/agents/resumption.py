@@ -17,7 +17,7 @@ from app.agents.run import Run, direct_context
 from app.agents.sessions import Sessions
 from app.events.durable import RunResumed, RunStatus
 from app.execution.batches import SuspendedBatch
-from app.execution.call import CallBatch
+from app.execution.call import ToolCallBatch
 from app.execution.calls import CallRequest
 from app.execution.setup import Gate
 from app.governance.limits import NO_LIMITS, QuotaSubject
@@ -91,7 +91,7 @@ class Resumption:
         return partial(answer_calls, run, requests, partial(executor.resume, run.batch))
 
     async def _converse(
-        self, run: Run, loop: AgentLoop, message_id: str, batch: CallBatch
+        self, run: Run, loop: AgentLoop, message_id: str, batch: ToolCallBatch
     ) -> RunStatus:
         """Answer the calls of the turn that was parked, and take the next one."""
         assert run.turns is not None

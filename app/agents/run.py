@@ -18,7 +18,7 @@ from app.core.redaction import Redactor
 from app.core.text import dump_json
 from app.events.durable import RunStatus, Trigger
 from app.execution.arguments import parse_object
-from app.execution.call import CallBatch
+from app.execution.call import ToolCallBatch
 from app.execution.calls import CallRequest
 from app.execution.context import CallContext, Caller
 from app.execution.outcome import CallOutcome
@@ -55,7 +55,7 @@ class Run:
     is_begun: bool = False
     started_at: str = ""
     agent_id: str | None = None
-    batch: CallBatch | None = None
+    batch: ToolCallBatch | None = None
     quota_subject: QuotaSubject = NOBODY
     attended: bool = True
     unheard: tuple[str, ...] = ()

@@ -13,7 +13,7 @@ from app import __version__
 from app.api import errors
 from app.api.desktop_operators import OperatorRates
 from app.api.idempotency import IdempotencyKeys
-from app.api.later import LaterRoutes
+from app.api.lazy_routes import LazyRoutes
 from app.api.openapi import ServedDocument, document
 from app.api.rest import health
 from app.api.rest.compressed import Compressed
@@ -22,7 +22,7 @@ from app.api.rest.middleware import BodyLimit, SameSite
 from app.api.rest.routing import PREFIX
 from app.api.root_path import BelowRoot
 from app.api.service import Service
-from app.api.web import Pages
+from app.api.web import WebPages
 from app.api.ws.connections import Connections
 from app.api.ws.limits import Remembered
 from app.core.settings import Settings
@@ -99,7 +99,7 @@ def create_app(
     app.state.later = _routed(app)
     app.add_middleware(IdempotentRequests)
     app.add_middleware(Compressed)
-    app.add_middleware(Pages, root_path=settings.root_path)
+    app.add_middleware(WebPages, root_path=settings.root_path)
     app.add_middleware(BodyLimit, uploads=settings.max_upload_bytes)
     app.add_middleware(SameSite)
     if settings.root_path:
@@ -111,7 +111,7 @@ def create_app(
     return app
 
 
-def _routed(app: FastAPI) -> LaterRoutes:
+def _routed(app: FastAPI) -> LazyRoutes:
     """Give an application its route for health; the others are in what comes back."""
     answer = ServedDocument(app).answer
     own = (*app.routes, Route(f"{PREFIX}/openapi.json", answer, include_in_schema=False))
@@ -122,7 +122,7 @@ def _routed(app: FastAPI) -> LaterRoutes:
 
         return (*own, *every_route())
 
-    later = LaterRoutes(app.router, read)
+    later = LazyRoutes(app.router, read)
     app.router.routes[:] = (*health.router.routes, later)
     return later
 

@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
+from app.api.login_throttle import LoginThrottle, is_guessable
 from app.api.principal import ALL_SCOPES, Principal, holder_of
-from app.api.sign_in_throttle import SignInThrottle, is_guessable
 from app.core.clock import Clock
 from app.core.errors import BadFrame, Forbidden, TollgateError, Unauthenticated
 from app.core.settings import Settings
@@ -48,7 +48,7 @@ class Authenticator:
         self._audit = audit
         self._hosts = LOOPBACK_HOSTS | {host.lower() for host in settings.allowed_hosts}
         self._origins = frozenset(origin.rstrip("/").lower() for origin in settings.allowed_origins)
-        self._throttle = SignInThrottle(
+        self._throttle = LoginThrottle(
             clock, settings.login_attempts, settings.serving.lockout_max_s, self._stopped
         )
 

@@ -40,8 +40,8 @@ _LEAST_PLACES = 8
 _IPV6_NETWORK = 64
 
 
-class Holder(Protocol):
-    """Connection protocol that occupies a slot."""
+class ConnectionHolder(Protocol):
+    """What holds a place: the protocol of one connection."""
 
     def is_waiting_since(self) -> float | None:
         """Since when it waits for a request of its client; None while one is under way."""
@@ -62,7 +62,7 @@ class Holder(Protocol):
         """Close the connection, and say nothing."""
 
 
-class Place:
+class ConnectionSlot:
     """The place of one connection.
 
     Attributes:
@@ -78,7 +78,9 @@ class Place:
         *("_limits", "address", "holder", "is_known", "is_proxied", "is_spare", "since", "sweep"),
     )
 
-    def __init__(self, limits: ConnectionLimits, holder: Holder, *, is_proxied: bool) -> None:
+    def __init__(
+        self, limits: ConnectionLimits, holder: ConnectionHolder, *, is_proxied: bool
+    ) -> None:
         self._limits = limits
         self.holder = holder
         self.is_proxied = is_proxied
@@ -122,17 +124,17 @@ class ConnectionLimits:
         self.most = _most(settings.connections, open_files or file_limit())
         self.spare_most = min(_SPARE_MOST, self.most // _SPARE_PART)
         self._proxies = ProxyHeadersMiddleware(_nowhere, settings.trusted_proxies).trusted_hosts
-        self._places: dict[Place, None] = {}
-        self._strangers: dict[str, dict[Place, None]] = {}
-        self._waiting: dict[Place, None] = {}
-        self._spare: dict[Place, None] = {}
+        self._places: dict[ConnectionSlot, None] = {}
+        self._strangers: dict[str, dict[ConnectionSlot, None]] = {}
+        self._waiting: dict[ConnectionSlot, None] = {}
+        self._spare: dict[ConnectionSlot, None] = {}
         self._sweeping: asyncio.TimerHandle | None = None
         shortest = (settings.header_timeout_s, settings.body_timeout_s, settings.write_timeout_s)
         self._every_s = min(_PATIENCE_S / _SWEEPS, *(seconds / 2 for seconds in shortest))
 
-    def open(self, holder: Holder, peer: str | None) -> Place:
+    def open(self, holder: ConnectionHolder, peer: str | None) -> ConnectionSlot:
         """A place for a new connection of `peer`; the oldest one that waits may be closed."""
-        place = Place(self, holder, is_proxied=peer in self._proxies)
+        place = ConnectionSlot(self, holder, is_proxied=peer in self._proxies)
         self._places[place] = None
         self._waiting[place] = None
         share = None if peer is None or place.is_proxied else share_of(peer)
@@ -142,7 +144,7 @@ class ConnectionLimits:
             self._sweep_later()
         return place
 
-    def move(self, place: Place, address: str | None) -> bool:
+    def move(self, place: ConnectionSlot, address: str | None) -> bool:
         """Count a place as part of an address's share, or of none.
 
         False when that address has had all it may have for a moment, and none of them waits for
@@ -158,7 +160,7 @@ class ConnectionLimits:
         place.address, place.since = address, self.now()
         return True
 
-    def begin_request(self, place: Place, forwarded_for: Sequence[bytes]) -> bool:
+    def begin_request(self, place: ConnectionSlot, forwarded_for: Sequence[bytes]) -> bool:
         """A request is under way; False when its client, behind a proxy, has too many of them."""
         self._waiting.pop(place, None)
         if not place.is_proxied:
@@ -168,7 +170,7 @@ class ConnectionLimits:
         client = self._proxies.get_trusted_client_address(said)[0] if said else ""
         return self.move(place, share_of(client) if client else None)
 
-    def end_request(self, place: Place) -> None:
+    def end_request(self, place: ConnectionSlot) -> None:
         """A connection waits for its client from now on."""
         if place.is_proxied:
             self._leave_share(place)
@@ -176,21 +178,21 @@ class ConnectionLimits:
             place.sweep = self.sweeps
             self._waiting[place] = None
 
-    def release(self, place: Place) -> None:
+    def release(self, place: ConnectionSlot) -> None:
         """Give a place back."""
         self._leave_share(place)
         for places in (self._places, self._waiting, self._spare):
             places.pop(place, None)
 
-    def _is_used_up(self, share: dict[Place, None]) -> bool:
-        """Return whether the slots for unauthenticated connections have been full for a moment."""
+    def _is_used_up(self, share: dict[ConnectionSlot, None]) -> bool:
+        """Whether as many as may be have not signed in for a moment; a crowd comes at once."""
         last = next(islice(share, self.settings.connections_per_address - 1, None), None)
         return last is not None and self.now() - last.since >= _PATIENCE_S
 
     def _has_room(self) -> bool:
         return len(self._places) <= self.most - self.spare_most or self._make_room(self._waiting)
 
-    def _make_room(self, places: dict[Place, None]) -> bool:
+    def _make_room(self, places: dict[ConnectionSlot, None]) -> bool:
         """Close the one that has waited longest; False when none has waited for a moment."""
         now = self.now()
         for place in places:
@@ -201,11 +203,11 @@ class ConnectionLimits:
                 return True
         return False
 
-    def _was_swept(self, place: Place) -> bool:
+    def _was_swept(self, place: ConnectionSlot) -> bool:
         """Whether the service has looked for data of a connection since it began to wait."""
         return self.sweeps - place.sweep >= _SWEEPS
 
-    def _make_spare(self, place: Place) -> None:
+    def _make_spare(self, place: ConnectionSlot) -> None:
         self.release(place)
         place.is_spare = True
         self._spare[place] = None
@@ -215,7 +217,7 @@ class ConnectionLimits:
             self.release(oldest)
             oldest.holder.drop()
 
-    def _leave_share(self, place: Place) -> None:
+    def _leave_share(self, place: ConnectionSlot) -> None:
         if place.address is None:
             return
         share = self._strangers.get(place.address, {})
@@ -224,7 +226,7 @@ class ConnectionLimits:
             self._strangers.pop(place.address, None)
         place.address = None
 
-    def _trim(self, share: Mapping[Place, None], now: float) -> None:
+    def _trim(self, share: Mapping[ConnectionSlot, None], now: float) -> None:
         """Refuse those of a crowd that are more than its share, cannot make room and do not end."""
         held = [
             place
@@ -265,7 +267,7 @@ def overloaded(message: str, *, retry_after_ms: int = _RETRY_MS) -> TollgateErro
 def sign_in(scope: Mapping[str, Any]) -> None:
     """Note that whoever sent a request has shown who they are."""
     place = scope.get("extensions", {}).get(EXTENSION)
-    if isinstance(place, Place) and not place.is_known:
+    if isinstance(place, ConnectionSlot) and not place.is_known:
         place.sign_in()
 
 

@@ -118,7 +118,7 @@ async def member(principal: SignedIn) -> Principal:
 Anyone = Annotated[Principal, Depends(member)]
 
 
-class Scope:
+class RequiredScope:
     """A dependency: the principal, if it was granted a scope."""
 
     def __init__(self, scope: str) -> None:
@@ -129,9 +129,9 @@ class Scope:
         return principal
 
 
-Chatter = Annotated[Principal, Depends(dependency(Scope("chat")))]
-Caller = Annotated[Principal, Depends(dependency(Scope("tools:call")))]
-Approver = Annotated[Principal, Depends(dependency(Scope("approve")))]
-Admin = Annotated[Principal, Depends(dependency(Scope("admin")))]
-DesktopOperator = Annotated[Principal, Depends(dependency(Scope("desktop")))]
-Auditor = Annotated[Principal, Depends(dependency(Scope("audit:read")))]
+Chatter = Annotated[Principal, Depends(dependency(RequiredScope("chat")))]
+Caller = Annotated[Principal, Depends(dependency(RequiredScope("tools:call")))]
+Approver = Annotated[Principal, Depends(dependency(RequiredScope("approve")))]
+Admin = Annotated[Principal, Depends(dependency(RequiredScope("admin")))]
+DesktopOperator = Annotated[Principal, Depends(dependency(RequiredScope("desktop")))]
+Auditor = Annotated[Principal, Depends(dependency(RequiredScope("audit:read")))]

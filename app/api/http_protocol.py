@@ -19,7 +19,7 @@ from app.api.connection_limits import (
     EXTENSION,
     SHARE_FULL,
     ConnectionLimits,
-    Place,
+    ConnectionSlot,
     overloaded,
     plain_address,
 )
@@ -56,7 +56,7 @@ class HttpProtocol(HttpToolsProtocol):
         super().__init__(config, server_state, app_state, _loop)
         self._places = config.places
         self._settings = config.places.settings
-        self._place: Place | None = None
+        self._place: ConnectionSlot | None = None
         self._reading: Reading = "head"
         self._since = time.monotonic()
         self._received = 0

@@ -37,7 +37,7 @@ class Key(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredResponse:
     """A request that was carried out.
 
     Attributes:
@@ -69,7 +69,7 @@ class IdempotencyKeys:
         self._db = db
         self._clock = clock
         self._database = database
-        self._kept: dict[tuple[Door, str], OrderedDict[str, Kept]] = {}
+        self._kept: dict[tuple[Door, str], OrderedDict[str, StoredResponse]] = {}
         self._loaded = False
         # Until when there are answers to remove; a former process may have left some.
         self._latest: float | None = clock.time()
@@ -93,7 +93,7 @@ class IdempotencyKeys:
             purging.cancel()
             await asyncio.wait({purging})
 
-    def get(self, key: Key) -> Kept | None:
+    def get(self, key: Key) -> StoredResponse | None:
         """The request of that key; None when there was none within ten minutes."""
         of_owner = self._kept.get((key.door, key.owner))
         kept = of_owner.get(key.name) if of_owner else None
@@ -101,7 +101,7 @@ class IdempotencyKeys:
 
     def begin(self, key: Key) -> None:
         """Write down that a request is carried out, before anything that it does."""
-        self._write(key, Kept("", UNANSWERED, None, self._clock.time() + _CLAIMED_S))
+        self._write(key, StoredResponse("", UNANSWERED, None, self._clock.time() + _CLAIMED_S))
 
     def keep(self, key: Key, content: str, status: int, answer: bytes, *, whole: bool) -> None:
         """Write down the answer to a request, in the commit of what was written just before.
@@ -110,17 +110,17 @@ class IdempotencyKeys:
             whole: keep the answer itself at hand, and not only in the database.
         """
         until = self._latest = self._clock.time() + KEPT_S
-        self._write(key, Kept(content, status, answer, until))
-        self._remember(key, Kept(content, status, answer if whole else None, until))
+        self._write(key, StoredResponse(content, status, answer, until))
+        self._remember(key, StoredResponse(content, status, answer if whole else None, until))
 
     def lose(self, key: Key) -> None:
         """A request that was begun has ended without an answer."""
-        self._remember(key, Kept("", UNANSWERED, None, self._clock.time() + KEPT_S))
+        self._remember(key, StoredResponse("", UNANSWERED, None, self._clock.time() + KEPT_S))
 
     def forget(self, key: Key) -> None:
         """A request that was begun did nothing: it may be sent again."""
         self._of(key).pop(key.name, None)
-        self._write(key, Kept("", UNANSWERED, None, 0.0))
+        self._write(key, StoredResponse("", UNANSWERED, None, 0.0))
 
     async def answer_of(self, key: Key) -> bytes | None:
         """The stored answer to a request; None when it is not there any more.
@@ -135,7 +135,7 @@ class IdempotencyKeys:
             row = await session.get(IdempotencyKeyRow, tuple(key))
         return None if row is None or row.status == UNANSWERED else row.answer
 
-    async def _stored(self) -> AsyncIterator[tuple[Key, Kept]]:
+    async def _stored(self) -> AsyncIterator[tuple[Key, StoredResponse]]:
         from sqlalchemy.orm import defer
         from sqlmodel import col, select
 
@@ -154,10 +154,10 @@ class IdempotencyKeys:
                     until = now + KEPT_S if lost else row.kept_until
                     answer = row.answer if door == "ws" else None
                     self._latest = max(self._latest or 0.0, until)
-                    kept = Kept(row.content, row.status, answer, until)
+                    kept = StoredResponse(row.content, row.status, answer, until)
                     yield Key(door, row.owner, row.key), kept
 
-    def _take(self, rows: list[tuple[Key, Kept]]) -> None:
+    def _take(self, rows: list[tuple[Key, StoredResponse]]) -> None:
         """Two may have read at the same time; the first of them counts."""
         if self._loaded:
             return
@@ -165,19 +165,21 @@ class IdempotencyKeys:
         for key, kept in rows:
             self._of(key)[key.name] = kept
 
-    def _write(self, key: Key, kept: Kept) -> None:
+    def _write(self, key: Key, kept: StoredResponse) -> None:
         row = (*key, kept.content, kept.status, kept.answer or b"", kept.until)
         self._db.append(KEEP_KEY, row)
 
-    def _remember(self, key: Key, kept: Kept) -> None:
+    def _remember(self, key: Key, kept: StoredResponse) -> None:
         of_owner = self._of(key)
         of_owner[key.name] = kept
         of_owner.move_to_end(key.name)
         while len(of_owner) > MAX_KEPT:
             name, oldest = of_owner.popitem(last=False)
-            self._write(key._replace(name=name), Kept(oldest.content, UNANSWERED, None, 0.0))
+            self._write(
+                key._replace(name=name), StoredResponse(oldest.content, UNANSWERED, None, 0.0)
+            )
 
-    def _of(self, key: Key) -> OrderedDict[str, Kept]:
+    def _of(self, key: Key) -> OrderedDict[str, StoredResponse]:
         return self._kept.setdefault((key.door, key.owner), OrderedDict())
 
     async def _purge_now_and_then(self) -> None:
@@ -200,7 +202,7 @@ class IdempotencyKeys:
                 self._latest = None
 
 
-def _expired(kept: OrderedDict[str, Kept], now: float) -> Iterator[str]:
+def _expired(kept: OrderedDict[str, StoredResponse], now: float) -> Iterator[str]:
     """The oldest come first."""
     for name, item in kept.items():
         if item.until > now:

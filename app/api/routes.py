@@ -16,16 +16,16 @@ from app.api.rest import (
     events,
     files,
     health,
-    hooks_in,
-    house,
     identity,
     logins,
     questions,
     runs,
     sessions,
+    system,
     timeline,
     todos,
     tools,
+    webhook_deliveries,
 )
 from app.api.rest.admin import agents as admin_agents
 from app.api.rest.admin import audit as admin_audit
@@ -63,7 +63,7 @@ def every_route() -> Sequence[BaseRoute]:
     """Every route, in the order in which they are tried."""
     # `/tools/calls` before `/tools/{name}`.
     subjects = (
-        *(health, house, identity, logins, sessions, runs, events, calls, tools, confirmations),
+        *(health, system, identity, logins, sessions, runs, events, calls, tools, confirmations),
         *(artifacts, files, questions),
         *(delegations, admin_delegations),
         *(checkpoints, timeline, todos),
@@ -74,7 +74,7 @@ def every_route() -> Sequence[BaseRoute]:
         *(admin_audit, admin_forum, admin_schedules),
         *(admin_doctor, admin_settings),
         *(admin_hooks, admin_plugins, admin_limits, admin_memory, admin_usage),
-        *(admin_triggers, admin_webhooks, hooks_in),
+        *(admin_triggers, admin_webhooks, webhook_deliveries),
         # `/admin/rules/fatigue` before `/admin/rules/{rule_id}`.
         *(admin_rule_trials, admin_rules),
     )

@@ -13,7 +13,7 @@ from app.agents.sessions import Session, Sessions
 from app.agents.webhooks.receiver import WebhookReceiver
 from app.api.auth import Authenticator
 from app.api.principal import Principal
-from app.api.tickets import Tickets
+from app.api.ws_tickets import WsTickets
 from app.catalog.plugins import Plugins
 from app.core.errors import NotFound
 from app.core.loop_watch import LoopWatch
@@ -46,7 +46,7 @@ class Service:
     webhooks: WebhookReceiver
     has_model: bool
     started_at: str
-    tickets: Tickets = field(default_factory=Tickets)
+    tickets: WsTickets = field(default_factory=WsTickets)
     doctor: Doctor = field(default_factory=Doctor)
     loop_watch: LoopWatch | None = None
 

@@ -50,8 +50,8 @@ talks to it from a terminal.</p>
 """
 
 
-class Pages:
-    """Serves the browser pages; passes all other requests on to the app."""
+class WebPages:
+    """Answers what browsers ask for outside of the API; everything else goes on to the app."""
 
     def __init__(self, app: ASGIApp, folder: Path = DIST, *, root_path: str = "") -> None:
         self._app = app

@@ -16,7 +16,7 @@ from datetime import timedelta
 from typing import Literal
 
 from app.channels import task_rows
-from app.channels.notifier import Subscription, TaskNotifier
+from app.channels.notifier import TaskNotifier, TaskSubscription
 from app.channels.operator_messages import Progress
 from app.channels.task_rows import DesktopTask, TaskFilter
 from app.core.channels import ChannelSettings
@@ -321,7 +321,7 @@ class DesktopOpService:
         )
 
 
-async def _followed(waiter: Subscription, report: Report) -> DesktopTask:
+async def _followed(waiter: TaskSubscription, report: Report) -> DesktopTask:
     while True:
         news = await waiter.next()
         if isinstance(news, DesktopTask):

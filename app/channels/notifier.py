@@ -12,7 +12,7 @@ from app.channels.task_rows import FINISHED, DesktopTask
 MAX_REPORTS = 50
 
 
-class Subscription:
+class TaskSubscription:
     """One call that waits for its task."""
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class TaskNotifier:
     """Brings what happened to a task to whoever waits for it here."""
 
     def __init__(self) -> None:
-        self._waiters: dict[str, Subscription] = {}
+        self._waiters: dict[str, TaskSubscription] = {}
         self._idle: set[Callable[[], None]] = set()
 
     @property
@@ -41,9 +41,9 @@ class TaskNotifier:
         return tuple(self._waiters)
 
     @contextmanager
-    def waiting(self, task_id: str) -> Iterator[Subscription]:
+    def waiting(self, task_id: str) -> Iterator[TaskSubscription]:
         """Wait for a task; begin before it is stored, so that nothing is missed."""
-        waiter = self._waiters[task_id] = Subscription()
+        waiter = self._waiters[task_id] = TaskSubscription()
         try:
             yield waiter
         finally:

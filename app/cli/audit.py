@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 import typer
 
-from app.cli.place import Place, Service
+from app.cli.target import Place, RemoteService
 from app.core.escaping import visible
 from app.core.text import dump_json
 from app.governance.audit.filters import AuditFilters
@@ -26,7 +26,7 @@ async def show_audit(
     place: Place, filters: AuditFilters, *, limit: int, follow: bool, as_json: bool
 ) -> int:
     """Print the newest rows in chronological order; with `follow`, keep printing new rows."""
-    if isinstance(place, Service):
+    if isinstance(place, RemoteService):
         pages = _served(place, filters, limit=limit, follow=follow)
     else:
         # Reading the database loads what takes most of the time of a short answer.
@@ -41,7 +41,7 @@ async def show_audit(
 
 async def verify_audit(place: Place, *, as_json: bool) -> int:
     """Verify the hash chain; exit with 1 if it is broken."""
-    if isinstance(place, Service):
+    if isinstance(place, RemoteService):
         found = await place.send("POST", "admin", "audit", "verify")
     else:
         from app.cli.audit_stored import verified
@@ -65,7 +65,7 @@ async def verify_audit(place: Place, *, as_json: bool) -> int:
 
 
 async def _served(
-    service: Service, filters: AuditFilters, *, limit: int, follow: bool
+    service: RemoteService, filters: AuditFilters, *, limit: int, follow: bool
 ) -> AsyncIterator[Iterable[Mapping[str, Any]]]:
     """Return rows of a running service in chronological order."""
     wanted = asdict(filters)
@@ -88,7 +88,7 @@ async def _served(
 
 
 async def _newer(
-    service: Service, wanted: dict[str, Any], seen: int
+    service: RemoteService, wanted: dict[str, Any], seen: int
 ) -> AsyncIterator[dict[str, Any]]:
     """Return the rows after `seen`, newest first."""
     before: int | None = None

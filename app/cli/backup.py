@@ -21,8 +21,8 @@ from typing import IO, Any
 import typer
 
 from app import __version__
-from app.cli.place import Place, Service
-from app.cli.running import holder_of
+from app.cli.service_discovery import holder_of
+from app.cli.target import Place, RemoteService
 from app.core.clock import SystemClock, isoformat
 from app.core.errors import ConfigurationError, InvalidInput, StorageUnavailable
 from app.core.escaping import visible
@@ -103,7 +103,7 @@ def _name(fresh: Path, target: Path) -> None:
 
 
 def _folder_of(place: Place) -> Path:
-    if isinstance(place, Service):
+    if isinstance(place, RemoteService):
         if place.data_dir is None:
             raise InvalidInput(
                 f"The data of {place.url} is not on this machine: run `tollgate "

@@ -21,7 +21,7 @@ def backup(
 ) -> None:
     """Back up the installation into one file, even while its service runs."""
     from app.cli.backup import back_up
-    from app.cli.place import find_place
+    from app.cli.target import find_place
 
     raise typer.Exit(back_up(find_place(data_dir), file, with_keys=with_keys))
 
@@ -45,8 +45,8 @@ def restore(
 
     Exit codes: 0 restored, 1 restored but the audit log failed verification, 2 nothing changed.
     """
-    from app.cli.place import settled
     from app.cli.restore import restore as put_back
+    from app.cli.target import settled
     from app.core.settings import load_settings
 
     settings = settled(load_settings(**({} if data_dir is None else {"data_dir": data_dir})))

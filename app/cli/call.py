@@ -10,11 +10,18 @@ import orjson
 from app.agents.run import Run
 from app.agents.runs import RunService
 from app.agents.sessions import Sessions
-from app.cli.answers import NOBODY_THERE, Answers
 from app.cli.arguments import parse_pairs
-from app.cli.call_options import FAILED, READER_GONE, CallOptions, Stop, exit_code_of, view_of
-from app.cli.call_view import Ending
-from app.cli.writer import Writer
+from app.cli.call_answerer import NOBODY_THERE, CallAnswerer
+from app.cli.call_options import (
+    FAILED,
+    READER_GONE,
+    CallOptions,
+    StopRequest,
+    exit_code_of,
+    view_of,
+)
+from app.cli.call_view import CallEnd
+from app.cli.descriptor_writer import DescriptorWriter
 from app.core.errors import TollgateError
 from app.core.ids import call_id
 from app.core.settings import Settings
@@ -43,7 +50,7 @@ async def call_once(options: CallOptions, settings: Settings) -> int:
 
 async def call_through(gate: Gate, options: CallOptions) -> int:
     """Run `call_once` on a gate that is already open."""
-    out, err = Writer(1), Writer(2)
+    out, err = DescriptorWriter(1), DescriptorWriter(2)
     try:
         return await _LocalCall(gate, options, out, err).run()
     finally:
@@ -54,13 +61,15 @@ async def call_through(gate: Gate, options: CallOptions) -> int:
 class _LocalCall:
     """Runs one call in a new session. Subscribes to the session's log."""
 
-    def __init__(self, gate: Gate, options: CallOptions, out: Writer, err: Writer) -> None:
+    def __init__(
+        self, gate: Gate, options: CallOptions, out: DescriptorWriter, err: DescriptorWriter
+    ) -> None:
         self._gate = gate
         self._options = options
         self._err = err
         self._view = view_of(options, out, err)
-        self._answers = Answers(self._say, yes=options.yes)
-        self._stop = Stop()
+        self._answers = CallAnswerer(self._say, yes=options.yes)
+        self._stop = StopRequest()
         self._questions: dict[str, asyncio.Task[None]] = {}
         out.on_closed(lambda: self._stop.request(READER_GONE))
 
@@ -138,7 +147,7 @@ class _LocalCall:
             self._say(f"error: the call did not finish ({run.done.result()})")
             return FAILED
         result = outcome.result
-        ending = Ending(
+        ending = CallEnd(
             *(outcome.status, outcome.text, result.error, result.code),
             None if result.raw_result is None else result.raw_result.to_dict(),
             outcome.artifact_id,

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from app.cli.call_view import Ending, EventLines, LiveText, View
+from app.cli.call_view import CallEnd, EventLines, LiveText, View
+from app.cli.descriptor_writer import DescriptorWriter
 from app.cli.terminal import is_terminal
-from app.cli.writer import Writer
 
 _EXIT_BY_STATUS = {
     "success": 0,
@@ -42,7 +42,7 @@ class CallOptions:
     events: bool = False
 
 
-class Stop:
+class StopRequest:
     """Stop request with its exit code.
 
     Attributes:
@@ -81,7 +81,9 @@ class Stop:
                     loop.remove_signal_handler(number)
 
 
-def view_of(options: CallOptions, out: Writer, err: Writer, *, ends_here: bool = True) -> View:
+def view_of(
+    options: CallOptions, out: DescriptorWriter, err: DescriptorWriter, *, ends_here: bool = True
+) -> View:
     """Return the view that shows the call."""
     if options.events:
         return EventLines(out)
@@ -89,7 +91,7 @@ def view_of(options: CallOptions, out: Writer, err: Writer, *, ends_here: bool =
     return LiveText(out, err, safe_out=safe_out, safe_err=safe_err, ends_here=ends_here)
 
 
-def exit_code_of(ending: Ending, stop: Stop) -> int:
+def exit_code_of(ending: CallEnd, stop: StopRequest) -> int:
     """Return the exit code of a call."""
     if ending.status == "cancelled" and stop.asked.done():
         return stop.asked.result()

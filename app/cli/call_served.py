@@ -8,19 +8,26 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app import __version__
-from app.cli.answered import CommandRefused
-from app.cli.answers import NOBODY_THERE, Answers
 from app.cli.arguments import parse_pairs
-from app.cli.call_options import FAILED, READER_GONE, CallOptions, Stop, exit_code_of, view_of
-from app.cli.call_view import Ending
+from app.cli.call_answerer import NOBODY_THERE, CallAnswerer
+from app.cli.call_options import (
+    FAILED,
+    READER_GONE,
+    CallOptions,
+    StopRequest,
+    exit_code_of,
+    view_of,
+)
+from app.cli.call_view import CallEnd
 from app.cli.client import Event, WsClient
-from app.cli.place import Service
-from app.cli.writer import Writer
+from app.cli.descriptor_writer import DescriptorWriter
+from app.cli.service_errors import CommandRefused
+from app.cli.target import RemoteService
 from app.core.errors import TollgateError
 from app.core.text import clean
 
 
-async def call_served(options: CallOptions, service: Service) -> int:
+async def call_served(options: CallOptions, service: RemoteService) -> int:
     """Run the call in its own session, show it and return the exit code.
 
     Raises:
@@ -33,7 +40,7 @@ async def call_served(options: CallOptions, service: Service) -> int:
         arguments = await arguments_for(service, name, options.pairs)
     body = {"kind": "direct", "title": f"call {name}"[:60]}
     session_id = (await service.send("POST", "sessions", body=body))["id"]
-    out, err = Writer(1), Writer(2)
+    out, err = DescriptorWriter(1), DescriptorWriter(2)
     client = WsClient(service.url, service.token, f"tollgate-cli/{__version__}")
     try:
         async with client:
@@ -48,14 +55,19 @@ class _ServedCall:
     """One call on the WebSocket of a service, from its command to its exit code."""
 
     def __init__(
-        self, client: WsClient, session_id: str, options: CallOptions, out: Writer, err: Writer
+        self,
+        client: WsClient,
+        session_id: str,
+        options: CallOptions,
+        out: DescriptorWriter,
+        err: DescriptorWriter,
     ) -> None:
         self._client = client
         self._session_id = session_id
         self._err = err
         self._view = view_of(options, out, err, ends_here=False)
-        self._answers = Answers(self._say, yes=options.yes)
-        self._stop = Stop()
+        self._answers = CallAnswerer(self._say, yes=options.yes)
+        self._stop = StopRequest()
         self._questions: dict[str, asyncio.Task[None]] = {}
         out.on_closed(lambda: self._stop.request(READER_GONE))
 
@@ -89,15 +101,15 @@ class _ServedCall:
             self._say(f"({NOBODY_THERE})")
         return exit_code_of(ending, self._stop)
 
-    async def _show(self, run_id: str) -> Ending | None:
+    async def _show(self, run_id: str) -> CallEnd | None:
         """Show events and answer confirmations until the run ends; return the call's result."""
-        ending: Ending | None = None
+        ending: CallEnd | None = None
         async for event in self._client.events():
             if event.get("session_id") != self._session_id or event["type"] == "subscribed":
                 continue
             self._view.show(_line(event), live="seq" not in event)
             if event["type"] == "tool_call_completed" and event.get("run_id") == run_id:
-                ending = Ending.of(event)
+                ending = CallEnd.of(event)
             elif event["type"] == "run_finished" and event["run_id"] == run_id:
                 break
             self._follow(event)
@@ -146,7 +158,7 @@ class _ServedCall:
         self._err.put((text + end).encode("utf-8", "replace"))
 
 
-async def arguments_for(service: Service, name: str, pairs: Sequence[str]) -> dict[str, Any]:
+async def arguments_for(service: RemoteService, name: str, pairs: Sequence[str]) -> dict[str, Any]:
     """Parse `key=value` words with the schema of a service's tool.
 
     Raises:

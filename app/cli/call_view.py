@@ -8,15 +8,15 @@ from typing import Any, Protocol
 
 import orjson
 
-from app.cli.drawn import Streamed, beside_output, goes_on
+from app.cli.descriptor_writer import DescriptorWriter
+from app.cli.result_view import Streamed, beside_output, goes_on
 from app.cli.terminal import harmless
-from app.cli.writer import Writer
 
 _ENDS_HERE = "(it stops with this command; under `tollgate serve` it would keep running)\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class CallEnd:
     """Result of a call, from its last event.
 
     Attributes:
@@ -38,7 +38,7 @@ class Ending:
         return self.status == "denied" and self.code == "unattended"
 
     @classmethod
-    def of(cls, event: Mapping[str, Any]) -> Ending:
+    def of(cls, event: Mapping[str, Any]) -> CallEnd:
         """Create the result from a `tool_call_completed`."""
         error = event.get("error") or {}
         return cls(
@@ -58,20 +58,20 @@ class View(Protocol):
     def show(self, body: bytes, *, live: bool) -> None:
         """Show one event; events arrive in order, live output may have gaps."""
 
-    def finish(self, ending: Ending) -> None:
+    def finish(self, ending: CallEnd) -> None:
         """Show the result of the call."""
 
 
 class EventLines:
     """Prints each event as one JSON line, byte for byte as on the WebSocket."""
 
-    def __init__(self, out: Writer) -> None:
+    def __init__(self, out: DescriptorWriter) -> None:
         self._out = out
 
     def show(self, body: bytes, *, live: bool) -> None:
         self._out.put(body + b"\n", droppable=live)
 
-    def finish(self, ending: Ending) -> None:
+    def finish(self, ending: CallEnd) -> None:
         """Do nothing: `tool_call_completed` has already been printed."""
 
 
@@ -87,7 +87,13 @@ class LiveText:
     """
 
     def __init__(
-        self, out: Writer, err: Writer, *, safe_out: bool, safe_err: bool, ends_here: bool = True
+        self,
+        out: DescriptorWriter,
+        err: DescriptorWriter,
+        *,
+        safe_out: bool,
+        safe_err: bool,
+        ends_here: bool = True,
     ) -> None:
         self._out = out
         self._err = err
@@ -111,7 +117,7 @@ class LiveText:
         else:
             self._to_out(text, droppable=True)
 
-    def finish(self, ending: Ending) -> None:
+    def finish(self, ending: CallEnd) -> None:
         ran_well = ending.status in ("success", "skipped")
         if ran_well and self._streamed.is_empty:
             self._to_out(_line(ending.text))
@@ -129,7 +135,7 @@ class LiveText:
         if self._out.dropped:
             self._to_err(f"({self._out.dropped} bytes of live output were skipped)\n")
 
-    def _end_line(self, ending: Ending, *, ran_well: bool) -> None:
+    def _end_line(self, ending: CallEnd, *, ran_well: bool) -> None:
         """End a line of live output, and show a result that the output does not contain."""
         streamed = self._streamed
         result = ""
@@ -140,11 +146,11 @@ class LiveText:
         elif self._open_line and self._safe_err:
             self._to_err("\n")
 
-    def _tell_background(self, ending: Ending) -> None:
+    def _tell_background(self, ending: CallEnd) -> None:
         if self._ends_here and goes_on(ending.drawn):
             self._to_err(_ENDS_HERE)
 
-    def _failure(self, ending: Ending) -> str:
+    def _failure(self, ending: CallEnd) -> str:
         message = ending.error or ending.text
         if not self._streamed.is_empty:
             return f"{ending.status}: {message}"
@@ -159,7 +165,7 @@ class LiveText:
         self._put(self._err, text, safe=self._safe_err, droppable=droppable)
 
     @staticmethod
-    def _put(writer: Writer, text: str, *, safe: bool, droppable: bool) -> None:
+    def _put(writer: DescriptorWriter, text: str, *, safe: bool, droppable: bool) -> None:
         shown = harmless(text) if safe else text
         writer.put(shown.encode("utf-8", "replace"), droppable=droppable)
 

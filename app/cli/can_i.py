@@ -10,7 +10,7 @@ import typer
 
 from app.cli.arguments import parse_pairs
 from app.cli.call_served import arguments_for
-from app.cli.place import Place, Service
+from app.cli.target import Place, RemoteService
 from app.core.errors import InvalidInput
 from app.core.escaping import visible
 from app.core.settings import Settings
@@ -40,7 +40,7 @@ async def show_decision(
         InvalidInput: The command line cannot be parsed as arguments.
         NotFound: The agent or project does not exist.
     """
-    if isinstance(place, Service):
+    if isinstance(place, RemoteService):
         body = {
             "tool": tool,
             "arguments": await _arguments(place, tool, pairs, json_text),
@@ -77,7 +77,7 @@ async def _decided(
 
 
 async def _arguments(
-    service: Service, tool: str, pairs: Sequence[str], json_text: str | None
+    service: RemoteService, tool: str, pairs: Sequence[str], json_text: str | None
 ) -> dict[str, Any]:
     """Return the arguments in the form that REST expects."""
     if json_text is None:

@@ -37,7 +37,7 @@ def can_i_command(
     Exit codes: 0 allow, 2 usage error, 3 deny, 4 ask.
     """
     from app.cli.can_i import show_decision
-    from app.cli.place import find_place
+    from app.cli.target import find_place
     from app.core.errors import InvalidInput
 
     if json_text is not None and arguments:

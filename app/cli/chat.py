@@ -14,13 +14,13 @@ from typing import Any
 from rich.console import Console
 
 from app import __version__
-from app.cli.answered import CommandRefused, ConnectionFailed, checked_url
 from app.cli.arguments import parse_pairs, single_text_argument
-from app.cli.asking import HOW_TO_ANSWER, option_lines, typed_answer
 from app.cli.client import Event, State, WsClient
-from app.cli.lines import Lines
+from app.cli.confirmation_text import HOW_TO_ANSWER, option_lines, typed_answer
 from app.cli.questions import DECLINE, Form
 from app.cli.rest import request
+from app.cli.service_errors import CommandRefused, ConnectionFailed, checked_url
+from app.cli.stdin_lines import StdinLines
 from app.cli.stream_view import StreamView
 from app.cli.terminal import is_terminal, without_keys
 from app.core.errors import InvalidInput, TollgateError
@@ -52,7 +52,7 @@ class ChatOptions:
 
 
 @dataclass(slots=True)
-class _State:
+class _ChatState:
     """State of the session that is shown."""
 
     session_id: str = ""
@@ -114,9 +114,9 @@ class Chat:
         self._client = client
         self._view = view
         self._options = options
-        self._lines = Lines()
+        self._lines = StdinLines()
         self._tools: dict[str, Mapping[str, Any]] = {}
-        self._state = _State()
+        self._state = _ChatState()
         self._own: set[str] = set()
         self._on_terminal = is_terminal(sys.stdin)
         self._changed = asyncio.Event()
@@ -132,7 +132,7 @@ class Chat:
             session_id = (await self._rest("/sessions", {}))["id"]
         rows = (await self._rest("/tools"))["tools"]
         self._tools = {row["name"]: row for row in rows}
-        former, self._state = self._state, _State(session_id)
+        former, self._state = self._state, _ChatState(session_id)
         self._view.note(f"session {session_id} on {self._client.url}  (/help for help)")
         try:
             await self._client.subscribe(session_id)

@@ -23,9 +23,9 @@ def checkpoints_list(
     session: Session, url: Url = None, token: Token = None, *, as_json: Json = False
 ) -> None:
     """List the runs that changed files, newest first."""
-    from app.cli.checkpoints import Server, list_checkpoints
+    from app.cli.checkpoints import CheckpointClient, list_checkpoints
 
-    work = list_checkpoints(Server.found(url, token), session, as_json=as_json)
+    work = list_checkpoints(CheckpointClient.found(url, token), session, as_json=as_json)
     finish(work)
 
 
@@ -34,9 +34,9 @@ def checkpoints_show(
     session: Session, run: RunId, url: Url = None, token: Token = None, *, as_json: Json = False
 ) -> None:
     """Show the difference between the files before a run and now."""
-    from app.cli.checkpoints import Server, show_checkpoint
+    from app.cli.checkpoints import CheckpointClient, show_checkpoint
 
-    work = show_checkpoint(Server.found(url, token), session, run, as_json=as_json)
+    work = show_checkpoint(CheckpointClient.found(url, token), session, run, as_json=as_json)
     finish(work)
 
 
@@ -56,8 +56,8 @@ def checkpoints_restore(
     as_json: Json = False,
 ) -> None:
     """Restore the files of a run to their state before it. Restores all of them or none."""
-    from app.cli.checkpoints import Server, restore_checkpoint
+    from app.cli.checkpoints import CheckpointClient, restore_checkpoint
 
-    server = Server.found(url, token)
+    server = CheckpointClient.found(url, token)
     work = restore_checkpoint(server, session, run, paths=path or [], force=force, as_json=as_json)
     finish(work)

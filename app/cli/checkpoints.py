@@ -9,8 +9,8 @@ from urllib.parse import quote, urlencode
 
 import typer
 
-from app.cli.place import find_service
 from app.cli.rest import request
+from app.cli.target import find_service
 from app.core.escaping import visible
 
 _STATES = {
@@ -22,14 +22,14 @@ _STATES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class CheckpointClient:
     """Address and token of the service."""
 
     url: str
     token: str | None
 
     @classmethod
-    def found(cls, url: str | None, token: str | None) -> Server:
+    def found(cls, url: str | None, token: str | None) -> CheckpointClient:
         """Use the command line options, or else the service that commands find.
 
         Raises:
@@ -49,7 +49,7 @@ class Server:
         return await request(self.url, path, token=self.token, body=body)
 
 
-async def list_checkpoints(server: Server, session_id: str, *, as_json: bool) -> int:
+async def list_checkpoints(server: CheckpointClient, session_id: str, *, as_json: bool) -> int:
     """Print the runs that changed files, newest first."""
     runs = (await server.ask(session_id))["checkpoints"]
     if as_json:
@@ -66,7 +66,9 @@ async def list_checkpoints(server: Server, session_id: str, *, as_json: bool) ->
     return 0
 
 
-async def show_checkpoint(server: Server, session_id: str, run_id: str, *, as_json: bool) -> int:
+async def show_checkpoint(
+    server: CheckpointClient, session_id: str, run_id: str, *, as_json: bool
+) -> int:
     """Print the difference between the files before a run and now."""
     files: list[dict[str, Any]] = []
     after: str | None = ""
@@ -85,7 +87,13 @@ async def show_checkpoint(server: Server, session_id: str, run_id: str, *, as_js
 
 
 async def restore_checkpoint(
-    server: Server, session_id: str, run_id: str, *, paths: list[str], force: bool, as_json: bool
+    server: CheckpointClient,
+    session_id: str,
+    run_id: str,
+    *,
+    paths: list[str],
+    force: bool,
+    as_json: bool,
 ) -> int:
     """Undo a run, and print how to undo that."""
     body: dict[str, Any] = {"force": force}

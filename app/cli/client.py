@@ -24,7 +24,7 @@ from typing import Any, Literal
 from websockets.asyncio import client as websocket
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
 
-from app.cli.answered import CommandRefused, ConnectionFailed
+from app.cli.service_errors import CommandRefused, ConnectionFailed
 from app.cli.sockets import open_socket
 
 Event = dict[str, Any]

@@ -13,11 +13,11 @@ from typing import Any
 
 from rich.console import Console
 
-from app.cli.answered import ConnectionFailed
-from app.cli.asking import option_of
+from app.cli.bootstrap_token import kept_token
 from app.cli.client import Event, State, WsClient
-from app.cli.first_token import kept_token
+from app.cli.confirmation_text import option_of
 from app.cli.rest import request
+from app.cli.service_errors import ConnectionFailed
 from app.cli.stream_view import StreamView
 from app.core.sections import OWN_VARIABLES
 

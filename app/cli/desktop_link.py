@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from websockets.asyncio import client as websocket
 from websockets.exceptions import ConnectionClosed
 
-from app.cli.answered import CommandRefused, checked_token, checked_url, is_here
+from app.cli.service_errors import CommandRefused, checked_token, checked_url, is_here
 from app.cli.sockets import open_socket
 from app.core.errors import InvalidInput
 

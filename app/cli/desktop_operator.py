@@ -16,8 +16,8 @@ from pydantic import ValidationError
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
 
 from app.channels.operator_messages import TaskForOperator
-from app.cli.answered import CommandRefused
 from app.cli.desktop_link import Frame, Link, checked_address, connect
+from app.cli.service_errors import CommandRefused
 from app.core.errors import InvalidInput
 from app.core.escaping import visible
 from app.operations.desktop.programs import X11Programs

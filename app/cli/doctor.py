@@ -10,8 +10,8 @@ from typing import Any
 
 import typer
 
-from app.cli.answered import ConnectionFailed
-from app.cli.place import Service, find_running_or_settings
+from app.cli.service_errors import ConnectionFailed
+from app.cli.target import RemoteService, find_running_or_settings
 from app.cli.terminal import is_terminal
 from app.core.escaping import visible
 from app.core.settings import load_settings
@@ -37,7 +37,7 @@ def examine(data_dir: Path | None, *, as_json: bool, every: bool) -> int:
 def _found(data_dir: Path | None) -> list[dict[str, Any]]:
     """Return all findings, of the running service or of this machine."""
     subject = find_running_or_settings(data_dir)
-    if isinstance(subject, Service):
+    if isinstance(subject, RemoteService):
         typer.echo(f"Checking {subject.name.removeprefix('on ')}.", err=True)
         try:
             answer = asyncio.run(subject.get("admin", "doctor"))

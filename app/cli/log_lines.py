@@ -25,7 +25,7 @@ _COLOURS = {
 _PLAIN = "\x1b[0m"
 
 
-class LineWriter(logging.Handler):
+class LogLineHandler(logging.Handler):
     """Writes lines in its own thread, so that a slow reader blocks nothing else.
 
     A limited number of lines waits while output is blocked; further lines are dropped and counted.

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 
 import typer
 
-from app.cli.answered import CommandRefused, checked_token, checked_url, is_here
 from app.cli.rest import request
+from app.cli.service_errors import CommandRefused, checked_token, checked_url, is_here
 from app.cli.terminal import is_terminal
 from app.core.errors import ConfigurationError, InvalidInput
 from app.core.escaping import visible
@@ -25,7 +25,7 @@ MAX_CHARS = 8192
 
 
 @dataclass(frozen=True, slots=True)
-class Login:
+class ServiceLogin:
     """Service and token of a sign-in."""
 
     url: str
@@ -51,7 +51,7 @@ async def sign_in(url: str, *, insecure: bool) -> int:
         me = await request(url, "/me", token=token)
     except CommandRefused as error:
         raise CommandRefused(f"{url} refused this token: {error.message}") from None
-    _keep(Login(url, token))
+    _keep(ServiceLogin(url, token))
     rights = ", ".join(str(scope) for scope in me.get("scopes", ()))
     typer.echo(f"Commands now use {url}, as {visible(str(me.get('user_id')))} ({rights}).")
     return 0
@@ -70,7 +70,7 @@ def sign_out() -> int:
     return 0
 
 
-def kept_login() -> Login | None:
+def kept_login() -> ServiceLogin | None:
     """Return the sign-in that commands use, or None.
 
     Raises:
@@ -80,7 +80,7 @@ def kept_login() -> Login | None:
         path = _path()
         with path.open(encoding="utf-8") as file:
             said = json.loads(file.read(MAX_CHARS))
-        return Login(checked_url(str(said["url"])), str(said["token"]))
+        return ServiceLogin(checked_url(str(said["url"])), str(said["token"]))
     except FileNotFoundError:
         return None
     except ConfigurationError:
@@ -98,7 +98,7 @@ def _read_token(url: str) -> str:
     return checked_token(token.strip())
 
 
-def _keep(login: Login) -> None:
+def _keep(login: ServiceLogin) -> None:
     path = _path()
     fresh = path.with_name(f".{FILE_NAME}.{os.getpid()}")
     try:

@@ -27,7 +27,7 @@ from app.cli.token_commands import tokens
 from app.core.errors import ConfigurationError, InvalidInput, TollgateError
 
 if TYPE_CHECKING:
-    from app.cli.place import Place
+    from app.cli.target import Place
     from app.core.settings import Settings
 
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
@@ -139,7 +139,7 @@ def chat(
     if session and new:
         _fail("Use --session or --new, not both", USAGE)
     from app.cli.chat import ChatOptions, run_chat
-    from app.cli.place import find_service
+    from app.cli.target import find_service
 
     service = find_service(url, token)
     options = ChatOptions(url=service.url, token=service.token)
@@ -162,7 +162,7 @@ def login(
     The token is prompted for, or read from standard input.
     """
     from app.cli.login import sign_in
-    from app.cli.place import service_running_here
+    from app.cli.target import service_running_here
 
     finish(sign_in(url or service_running_here(), insecure=insecure))
 
@@ -222,10 +222,10 @@ def call(
     options = CallOptions(tool, tuple(arguments or ()), json_text, yes=yes, events=events)
     place = _place(data_dir)
     if workspace is not None:
-        from app.cli.place import with_workspace
+        from app.cli.target import with_workspace
 
         place = with_workspace(place, workspace)
-    from app.cli.calling import make_call
+    from app.cli.call_target import make_call
 
     finish(make_call(options, place))
 
@@ -436,7 +436,7 @@ def _place(data_dir: Path | None) -> Place:
     Raises:
         ConfigurationError: There is none, or it is ambiguous.
     """
-    from app.cli.place import find_place
+    from app.cli.target import find_place
 
     return find_place(data_dir)
 
@@ -447,7 +447,7 @@ def _own_settings(**overrides: Any) -> Settings:
     Raises:
         ConfigurationError: A value is invalid, or the data folder is ambiguous.
     """
-    from app.cli.place import settled
+    from app.cli.target import settled
 
     return settled(_settings(**overrides))
 

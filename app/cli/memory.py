@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import typer
 
-from app.cli.place import Place, Service
+from app.cli.target import Place, RemoteService
 from app.core.clock import SystemClock
 from app.core.errors import InvalidInput
 from app.core.escaping import visible
@@ -81,7 +81,7 @@ async def list_memories(place: Place, wish: Wish, *, limit: int, as_json: bool) 
         InvalidInput: The scope is invalid.
     """
     filters = wish.filters()
-    if isinstance(place, Service):
+    if isinstance(place, RemoteService):
         shown, total = await _page_of(place, filters.facts(), limit)
     else:
         async with open_memory(place.settings) as memory:
@@ -107,7 +107,7 @@ async def export_memories(place: Place, wish: Wish) -> int:
         InvalidInput: The scope is invalid.
     """
     filters = wish.filters()
-    if isinstance(place, Service):
+    if isinstance(place, RemoteService):
         for piece in place.lines("admin", "memory", "export", **filters.facts()):
             sys.stdout.buffer.write(piece)
     else:
@@ -124,7 +124,7 @@ async def forget_memory(place: Place, memory_id: str) -> int:
     Raises:
         NotFound: No memory has this ID.
     """
-    if isinstance(place, Service):
+    if isinstance(place, RemoteService):
         gone = await place.send("DELETE", "admin", "memory", memory_id)
     else:
         async with open_memory(place.settings) as memory:
@@ -143,7 +143,7 @@ async def forget_memories(place: Place, wish: Wish, *, every: bool, yes: bool) -
     filters = wish.filters()
     if not filters.facts() and not every:
         raise InvalidInput("Give an ID, --scope, --owner, --tag or --query, or --every for all")
-    if isinstance(place, Service):
+    if isinstance(place, RemoteService):
         found, gone = await _forget_served(place, filters.facts(), every=every, yes=yes)
     else:
         async with open_memory(place.settings) as memory:
@@ -157,7 +157,7 @@ async def forget_memories(place: Place, wish: Wish, *, every: bool, yes: bool) -
 
 
 async def _page_of(
-    service: Service, wanted: dict[str, Any], limit: int
+    service: RemoteService, wanted: dict[str, Any], limit: int
 ) -> tuple[list[dict[str, Any]], int]:
     rows: list[dict[str, Any]] = []
     before: int | None = None
@@ -171,7 +171,7 @@ async def _page_of(
 
 
 async def _forget_served(
-    service: Service, wanted: dict[str, Any], *, every: bool, yes: bool
+    service: RemoteService, wanted: dict[str, Any], *, every: bool, yes: bool
 ) -> tuple[int, int]:
     """Return the number of matching memories, and of deleted ones."""
     body = {**wanted, "every": every}

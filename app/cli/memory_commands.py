@@ -32,7 +32,7 @@ def memory_list(
 ) -> None:
     """List memories, newest first."""
     from app.cli.memory import Wish, list_memories
-    from app.cli.place import find_place
+    from app.cli.target import find_place
 
     place = find_place(data_dir)
     wish = Wish(scope, owner, tag)
@@ -52,7 +52,7 @@ def memory_search(
 ) -> None:
     """Search memories by words, in any language."""
     from app.cli.memory import Wish, list_memories
-    from app.cli.place import find_place
+    from app.cli.target import find_place
 
     place = find_place(data_dir)
     wish = Wish(scope, owner, tag, query)
@@ -69,7 +69,7 @@ def memory_export(
 ) -> None:
     """Export memories as JSON lines, oldest first."""
     from app.cli.memory import Wish, export_memories
-    from app.cli.place import find_place
+    from app.cli.target import find_place
 
     place = find_place(data_dir)
     finish(export_memories(place, Wish(scope, owner, tag, query)))
@@ -95,7 +95,7 @@ def memory_forget(
 ) -> None:
     """Delete one memory, or all matching ones, permanently."""
     from app.cli.memory import Wish, forget_memories, forget_memory
-    from app.cli.place import find_place
+    from app.cli.target import find_place
     from app.core.errors import InvalidInput
 
     place = find_place(data_dir)

@@ -27,7 +27,7 @@ def plugins_reload(
     Applies all changes or none. Running calls finish with the code they started with. Plugins with
     hooks and installed packages need a restart.
     """
-    from app.cli.place import find_service
     from app.cli.plugins import reload_plugins
+    from app.cli.target import find_service
 
     finish(reload_plugins(find_service(url), as_json=as_json))

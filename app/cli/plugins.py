@@ -8,12 +8,12 @@ from typing import Any
 
 import typer
 
-from app.cli.answered import CommandRefused
-from app.cli.place import Service
+from app.cli.service_errors import CommandRefused
+from app.cli.target import RemoteService
 from app.core.escaping import visible
 
 
-async def reload_plugins(service: Service, *, as_json: bool) -> int:
+async def reload_plugins(service: RemoteService, *, as_json: bool) -> int:
     """Reload the plugin folder of the service and print the changes.
 
     Raises:

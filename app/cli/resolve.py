@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from app.agents.preview import preview
-from app.cli.place import Place, Service
+from app.cli.target import Place, RemoteService
 from app.core.escaping import visible
 from app.core.text import json_default
 from app.main import gate_as_served
@@ -20,7 +20,7 @@ async def show_resolved(place: Place, agent: str | None, *, subagent: bool, as_j
     Raises:
         NotFound: The agent does not exist; the message lists the existing ones.
     """
-    if isinstance(place, Service):
+    if isinstance(place, RemoteService):
         document = await place.get("admin", "resolve", agent_id=agent, subagent=subagent)
     else:
         async with gate_as_served(place.settings) as gate:

@@ -11,7 +11,7 @@ from http.client import HTTPException
 from types import MappingProxyType
 from typing import Any, Literal
 
-from app.cli.answered import CommandRefused, ConnectionFailed, checked_token, is_here
+from app.cli.service_errors import CommandRefused, ConnectionFailed, checked_token, is_here
 from app.core.escaping import visible
 
 TIMEOUT_S = 30

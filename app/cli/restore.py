@@ -19,9 +19,9 @@ from typing import Any
 import typer
 
 from app.cli.backup import ANCHORS, FOLDERS, FORMAT, KEYS, MANIFEST, require_stopped
-from app.cli.first_token import FILE_NAME as FIRST_TOKEN
-from app.cli.one_service import LOCK, only_service_of
-from app.cli.unpacking import Unpacking
+from app.cli.bootstrap_token import FILE_NAME as FIRST_TOKEN
+from app.cli.instance_lock import LOCK, only_service_of
+from app.cli.unpack import Unpacking
 from app.core.clock import SystemClock
 from app.core.errors import InvalidInput, StorageUnavailable
 from app.core.escaping import visible

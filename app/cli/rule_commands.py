@@ -19,8 +19,8 @@ rules = typer.Typer(
 @rules.command("list")
 def rules_list(*, as_json: Json = False, data_dir: DataDir = None) -> None:
     """List all rules with their errors and warnings."""
-    from app.cli.place import find_place
     from app.cli.rules import list_rules
+    from app.cli.target import find_place
 
     finish(list_rules(find_place(data_dir), as_json=as_json))
 
@@ -38,8 +38,8 @@ def rules_test(
     data_dir: DataDir = None,
 ) -> None:
     """Run the examples of all rules. Exits with 1 if one is invalid."""
-    from app.cli.place import find_place
     from app.cli.rules import test_file, test_rules
+    from app.cli.target import find_place
     from app.core.settings import load_settings
 
     if file is None:
@@ -59,8 +59,8 @@ def rules_add(
     data_dir: DataDir = None,
 ) -> None:
     """Store the rules of a file and print their IDs. Stores all of them or none."""
-    from app.cli.place import find_place
     from app.cli.rules import add_rules
+    from app.cli.target import find_place
 
     finish(add_rules(find_place(data_dir), file))
 
@@ -71,7 +71,7 @@ def rules_remove(
     data_dir: DataDir = None,
 ) -> None:
     """Delete a rule."""
-    from app.cli.place import find_place
     from app.cli.rules import remove_rule
+    from app.cli.target import find_place
 
     finish(remove_rule(find_place(data_dir), rule_id))

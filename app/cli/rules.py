@@ -14,8 +14,8 @@ from typing import Any
 import typer
 
 from app.catalog.builtin import register_all_tools
-from app.cli.answered import CommandRefused
-from app.cli.place import Place, Service, tell_change
+from app.cli.service_errors import CommandRefused
+from app.cli.target import Place, RemoteService, tell_change
 from app.core.clock import SystemClock
 from app.core.errors import InvalidInput
 from app.core.escaping import visible
@@ -131,7 +131,7 @@ async def add_rules(place: Place, path: Path) -> int:
     entries = _read(path)
     if not entries:
         raise InvalidInput(f"{path} contains no rule")
-    if isinstance(place, Service):
+    if isinstance(place, RemoteService):
         await _add_served(place, entries)
     else:
         await _add_stored(place.settings, entries)
@@ -139,7 +139,7 @@ async def add_rules(place: Place, path: Path) -> int:
     return 0
 
 
-async def _add_served(service: Service, entries: list[Any]) -> None:
+async def _add_served(service: RemoteService, entries: list[Any]) -> None:
     # All are read before the first is stored; what only the service knows, its plugins, it says.
     bodies = [_numbered(number, entry).to_json() for number, entry in enumerate(entries, start=1)]
     made: list[str] = []
@@ -191,7 +191,7 @@ async def remove_rule(place: Place, rule_id: str) -> int:
     Raises:
         NotFound: The database has no such rule.
     """
-    if isinstance(place, Service):
+    if isinstance(place, RemoteService):
         await place.send("DELETE", "admin", "rules", rule_id)
     else:
         async with open_rules(place.settings) as rules:
@@ -202,7 +202,7 @@ async def remove_rule(place: Place, rule_id: str) -> int:
 
 async def _listed(place: Place) -> list[dict[str, Any]]:
     """Return every rule in the form of the REST API."""
-    if isinstance(place, Service):
+    if isinstance(place, RemoteService):
         return await place.pages("rules", "admin", "rules", limit=500)
     async with open_rules(place.settings) as rules:
         counted = await rules.store.counted()

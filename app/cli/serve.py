@@ -22,11 +22,11 @@ import typer
 
 from app import __version__
 from app.catalog.catalog import PluginProblem
-from app.cli.first_token import Access, prepare_access
+from app.cli.bootstrap_token import LocalAccess, prepare_access
 from app.cli.installation import needs_token
-from app.cli.log_lines import JsonLines, LinesForPeople, LineWriter
-from app.cli.one_service import only_service_of
-from app.cli.running import noted
+from app.cli.instance_lock import only_service_of
+from app.cli.log_lines import JsonLines, LinesForPeople, LogLineHandler
+from app.cli.service_discovery import noted
 from app.core.errors import ConfigurationError, TollgateError
 from app.core.escaping import visible
 from app.core.setting_files import unread_here
@@ -174,7 +174,7 @@ def banner(
     settings: Settings,
     url: str,
     *,
-    access: Access,
+    access: LocalAccess,
     problems: tuple[PluginProblem, ...],
     sandbox: SandboxStatus,
 ) -> list[str]:
@@ -205,7 +205,7 @@ def banner(
 def configure_logging(settings: Settings) -> None:
     """Log to standard error, as text or as one JSON object per line, with secrets masked."""
     mask = redactor_of(settings).text
-    handler = LineWriter(sys.stderr)
+    handler = LogLineHandler(sys.stderr)
     handler.setFormatter(
         JsonLines(mask)
         if settings.log_format == "json"

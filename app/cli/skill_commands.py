@@ -35,8 +35,8 @@ def skills_list(
     """List all skills, with whether the agent sees each one and why not."""
     if context.invoked_subcommand is not None:
         return
-    from app.cli.place import find_place
     from app.cli.skills import list_skills
+    from app.cli.target import find_place
 
     place = find_place(data_dir)
     finish(list_skills(place, agent, project, as_json=as_json))
@@ -55,8 +55,8 @@ def skills_disable(skill_id: SkillId, data_dir: DataDir = None) -> None:
 
 
 def _switch(skill_id: str, data_dir: Path | None, *, enabled: bool) -> None:
-    from app.cli.place import find_place
     from app.cli.skills import switch_skill
+    from app.cli.target import find_place
 
     place = find_place(data_dir)
     finish(switch_skill(place, skill_id, enabled=enabled))

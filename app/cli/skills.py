@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from app.cli.place import Place, Service, tell_change
+from app.cli.target import Place, RemoteService, tell_change
 from app.core.escaping import visible
 from app.core.settings import Settings
 from app.execution.projects import DEFAULT_PROJECT
@@ -27,7 +27,7 @@ async def list_skills(
         NotFound: The agent or project does not exist.
     """
     project = project or DEFAULT_PROJECT
-    if isinstance(place, Service):
+    if isinstance(place, RemoteService):
         rows = await place.pages(
             "skills", "admin", "skills", agent_id=agent, project_id=project, limit=500
         )
@@ -51,7 +51,7 @@ async def switch_skill(place: Place, skill_id: str, *, enabled: bool) -> int:
         NotFound: The skill does not exist.
         Conflict: The skill cannot be used.
     """
-    if isinstance(place, Service):
+    if isinstance(place, RemoteService):
         body = {"enabled": enabled}
         row = await place.send("PATCH", "admin", "skills", skill_id, body=body)
     else:

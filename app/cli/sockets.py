@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from websockets.asyncio import client as websocket
 
-from app.cli.answered import is_here
+from app.cli.service_errors import is_here
 
 
 class Socket(websocket.connect):

@@ -10,7 +10,7 @@ import typer
 from app.cli.options import DataDir, Json, finish
 
 if TYPE_CHECKING:
-    from app.cli.place import Place
+    from app.cli.target import Place
 
 sources = typer.Typer(
     help="Manage the databases that agents may read.",
@@ -122,9 +122,9 @@ def sources_authorise(
     data_dir: DataDir = None,
 ) -> None:
     """Change which agents may read which tables. Adds to the current permissions; masks stay."""
-    from app.cli.sources import Terms, authorise
+    from app.cli.sources import SourceOptions, authorise
 
-    terms = Terms(
+    terms = SourceOptions(
         *(tuple(agent or ()), tuple(table or ()), tuple(unmask or ())),
         *(tuple(no_agent or ()), tuple(no_table or ())),
     )
@@ -148,6 +148,6 @@ def sources_remove(
 
 
 def _place(data_dir: Path | None) -> Place:
-    from app.cli.place import find_place
+    from app.cli.target import find_place
 
     return find_place(data_dir)

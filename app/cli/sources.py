@@ -19,7 +19,7 @@ from typing import Any
 import typer
 
 from app.cli.installation import open_named_tokens
-from app.cli.place import Folder, Place, Service, tell_change
+from app.cli.target import InstallationFolder, Place, RemoteService, tell_change
 from app.cli.terminal import is_terminal
 from app.core.clock import SystemClock
 from app.core.errors import InvalidInput, NotFound
@@ -50,7 +50,7 @@ MAX_PASSWORD = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class SourceOptions:
     """Permissions given on the command line, with tables as typed."""
 
     agents: tuple[str, ...] = ()
@@ -145,7 +145,7 @@ async def add_source(place: Place, fields: Mapping[str, Any], password: str | No
             raise InvalidInput(
                 f"Invalid --{name} {fields[name]!r}: must be one of {', '.join(choices)}"
             )
-    if isinstance(place, Service):
+    if isinstance(place, RemoteService):
         body = {**fields} if password is None else {**fields, "password": password}
         made_id = (await place.send("POST", "admin", "sources", body=body))["id"]
     else:
@@ -168,7 +168,7 @@ async def test_source(place: Place, named: str, *, as_json: bool) -> int:
         NotFound: The source does not exist.
     """
     row = await _find(place, named)
-    if isinstance(place, Service):
+    if isinstance(place, RemoteService):
         found = await place.send("POST", "admin", "sources", row["id"], "test")
     else:
         async with open_sources(place.settings) as sources:
@@ -193,7 +193,7 @@ async def list_tables(place: Place, named: str, *, as_json: bool) -> int:
         Conflict: The source is unavailable.
     """
     row = await _find(place, named)
-    if isinstance(place, Service):
+    if isinstance(place, RemoteService):
         tables = (await place.get("admin", "sources", row["id"], "tables"))["tables"]
     else:
         async with open_sources(place.settings) as sources:
@@ -215,7 +215,7 @@ async def list_tables(place: Place, named: str, *, as_json: bool) -> int:
     return 0
 
 
-async def authorise(place: Place, named: str, terms: Terms) -> int:
+async def authorise(place: Place, named: str, terms: SourceOptions) -> int:
     """Change the permissions of a source and print them.
 
     Raises:
@@ -224,7 +224,7 @@ async def authorise(place: Place, named: str, terms: Terms) -> int:
             names it.
         VersionMismatch: The source was changed concurrently.
     """
-    if terms == Terms():
+    if terms == SourceOptions():
         raise InvalidInput(
             "Nothing to change: use --agent, --table, --unmask, --no-agent or --no-table"
         )
@@ -232,7 +232,7 @@ async def authorise(place: Place, named: str, terms: Terms) -> int:
     await _check_agents(place, terms.agents)
     agents = _agents(before["agents"], terms)
     tables = _tables(_allowed(before), terms)
-    if isinstance(place, Service):
+    if isinstance(place, RemoteService):
         body = {"agents": list(agents), "tables": tables_as_json(tables)}
         after = await place.send(
             "PATCH", "admin", "sources", before["id"], body=body, version=before["version"]
@@ -263,9 +263,9 @@ async def remove_source(place: Place, named: str, *, yes: bool) -> int:
         NotFound: The source does not exist.
     """
     row = await _find(place, named)
-    if yes and isinstance(place, Service):
+    if yes and isinstance(place, RemoteService):
         await place.send("DELETE", "admin", "sources", row["id"])
-    elif yes and isinstance(place, Folder):
+    elif yes and isinstance(place, InstallationFolder):
         async with open_sources(place.settings) as sources:
             await sources.store.remove(row["id"], actor=ACTOR)
     what = f"{row['id']} {visible(row['name'])} {place.name}"
@@ -277,7 +277,7 @@ async def remove_source(place: Place, named: str, *, yes: bool) -> int:
 
 async def _stored(place: Place) -> list[dict[str, Any]]:
     """Return every source in the form of the REST API, by name."""
-    if isinstance(place, Service):
+    if isinstance(place, RemoteService):
         return await place.pages("sources", "admin", "sources", limit=500)
     async with open_sources(place.settings) as sources:
         return [_row(item) for item in sources.store.list_all()]
@@ -329,7 +329,7 @@ async def _check_agents(place: Place, ids: Iterable[str]) -> None:
     named = [one for one in ids if one != EVERYBODY]
     if not named:
         return
-    if isinstance(place, Service):
+    if isinstance(place, RemoteService):
         rows = await place.pages("agents", "admin", "agents", limit=500)
         known = KnownNames(
             {id_: id_ for id_ in (DEFAULT, *(row["profile"]["id"] for row in rows))}, {}
@@ -340,7 +340,7 @@ async def _check_agents(place: Place, ids: Iterable[str]) -> None:
     known.check(named, None)
 
 
-def _agents(before: Iterable[str], terms: Terms) -> tuple[str, ...]:
+def _agents(before: Iterable[str], terms: SourceOptions) -> tuple[str, ...]:
     listed = dict.fromkeys((*before, *terms.agents))
     for agent_id in terms.no_agents:
         if agent_id not in listed:
@@ -349,7 +349,7 @@ def _agents(before: Iterable[str], terms: Terms) -> tuple[str, ...]:
     return tuple(listed)
 
 
-def _tables(before: Iterable[AllowedTable], terms: Terms) -> tuple[AllowedTable, ...]:
+def _tables(before: Iterable[AllowedTable], terms: SourceOptions) -> tuple[AllowedTable, ...]:
     listed = {item.table: item for item in before}
     for typed in terms.tables:
         name, columns = _read_table(typed, "--table")

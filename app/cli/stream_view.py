@@ -14,9 +14,9 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from app.cli.asking import confirmation_lines
-from app.cli.drawn import Streamed, beside_output
+from app.cli.confirmation_text import confirmation_lines
 from app.cli.questions import Form
+from app.cli.result_view import Streamed, beside_output
 from app.cli.terminal import harmless
 from app.core.escaping import visible
 

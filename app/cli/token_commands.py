@@ -35,20 +35,20 @@ def token_create(
     admin: Annotated[bool, typer.Option("--admin", help="Grant every scope.")] = False,
 ) -> None:
     """Create a token. It is shown only once."""
-    from app.cli.place import find_place
-    from app.cli.tokens import NewToken, create_token
+    from app.cli.target import find_place
+    from app.cli.tokens import TokenRequest, create_token
     from app.core.errors import InvalidInput
 
     if admin and scope:
         raise InvalidInput("Use --admin, which grants every scope, or --scope, not both")
-    wanted = NewToken(name, scope or None, agent or None, project or None, days, admin=admin)
+    wanted = TokenRequest(name, scope or None, agent or None, project or None, days, admin=admin)
     finish(create_token(find_place(data_dir), wanted))
 
 
 @tokens.command("list")
 def token_list(*, as_json: Json = False, data_dir: DataDir = None) -> None:
     """List the tokens, without their secrets."""
-    from app.cli.place import find_place
+    from app.cli.target import find_place
     from app.cli.tokens import list_tokens
 
     finish(list_tokens(find_place(data_dir), as_json=as_json))
@@ -61,7 +61,7 @@ def token_rotate(
     data_dir: DataDir = None,
 ) -> None:
     """Replace a token's secret. The new one is shown only once."""
-    from app.cli.place import find_place
+    from app.cli.target import find_place
     from app.cli.tokens import rotate_token
 
     finish(rotate_token(find_place(data_dir), token_id, grace))
@@ -72,7 +72,7 @@ def token_revoke(
     name: Annotated[str, typer.Argument(help="Name or ID of the token.")], data_dir: DataDir = None
 ) -> None:
     """Revoke a token immediately."""
-    from app.cli.place import find_place
+    from app.cli.target import find_place
     from app.cli.tokens import revoke_token
 
     finish(revoke_token(find_place(data_dir), name))

@@ -9,11 +9,11 @@ from typing import Any
 
 import typer
 
-from app.cli.answered import CommandRefused
-from app.cli.first_token import forget_revoked, kept_token, still_kept
+from app.cli.bootstrap_token import forget_revoked, kept_token, still_kept
 from app.cli.installation import open_named_tokens, open_tokens
-from app.cli.place import Place, Service
 from app.cli.rest import request
+from app.cli.service_errors import CommandRefused
+from app.cli.target import Place, RemoteService
 from app.core.clock import SystemClock, isoformat
 from app.core.errors import NotFound
 from app.core.escaping import visible
@@ -25,7 +25,7 @@ _STATES = {"holds": "active", "expired": "expired", "revoked": "revoked"}
 
 
 @dataclass(frozen=True, slots=True)
-class NewToken:
+class TokenRequest:
     """Token options from the command line; None for agents or projects means all."""
 
     name: str
@@ -41,13 +41,13 @@ class NewToken:
         return SCOPES if self.admin else tuple(self.scopes or LEAST)
 
 
-async def create_token(place: Place, wanted: NewToken) -> int:
+async def create_token(place: Place, wanted: TokenRequest) -> int:
     """Print only the new token on standard output, and its description on standard error.
 
     Raises:
         InvalidInput: A scope, the name, a list or the days are invalid.
     """
-    if isinstance(place, Service):
+    if isinstance(place, RemoteService):
         body = {
             "name": wanted.name,
             "scopes": list(wanted.rights),
@@ -79,7 +79,7 @@ async def rotate_token(place: Place, token_id: str, grace_s: int) -> int:
         NotFound: No active token has this ID.
         InvalidInput: The grace period is longer than a week.
     """
-    if isinstance(place, Service):
+    if isinstance(place, RemoteService):
         body = {"grace_s": grace_s}
         made = await place.send("POST", "admin", "tokens", token_id, "rotate", body=body)
         await _still_kept(place)
@@ -112,7 +112,7 @@ async def revoke_token(place: Place, name: str) -> int:
     Raises:
         NotFound: No active token has this name or ID.
     """
-    if isinstance(place, Service):
+    if isinstance(place, RemoteService):
         active = [row for row in await _listed(place) if row["state"] != "revoked"]
         meant = [row for row in active if row["id"] == name]
         meant = meant or [row for row in active if row["name"] == name]
@@ -129,7 +129,7 @@ async def revoke_token(place: Place, name: str) -> int:
     return 0
 
 
-async def _still_kept(service: Service) -> None:
+async def _still_kept(service: RemoteService) -> None:
     """Remove the file of the first token if that token is no longer valid."""
     kept = kept_token(service.data_dir) if service.data_dir else None
     if kept is None or service.data_dir is None:
@@ -143,7 +143,7 @@ async def _still_kept(service: Service) -> None:
 
 async def _listed(place: Place) -> list[dict[str, Any]]:
     """Return every token in the form of the REST API, oldest first."""
-    if isinstance(place, Service):
+    if isinstance(place, RemoteService):
         rows: list[dict[str, Any]] = (await place.get("admin", "tokens"))["tokens"]
         return rows
     async with open_tokens(place.settings) as tokens:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import typer
 
 from app.catalog.catalog import Catalog
-from app.cli.place import Place, Service, tell_change
+from app.cli.target import Place, RemoteService, tell_change
 from app.cli.tools_served import Switch, listed, state_line, switch_served
 from app.core.errors import Conflict, InvalidInput, ToolNotFound
 from app.core.escaping import visible
@@ -51,7 +51,7 @@ async def switch_tools(
             "A toolset must be the only name, and cannot be combined with --agent", field="names"
         )
     switch = Switch(tuple(names), enabled=enabled, agent=agent, force=force)
-    if isinstance(place, Service):
+    if isinstance(place, RemoteService):
         lines = await switch_served(place, switch)
     else:
         async with gate_as_served(place.settings) as gate:
@@ -122,7 +122,7 @@ async def _switch(gate: Gate, names: list[str], switch: Switch) -> None:
 
 
 async def _document(place: Place) -> dict[str, Any]:
-    if isinstance(place, Service):
+    if isinstance(place, RemoteService):
         return await listed(place)
     async with gate_as_served(place.settings) as gate:
         return as_document(gate.registry.snapshot(), gate.resolver.resolve())

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from app.cli.answered import CommandRefused
-from app.cli.place import Service
+from app.cli.service_errors import CommandRefused
+from app.cli.target import RemoteService
 from app.core.errors import Conflict, ToolNotFound
 from app.core.escaping import visible
 from app.governance.agents import TOOLSET
@@ -28,7 +28,7 @@ def state_line(name: str, why_off: str | None, *, asks: bool) -> str:
     return f"{visible(name)}  {on if why_off is None else f'off: {visible(why_off)}'}"
 
 
-async def listed(service: Service) -> dict[str, Any]:
+async def listed(service: RemoteService) -> dict[str, Any]:
     """Return every tool with its state, and every plugin that failed to load."""
     catalog = await service.get("tools")
     rows = (await service.get("toolset"))["runtime_diagnostic"]["tools"]
@@ -39,7 +39,7 @@ async def listed(service: Service) -> dict[str, Any]:
     return {"tools": tools, "problems": catalog["problems"]}
 
 
-async def switch_served(service: Service, switch: Switch) -> list[str]:
+async def switch_served(service: RemoteService, switch: Switch) -> list[str]:
     """Enable or disable tools of a service; return the new state, one line for each name.
 
     Raises:
@@ -75,7 +75,7 @@ async def switch_served(service: Service, switch: Switch) -> list[str]:
     ]
 
 
-async def _own_names(service: Service, names: tuple[str, ...]) -> list[str]:
+async def _own_names(service: RemoteService, names: tuple[str, ...]) -> list[str]:
     """Resolve names and aliases to tool names; fail if one is unknown."""
     catalog = (await service.get("tools"))["tools"]
     own = {row["name"]: row["alias_of"] or row["name"] for row in catalog}
@@ -88,7 +88,7 @@ async def _own_names(service: Service, names: tuple[str, ...]) -> list[str]:
     return list(dict.fromkeys(own.get(name, name) for name in names))
 
 
-async def _guess(service: Service, name: str) -> str:
+async def _guess(service: RemoteService, name: str) -> str:
     try:
         await service.get("tools", name)
     except CommandRefused as error:
@@ -97,7 +97,7 @@ async def _guess(service: Service, name: str) -> str:
     return ""
 
 
-async def _override(service: Service, agent: str, names: list[str], switch: Switch) -> None:
+async def _override(service: RemoteService, agent: str, names: list[str], switch: Switch) -> None:
     """Switch all of them in one change of the agent."""
     stored = await service.get("admin", "agents", agent)
     tools: dict[str, Any] = stored["profile"]["tools"]

@@ -8,8 +8,8 @@ from typing import Any
 
 import typer
 
-from app.cli.place import Folder, Place
-from app.cli.running import holder_of
+from app.cli.service_discovery import holder_of
+from app.cli.target import InstallationFolder, Place
 from app.core.homes import data_home
 from app.core.setting_files import files_in, unread_here
 from app.core.settings import Settings
@@ -17,7 +17,7 @@ from app.core.settings import Settings
 
 def show_place(place: Place, *, as_json: bool) -> int:
     """Print the service or folder, and the settings files that are read and ignored."""
-    if isinstance(place, Folder):
+    if isinstance(place, InstallationFolder):
         folder = place.settings.data_dir.absolute()
         facts: dict[str, Any] = {"url": None, "data_dir": str(folder), "token": False}
         running = holder_of(folder) is not None

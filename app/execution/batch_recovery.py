@@ -16,7 +16,7 @@ from app.core.errors import InvalidArguments
 from app.events.durable import CallStatus, ConfirmationOutcome
 from app.execution.admission import Admission
 from app.execution.batches import RecordedCall, StoredConfirmation, SuspendedBatch
-from app.execution.call import CallBatch, CallConfirmation, CallState
+from app.execution.call import CallConfirmation, CallState, ToolCallBatch
 from app.execution.calls import CallRequest
 from app.execution.confirmation.answers import ConfirmationResolution
 from app.execution.confirmation.options import option_from_dict
@@ -49,13 +49,13 @@ class BatchRecovery:
         self._outcome_builder = outcome_builder
         self._waiting = waiting
 
-    def rebuild(self, suspended: SuspendedBatch, context: CallContext) -> CallBatch:
+    def rebuild(self, suspended: SuspendedBatch, context: CallContext) -> ToolCallBatch:
         """The batch, ready for the executor; open questions can be answered from now on."""
         calls = [
             self._call(suspended, request, operation_id, index, context)
             for index, (request, operation_id) in enumerate(suspended.requests)
         ]
-        batch = CallBatch(calls, suspended.max_workers, is_kept=True)
+        batch = ToolCallBatch(calls, suspended.max_workers, is_kept=True)
         for call in calls:
             call.batch = batch
         return batch

@@ -9,13 +9,13 @@ from typing import Any, Literal
 import orjson
 
 from app.core.text import dump_json
-from app.execution.call import CallBatch
+from app.execution.call import ToolCallBatch
 from app.execution.calls import CallRequest
 from app.execution.context import Caller
 from app.governance.limits import Limits
 
 
-def kept_of(batch: CallBatch) -> str:
+def kept_of(batch: ToolCallBatch) -> str:
     """Everything of the batch that its own rows do not hold, as JSON text.
 
     The arguments stand here as the caller sent them, because they are what would run.

@@ -115,7 +115,7 @@ class CallState:
     started_at: str = ""
     arguments_json: str = "{}"
     is_claimed: bool = False
-    batch: CallBatch | None = None
+    batch: ToolCallBatch | None = None
     asked: CallConfirmation | None = None
     asked_again: str = ""
     kept_cwd: str | None = None
@@ -202,7 +202,7 @@ class CallState:
 
 
 @dataclass(slots=True)
-class CallBatch:
+class ToolCallBatch:
     """The calls of one turn of a model, or of one direct request.
 
     Attributes:

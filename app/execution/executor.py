@@ -19,7 +19,7 @@ from app.execution.admission import Admission, denial
 from app.execution.batch_recovery import BatchRecovery
 from app.execution.batches import SuspendedBatch
 from app.execution.cache import ResultCache
-from app.execution.call import CallBatch, CallState, Refusal
+from app.execution.call import CallState, Refusal, ToolCallBatch
 from app.execution.calls import CallRequest
 from app.execution.confirmation.request import reasons_of
 from app.execution.confirmation.step import ConfirmationStep
@@ -94,7 +94,7 @@ class Executor:
         cancelled before the cancellation goes on.
         """
         calls = [self._admission.take_up(r, i, context) for i, r in enumerate(requests)]
-        batch = CallBatch(calls, max_workers)
+        batch = ToolCallBatch(calls, max_workers)
         for call in calls:
             call.batch = batch
         return await self._carry_out(batch, {} if finished is None else finished)
@@ -103,15 +103,19 @@ class Executor:
         """A call as it would be decided about before its hooks; it is not made, nor counted."""
         return self._admission.take_up(request, 0, context, is_real=False)
 
-    def rebuild(self, suspended: SuspendedBatch, context: CallContext) -> CallBatch:
+    def rebuild(self, suspended: SuspendedBatch, context: CallContext) -> ToolCallBatch:
         """What a former process left of a batch; its open questions can be answered now."""
         return self._batch_recovery.rebuild(suspended, context)
 
-    async def resume(self, batch: CallBatch, finished: dict[str, CallOutcome]) -> list[CallOutcome]:
+    async def resume(
+        self, batch: ToolCallBatch, finished: dict[str, CallOutcome]
+    ) -> list[CallOutcome]:
         """Go on with a batch that was rebuilt: as `run`, but for what had happened already."""
         return await self._carry_out(batch, finished)
 
-    async def _carry_out(self, batch: CallBatch, sink: dict[str, CallOutcome]) -> list[CallOutcome]:
+    async def _carry_out(
+        self, batch: ToolCallBatch, sink: dict[str, CallOutcome]
+    ) -> list[CallOutcome]:
         if len(batch.calls) == 1:
             outcomes = [await self._settle(batch.calls[0], None, sink)]
         else:
@@ -122,7 +126,7 @@ class Executor:
         return outcomes
 
     async def _settle_all(
-        self, batch: CallBatch, sink: dict[str, CallOutcome]
+        self, batch: ToolCallBatch, sink: dict[str, CallOutcome]
     ) -> list[CallOutcome]:
         calls = batch.calls
         _pair_twins(calls)
@@ -154,7 +158,7 @@ class Executor:
                     _resolve(call, self._outcome_builder.cancelled(call), finished)
             raise
 
-    def abandon(self, batch: CallBatch) -> None:
+    def abandon(self, batch: ToolCallBatch) -> None:
         """End what never came to go on of a batch that was rebuilt; nothing after `resume`."""
         for call in batch.calls:
             if call.outcome is None and not self._leaves(call):

@@ -10,7 +10,7 @@ import pytest
 
 from app.agents.content import user_content
 from app.agents.sessions import Sessions
-from app.api.rest.shapes import MessageView
+from app.api.rest.schemas import MessageView
 from app.core.errors import InvalidInput
 from app.core.redaction import Redactor
 from app.core.settings import Settings

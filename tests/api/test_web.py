@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from app.api.web import Pages
+from app.api.web import WebPages
 from tests.support.http import HttpClient
 from tests.support.service import Running
 
@@ -46,7 +46,7 @@ def _client(folder: Path, root_path: str = "") -> httpx2.AsyncClient:
         return PlainTextResponse("the app")
 
     app = Starlette(routes=[Route("/{path:path}", behind, methods=["GET", "POST"])])
-    transport = httpx2.ASGITransport(app=Pages(app, folder, root_path=root_path))
+    transport = httpx2.ASGITransport(app=WebPages(app, folder, root_path=root_path))
     return HttpClient(transport=transport, base_url="http://tollgate")
 
 

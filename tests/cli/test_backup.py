@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from app.cli.backup import back_up
-from app.cli.place import Folder
+from app.cli.target import InstallationFolder
 from app.core.errors import InvalidInput
 from app.core.settings import load_settings
 from scripts.parts import ROOT_USER
@@ -222,7 +222,7 @@ def test_a_disk_that_knows_no_second_names_takes_a_backup(
         raise PermissionError(errno.EPERM, "Operation not permitted")
 
     monkeypatch.setattr(os, "link", refuse)
-    place = Folder(load_settings(data_dir=used))
+    place = InstallationFolder(load_settings(data_dir=used))
     file = tmp_path / "copy.tar.gz"
     assert back_up(place, file, with_keys=False) == 0
     with tarfile.open(file) as tar:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.cli.asking import confirmation_lines
+from app.cli.confirmation_text import confirmation_lines
 from app.events.union import server_message
 from tests.cli.program import COMMAND, PATIENCE_S, environment, json_lines, on_terminal, tollgate
 from tests.support import forked

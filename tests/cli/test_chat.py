@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from app.cli.asking import Typed, typed_answer
 from app.cli.chat import tool_arguments
+from app.cli.confirmation_text import Typed, typed_answer
 from app.cli.stream_view import STATUS_STYLE, StreamView
 from app.core.errors import InvalidInput
 from app.events.durable import CallStatus

@@ -3,8 +3,8 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from app.cli.answered import CommandRefused, ConnectionFailed
 from app.cli.client import Event, WsClient
+from app.cli.service_errors import CommandRefused, ConnectionFailed
 from tests.support.service import Running, serving, settings_for
 
 SLOW = "for i in 1 2 3; do echo $i; sleep 0.2; done"

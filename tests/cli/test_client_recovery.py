@@ -9,8 +9,8 @@ import pytest
 import websockets
 from websockets.asyncio.server import ServerConnection
 
-from app.cli.answered import ConnectionFailed
 from app.cli.client import Event, WsClient
+from app.cli.service_errors import ConnectionFailed
 
 Script = Callable[["Peer"], Awaitable[None]]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from app.cli.asking import confirmation_lines
+from app.cli.confirmation_text import confirmation_lines
 from tests.agents.delegation.department import Goals
 from tests.agents.models.asking import KEY
 from tests.cli.test_chat import chat, delta, shown

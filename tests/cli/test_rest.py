@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.cli.answered import CommandRefused, ConnectionFailed, checked_token, checked_url
 from app.cli.client import WsClient
 from app.cli.desktop_link import checked_address, connect
 from app.cli.rest import lines_of, request
+from app.cli.service_errors import CommandRefused, ConnectionFailed, checked_token, checked_url
 from app.core.errors import InvalidInput
 from tests.cli.answering import Answering, answering
 

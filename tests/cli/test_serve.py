@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from app.catalog.catalog import PluginProblem
-from app.cli.first_token import Access
+from app.cli.bootstrap_token import LocalAccess
 from app.cli.serve import START_FAILED, STOP_FAILED, banner, configure_logging
 from app.core.settings import load_settings
 from app.operations.local.workspace import LocalWorkspaces
@@ -199,7 +199,7 @@ def test_the_banner_names_broken_plugins_and_never_a_key(tmp_path):
     lines = banner(
         settings,
         "http://127.0.0.1:1",
-        access=Access(),
+        access=LocalAccess(),
         problems=(problem,),
         sandbox=LocalWorkspaces().status,
     )

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.cli.descriptor_writer import DescriptorWriter
 from app.cli.terminal import forget_typed, harmless, read_line, without_keys
-from app.cli.writer import Writer
 from app.core.escaping import visible
 
 
@@ -88,7 +88,7 @@ async def test_what_was_typed_before_a_question_is_no_answer_to_it():
 
 async def test_a_writer_drops_live_output_only_and_only_when_nobody_reads():
     read_end, write_end = os.pipe()
-    writer = Writer(write_end, limit=200_000)
+    writer = DescriptorWriter(write_end, limit=200_000)
     for _ in range(100):
         writer.put(b"x" * 10_000, droppable=True)
     writer.put(b"the end")
@@ -107,7 +107,7 @@ async def test_a_writer_drops_live_output_only_and_only_when_nobody_reads():
 async def test_a_writer_tells_when_its_reader_has_gone():
     read_end, write_end = os.pipe()
     gone = asyncio.Event()
-    writer = Writer(write_end)
+    writer = DescriptorWriter(write_end)
     writer.on_closed(gone.set)
     os.close(read_end)
     writer.put(b"x")

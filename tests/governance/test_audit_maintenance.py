@@ -34,12 +34,12 @@ from pathlib import Path
 from app.core.clock import SystemClock
 from app.core.redaction import Redactor
 from app.db.writer import SqliteWriter
-from app.governance.audit.log import Audit
+from app.governance.audit.log import AuditLog
 
 async def main(path, rows):
     db = SqliteWriter(Path(path))
     await db.start()
-    audit = Audit(db, SystemClock(), Redactor())
+    audit = AuditLog(db, SystemClock(), Redactor())
     number = 0
     while number < rows:
         for _ in range(5):
@@ -69,7 +69,7 @@ class Office:
         self.db = SqliteWriter(path)
         self.audit = AuditLog(self.db, self.clock, Redactor())
         self.anchors = AnchorFile(path.with_name("audit.anchor"))
-        self.keeper = AuditMaintenance(
+        self.maintenance = AuditMaintenance(
             self.audit, self.db, self.clock, self.anchors, retention_days=days
         )
 
@@ -102,21 +102,21 @@ def kinds(path: Path) -> list[str]:
 
 async def test_the_end_is_noted_after_a_while_or_many_rows(path: Path):
     async with Office(path) as office:
-        await office.keeper._look()
+        await office.maintenance._look()
         assert office.anchors.read() == []
         office.audit.record("a", actor="ann")
-        await office.keeper._look()
+        await office.maintenance._look()
         office.audit.record("a", actor="ann")
-        await office.keeper._look()
+        await office.maintenance._look()
         assert [anchor.seq for anchor in office.anchors.read()] == [1]
         office.clock.advance(ANCHOR_S)
-        await office.keeper._look()
+        await office.maintenance._look()
         assert [anchor.seq for anchor in office.anchors.read()] == [1, 2]
         for _ in range(ANCHOR_ROWS):
             office.audit.record("a", actor="ann")
-        await office.keeper._look()
+        await office.maintenance._look()
         assert [anchor.seq for anchor in office.anchors.read()] == [1, 2, ANCHOR_ROWS + 2]
-        await office.keeper.close()
+        await office.maintenance.close()
         assert len(office.anchors.read()) == 3
         assert (await office.check()).anchors == 3
 
@@ -147,7 +147,7 @@ async def test_an_audit_that_cannot_be_anchored_goes_on(path: Path):
     async with Office(path) as office:
         path.with_name("audit.anchor").mkdir()
         office.audit.record("a", actor="ann")
-        await office.keeper.close()
+        await office.maintenance.close()
         office.audit.record("a", actor="ann")
         await office.db.flush()
     assert kinds(path) == ["a", "a"]
@@ -163,15 +163,15 @@ async def test_old_rows_go_and_the_rest_still_verifies(path: Path):
         office.clock.advance(31 * 86_400)
         for _ in range(3):
             office.audit.record("new", actor="ann")
-        await office.keeper.anchor()
-        assert await office.keeper.trim() == 1200
-        assert await office.keeper.trim() == 0
+        await office.maintenance.anchor()
+        assert await office.maintenance.trim() == 1200
+        assert await office.maintenance.trim() == 0
         found = await office.check()
         assert (found.ok, found.first_seq) == (True, 1201)
         assert kinds(path) == ["new"] * 3 + ["audit.trimmed"] * 3
         # The rows about removed rows grow old themselves.
         office.clock.advance(31 * 86_400)
-        assert await office.keeper.trim() == 6
+        assert await office.maintenance.trim() == 6
         assert (await office.check()).ok
         assert kinds(path) == ["audit.trimmed"]
 
@@ -180,8 +180,8 @@ async def test_nothing_goes_while_retention_is_off(path: Path):
     async with Office(path, days=0) as office:
         office.audit.record("old", actor="ann")
         office.clock.advance(10_000 * 86_400)
-        await office.keeper._look()
-        assert await office.keeper.trim() == 0
+        await office.maintenance._look()
+        assert await office.maintenance.trim() == 0
     assert kinds(path) == ["old"]
 
 
@@ -195,7 +195,7 @@ async def test_a_broken_part_of_the_chain_is_kept_as_evidence(
         with closing(sqlite3.connect(path)) as connection, connection:
             connection.execute("UPDATE audit SET actor = 'eve' WHERE seq = 5")
         office.clock.advance(31 * 86_400)
-        assert await office.keeper.trim() == 4
+        assert await office.maintenance.trim() == 4
         assert "row 5 was changed" in caplog.text
         found = await office.check()
         assert found.broken is not None
@@ -210,7 +210,7 @@ async def test_rows_that_go_while_the_chain_is_checked_are_no_break(path: Path):
         office.audit.record("new", actor="ann")
         await office.db.flush()
         checks, _ = await asyncio.gather(
-            asyncio.gather(*(office.check() for _ in range(4))), office.keeper.trim()
+            asyncio.gather(*(office.check() for _ in range(4))), office.maintenance.trim()
         )
         assert [found.broken for found in checks] == [None] * 4
 

@@ -12,7 +12,7 @@ from typing import Any
 from app.agents.delegation.conversation import Conversation, answers_of
 from app.agents.delegation.delegation_slots import DelegationSlots
 from app.agents.delegation.events import leave, let_go, tell_ended, tell_started
-from app.agents.delegation.model import DelegatedTask, TaskBatch
+from app.agents.delegation.model import SubagentTask, TaskBatch
 from app.agents.delegation.ports import Workers, WorkerScope
 from app.agents.delegation.repository import INTERRUPTED, DelegationRepository
 from app.agents.delegation.session import SubagentSession
@@ -87,7 +87,7 @@ class BatchRunner:
             self._gate.limits.store.run_ended(counted)  # the run itself was over before
 
     async def _work_on(
-        self, batch: TaskBatch, task: DelegatedTask, slots: asyncio.Semaphore, depth: int
+        self, batch: TaskBatch, task: SubagentTask, slots: asyncio.Semaphore, depth: int
     ) -> bool:
         """Whatever happens, the task ends, and says how; whether that is recorded."""
         status: TaskStatus = "error"
@@ -117,7 +117,7 @@ class BatchRunner:
         return await self._end(batch, task, status)
 
     async def _attempt(
-        self, batch: TaskBatch, task: DelegatedTask, slots: asyncio.Semaphore, depth: int
+        self, batch: TaskBatch, task: SubagentTask, slots: asyncio.Semaphore, depth: int
     ) -> TaskStatus:
         if task.is_answered:  # that was all that was left to do
             return "success"
@@ -131,7 +131,7 @@ class BatchRunner:
         async with slots, self._slots.of(task, depth):
             return await self._run(batch, task)
 
-    async def _run(self, batch: TaskBatch, task: DelegatedTask) -> TaskStatus:
+    async def _run(self, batch: TaskBatch, task: SubagentTask) -> TaskStatus:
         parent, limits = batch.parent, task.limits
         project = self._limits.project_of(parent, limits.roots)
         place = WorkerScope() if project is None else WorkerScope(project.root, limits.roots)
@@ -165,7 +165,7 @@ class BatchRunner:
             )
             return "success" if await session_of_task.run() else "max_rounds"
 
-    def _told(self, task: DelegatedTask, error: BaseException) -> dict[str, Any]:
+    def _told(self, task: SubagentTask, error: BaseException) -> dict[str, Any]:
         """What may be seen of what ended a task."""
         if isinstance(error, TollgateError):
             return _error(str(error.details.get("code", error.code)), error.message)
@@ -173,7 +173,7 @@ class BatchRunner:
         log.error("task %s failed unexpectedly (%s)", task.id, error_id, exc_info=error)
         return _error("internal", f"Internal error {error_id}")
 
-    async def _end(self, batch: TaskBatch, task: DelegatedTask, status: TaskStatus) -> bool:
+    async def _end(self, batch: TaskBatch, task: SubagentTask, status: TaskStatus) -> bool:
         """Record the end, once."""
         task.finished_at = isoformat(self._gate.clock.now())
         task.status = status
@@ -188,19 +188,19 @@ class BatchRunner:
         batch.parent.session.log.holders.discard(task.run_id)
         return is_recorded
 
-    async def _leave(self, batch: TaskBatch, task: DelegatedTask) -> bool:
+    async def _leave(self, batch: TaskBatch, task: SubagentTask) -> bool:
         """It is not over: the next process goes on with it."""
         is_recorded = await self._record(task.id, partial(self._write_left, task))
         batch.parent.session.log.holders.discard(task.run_id)
         task.ended.set()
         return is_recorded
 
-    def _write_left(self, task: DelegatedTask) -> None:
+    def _write_left(self, task: SubagentTask) -> None:
         self._book.save(task)
         if task.started_at is not None:
             leave(self._gate, task)
 
-    def _write_end(self, batch: TaskBatch, task: DelegatedTask) -> None:
+    def _write_end(self, batch: TaskBatch, task: SubagentTask) -> None:
         """One commit holds the end and its event; the event last, for what may be repeated."""
         self._book.save(task)
         if task.started_at is not None:

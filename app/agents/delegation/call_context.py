@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.agents.delegation.model import DelegatedTask, Parent
+from app.agents.delegation.model import Parent, SubagentTask
 from app.execution.context import CallContext, Project
 from app.execution.setup import Gate
 from app.execution.subagent import Subagent
@@ -10,7 +10,7 @@ from app.toolkit.context import NOTHING
 
 
 def context_of(
-    gate: Gate, task: DelegatedTask, parent: Parent, project: Project | None
+    gate: Gate, task: SubagentTask, parent: Parent, project: Project | None
 ) -> CallContext:
     """The context of the calls of the model's last answer.
 

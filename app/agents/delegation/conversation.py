@@ -14,7 +14,7 @@ from app.agents.context.overflow import refuses_images
 from app.agents.context.summariser import Summariser
 from app.agents.context.trim import READ_RESULT
 from app.agents.context.window import ContextWindow, Fitted
-from app.agents.delegation.model import DelegatedTask, Parent
+from app.agents.delegation.model import Parent, SubagentTask
 from app.agents.history import NOT_RUN, missing_result
 from app.agents.message_stream import MessageStream
 from app.agents.model_request import ask
@@ -57,7 +57,7 @@ class Conversation:
         model: ModelClient,
         settings: Settings,
         *,
-        task: DelegatedTask,
+        task: SubagentTask,
         parent: Parent,
         project: Project | None,
         given: str,
@@ -210,7 +210,7 @@ class Conversation:
         return head
 
 
-def answers_of(tasks: Iterable[DelegatedTask]) -> str:
+def answers_of(tasks: Iterable[SubagentTask]) -> str:
     """What other tasks came to, for one that builds on it."""
     return "\n\n".join(
         f"Answer of {task.spec.label!r}:\n{untrusted(task.response, task.spec.label)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import AbstractAsyncContextManager, nullcontext
 
-from app.agents.delegation.model import DelegatedTask
+from app.agents.delegation.model import SubagentTask
 from app.agents.delegation.task_limits import TaskLimitResolver
 
 
@@ -21,7 +21,7 @@ class DelegationSlots:
         self._processes = processes
         self._slots: dict[int, asyncio.Semaphore] = {}
 
-    def of(self, task: DelegatedTask, depth: int) -> AbstractAsyncContextManager[None]:
+    def of(self, task: SubagentTask, depth: int) -> AbstractAsyncContextManager[None]:
         """A place among the delegating sub-agents of that depth; others need none."""
         if not task.limits.scope.may_delegate:
             return nullcontext()

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from app.agents.cleanup import close_open, unended
-from app.agents.delegation.model import DelegatedTask, Parent
+from app.agents.delegation.model import Parent, SubagentTask
 from app.agents.orphaned_runs import Trail
 from app.core.text import truncate
 from app.db.statements import ADD_RUN, FINISH_RUN, PARK_RUN
@@ -25,7 +25,7 @@ _RUN_STATUS: dict[TaskStatus, RunStatus] = {
 }
 
 
-def tell_started(gate: Gate, task: DelegatedTask, parent: Parent, owner: str) -> None:
+def tell_started(gate: Gate, task: SubagentTask, parent: Parent, owner: str) -> None:
     """A run of its own, and an event in the session that has delegated."""
     log = parent.session.log
     log.holders.add(task.run_id)
@@ -51,14 +51,14 @@ def tell_started(gate: Gate, task: DelegatedTask, parent: Parent, owner: str) ->
     )
 
 
-def take_up(gate: Gate, task: DelegatedTask, parent: Parent) -> None:
+def take_up(gate: Gate, task: SubagentTask, parent: Parent) -> None:
     """It goes on in this process."""
     parent.session.log.holders.add(task.run_id)
     gate.deferred.narrow(task.run_id, task.limits.scope)
     gate.deferred.reveal(task.run_id, task.found)
 
 
-def tell_resumed(gate: Gate, task: DelegatedTask, parent: Parent, trail: Trail) -> None:
+def tell_resumed(gate: Gate, task: SubagentTask, parent: Parent, trail: Trail) -> None:
     """What it was at in the process before this one has ended."""
     log = parent.session.log
     log.emit(
@@ -71,14 +71,14 @@ def tell_resumed(gate: Gate, task: DelegatedTask, parent: Parent, trail: Trail) 
     close_open(gate, log, trail)
 
 
-def leave(gate: Gate, task: DelegatedTask) -> None:
+def leave(gate: Gate, task: SubagentTask) -> None:
     """Whoever starts next goes on with it."""
     gate.db.append(PARK_RUN, (task.run_id,))
     gate.limits.store.run_ended(task.run_id)
     gate.deferred.forget(task.run_id)
 
 
-def tell_ended(gate: Gate, task: DelegatedTask, parent: Parent) -> None:
+def tell_ended(gate: Gate, task: SubagentTask, parent: Parent) -> None:
     """The last word about a task that had begun.
 
     Raises:
@@ -107,7 +107,7 @@ def tell_ended(gate: Gate, task: DelegatedTask, parent: Parent) -> None:
     )
 
 
-def let_go(gate: Gate, task: DelegatedTask) -> None:
+def let_go(gate: Gate, task: SubagentTask) -> None:
     """Nothing of a task is at work any more, also while that cannot be stored."""
     gate.grants.end_run(task.run_id)
     gate.limits.store.run_ended(task.run_id)

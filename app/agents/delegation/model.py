@@ -10,7 +10,7 @@ from typing import Any
 from app.agents.budget import Spending
 from app.agents.delegation.worker_calls import WorkerCalls
 from app.agents.sessions import Session
-from app.execution.call import CallBatch
+from app.execution.call import ToolCallBatch
 from app.governance.agents import SubagentScope
 from app.governance.limits import QuotaSubject
 from app.toolkit.context import NOTHING, ReportProgress
@@ -89,7 +89,7 @@ class TaskLimits:
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class DelegatedTask:
+class SubagentTask:
     """One sub-agent, while this process works on it.
 
     Attributes:
@@ -141,7 +141,7 @@ class DelegatedTask:
     began: float | None = None
     spent_s: float = 0.0
     own: WorkerCalls = field(default_factory=WorkerCalls)
-    suspended: CallBatch | None = None
+    suspended: ToolCallBatch | None = None
     stopped_as: TaskStatus | None = None
     work: asyncio.Task[None] | None = None
     ended: asyncio.Event = field(default_factory=asyncio.Event)
@@ -220,7 +220,7 @@ class TaskBatch:
     background: bool
     fingerprint: str
     concurrency: int
-    tasks: list[DelegatedTask]
+    tasks: list[SubagentTask]
     created_at: str
     began: float
     kept: asyncio.Future[None]
@@ -233,11 +233,11 @@ class TaskBatch:
         """Somebody has stopped some of it, which may not have ended yet."""
         return any(task.stopped_as is not None for task in self.tasks)
 
-    def named(self, id_: str) -> list[DelegatedTask]:
+    def named(self, id_: str) -> list[SubagentTask]:
         """All its tasks, or the one whose id it is."""
         return [task for task in self.tasks if id_ in (self.id, task.id)]
 
-    def labelled(self, label: str) -> DelegatedTask:
+    def labelled(self, label: str) -> SubagentTask:
         return next(task for task in self.tasks if task.spec.label == label)
 
     def report(self, *, duplicate: bool = False) -> BatchReport:

@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from app.agents.delegation.model import DelegatedTask, Parent, TaskBatch
+from app.agents.delegation.model import Parent, SubagentTask, TaskBatch
 from app.agents.sessions import Session
 from app.core.text import dump_json
 from app.governance.limits import QuotaSubject
@@ -93,7 +93,7 @@ def parent_read(stored: str) -> KeptParent:
     return KeptParent(**kept, quota_subject=quota_subject)
 
 
-def task_stored(task: DelegatedTask, *, now: float, found: tuple[str, ...]) -> str:
+def task_stored(task: SubagentTask, *, now: float, found: tuple[str, ...]) -> str:
     """How far a task is, as JSON text; `now` on the monotonic clock."""
     kept: dict[str, Any] = {"spec": asdict(task.spec), "response": task.response}
     if not task.is_over:

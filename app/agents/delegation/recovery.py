@@ -17,7 +17,7 @@ from app.agents.budget import Spending
 from app.agents.cleanup import close_delegated
 from app.agents.delegation.call_context import context_of
 from app.agents.delegation.events import take_up, tell_lost, tell_resumed
-from app.agents.delegation.model import DelegatedTask, Parent, TaskBatch
+from app.agents.delegation.model import Parent, SubagentTask, TaskBatch
 from app.agents.delegation.progress import KeptParent, parent_read, task_read
 from app.agents.delegation.repository import DelegationRepository, OrphanedBatch
 from app.agents.delegation.task_limits import TaskLimitResolver
@@ -141,7 +141,7 @@ class DelegationRecovery:
 
     def _task(
         self, batch: TaskBatch, place: int, lost: OrphanedBatch, runs: dict[str, FoundRun]
-    ) -> DelegatedTask:
+    ) -> SubagentTask:
         """One task as it was; within what is allowed now."""
         report = lost.report.tasks[place]
         kept = task_read(lost.progress[report.task_id] or "")
@@ -209,7 +209,7 @@ class DelegationRecovery:
                     task.messages.append({"role": "user", "content": results[task.id]})
             self._book.save(task)
 
-    def _wait_again(self, task: DelegatedTask, parent: Parent, run: SuspendedRun) -> None:
+    def _wait_again(self, task: SubagentTask, parent: Parent, run: SuspendedRun) -> None:
         """From here on the task's questions can be answered, also before it goes on."""
         project = self._limits.project_of(parent, task.limits.roots)
         context = context_of(self._gate, task, parent, project)
@@ -221,7 +221,7 @@ def runs_of(lost: OrphanedBatch) -> set[str]:
     return {task.run_id for task in lost.report.tasks if task.task_id in lost.begun}
 
 
-def _note(task: DelegatedTask, events: Iterable[dict[str, Any]]) -> None:
+def _note(task: SubagentTask, events: Iterable[dict[str, Any]]) -> None:
     """Keep what was called in the round that was cut off, for whoever looks at the task."""
     ends = {e["operation_id"]: e["status"] for e in events if e["type"] == "tool_call_completed"}
     task.calls += [

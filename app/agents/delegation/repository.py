@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from app.agents.delegation.model import DelegatedTask, TaskBatch, aggregate
+from app.agents.delegation.model import SubagentTask, TaskBatch, aggregate
 from app.agents.delegation.progress import parent_stored, task_stored
 from app.core import process
 from app.core.clock import isoformat
@@ -109,7 +109,7 @@ class DelegationRepository:
 
         await self._db.transact(write)
 
-    def save(self, task: DelegatedTask) -> None:
+    def save(self, task: SubagentTask) -> None:
         """Keep how far a task is, in the next commit.
 
         Raises:
@@ -147,7 +147,7 @@ class DelegationRepository:
     def _parent_of(self, batch: TaskBatch) -> str | None:
         return parent_stored(batch) if any(task.goes_on for task in batch.tasks) else None
 
-    def _progress_of(self, task: DelegatedTask) -> str | None:
+    def _progress_of(self, task: SubagentTask) -> str | None:
         if not task.goes_on:
             return None
         found = self._deferred.shown_to(task.run_id)
@@ -252,7 +252,7 @@ def _tasks(transaction: Transaction, batch_id: str) -> list[TaskReport]:
     return [_task_of(row) for row in rows]
 
 
-def _task_row(task: DelegatedTask, redactor: Redactor) -> tuple[Any, ...]:
+def _task_row(task: SubagentTask, redactor: Redactor) -> tuple[Any, ...]:
     spec = redactor.secrets_in(asdict(task.spec))
     return (
         *(task.id, task.batch_id, task.run_id, task.position, spec["label"]),

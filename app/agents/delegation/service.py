@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from app.agents.budget import Spending
 from app.agents.delegation.batch_runner import BatchRunner
-from app.agents.delegation.model import DelegatedTask, Parent, Standing, TaskBatch
+from app.agents.delegation.model import Parent, Standing, SubagentTask, TaskBatch
 from app.agents.delegation.ports import Workers
 from app.agents.delegation.recovery import DelegationRecovery, IsRevoked
 from app.agents.delegation.repository import DelegationRepository
@@ -285,7 +285,7 @@ class DelegationService:
             outlives=standing.outlives,
         )
 
-    def _task_of_run(self, run_id: str | None) -> tuple[TaskBatch, DelegatedTask] | None:
+    def _task_of_run(self, run_id: str | None) -> tuple[TaskBatch, SubagentTask] | None:
         for batch in self._live.values():
             for task in batch.tasks:
                 if task.run_id == run_id:
@@ -377,7 +377,7 @@ class DelegationService:
             task.ended.set()
         batch.kept.set_exception(error)
 
-    async def _stop(self, tasks: Iterable[DelegatedTask], status: TaskStatus) -> None:
+    async def _stop(self, tasks: Iterable[SubagentTask], status: TaskStatus) -> None:
         """Cancel tasks, and wait until they have ended."""
         stopping = [task for task in tasks if not task.is_over]
         for task in stopping:
@@ -385,7 +385,7 @@ class DelegationService:
         for task in stopping:
             await task.ended.wait()
 
-    def _stop_task(self, task: DelegatedTask, status: TaskStatus) -> None:
+    def _stop_task(self, task: SubagentTask, status: TaskStatus) -> None:
         """Cancel it; nobody goes on with it, also when the service dies before it has ended."""
         task.stop(status)
         if task.is_left:

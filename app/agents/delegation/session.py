@@ -27,7 +27,7 @@ from app.agents.delegation.frames import (
     TaskFinished,
     WorkerProtocolError,
 )
-from app.agents.delegation.model import DelegatedTask, Parent
+from app.agents.delegation.model import Parent, SubagentTask
 from app.agents.delegation.ports import WorkerProcess
 from app.agents.model_request import call_of
 from app.agents.sessions import Block
@@ -52,13 +52,13 @@ class SubagentSession:
     def __init__(
         self,
         gate: Gate,
-        task: DelegatedTask,
+        task: SubagentTask,
         parent: Parent,
         *,
         worker: WorkerProcess,
         project: Project | None,
         conversation: Conversation,
-        save: Callable[[DelegatedTask], None],
+        save: Callable[[SubagentTask], None],
     ) -> None:
         """`save` keeps how far the task is, for whoever asks after it or goes on with it."""
         self._save = save

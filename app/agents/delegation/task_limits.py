@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
 
-from app.agents.delegation.model import DelegatedTask, Parent, TaskBatch, TaskLimits
+from app.agents.delegation.model import Parent, SubagentTask, TaskBatch, TaskLimits
 from app.core.errors import InvalidInput, NotFound, ToolFailed
 from app.core.ids import new_id
 from app.core.settings import Settings
@@ -140,7 +140,7 @@ class TaskLimitResolver:
             last_round_without_tools=spec.last_round_without_tools or seeds,
         )
 
-    def task_of(self, batch: TaskBatch, place: int, spec: TaskSpec) -> DelegatedTask:
+    def task_of(self, batch: TaskBatch, place: int, spec: TaskSpec) -> SubagentTask:
         """A task within its limits.
 
         Raises:
@@ -157,7 +157,7 @@ class TaskLimitResolver:
             raise InvalidInput(
                 f"None of its tools would be available: {told}", field=f"{field}.tools"
             )
-        return DelegatedTask(
+        return SubagentTask(
             id=new_id("tsk"),
             batch_id=batch.id,
             run_id=new_id("run"),

@@ -13,7 +13,7 @@ from app.api.deps import Anyone, ServiceDep
 from app.api.errors import problems
 from app.api.rest.body import PathId
 from app.api.rest.routing import routes_of
-from app.api.rest.shapes import ArtifactList, ArtifactView
+from app.api.rest.schemas import ArtifactList, ArtifactView
 from app.api.session_deps import ReadableSession
 from app.core.errors import InvalidInput, NotFound
 from app.db.tables import ArtifactRow

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.warnings import UnsupportedFieldAttributeWarning
 from starlette.exceptions import HTTPException
 
-from app.api.reading import read_json
+from app.api.json_body import read_json
 from app.core.errors import InvalidInput
 from app.core.field_problems import problem
 

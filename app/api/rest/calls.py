@@ -23,7 +23,7 @@ from app.api.principal import Principal
 from app.api.rest.body import Body, Identifier, PathId
 from app.api.rest.examples import example
 from app.api.rest.routing import routes_of
-from app.api.rest.shapes import BatchForm, BatchResult, CallForm, CallRecord, CallResult
+from app.api.rest.schemas import BatchForm, BatchResult, CallForm, CallRecord, CallResult
 from app.api.service import Service
 from app.core.errors import Busy, Conflict, NotFound
 from app.core.field_problems import FieldError

@@ -9,7 +9,7 @@ from fastapi import Query
 from pydantic import BaseModel, Field
 
 from app.agents.confirmation_queries import ConfirmationArchive, ConfirmationFilter
-from app.api.approving import approver_of
+from app.api.approvers import approver_of
 from app.api.deps import Approver, ServiceDep
 from app.api.errors import problems
 from app.api.principal import Principal

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from fastapi import Query
 from pydantic import BaseModel, Field
 
-from app.api.delegating import delegation_of
+from app.api.delegations import delegation_of
 from app.api.deps import Chatter, ServiceDep
 from app.api.errors import problems
 from app.api.principal import Principal

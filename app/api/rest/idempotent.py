@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api import errors
 from app.api.deps import SAFE_METHODS, principal_of
-from app.api.idempotency import IdempotencyKeys, Kept, Key
+from app.api.idempotency import IdempotencyKeys, Key, StoredResponse
 from app.api.principal import Principal
 from app.api.rest.once import is_shown_once
 from app.api.rest.routing import PREFIX
@@ -127,7 +127,7 @@ class IdempotentRequests:
         except BaseException:
             keys.forget(key)
             raise
-        body, recorded = _Body(request), _Recorded()
+        body, recorded = _RequestBody(request), _Recorded()
         try:
             await self._app(request.scope, body.receive, recorded.send)
             content = await body.digest()
@@ -154,7 +154,9 @@ class IdempotentRequests:
             keys.keep(key, content, recorded.status, stored, whole=False)
 
 
-async def _replay(request: Request, keys: IdempotencyKeys, key: Key, kept: Kept) -> Response:
+async def _replay(
+    request: Request, keys: IdempotencyKeys, key: Key, kept: StoredResponse
+) -> Response:
     """The answer that the first request got.
 
     Raises:
@@ -168,7 +170,7 @@ async def _replay(request: Request, keys: IdempotencyKeys, key: Key, kept: Kept)
             "was running, so it may have taken effect. Check the result, and use a "
             "new key to repeat it"
         )
-    if await _Body(request).digest() != kept.content:
+    if await _RequestBody(request).digest() != kept.content:
         raise IdempotencyKeyReused(
             "This Idempotency-Key was used for another request within ten minutes; "
             "use a new key for each request",
@@ -217,7 +219,7 @@ def _owner(principal: Principal) -> str:
     return principal.token_id or principal.user_id
 
 
-class _Body:
+class _RequestBody:
     """The body of a request, and the digest of the whole request."""
 
     def __init__(self, request: Request) -> None:

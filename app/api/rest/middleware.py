@@ -14,7 +14,7 @@ from app.api.deps import SAFE_METHODS
 from app.api.errors import problem_response
 from app.api.rest.routing import ALWAYS_ANSWERED, PREFIX
 from app.api.service import Service
-from app.api.ws import closing
+from app.api.ws import close_codes
 from app.core.errors import Overloaded, TollgateError, TooLarge
 from app.core.loop_pacer import LoopPacer
 from app.core.machine_limits import memory_room
@@ -91,7 +91,7 @@ class SameSite:
         except TollgateError as error:
             log.warning("WebSocket refused: %s", error.message)
             await receive()
-            how = closing.FORBIDDEN
+            how = close_codes.FORBIDDEN
             await send({"type": "websocket.close", "code": how.code, "reason": how.reason})
             return
         if (refusal := _refusal(service, scope)) is not None:

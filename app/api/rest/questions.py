@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from app.api.answering import answer_question
 from app.api.deps import Chatter, ServiceDep
 from app.api.errors import problems
+from app.api.questions import answer_question
 from app.api.rest.body import Body, Identifier, PathId
 from app.api.rest.examples import example
 from app.api.rest.routing import routes_of

@@ -13,7 +13,7 @@ from app.api.errors import problems
 from app.api.rest.body import Body, Identifier, PathId
 from app.api.rest.examples import example
 from app.api.rest.routing import routes_of
-from app.api.rest.shapes import MessageAccepted, RunCancelled, RunList, RunView
+from app.api.rest.schemas import MessageAccepted, RunCancelled, RunList, RunView
 from app.api.session_deps import ReadableSession
 from app.core.errors import Busy, InvalidInput, NotFound
 

@@ -19,7 +19,7 @@ from app.api.rest.business import BusinessContext
 from app.api.rest.examples import example
 from app.api.rest.headers import MADE, show_place
 from app.api.rest.routing import routes_of
-from app.api.rest.shapes import (
+from app.api.rest.schemas import (
     ActiveRun,
     CallList,
     HistoryForm,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from app import __version__
-from app.api.ws import closing
+from app.api.ws import close_codes
 from app.api.ws.commands import client_command
 from app.events.envelope import PROTOCOL
 from app.events.union import server_message
@@ -109,5 +109,5 @@ def _operation(action: str, channel: str, messages: dict[str, Any], summary: str
 
 
 def _close_codes() -> str:
-    rows = "\n".join(f"- {close.code} {close.reason}" for close in closing.ALL)
+    rows = "\n".join(f"- {close.code} {close.reason}" for close in close_codes.ALL)
     return f"Close codes: 4000 to 4499 mean reconnect and resume, 4500 to 4999 stop.\n{rows}"

@@ -18,7 +18,7 @@ from app.api.connection_limits import sign_in
 from app.api.deps import source_of
 from app.api.principal import Principal
 from app.api.service import Service
-from app.api.ws import closing
+from app.api.ws import close_codes
 from app.api.ws.commands import ClientCommand, Hello
 from app.api.ws.dispatch import Dispatcher
 from app.api.ws.error_boundary import contain
@@ -86,18 +86,18 @@ class Connection:
         assert self._principal is not None
         return self._principal
 
-    async def serve(self) -> closing.Close:
+    async def serve(self) -> close_codes.Close:
         """Talk until one side ends it; how it should be closed."""
         try:
             async with asyncio.timeout(self._service.settings.hello_timeout_s):
                 hello = await self._hello()
         except TimeoutError:
-            return closing.HELLO_TIMEOUT
-        if isinstance(hello, closing.Close):
+            return close_codes.HELLO_TIMEOUT
+        if isinstance(hello, close_codes.Close):
             return hello
         sign_in(self._socket.scope)
         if not self.on_ready():
-            return closing.CONNECTION_LIMIT
+            return close_codes.CONNECTION_LIMIT
         self._ready(hello)
         parts = [
             asyncio.create_task(part)
@@ -144,29 +144,29 @@ class Connection:
             message=condition.message,
         )
 
-    async def _hello(self) -> Hello | closing.Close:
+    async def _hello(self) -> Hello | close_codes.Close:
         """Wait for a valid `hello` and establish who it is."""
         try:
             command = parse_command(await self._receive())
         except WebSocketDisconnect:
-            return closing.GONE
+            return close_codes.GONE
         except Refused as refused:
             await self._send_now(refused)
-            return closing.BAD_FRAME
+            return close_codes.BAD_FRAME
         if not isinstance(command, Hello):
-            return closing.PROTOCOL_VIOLATION
+            return close_codes.PROTOCOL_VIOLATION
         try:
             await self._establish(command)
         except Unauthenticated as error:
             await self._send_now(Refused(error, command.id))
-            return closing.UNAUTHENTICATED
+            return close_codes.UNAUTHENTICATED
         except RateLimited as error:
             await self._send_now(Refused(error, command.id))
-            return closing.RATE_LIMITED
+            return close_codes.RATE_LIMITED
         except TollgateError as error:
             # Not the client's fault: it may come again.
             await self._send_now(Refused(error, command.id))
-            return closing.INTERNAL
+            return close_codes.INTERNAL
         return command
 
     async def _establish(self, hello: Hello) -> None:
@@ -214,12 +214,12 @@ class Connection:
         text: str | None = message.get("text")
         return text
 
-    async def _read(self) -> closing.Close:
+    async def _read(self) -> close_codes.Close:
         while True:
             try:
                 text = await self._receive()
             except WebSocketDisconnect:
-                return closing.GONE
+                return close_codes.GONE
             ref: str | None = None
             try:
                 # Before parsing: a frame costs the same whatever is wrong with it.
@@ -233,23 +233,23 @@ class Connection:
                 self._bad_frames += 1
                 self.send(ErrorMessage(ref=refused.ref, error=error_body(refused.error)))
                 if self._bad_frames >= MAX_BAD_FRAMES:
-                    return closing.BAD_FRAME
+                    return close_codes.BAD_FRAME
             except RateLimited as error:
                 self._refusals += 1
                 self.send(ErrorMessage(ref=id_of(text), error=error_body(error)))
                 if self._refusals >= MAX_REFUSALS:
-                    return closing.RATE_LIMITED
+                    return close_codes.RATE_LIMITED
             except asyncio.QueueFull:
                 busy = RateLimited("Too many commands are already waiting", retry_after_ms=500)
                 self.send(ErrorMessage(ref=ref, error=error_body(busy)))
 
-    async def _work(self) -> closing.Close:
-        """Run commands one after another, in the order sent."""
+    async def _work(self) -> close_codes.Close:
+        """Carry out commands one after another: a client's order is kept."""
         dispatcher = Dispatcher(self._service, self)
         while True:
             command = await self._commands.get()
             if isinstance(command, Hello):
-                return closing.PROTOCOL_VIOLATION
+                return close_codes.PROTOCOL_VIOLATION
             end = await self._end_of_rights(active=True)
             if end is not None:
                 return end
@@ -278,37 +278,37 @@ class Connection:
             self.principal.user_id, command, lambda: dispatcher.carry_out(command)
         )
 
-    async def _write(self) -> closing.Close:
+    async def _write(self) -> close_codes.Close:
         timeout = self._service.settings.send_timeout_s
         raw = self._socket.scope.get("extensions", {}).get(EXTENSION)
         while True:
             bodies = await self._outbox.take()
             if self._outbox.overflowed:
-                return closing.SLOW_CONSUMER
+                return close_codes.SLOW_CONSUMER
             try:
                 if raw is not None:
                     await write_all(raw, bodies, timeout)
                 else:
                     await self._write_asgi(bodies, timeout)
             except TimeoutError:
-                return closing.SLOW_CONSUMER
+                return close_codes.SLOW_CONSUMER
             except (WebSocketDisconnect, ClientDisconnected, RuntimeError, OSError):
                 # Starlette and uvicorn say "closed" in these ways.
-                return closing.GONE
+                return close_codes.GONE
 
     async def _write_asgi(self, bodies: list[bytes], timeout_s: float) -> None:
         async with asyncio.timeout(timeout_s):
             for body in bodies:
                 await self._socket.send({"type": "websocket.send", "text": body.decode()})
 
-    async def _beat(self) -> closing.Close:
+    async def _beat(self) -> close_codes.Close:
         """Send a heartbeat now and then."""
         while True:
             await asyncio.sleep(self._service.settings.heartbeat_s)
             heads = {key: item.log.committed for key, item in self.subscriptions.items()}
             self.send(Heartbeat(ts=stamp(self._service.gate.clock.time()), heads=heads))
 
-    async def _guard(self) -> closing.Close:
+    async def _guard(self) -> close_codes.Close:
         """Wait for the end of the client's rights."""
         pause = min(RECHECK_S, self._service.settings.heartbeat_s)
         while True:
@@ -317,13 +317,13 @@ class Connection:
             if end is not None:
                 return end
 
-    async def _end_of_rights(self, *, active: bool = False) -> closing.Close | None:
-        """Return the close code if the permissions have ended; None while that is unknown."""
+    async def _end_of_rights(self, *, active: bool = False) -> close_codes.Close | None:
+        """Return the close when the client's rights have ended; without news of them they stand."""
         try:
             standing = await self._service.authenticator.standing(self.principal, active=active)
         except StorageUnavailable:
             return None
-        ends = {"expired": closing.TOKEN_EXPIRED, "revoked": closing.REVOKED}
+        ends = {"expired": close_codes.TOKEN_EXPIRED, "revoked": close_codes.REVOKED}
         return ends.get(standing)
 
     async def _send_now(self, refused: Refused) -> None:

@@ -21,7 +21,7 @@ from app.api.deps import source_of
 from app.api.desktop_operators import DESKTOP_SCOPE, key_of
 from app.api.principal import Principal
 from app.api.service import Service
-from app.api.ws import closing
+from app.api.ws import close_codes
 from app.api.ws.desktop_commands import (
     Beat,
     ClaimTask,
@@ -79,25 +79,25 @@ class TaskAvailable(Wire):
 async def desktop(socket: WebSocket) -> None:
     """The operators' protocol; see `docs/desktop-op-module.md`."""
     service: Service = socket.app.state.service
-    how: closing.Close | None
+    how: close_codes.Close | None
     try:
         principal = await _principal(socket, service)
     except Forbidden as error:
         log.warning("desktop operator refused: %s", error.message)
-        how = closing.FORBIDDEN
+        how = close_codes.FORBIDDEN
     except Unauthenticated:
-        how = closing.UNAUTHENTICATED
+        how = close_codes.UNAUTHENTICATED
     except RateLimited:
-        how = closing.RATE_LIMITED
+        how = close_codes.RATE_LIMITED
     except StorageUnavailable:
-        how = closing.INTERNAL
+        how = close_codes.INTERNAL
     else:
         sign_in(socket.scope)
         await socket.accept()
         connection = OperatorConnection(socket, service, principal)
         how, _ = await contain(connection.serve(), f"desktop operator {connection.id}")
-        if how is not closing.GONE:
-            await _close(socket, how or closing.INTERNAL)
+        if how is not close_codes.GONE:
+            await _close(socket, how or close_codes.INTERNAL)
         return
     # Only those who were let in can see a close code.
     await socket.accept()
@@ -133,20 +133,20 @@ class OperatorConnection:
         self._news = asyncio.Event()
         self._refusals = 0
 
-    async def serve(self) -> closing.Close:
+    async def serve(self) -> close_codes.Close:
         """Talk until one side ends it; how it should be closed."""
         try:
             async with asyncio.timeout(self._service.settings.hello_timeout_s):
                 hello = parse_operator_command(await self._receive())
         except TimeoutError:
-            return closing.HELLO_TIMEOUT
+            return close_codes.HELLO_TIMEOUT
         except WebSocketDisconnect:
-            return closing.GONE
+            return close_codes.GONE
         except Refused as refused:
             await self._refuse(refused.error, refused.ref)
-            return closing.BAD_FRAME
+            return close_codes.BAD_FRAME
         if not isinstance(hello, OperatorHello):
-            return closing.PROTOCOL_VIOLATION
+            return close_codes.PROTOCOL_VIOLATION
         operator = Operator(
             user_id=self._principal.user_id,
             key=key_of(self._principal),
@@ -159,9 +159,9 @@ class OperatorConnection:
         except (Conflict, RateLimited) as error:
             # Its former connection may not have been missed yet: it may come again.
             await self._refuse(error, hello.id)
-            return closing.RATE_LIMITED
+            return close_codes.RATE_LIMITED
 
-    async def _serve(self, operator: Operator, ref: str) -> closing.Close:
+    async def _serve(self, operator: Operator, ref: str) -> close_codes.Close:
         lease_ms = int(self._desk.lease_s * 1000)
         log.info("desktop operator %r of %r connected", operator.name, operator.user_id)
         with self._desk.news.listening(self._news.set):
@@ -177,36 +177,36 @@ class OperatorConnection:
                 done, _ = await asyncio.wait(parts, return_when=asyncio.FIRST_COMPLETED)
                 return next(iter(done)).result()
             except _GONE:
-                return closing.GONE
+                return close_codes.GONE
             finally:
                 for part in parts:
                     part.cancel()
                 await asyncio.gather(*parts, return_exceptions=True)
                 await contain(self._desk.left(operator), f"leaving of {operator.name}")
 
-    async def _read(self, operator: Operator, ready: OperatorReady, ref: str) -> closing.Close:
+    async def _read(self, operator: Operator, ready: OperatorReady, ref: str) -> close_codes.Close:
         await self._send(ready)
         await self._send(Ack(ref=ref, result={"connection_id": self.id}))
         while True:
             try:
                 text = await self._receive()
             except WebSocketDisconnect:
-                return closing.GONE
+                return close_codes.GONE
             try:
                 self._rate.spend()
                 command = parse_operator_command(text)
             except Refused as refused:
                 await self._refuse(refused.error, refused.ref)
                 if self._refusals >= MAX_REFUSALS or isinstance(refused.error, TooLarge):
-                    return closing.BAD_FRAME
+                    return close_codes.BAD_FRAME
                 continue
             except RateLimited as error:
                 await self._refuse(error, id_of(text))
                 if self._refusals >= MAX_REFUSALS:
-                    return closing.RATE_LIMITED
+                    return close_codes.RATE_LIMITED
                 continue
             if isinstance(command, OperatorHello):
-                return closing.PROTOCOL_VIOLATION
+                return close_codes.PROTOCOL_VIOLATION
             end = await self._end_of_rights()
             if end is not None:
                 return end
@@ -244,7 +244,7 @@ class OperatorConnection:
                     await desk.beat(operator, command.claim)
         return {}
 
-    async def _tell(self, operator: Operator) -> closing.Close:
+    async def _tell(self, operator: Operator) -> close_codes.Close:
         """Say when there is something to claim."""
         while True:
             await self._news.wait()
@@ -253,7 +253,7 @@ class OperatorConnection:
             if waiting:
                 await self._send(TaskAvailable())
 
-    async def _guard(self) -> closing.Close:
+    async def _guard(self) -> close_codes.Close:
         """Wait for the end of the operator's rights."""
         while True:
             await asyncio.sleep(min(RECHECK_S, self._service.settings.heartbeat_s))
@@ -261,12 +261,12 @@ class OperatorConnection:
             if end is not None:
                 return end
 
-    async def _end_of_rights(self) -> closing.Close | None:
+    async def _end_of_rights(self) -> close_codes.Close | None:
         try:
             standing = await self._service.authenticator.standing(self._principal)
         except StorageUnavailable:
             return None
-        ends = {"expired": closing.TOKEN_EXPIRED, "revoked": closing.REVOKED}
+        ends = {"expired": close_codes.TOKEN_EXPIRED, "revoked": close_codes.REVOKED}
         return ends.get(standing)
 
     async def _receive(self) -> str | None:
@@ -291,6 +291,6 @@ def _claim(command: messages.Claim) -> messages.Claim:
     return messages.Claim(task_id=command.task_id, claim_id=command.claim_id)
 
 
-async def _close(socket: WebSocket, how: closing.Close) -> None:
+async def _close(socket: WebSocket, how: close_codes.Close) -> None:
     with suppress(RuntimeError, OSError):  # the other side was faster
         await socket.close(how.code, how.reason)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from app.agents.content import user_content
-from app.api.answering import answer_question
-from app.api.approving import approver_of
-from app.api.delegating import stop_delegation
+from app.api.approvers import approver_of
+from app.api.delegations import stop_delegation
 from app.api.principal import Principal
+from app.api.questions import answer_question
 from app.api.service import Service
 from app.api.ws.commands import (
     Cancel,

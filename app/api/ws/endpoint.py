@@ -13,7 +13,7 @@ from app.api.auth import bearer, login_cookie
 from app.api.deps import source_of
 from app.api.principal import Principal
 from app.api.service import Service
-from app.api.ws import closing
+from app.api.ws import close_codes
 from app.api.ws.connection import Connection
 from app.api.ws.connections import Connections
 from app.api.ws.error_boundary import contain
@@ -48,19 +48,19 @@ async def chat(socket: WebSocket) -> None:
     offered = socket.scope.get("subprotocols") or []
     if offered and PROTOCOL not in offered:
         await socket.accept()
-        await _close(socket, closing.UNSUPPORTED_VERSION)
+        await _close(socket, close_codes.UNSUPPORTED_VERSION)
         return
     await socket.accept(subprotocol=PROTOCOL if offered else None)
     try:
         principal = await _early_principal(socket, service, offered)
     except Unauthenticated:
-        await _close(socket, closing.UNAUTHENTICATED)
+        await _close(socket, close_codes.UNAUTHENTICATED)
         return
     except RateLimited:
-        await _close(socket, closing.RATE_LIMITED)
+        await _close(socket, close_codes.RATE_LIMITED)
         return
     except StorageUnavailable:
-        await _close(socket, closing.INTERNAL)
+        await _close(socket, close_codes.INTERNAL)
         return
     remembered: Remembered = socket.app.state.remembered
     connection = Connection(socket, service, remembered, principal=principal)
@@ -77,8 +77,8 @@ async def _serve(
     finally:
         connections.open.discard(connection)
         service.gate.metrics.gauge("websocket_connections", -1)
-    if how is not closing.GONE:
-        await _close(socket, how or closing.INTERNAL)
+    if how is not close_codes.GONE:
+        await _close(socket, how or close_codes.INTERNAL)
 
 
 async def _early_principal(
@@ -110,6 +110,6 @@ def _subprotocol_token(offered: list[str]) -> str | None:
     return None
 
 
-async def _close(socket: WebSocket, how: closing.Close) -> None:
+async def _close(socket: WebSocket, how: close_codes.Close) -> None:
     with suppress(RuntimeError, OSError):  # the other side was faster
         await socket.close(how.code, how.reason)

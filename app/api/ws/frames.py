@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from app.api.reading import read_json
+from app.api.json_body import read_json
 from app.api.ws.commands import COMMAND_TYPES, ClientCommand, client_command
 from app.core.errors import BadFrame, InvalidInput, TollgateError, UnknownMessageType
 from app.core.field_problems import field_problem

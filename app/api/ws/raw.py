@@ -18,7 +18,7 @@ from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from app.api.connection_limits import EXTENSION as PLACE
-from app.api.connection_limits import Place
+from app.api.connection_limits import ConnectionSlot
 from app.core.errors import TollgateError
 
 EXTENSION = "tollgate.raw_text"
@@ -70,7 +70,7 @@ class FastWebSocketProtocol(WebSocketsSansIOProtocol):
         place: what the HTTP connection held that it was before.
     """
 
-    place: Place | None = None
+    place: ConnectionSlot | None = None
     _closing_since: float | None = None
 
     async def run_asgi(self) -> None:

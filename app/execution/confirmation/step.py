@@ -14,7 +14,7 @@ from app.db.statements import KEEP_BATCH
 from app.db.writer import DatabaseWriter
 from app.execution.admission import Admission, denial
 from app.execution.batches import kept_of
-from app.execution.call import CallBatch, CallConfirmation, CallState, Refusal
+from app.execution.call import CallConfirmation, CallState, Refusal, ToolCallBatch
 from app.execution.confirmation.answers import ConfirmationResolution
 from app.execution.confirmation.declines import REFUSED, STOP_AFTER, Declines
 from app.execution.confirmation.options import GrantTtls
@@ -185,7 +185,7 @@ class ConfirmationStep:
         if call.asked is not None:
             self._confirmations.give_up(call.asked.id)
 
-    def over(self, batch: CallBatch) -> None:
+    def over(self, batch: ToolCallBatch) -> None:
         """Let go of what was kept for a restart."""
         self._db.append(KEEP_BATCH, (None, batch.calls[0].context.run_id))
 

@@ -6,9 +6,9 @@ import httpx2
 import pytest
 
 from app.api.errors import error_path
-from app.api.reading import MAX_LEVELS
+from app.api.json_body import MAX_LEVELS
 from app.api.rest.middleware import MAX_BODY_BYTES
-from app.api.tickets import MAX_PER_USER
+from app.api.ws_tickets import MAX_PER_USER
 from tests.api.rest.client import call, new_session, problem
 from tests.support.service import Running
 

@@ -9,8 +9,13 @@ from typing import Any
 import httpx2
 import pytest
 
-from app.cli.answered import CommandRefused
-from app.cli.checkpoints import Server, list_checkpoints, restore_checkpoint, show_checkpoint
+from app.cli.checkpoints import (
+    CheckpointClient,
+    list_checkpoints,
+    restore_checkpoint,
+    show_checkpoint,
+)
+from app.cli.service_errors import CommandRefused
 from app.execution.calls import CallRequest
 from tests.api.rest.client import call, new_session, problem
 from tests.support.service import Running
@@ -145,7 +150,7 @@ async def test_the_terminal_lists_shows_and_takes_back(
 ):
     (work.root / "f.txt").write_text("old\n")
     run_id = await work.write("f.txt", "new\n")
-    server = Server(serving.url, None)
+    server = CheckpointClient(serving.url, None)
 
     assert await list_checkpoints(server, work.session_id, as_json=False) == 0
     listed = capsys.readouterr().out
@@ -169,7 +174,7 @@ async def test_the_terminal_prints_json_and_names_what_the_service_refuses(
     work: Work, serving: Running, capsys: pytest.CaptureFixture[str]
 ):
     run_id = await work.write("g.txt", "new\n")
-    server = Server(serving.url, None)
+    server = CheckpointClient(serving.url, None)
 
     await list_checkpoints(server, work.session_id, as_json=True)
     assert json.loads(capsys.readouterr().out)["checkpoints"][0]["run_id"] == run_id

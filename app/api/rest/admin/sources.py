@@ -9,7 +9,7 @@ from fastapi import Depends, Query
 from app.api.deps import Admin, Auditor, ServiceDep
 from app.api.errors import problems
 from app.api.rest.admin.crud import Crud
-from app.api.rest.admin.source_shapes import (
+from app.api.rest.admin.source_schemas import (
     AdminSource,
     AdminSourcePage,
     DiscoveredTable,

@@ -8,10 +8,10 @@ from fastapi import Query
 from pydantic import BaseModel, Field
 
 from app.agents.sessions import Session
-from app.api.answering import bring
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.principal import Principal
+from app.api.questions import bring
 from app.api.rest.admin.crud import Crud, versioned
 from app.api.rest.admin.versions import ExpectedVersion
 from app.api.rest.body import Body, PathId

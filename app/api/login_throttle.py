@@ -79,8 +79,8 @@ class Stops:
         return min(self._longest_s, self._first_s * 2.0 ** min(max(stops - 1, 0), 30))
 
 
-class SignInThrottle:
-    """Decides which sign-in attempts are checked."""
+class LoginThrottle:
+    """Which attempts to come in are looked at."""
 
     def __init__(
         self, clock: Clock, per_minute: int, longest_s: float, on_stop: OnStop = lambda *_: None

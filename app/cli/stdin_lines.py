@@ -11,7 +11,7 @@ from app.cli.terminal import forget_typed
 MAX_LINE_BYTES = 1 << 20
 
 
-class Lines:
+class StdinLines:
     """Reads a terminal, a pipe or a file line by line."""
 
     def __init__(self, fd: int = 0) -> None:

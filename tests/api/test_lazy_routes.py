@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute
 from starlette.types import Receive, Scope, Send
 
 from app.api.app import create_app
-from app.api.later import LaterRoutes
+from app.api.lazy_routes import LazyRoutes
 from app.api.rest import health
 from app.core.errors import TollgateError
 from app.core.settings import Settings
@@ -32,7 +32,7 @@ def settings(tmp_path: Path) -> Settings:
     return settings_for(tmp_path, anthropic_api_key=None, open_house=False, token=OWNER)
 
 
-class HeldRoutes(LaterRoutes):
+class HeldRoutes(LazyRoutes):
     """All routes of an application but health, which come when they are let go."""
 
     def __init__(self, app: FastAPI) -> None:

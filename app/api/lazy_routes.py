@@ -10,7 +10,7 @@ from starlette.routing import BaseRoute, Match, Router
 from starlette.types import Receive, Scope, Send
 
 
-class LaterRoutes(BaseRoute):
+class LazyRoutes(BaseRoute):
     """Takes whatever no route before it takes, and has it wait for the real routes.
 
     It answers nothing itself: what waited goes through the router again, which by then holds

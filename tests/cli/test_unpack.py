@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.unpacking import Unpacking
+from app.cli.unpack import Unpacking
 
 
 def member(name: str, kind: bytes = tarfile.REGTYPE, link: str = "") -> tarfile.TarInfo:

@@ -13,7 +13,7 @@ MAX_OPEN = 1000
 MAX_PER_USER = 50
 
 
-class Tickets:
+class WsTickets:
     """Open tickets of this process."""
 
     def __init__(self) -> None:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from app.api.sign_in_throttle import (
+from app.api.login_throttle import (
     ACCOUNT_FACTOR,
     ADDRESS_STOP_S,
     LONGEST_ACCOUNT_STOP_S,
-    SignInThrottle,
+    LoginThrottle,
     account_of,
 )
 from app.core.clock import ManualClock
@@ -29,7 +29,7 @@ class Door:
     def __init__(self) -> None:
         self.clock = ManualClock()
         self.stops: list[tuple[str, float]] = []
-        self.throttle = SignInThrottle(
+        self.throttle = LoginThrottle(
             self.clock,
             PER_MINUTE,
             LONGEST_S,

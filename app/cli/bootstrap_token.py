@@ -24,7 +24,7 @@ MAX_CHARS = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class LocalAccess:
     """Result of setting up access: `made` is a new token, `kept` the file that stores it."""
 
     is_open: bool = False
@@ -43,21 +43,21 @@ class Access:
         return {"access": said, "token": f"{self.made} (all scopes; not shown again)"}
 
 
-async def prepare_access(settings: Settings) -> Access:
+async def prepare_access(settings: Settings) -> LocalAccess:
     """Create the first token if there is none and anonymous access is off.
 
     Raises:
         StorageUnavailable: The data folder is not writable.
     """
     if settings.token is not None:
-        return Access()
+        return LocalAccess()
     async with open_tokens(settings) as tokens:
         if settings.open_house and not await tokens.any_issued():
-            return Access(is_open=True)
+            return LocalAccess(is_open=True)
         made = await tokens.bootstrap()
         if made is not None:
-            return Access(made=made, kept=_keep(settings, made))
-        return Access(kept=await still_kept(settings, tokens))
+            return LocalAccess(made=made, kept=_keep(settings, made))
+        return LocalAccess(kept=await still_kept(settings, tokens))
 
 
 def kept_token(data_dir: Path) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.cli.asking import NO, YES, confirmation_lines, option_of
+from app.cli.confirmation_text import NO, YES, confirmation_lines, option_of
 from app.cli.questions import DECLINE, Form
 from app.cli.terminal import can_ask, forget_typed, read_line
 
@@ -15,7 +15,7 @@ NOBODY_THERE = "no terminal available for confirmation; use --yes to approve"
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class CallAnswerer:
     """Answers the confirmations and questions of one call.
 
     Attributes:

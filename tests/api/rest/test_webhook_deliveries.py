@@ -15,7 +15,7 @@ import pytest
 from app.agents.models.anthropic import AnthropicModel, AnthropicSettings
 from app.agents.webhooks.receiver import MAX_BODY_BYTES
 from app.agents.webhooks.signatures import HEADER
-from app.api.rest.hooks_in import MAX_READING
+from app.api.rest.webhook_deliveries import MAX_READING
 from tests.agents.models.asking import KEY, Waits
 from tests.agents.webhooks.sender import signed
 from tests.api.rest.client import problem

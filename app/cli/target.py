@@ -25,16 +25,16 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import typer
 
-from app.cli.answered import (
+from app.cli.login import kept_login
+from app.cli.rest import Method, lines_of, request
+from app.cli.service_discovery import RunningService, running_on, running_services
+from app.cli.service_errors import (
     THIS_MACHINE,
     CommandRefused,
     ConnectionFailed,
     checked_url,
     is_here,
 )
-from app.cli.login import kept_login
-from app.cli.rest import Method, lines_of, request
-from app.cli.running import Running, running_on, running_services
 from app.core.errors import ConfigurationError, InvalidInput
 from app.core.homes import FORMER_DATA, holds_database
 from app.core.settings import Settings, load_settings
@@ -49,7 +49,7 @@ _NEEDED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Folder:
+class InstallationFolder:
     """Data folder of an installation, with a database of this version."""
 
     settings: Settings
@@ -61,7 +61,7 @@ class Folder:
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
+class RemoteService:
     """A running service.
 
     Attributes:
@@ -121,7 +121,7 @@ class Service:
         return lines_of(self.url, _path(parts, query), token=self.token)
 
 
-Place = Folder | Service
+Place = InstallationFolder | RemoteService
 
 
 def find_place(data_dir: Path | None = None) -> Place:
@@ -132,10 +132,10 @@ def find_place(data_dir: Path | None = None) -> Place:
         InvalidInput: TOLLGATE_URL is not a valid address.
     """
     found = find_running_or_settings(data_dir)
-    return found if isinstance(found, Service) else _folder(found)
+    return found if isinstance(found, RemoteService) else _folder(found)
 
 
-def find_running_or_settings(data_dir: Path | None) -> Service | Settings:
+def find_running_or_settings(data_dir: Path | None) -> RemoteService | Settings:
     """Return the service that a command uses, or the settings of the folder, which may not exist.
 
     Raises:
@@ -152,7 +152,7 @@ def find_running_or_settings(data_dir: Path | None) -> Service | Settings:
     return _service_of_user() or settings
 
 
-def find_service(url: str | None = None, token: str | None = None) -> Service:
+def find_service(url: str | None = None, token: str | None = None) -> RemoteService:
     """Return the service for a command that needs one.
 
     Raises:
@@ -182,14 +182,16 @@ def find_service(url: str | None = None, token: str | None = None) -> Service:
     return found if token is None else replace(found, token=token)
 
 
-def with_workspace(place: Place, workspace: Path) -> Folder:
+def with_workspace(place: Place, workspace: Path) -> InstallationFolder:
     """Return the folder of an installation with another workspace.
 
     Raises:
         InvalidInput: The installation is a service on another machine.
     """
-    if isinstance(place, Folder):
-        return Folder(load_settings(data_dir=place.settings.data_dir, workspace=workspace))
+    if isinstance(place, InstallationFolder):
+        return InstallationFolder(
+            load_settings(data_dir=place.settings.data_dir, workspace=workspace)
+        )
     if place.data_dir is None:
         raise InvalidInput(
             "--workspace is a folder of this machine, but commands are sent to a "
@@ -237,7 +239,7 @@ def tell_change(place: Place) -> None:
     typer.echo(f"Changed {place.name}.", err=True)
 
 
-def _folder(settings: Settings) -> Folder:
+def _folder(settings: Settings) -> InstallationFolder:
     settings = settled(settings)
     if not holds_database(settings.data_dir):
         where = str(settings.data_dir.absolute())
@@ -254,20 +256,20 @@ def _folder(settings: Settings) -> Folder:
             "login URL`"
         )
     require_current(settings.database_path)
-    return Folder(settings)
+    return InstallationFolder(settings)
 
 
-def _service_of_user() -> Service | None:
+def _service_of_user() -> RemoteService | None:
     """Return the service of the sign-in, or the one running on this machine."""
     login = kept_login()
     if login is not None:
         # TOLLGATE_TOKEN may be the secret of a service on this machine: it stays here.
-        return Service(login.url, login.token)
+        return RemoteService(login.url, login.token)
     here = _running_here()
     return None if here is None else _of_this_machine(here)
 
 
-def _named(url: str, token: str | None = None) -> Service:
+def _named(url: str, token: str | None = None) -> RemoteService:
     """Return the service at a given address."""
     url = checked_url(url)
     given = token or _variable_for(url)
@@ -276,11 +278,11 @@ def _named(url: str, token: str | None = None) -> Service:
         given = login.token
     one = next((one for one in running_services() if _is_same(one.url, url)), None)
     if one is None:
-        return Service(url, given)
-    return Service(one.url, given or _token_of(one), one.data_dir)
+        return RemoteService(url, given)
+    return RemoteService(one.url, given or _token_of(one), one.data_dir)
 
 
-def _running_here() -> Running | None:
+def _running_here() -> RunningService | None:
     running = running_services()
     if len(running) > 1:
         reported = ", ".join(f"{one.url} (data in {one.data_dir})" for one in running)
@@ -304,8 +306,8 @@ def _somebody_at(settings: Settings) -> str:
     return f" (a Tollgate answers at {settings.client_url}, but it is not known to be yours)"
 
 
-def _of_this_machine(one: Running) -> Service:
-    return Service(one.url, _variable_for(one.url) or _token_of(one), one.data_dir)
+def _of_this_machine(one: RunningService) -> RemoteService:
+    return RemoteService(one.url, _variable_for(one.url) or _token_of(one), one.data_dir)
 
 
 def _variable_for(url: str) -> str | None:
@@ -315,9 +317,9 @@ def _variable_for(url: str) -> str | None:
     return os.environ.get(TOKEN) or None if is_meant else None
 
 
-def _token_of(one: Running) -> str | None:
+def _token_of(one: RunningService) -> str | None:
     """Return the token stored in the data folder of a running service."""
-    from app.cli.first_token import kept_token
+    from app.cli.bootstrap_token import kept_token
 
     settings = load_settings(data_dir=one.data_dir)
     if settings.token and settings.origin(("token",)) in ("env_file", "config_file"):

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.cli.one_service import LOCK
+from app.cli.instance_lock import LOCK
 from app.core.errors import ConfigurationError
 from app.core.homes import state_home
 
@@ -28,7 +28,7 @@ _FLOCK, _TYPE, _PID = ("qqihh", 3, 2) if sys.platform == "darwin" else ("hhqqi4x
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningService:
     """A service that runs on this machine."""
 
     url: str
@@ -58,7 +58,7 @@ def noted(url: str, data_dir: Path) -> Iterator[None]:
                 note.unlink()
 
 
-def running_services() -> list[Running]:
+def running_services() -> list[RunningService]:
     """Return the services of this user that run on this machine, by address."""
     try:
         notes = sorted(_notes().glob("*.json"))
@@ -68,7 +68,7 @@ def running_services() -> list[Running]:
     return sorted(found, key=lambda service: service.url)
 
 
-def running_on(data_dir: Path) -> Running | None:
+def running_on(data_dir: Path) -> RunningService | None:
     """Return the service of this user that uses a data folder."""
     place = data_dir.resolve()
     return next((one for one in running_services() if one.data_dir == place), None)
@@ -90,11 +90,11 @@ def holder_of(data_dir: Path) -> int | None:
     return None if answer[_TYPE] == fcntl.F_UNLCK else int(answer[_PID])
 
 
-def _service_of(note: Path) -> Running | None:
+def _service_of(note: Path) -> RunningService | None:
     try:
         with note.open(encoding="utf-8") as file:
             reported = json.loads(file.read(MAX_NOTE))
-        service = Running(str(reported["url"]), Path(str(reported["data_dir"])))
+        service = RunningService(str(reported["url"]), Path(str(reported["data_dir"])))
     except (OSError, ValueError, KeyError, TypeError):
         return None
     holder = holder_of(service.data_dir)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 MAX_WAITING = 8 << 20
 
 
-class Writer:
+class DescriptorWriter:
     """Thread that writes to one descriptor, in order.
 
     Live output beyond `limit` queued bytes is dropped, as the protocol allows; other output is

@@ -11,10 +11,10 @@ from starlette.responses import Response
 from app.api.deps import Anyone, Auditor, ServiceDep
 from app.api.errors import problems
 from app.api.rest.examples import example
-from app.api.rest.figures import Figures
+from app.api.rest.metrics import MetricsCollector
 from app.api.rest.once import SHOWN_ONCE
 from app.api.rest.routing import routes_of
-from app.api.tickets import TTL_S
+from app.api.ws_tickets import TTL_S
 from app.core.errors import Overloaded, RateLimited, StorageUnavailable
 
 router = routes_of("service")
@@ -89,7 +89,7 @@ async def get_metrics(service: ServiceDep, principal: Auditor) -> Response:
     """Scope `audit:read` or `admin`."""
     gate = service.gate
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(Figures(gate.metrics, gate.registry.snapshot().tools))
+    registry.register(MetricsCollector(gate.metrics, gate.registry.snapshot().tools))
     return Response(
         generate_latest(registry), media_type="text/plain; version=0.0.4; charset=utf-8"
     )

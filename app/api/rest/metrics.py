@@ -18,7 +18,7 @@ from app.core.metrics import Metrics
 UNKNOWN = "unknown"
 
 
-class Figures(Collector):
+class MetricsCollector(Collector):
     """Renders `Metrics` when asked.
 
     Args:

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from app.cli.place import find_service
-from app.cli.running import holder_of
+from app.cli.service_discovery import holder_of
+from app.cli.target import find_service
 from tests.cli.answering import Answering
 from tests.cli.program import PATIENCE_S, json_lines
 from tests.cli.user import Served, User

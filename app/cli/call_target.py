@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.cli.call_options import CallOptions
-from app.cli.place import Place, Service
+from app.cli.target import Place, RemoteService
 
 
 async def make_call(options: CallOptions, place: Place) -> int:
@@ -12,7 +12,7 @@ async def make_call(options: CallOptions, place: Place) -> int:
     Raises:
         TollgateError: No service or installation can run it.
     """
-    if isinstance(place, Service):
+    if isinstance(place, RemoteService):
         from app.cli.call_served import call_served
 
         return await call_served(options, place)
