@@ -40,7 +40,7 @@ test("every field of a profile is kept as it was entered", LIMIT, () =>
     await page.getByLabel("Omitted system prompt sections").selectOption("some");
     await page.getByRole("checkbox", { name: "Date" }).check();
     await page.getByLabel("Sub-agents' tools", { exact: true }).selectOption("some");
-    await tag(page, "Tools or toolset:name; press Enter after each", "read_file");
+    await tag(page, "Sub-agents' tools or toolset:name; press Enter after each", "read_file");
     await tag(page, "Allowed profiles", "reader");
     await field("Max. delegation depth").fill("1");
     await page.getByRole("switch", { name: "Read-only" }).focus();

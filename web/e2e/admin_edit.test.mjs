@@ -77,7 +77,7 @@ test("a channel is made, refused without groups, and changed", LIMIT, () =>
     await press(dialog, "Create");
     await gone(dialog);
     await press(page, "Edit: Support desk");
-    await dialog.getByLabel("Watermark").selectOption("none");
+    await dialog.getByLabel("Watermark", { exact: true }).selectOption("none");
     await press(dialog, "Save");
     await gone(dialog);
     const [channel] = (await ask("GET", "/admin/channels")).channels;
@@ -141,7 +141,7 @@ test("memories are taken in, corrected, exported as they are, and forgotten", LI
     ]);
     await again.setFiles(file(`${JSON.stringify(memory)}\n`));
     await press(dialog, "Import");
-    await page.getByText("1 new, 0 changed").waitFor();
+    await page.getByText("1 created, 0 updated").waitFor();
     await press(page, "Edit: editor");
     await dialog.getByLabel("Memory").fill("Ann prefers Emacs");
     await press(dialog, "Save");

@@ -105,8 +105,8 @@ export const agents = {
   "agents.part.date": ["Date", "日期"],
   "agents.inner_selection": ["Sub-agents' tools", "子智能体的工具"],
   "agents.inner_list": [
-    "Tools or toolset:name; press Enter after each",
-    "工具或 toolset:名称，逐个回车",
+    "Sub-agents' tools or toolset:name; press Enter after each",
+    "子智能体的工具或 toolset:名称，逐个回车",
   ],
   "agents.inner_agents": ["Allowed profiles", "可使用的配置"],
   "agents.inner_agents.help": [
