@@ -1,4 +1,4 @@
-/** The pages of the admin pages, which is also their folder. Each is loaded when it is first opened. */
+/** The admin pages which section of the menu, which is also their folder. Each is loaded when it is first opened. */
 import {
   Bot,
   CalendarClock,

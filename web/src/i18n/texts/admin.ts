@@ -9,7 +9,7 @@ import { work } from "./admin/work";
 
 export const admin = {
   "admin.title": ["Admin", "控制台"],
-  "admin.group.work": ["Now", "进行中"],
+  "admin.group.work": ["Work", "工作"],
   "admin.group.policies": ["Policies", "权限与规则"],
   "admin.group.activity": ["Activity and usage", "记录与统计"],
   "admin.group.knowledge": ["Knowledge", "知识"],
