@@ -138,7 +138,7 @@ test("a question is answered, with an offered answer and in one's own words", LI
   scene(async (page) => {
     await say(page, "ask");
     // Who asks is not at work.
-    await call(page, "waiting").getByText("Awaiting approval").waitFor();
+    await call(page, "waiting").getByText("Awaiting an answer").waitFor();
     await counts(call(page, "running"), 0);
     await page.getByLabel("Blue").check();
     await page.getByRole("button", { name: "Answer", exact: true }).click();

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { labelOf } from "../src/chat/callStatus";
 import { MAX_LIVE } from "../src/events/live";
 import type {
   DurableEvent,
@@ -72,6 +73,7 @@ describe("a call", () => {
       golden("run_finished"),
     );
     expect(callOf(reduce(EMPTY, events.slice(0, 3))).status).toBe("waiting");
+    expect(labelOf(callOf(reduce(EMPTY, events.slice(0, 3))))).toBe("call.waiting");
     expect(callOf(reduce(EMPTY, events.slice(0, 4))).status).toBe("running");
     const state = reduce(EMPTY, events);
     expect(callOf(state)).toMatchObject({
@@ -151,6 +153,7 @@ describe("a call that asks a person", () => {
     expect(callOf(running()).status).toBe("running");
     const waiting = reduce(running(), [asked]);
     expect(callOf(waiting).status).toBe("waiting");
+    expect(labelOf(callOf(waiting))).toBe("call.waiting.answer");
     expect(callOf(reduce(waiting, [answered])).status).toBe("running");
   });
 

@@ -25,7 +25,7 @@ import { visible } from "../shared/visible";
 import { FieldList } from "../shell/FieldList";
 import { Said } from "../shell/Said";
 import css from "./CallCard.module.css";
-import { isOver, standingOf } from "./callStatus";
+import { isOver, labelOf, standingOf } from "./callStatus";
 import { useChosen } from "./cardMemory";
 import { Duration } from "./Duration";
 import { Subagents } from "./Subagents";
@@ -109,7 +109,7 @@ function Card({ call, folded }: { call: Call; folded: boolean }) {
             <standing.icon size={15} aria-hidden />
           )}
           <span className={call.status === "success" ? "hidden-visually" : undefined}>
-            {t(standing.label)}
+            {t(labelOf(call))}
           </span>
         </span>
         <Duration call={call} />

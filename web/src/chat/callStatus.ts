@@ -50,5 +50,11 @@ export function standingOf(status: string): Standing {
   return STANDINGS[status as Call["status"]] ?? UNKNOWN;
 }
 
+/** The words of a call's status; a call that waits says for what. */
+export const labelOf = (call: Call): TextKey =>
+  call.status === "waiting" && call.waitsFor === "answer"
+    ? "call.waiting.answer"
+    : standingOf(call.status).label;
+
 export const isOver = (call: Call): boolean =>
   call.status !== "running" && call.status !== "waiting";

@@ -25,6 +25,8 @@ export interface Call {
   deadline: string | null;
   /** `waiting` for a person's answer, `running`, or how it ended. */
   status: "waiting" | "running" | CallStatus;
+  /** What a `waiting` call waits for. */
+  waitsFor: "approval" | "answer";
   output: readonly OutputPiece[];
   /** What live output is expected next, by stream. */
   nextChunk: Readonly<Record<string, number>>;

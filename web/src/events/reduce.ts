@@ -261,6 +261,7 @@ function callStarted(work: Work, event: Of<"tool_call_started">): void {
     startedAt: event.ts,
     deadline: event.deadline ?? null,
     status: event.awaits_confirmation ? "waiting" : "running",
+    waitsFor: "approval",
     output: [],
     nextChunk: {},
     content: [],
@@ -341,7 +342,9 @@ function waits(work: Work, event: DurableEvent, waiting: boolean): void {
   const [before, after] = waiting
     ? (["running", "waiting"] as const)
     : (["waiting", "running"] as const);
-  changeCall(work, keyOf(work, event), (call) => (call.status === before ? { status: after } : {}));
+  changeCall(work, keyOf(work, event), (call) =>
+    call.status === before ? { status: after, waitsFor: waiting ? "answer" : "approval" } : {},
+  );
 }
 
 function questionAsked(work: Work, event: Of<"question_asked">): void {

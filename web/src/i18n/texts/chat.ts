@@ -147,7 +147,8 @@ export const chat = {
   ],
 
   "call.used": ["Used {count} {count|tool|tools}", "使用了 {count} 次工具"],
-  "call.waiting": ["Awaiting approval", "等待答复"],
+  "call.waiting": ["Awaiting approval", "等待批准"],
+  "call.waiting.answer": ["Awaiting an answer", "等待答复"],
   "call.running": ["Running", "运行中"],
   "call.success": ["Done", "成功"],
   "call.error": ["Failed", "失败"],

@@ -43,7 +43,7 @@ export const work = {
     "运行及其调用、子智能体将停止，已完成的部分保留。",
   ],
   "runstate.running": ["Running", "运行中"],
-  "runstate.waiting": ["Awaiting approval", "等待中"],
+  "runstate.waiting": ["Waiting for input", "等待中"],
   "runstate.queued": ["Queued", "排队中"],
   "runstate.completed": ["Done", "已完成"],
   "runstate.finished": ["Done", "已完成"],
