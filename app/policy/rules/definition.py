@@ -113,13 +113,10 @@ class Condition(DefinitionPart):
 
     @model_validator(mode="after")
     def _one(self) -> Condition:
-        given = self.model_fields_set
+        given, fields = self.model_fields_set, type(self).model_fields
         if len(given) != 1 or (given != {"equals"} and self.operand is None):
-            raise FieldError(
-                "needs exactly one of equals, glob, regex, in, range, exists",
-                code="one_of",
-                needed="equals, glob, regex, in, range, exists",
-            )
+            kinds = ", ".join(field.alias or name for name, field in fields.items())
+            raise FieldError(f"needs exactly one of {kinds}", code="one_of", needed=kinds)
         return self
 
     @property
