@@ -1,4 +1,4 @@
-/** The admin pages which section of the menu, which is also their folder. Each is loaded when it is first opened. */
+/** The admin pages by section of the menu, which is also their folder. Each is loaded when it is first opened. */
 import {
   Bot,
   CalendarClock,
