@@ -14,8 +14,8 @@ YES = frozenset({"y", "yes"})
 NO = frozenset({"n", "no"})
 APPROVE, DECLINE = frozenset({"a", "approve"}), frozenset({"d", "decline"})
 EDIT = frozenset({"e", "edit"})
-HOW_TO_ANSWER = "number, a = approve once, d [reason] = decline, e {…} = approve with other "
-"arguments: "
+# It fits into the 80 columns of a terminal.
+HOW_TO_ANSWER = "number, a = approve once, d [reason] = decline, e {…} = edit arguments: "
 
 
 def confirmation_lines(request: Mapping[str, Any]) -> list[str]:

@@ -39,7 +39,7 @@ async def ask_to_delete(terminal: Terminal) -> None:
     await terminal.expect("› ")
     terminal.type("/bash rm -rf --one-file-system gone\n")
     await terminal.expect("  | rm -rf --one-file-system gone")
-    await terminal.expect("e {…} = approve with other arguments: ")
+    await terminal.expect("e {…} = edit arguments: ")
 
 
 async def test_a_tool_streams_into_its_card_and_leaving_is_zero(running):
@@ -103,7 +103,7 @@ async def test_an_open_question_is_put_again_to_whoever_comes(running):
     async with chat(running, "--new") as terminal:
         await ask_to_delete(terminal)
     async with chat(running) as terminal:
-        await terminal.expect("e {…} = approve with other arguments: ")
+        await terminal.expect("e {…} = edit arguments: ")
         terminal.type("d\n")
         await terminal.expect("declined by local")
 

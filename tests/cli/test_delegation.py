@@ -70,7 +70,7 @@ def test_a_question_names_the_sub_agent_that_asks():
         "  requested by the agent reader",
     ]
     alone = confirmation_lines({**request, "requested_by": {"caller": "agent"}})
-    assert not any("asked by" in line for line in alone)
+    assert not any("requested by" in line for line in alone)
 
 
 async def test_a_sub_agent_works_and_asks_in_the_chat_of_its_agent(tmp_path: Path):
@@ -88,7 +88,7 @@ async def test_a_sub_agent_works_and_asks_in_the_chat_of_its_agent(tmp_path: Pat
             terminal.type("clean\n")
             await terminal.expect("▸ [broom] tidy up")
             await terminal.expect("  requested by the sub-agent broom")
-            await terminal.expect("with other arguments: ")
+            await terminal.expect("edit arguments: ")
             terminal.type("a\n")
             await terminal.expect("✓ [broom] bash done")
             await terminal.expect("▪ [broom] success, rounds: 2")

@@ -48,7 +48,7 @@ def test_tools_are_switched_for_everybody_and_the_list_tells(house: Path):
 def test_a_toolset_is_switched_as_a_whole(house: Path):
     done = tollgate(house, "tools", "disable", "toolset:shell")
     assert (done.returncode, done.stdout) == (0, "toolset:shell  off\n")
-    assert "toolset 'shell' of 'bash' off" in tollgate(house, "resolve").stdout
+    assert "toolset 'shell' of 'bash' is disabled" in tollgate(house, "resolve").stdout
     assert tollgate(house, "tools", "enable", "toolset:shell").stdout == "toolset:shell  on\n"
     assert "Toolset 'nope' not found" in tollgate(house, "tools", "disable", "toolset:nope").stderr
     assert "--force" in tollgate(house, "tools", "disable", "toolset:system").stderr

@@ -190,7 +190,7 @@ async def test_arguments_that_do_not_fit_are_named(desk: Desk, arguments, messag
         ({"at": "2020-01-01"}, "has passed"),
         ({"at": "soon"}, "not a date or time"),
         ({"cron": "0 9 * * *", "expires_at": "later"}, "expires_at"),
-        ({"at": "2026-03-29T02:30", "tz": "Europe/Berlin"}, "clocks skip"),
+        ({"at": "2026-03-29T02:30", "tz": "Europe/Berlin"}, "skip 2026-03-29T02:30"),
     ],
 )
 async def test_times_that_cannot_be_are_refused_and_nothing_is_kept(desk: Desk, arguments, message):
