@@ -114,6 +114,6 @@ def announced(lines: Iterable[str]) -> dict[str, str]:
     for line in lines:
         name, _, value = line.strip().partition(" ")
         facts[name] = value.strip()
-        if name == "Stop":
+        if name == "Press":
             break
     return facts
