@@ -34,7 +34,7 @@ async def test_a_tool_and_a_hook_that_block_are_stopped_and_named(tmp_path: Path
             given = {"arguments": {"expression": "1+1"}}
             gated = (await client.post("/tools/calculator/call", json=given)).json()
         assert slept["status"] == "timeout"
-        assert "tool sleepy kept the whole service waiting" in slept["text"]
+        assert "tool sleepy blocked the whole service" in slept["text"]
         assert (gated["status"], gated["code"]) == ("denied", "hook_failed")
         assert (await running.get("/health"))["status"] == "ok"
         found = [c for c in (await running.get("/admin/doctor"))["checks"] if c["code"] == "loop"]

@@ -20,13 +20,13 @@ OTHERS = frozenset(
         *("Check", "Condition", "LevelStatus", "LevelView", "_Lack", "_short_of"),
         *("CodeFigures", "CodeView", "RiskFinding", "_code", "_said", "SegmentReason"),
         *("Close", "ProcessExit", "_instruction", "_picture", "describe", "meaning", "say"),
-        *("CodeSpec", "ExecutePythonArgs", "Operations", "Work", "memory_workspace"),
+        *("CodeSpec", "ExecutePythonArgs", "Operations", "Work", "fake_workspace"),
         *("_needs", "_read", "_run", "_transcript", "check", "execute_python", "parse"),
         *("refused_syntax", "remember_source"),
-        *("Finding", "ProviderFailure", "http_failure"),
+        *("LintFinding", "ProviderFailure", "http_failure"),
         *("_example", "example"),
         # What is wrong with a field has words of its own.
-        *("Misfit", "problem", "about_field"),
+        *("FieldError", "problem", "about_field"),
         "_hit",
     }
 )

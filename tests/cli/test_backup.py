@@ -62,7 +62,7 @@ def test_a_backup_of_a_running_service_is_whole_and_its_owner_s_alone(used: Path
 
     assert (made.returncode, made.stdout) == (0, f"{file}\n")
     assert "--with-keys" in made.stderr
-    assert "of this machine: .env, config.yml.\n" in made.stderr
+    assert "to this machine: .env, config.yml.\n" in made.stderr
     assert file.stat().st_mode & 0o777 == 0o600
     assert (again.returncode, again.stdout) == (2, "")
     with tarfile.open(file) as tar:
@@ -100,7 +100,7 @@ def test_restoring_an_earlier_state_explains_the_cut_in_the_audit_itself(
     restored = tollgate(used, "restore", str(file), "--replace")
 
     assert restored.returncode == 0, restored.stderr
-    assert f"Rows {before + 1} to {before + lost} of the former audit" in restored.stdout
+    assert f"Rows {before + 1} to {before + lost} of the previous audit log" in restored.stdout
     checked = json.loads(tollgate(used, "audit", "--verify", "--json").stdout)
     assert (checked["ok"], checked["rows"]) == (True, before + 1)
     (row,) = json_lines(tollgate(used, "audit", "--json", "--kind", "installation.").stdout)
@@ -144,8 +144,8 @@ MANIFEST = ("manifest.json", b'{"format": 1, "made_at": "now", "audit": null}')
 @pytest.mark.parametrize(
     ("members", "said"),
     [
-        ([("other.txt", b"x")], "no backup"),
-        ([("manifest.json", b'{"format": 99}')], "no backup"),
+        ([("other.txt", b"x")], "is not a backup"),
+        ([("manifest.json", b'{"format": 99}')], "is not a backup"),
         ([MANIFEST, ("tollgate.db", b"nonsense" * 1000)], "damaged"),
     ],
 )
@@ -274,6 +274,6 @@ def test_nothing_of_an_archive_leaves_the_folder(tmp_path: Path):
     folder = tmp_path / "data"
     restored = tollgate(tmp_path, "restore", str(file), "--data-dir", str(folder))
     assert restored.returncode == 0, restored.stderr
-    assert restored.stderr.count("left out") == 2
+    assert restored.stderr.count("skipped") == 2
     assert not (tmp_path / "outside.txt").exists()
     assert not (folder / "workspace").is_symlink()

@@ -132,7 +132,7 @@ def test_a_server_that_hangs_at_its_end_says_where_and_ends(installation, capfd)
         process.terminate()
         assert process.wait(timeout=PATIENCE_S) == STOP_FAILED
     said = capfd.readouterr().err
-    assert "the service does not come to its end in 0.3 s" in said
+    assert "the service did not stop within 0.3 s" in said
     assert "run_server" in said
 
 
@@ -203,7 +203,7 @@ def test_the_banner_names_broken_plugins_and_never_a_key(tmp_path):
         problems=(problem,),
         sandbox=LocalWorkspaces().status,
     )
-    assert "  sandbox    Nothing confines commands" in "\n".join(lines)
+    assert "  sandbox    Commands are not sandboxed" in "\n".join(lines)
     assert "  plugin     bad is not loaded (bad.py:3): it\\x1b[2J broke" in lines
     assert "  fix        Mend it" in lines
     assert "key set" in "\n".join(lines)

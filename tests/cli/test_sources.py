@@ -63,7 +63,7 @@ def test_a_source_is_stored_looked_into_opened_tested_and_forgotten(place: Place
         *("--table", "main.customers:email", "--table", "main.wages"),
     )
     assert opened.stdout.splitlines() == [
-        "Shop is read by support, *",
+        "Shop can be read by support, *",
         "  main.customers  masked: email",
         "  main.wages",
     ]
@@ -72,7 +72,7 @@ def test_a_source_is_stored_looked_into_opened_tested_and_forgotten(place: Place
         *("--table", "main.customers:NAME"),
     )
     assert narrowed.stdout.splitlines() == [
-        "Shop is read by support",
+        "Shop can be read by support",
         "  main.customers  masked: email, NAME",
     ]
     shown = place.run("authorise", "Shop", "--unmask", "main.customers:name")

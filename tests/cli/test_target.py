@@ -123,7 +123,7 @@ def test_the_usual_folder_is_found_when_nothing_runs(user: User):
     again = user.run("init")
     switched = user.run("tools", "disable", "bash")
 
-    assert made.stdout == f"{user.usual}: made\n"
+    assert made.stdout == f"{user.usual}: created\n"
     assert again.stdout == f"{user.usual}: is there already\n"
     assert switched.stderr == f"Changed in {user.usual}.\n"
     assert json.loads(user.run("where", "--json").stdout)["data_dir"] == str(user.usual)
@@ -220,7 +220,7 @@ def test_whoever_answers_at_the_configured_address_gets_no_token(
     assert not [text for text in elsewhere.seen if "tg_" in text or token in text]
     if words[0] in ("chat", "checkpoints"):
         assert (done.returncode, done.stdout) == (2, "")
-        assert f"a Tollgate answers at {elsewhere.url}, and nothing says" in done.stderr
+        assert f"a Tollgate answers at {elsewhere.url}, but it is not known to be yours" in done.stderr
     else:
         assert done.returncode == 0, done.stderr
     assert ("process list" in done.stderr) == ("--token" in words)
@@ -287,7 +287,7 @@ def test_a_service_of_somebody_else_is_named_and_not_changed(user: User, tmp_pat
         unnamed = user.run("login", stdin=f"{token}\n", TOLLGATE_PORT=port)
 
     assert (found.returncode, found.stdout) == (2, "")
-    assert f"a Tollgate answers at {served.url}, and nothing says" in found.stderr
+    assert f"a Tollgate answers at {served.url}, but it is not known to be yours" in found.stderr
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "tollgate login" in refused.stderr
     assert "bootstrap" in listed.stdout

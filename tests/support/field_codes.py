@@ -74,7 +74,7 @@ KEYWORDS = frozenset(
 )
 _NOT_CHECKED = ("metadata", "serialization", "config", "cls", "json_schema_input_schema")
 _WRAPPERS = ("AfterValidator", "BeforeValidator", "PlainValidator", "WrapValidator")
-_MAKERS = ("problem", "about_field", "Misfit")
+_MAKERS = ("problem", "about_field", "FieldError")
 # Where codes come out of tables, which are read as such, or are passed on; of these dictionaries
 # one is an example of the documents, and one is a linter's finding.
 PASSED_ON = {
@@ -146,8 +146,8 @@ def misfits(root: Path) -> Iterator[tuple[str, set[str]]]:
     """The code of each refusal of a validator, and the names of the values that it gives."""
     for path in (root / "app").rglob("*.py"):
         text = path.read_text(encoding="utf-8")
-        for call in ast.walk(ast.parse(text)) if "Misfit" in text else ():
-            if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "Misfit":
+        for call in ast.walk(ast.parse(text)) if "FieldError" in text else ():
+            if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "FieldError":
                 given = {word.arg: word.value for word in call.keywords if word.arg is not None}
                 code = given.pop("code")
                 assert isinstance(code, ast.Constant)

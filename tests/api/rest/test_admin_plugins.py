@@ -211,7 +211,7 @@ async def test_the_command_says_what_has_changed_and_why_not(
 
     write(plugins, version("new"))
     code, said = await run("plugins", "reload")
-    assert (code, said) == (0, "plugins read: slow\ntools changed: slow, said\n")
+    assert (code, said) == (0, "plugins loaded: slow\ntools changed: slow, said\n")
     assert await run("plugins", "reload") == (0, "No changes.\n")
     write(plugins, {"slow/__init__.py": "import no_such_module_here\n"})
     code, said = await run("plugins", "reload")

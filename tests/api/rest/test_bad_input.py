@@ -157,8 +157,8 @@ async def test_a_wrong_method_names_the_right_ones(client: httpx2.AsyncClient):
     [
         ("/admin/audit/export?tool=bash", "tool_name"),
         ("/admin/tools?stat=on&limit=5", "state"),
-        ("/sessions/ses_1?full=1", "none here"),
-        ("/me?x=%00", "none here"),
+        ("/sessions/ses_1?full=1", "none is available"),
+        ("/me?x=%00", "none is available"),
     ],
 )
 async def test_a_query_parameter_that_nothing_reads_is_refused(

@@ -235,14 +235,14 @@ async def test_nothing_is_begun_that_cannot_be_written_down(
     running: Running, client: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ):
     db = running.service.gate.db
-    durable = db.flush
+    flush = db.flush
 
     async def refuse() -> None:
         raise StorageUnavailable("The disk is full")
 
-    monkeypatch.setattr(db, "durable", refuse)
+    monkeypatch.setattr(db, "flush", refuse)
     refused = await client.post("/tools/bash/call", json=BASH, headers=keyed())
-    monkeypatch.setattr(db, "durable", durable)
+    monkeypatch.setattr(db, "flush", flush)
     taken = await client.post("/tools/bash/call", json=BASH, headers=keyed())
 
     assert (refused.status_code, taken.status_code) == (503, 200)

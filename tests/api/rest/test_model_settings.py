@@ -194,7 +194,7 @@ async def test_calls_of_before_stand_there_but_no_more_are_made(place: Place):
     first, last = place.goals.asked["a"][-2:]
 
     assert first.body["tool_choice"] == {"type": "none"}
-    assert "tools are off" in str(last.tool_results()["t2"])
+    assert "tools are disabled" in str(last.tool_results()["t2"])
     workspace = place.running.service.settings.workspace_dir
     assert not (workspace / "x").exists()
     calls = (await place.client.get(f"/sessions/{session_id}/calls")).json()["calls"]

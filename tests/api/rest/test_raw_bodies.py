@@ -47,10 +47,10 @@ async def test_one_sender_leaves_places_to_others():
     shared = bodies()
     senders, reading = await slow(shared, "ann", "ann")
 
-    with pytest.raises(RateLimited, match="Too many bodies at once"):
+    with pytest.raises(RateLimited, match="Too many bodies at the same time"):
         await Sender("ann").read_by(shared)
     others, read_of_others = await slow(shared, "bob", "eve")
-    with pytest.raises(RateLimited, match="Too many bodies at once"):
+    with pytest.raises(RateLimited, match="Too many bodies at the same time"):
         await Sender("dan").read_by(shared)
 
     for sender in (*senders, *others):

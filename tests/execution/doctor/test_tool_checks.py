@@ -57,7 +57,7 @@ def test_what_is_only_for_trials_says_so(tmp_path: Path):
     found = checks(tmp_path, images={"provider": "draw"}, weather={"provider": "simulated"})
     assert (found["image provider"].state, found["weather"].state) == ("info", "info")
     assert "simulated" in found["image provider"].found
-    assert "invented" in found["weather"].found
+    assert "made up" in found["weather"].found
     assert checks(tmp_path, weather={"provider": "off"})["weather"].found == "off"
 
 
