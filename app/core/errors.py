@@ -22,7 +22,7 @@
     │   ├── QuestionClosed           it has ended, and nobody is there to be told
     │   ├── AlreadyExists
     │   ├── RequestInFlight          the first request with that key is still carried out
-    │   ├── DeliveryUnknown           the service ended during the first request with that key
+    │   ├── OutcomeUnknown           the service ended during the first request with that key
     │   ├── AnswerNotKept            it was carried out; its answer held a secret
     │   └── VersionMismatch          somebody else changed it first
     ├── RateLimited

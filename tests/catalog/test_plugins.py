@@ -160,7 +160,7 @@ def test_a_plugin_cannot_take_a_name_that_is_in_use(tmp_path):
     path = write(tmp_path, "thief.py", source)
     catalog, problems = load(tmp_path, registry)
     assert dict(catalog.tools) == {"bash": shipped}
-    message = "Tool 'Bash' is already registered as 'bash': names must differ in more than case"
+    message = "Tool 'Bash' is already registered as 'bash': names that differ only in case"
     assert [problem.where for problem in problems] == [str(path)]
     assert problems[0].error.startswith(message)
 

@@ -297,7 +297,7 @@ async def test_an_administrator_takes_back_what_nobody_has_started(world: World)
     assert (await calling).error == "Cancelled by root"
     with pytest.raises(NotFound):
         await world.desk.start(operator(), mine)
-    with pytest.raises(Conflict, match="cancelled already"):
+    with pytest.raises(Conflict, match="already cancelled"):
         await world.channels.desktop.cancel(task_id, actor="root")
     with pytest.raises(NotFound):
         await world.channels.desktop.cancel("dtk_none", actor="root")

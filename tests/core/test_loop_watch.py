@@ -40,7 +40,7 @@ def stubborn() -> None:
 async def test_code_of_others_that_blocks_is_named_and_stopped(block: Callable[[], None]):
     async with watching() as (watch, found), asyncio.timeout(60):
         with (
-            pytest.raises(BlockedTheLoop, match="tool slow kept the whole service"),
+            pytest.raises(BlockedTheLoop, match="tool slow blocked the whole service"),
             foreign("tool slow"),
         ):
             block()

@@ -194,5 +194,5 @@ async def test_the_project_of_the_call_may_stand_among_its_arguments(house: Lab)
 async def test_another_project_is_not_reached_by_an_argument(house: Lab):
     outcome = await house.call("file_write", path="a", content="x", project_id="other")
     assert outcome.status == "invalid_arguments"
-    assert "project 'default'; leave project_id out" in outcome.text
+    assert "project 'default'; omit project_id" in outcome.text
     assert not (await house.call("file_exists", "c2", path="a")).result.data["exists"]

@@ -132,7 +132,7 @@ async def test_a_program_that_hangs_is_ended_with_all_it_started(guarded: Writte
     async with noting(settings) as (lab, ran):
         outcome = await lab.call("note")
     assert (outcome.result.code, ran) == ("hook_failed", [])
-    assert "no answer within 2 s" in outcome.text
+    assert "did not respond within 2 s" in outcome.text
     pids = (settings.hooks_dir / "pids").read_text().split()
     assert len(pids) == 2
     assert [pid for pid in pids if alive(pid)] == []

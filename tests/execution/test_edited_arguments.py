@@ -137,7 +137,7 @@ async def test_other_arguments_go_with_a_single_approval_only(lab: Lab):
     running = start(lab, user="bob")
     await lab.watcher.until("tool_confirmation_request")
     for option in ("approve_session", "decline"):
-        with pytest.raises(InvalidInput, match="one time"):
+        with pytest.raises(InvalidInput, match="approved for this call only"):
             await lab.answer(option, edited_args={"user": "ann"})
     await lab.answer("decline")
     await running

@@ -80,7 +80,7 @@ async def test_a_gate_hook_that_hangs_denies(lab: Lab):
         lab.gate.hooks.register(HookConfig("slow", PRE, hang, timeout_s=0.02))
         outcome = await lab.call("note")
     assert (outcome.result.code, ran) == ("hook_failed", [])
-    assert "no answer within 0.02 s" in outcome.text
+    assert "did not respond within 0.02 s" in outcome.text
 
 
 @pytest.mark.requirement("HOK-05")

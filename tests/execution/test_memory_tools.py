@@ -181,7 +181,7 @@ async def test_a_forgotten_memory_is_not_recalled(house: Lab, ann: dict[str, Any
     seen = await called(house, "memory_recall", ann, query="apple")
     again = await called(house, "memory_forget", ann, key="fruit")
 
-    assert gone.text == "Forgot user/fruit"
+    assert gone.text == "Deleted user/fruit"
     assert seen.text == "No matching memories."
     assert again.result.code == "not_found"
 

@@ -79,13 +79,13 @@ async def test_a_narrowed_project_is_opened_once_and_keeps_the_paths_of_the_whol
 @pytest.mark.parametrize(
     ("roots", "error", "told"),
     [
-        (("nothing",), NotFound, "no folder 'nothing'"),
+        (("nothing",), NotFound, "folder 'nothing' does not exist"),
         (("a/x.txt/y",), InvalidInput, "not a folder"),
-        (("A",), NotFound, "no folder 'A'"),
+        (("A",), NotFound, "folder 'A' does not exist"),
         (("a", "/etc"), InvalidInput, "relative"),
         (("..",), InvalidInput, "below"),
         (("a/../b",), InvalidInput, "below"),
-        ((".",), InvalidInput, "leave workspace_roots out"),
+        ((".",), InvalidInput, "omit workspace_roots"),
         (("",), InvalidInput, "empty"),
         (("a\0b",), InvalidInput, "NUL"),
         (("a/x.txt",), InvalidInput, "not a folder"),

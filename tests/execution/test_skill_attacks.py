@@ -70,7 +70,7 @@ async def test_skills_that_hold_too_much_together_are_not_read(
     assert (await row_of(house, "project:default:a")).status == "untrusted"
     row = await row_of(house, "project:default:b")
     assert (row.status, row.digest) == ("invalid", None)
-    assert "over 1000 bytes" in str(row.reason)
+    assert "exceed 1000 bytes" in str(row.reason)
 
 
 @pytest.mark.requirement("SKL-03")

@@ -73,7 +73,7 @@ async def test_every_skill_that_is_not_visible_has_its_reason(house: Lab):
     }
     assert all(row.reason for row in rows.values())
     assert all(row.reason_code for row in rows.values())
-    assert str(rows["user:broken"].problems[0]).startswith("line 3: no valid YAML")
+    assert str(rows["user:broken"].problems[0]).startswith("line 3: not valid YAML")
     assert rows["user:broken"].to_dict()["problem_codes"] == ["skill_yaml"]
     assert rows["user:needing"].missing == (
         "program no-such-program",
@@ -90,7 +90,7 @@ async def test_an_agent_uses_only_the_skills_on_its_list(house: Lab):
     house.context["agent_id"] = "narrow"
     assert (await house.call("read_skill", "c1", name="one")).success
     refused = await house.call("read_skill", "c2", name="two")
-    assert (refused.result.code, "does not name it" in str(refused.result.error)) == (
+    assert (refused.result.code, "not in the skill list" in str(refused.result.error)) == (
         "skill_unavailable",
         True,
     )

@@ -89,7 +89,7 @@ async def test_nothing_outside_of_the_roots_is_reached_by_any_operation(narrow: 
 
 
 async def test_the_refusal_names_the_folders_that_may_be_used(narrow: Narrow):
-    with pytest.raises(OutsideWorkspace, match=r"'b/x\.txt'; those are 'a', 'c/d'") as caught:
+    with pytest.raises(OutsideWorkspace, match=r"'b/x\.txt'; allowed are 'a', 'c/d'") as caught:
         await narrow("a", "c/d").files.read("b/x.txt", max_bytes=100)
     assert caught.value.details == {"path": "b/x.txt", "roots": ["a", "c/d"]}
 

@@ -106,7 +106,7 @@ def test_the_navigation_follows_the_index_and_has_the_decisions_once(root: Path)
 
 def test_the_real_index_is_a_group_for_each_of_its_headings():
     groups = dict(build_site.navigation(read("docs/index.md")))
-    assert {"Use it", "Extend it", "Decisions"} <= groups.keys()
+    assert {"Use Tollgate", "Extend", "Decisions"} <= groups.keys()
     assert all(groups.values())
 
 

@@ -161,7 +161,7 @@ async def _replay(
 
     Raises:
         IdempotencyKeyReused: that was another request.
-        DeliveryUnknown: the service ended before there was an answer.
+        OutcomeUnknown: the service ended before there was an answer.
         AnswerNotKept: it held a secret.
     """
     if kept.is_unknown:

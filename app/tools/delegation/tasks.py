@@ -32,7 +32,7 @@ ToolNames = Annotated[list[Name], Field(min_length=1, max_length=200)]
 
 
 class TaskArguments(ToolArgs):
-    """A task as `delegate_task` takes it, and each of `delegate_parallel`."""
+    """A task of `delegate_task` or `delegate_parallel`."""
 
     goal: Goal = Field(description="The task, and what to answer.")
     label: Label | None = Field(default=None, description="A short name.")

@@ -99,7 +99,7 @@ async def test_nobody_sees_the_calendar_of_somebody_else(call: Call):
         ({"action": "remove"}, "remove requires id"),
         (
             {"action": "add", "title": "x", "start": "2026-03-29T02:30", "tz": BERLIN},
-            "clocks skip 2026-03-29T02:30",
+            "clocks in Europe/Berlin skip 2026-03-29T02:30",
         ),
         (
             {"action": "add", "title": "x", "start": "2026-11-30", "end": "2026-11-29"},

@@ -98,7 +98,7 @@ async def test_a_limit_says_how_many_there_are_beyond_it(call: Call):
     ("arguments", "message"),
     [
         ({"action": "create"}, "create requires title"),
-        ({"action": "delete"}, "delete needs id"),
+        ({"action": "delete"}, "delete requires id"),
         ({"action": "update", "id": "x"}, "update requires title, notes, status or due"),
         ({"action": "create", "title": "x", "due": "tomorrow"}, "is not a date or time"),
         ({"action": "create", "title": "x", "due": "2026-02-30"}, "is not a date or time"),

@@ -85,7 +85,7 @@ async def test_one_server_answers_all_questions_about_its_files(operations: Oper
 async def test_a_server_that_dies_fails_its_question_and_is_started_again(operations: Operations):
     async with open_pool() as pool:
         first = await hover(pool, operations, "a.small", "hello")
-        with pytest.raises(ToolFailed, match="'small' has ended: I am dying") as caught:
+        with pytest.raises(ToolFailed, match="'small' has exited: I am dying") as caught:
             await hover(pool, operations, "a.small", "die")
         assert caught.value.details["code"] == "language_server_died"
         second = await hover(pool, operations, "a.small", "hello")
@@ -119,7 +119,7 @@ async def test_a_server_gets_its_settings_and_may_change_nothing(operations: Ope
 
 async def test_an_error_of_the_server_is_told(operations: Operations):
     async with open_pool() as pool:
-        with pytest.raises(ToolFailed, match="'small' refuses: not today"):
+        with pytest.raises(ToolFailed, match="'small' refused: not today"):
             await hover(pool, operations, "a.small", "refuse")
 
 

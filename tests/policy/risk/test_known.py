@@ -103,8 +103,8 @@ def test_what_was_judged_before_changes_no_report(commands: list[str], between: 
         assess_command(command)
         assess_command(f"cd /; {command}")
 
-    assert assess_command(f"{script} ").segments == cold.segments
-    assert assess_command(f"{script} ").findings == cold.findings
+    assert assess_command(f" {script}").segments == cold.segments
+    assert assess_command(f" {script}").findings == cold.findings
 
 
 def test_a_long_command_is_not_kept():

@@ -35,7 +35,7 @@ def test_registering_for_lenient_does_nothing_and_for_no_level_is_an_error(
 ):
     seed_api.register_extra_modules("lenient", {"numpy"})
     assert registered.of("lenient") == set()
-    with pytest.raises(ValueError, match="'loose' is none of lenient, standard, strict"):
+    with pytest.raises(ValueError, match="'loose' must be one of lenient, standard, strict"):
         seed_api.register_extra_modules("loose", {"numpy"})
 
 

@@ -119,7 +119,7 @@ async def test_an_operator_may_allow_functions(expression, value):
         ("x", "Variable names not allowed"),
         ("sqrt(-1)", "Calculation error: math domain error"),
         ("exp(1000)", TOO_LARGE),
-        ("log(1, 2, 3)", "Calculation error: log takes 1 to 2 numbers"),
+        ("log(1, 2, 3)", "Calculation error: log requires 1 to 2 numbers"),
         ("round(5, -10**9)", "Calculation error: round takes -300 to 300 whole digits"),
         ("round(5, 1.5)", "Calculation error: round takes -300 to 300 whole digits"),
     ],

@@ -222,7 +222,7 @@ async def test_a_search_that_starts_over_at_every_character_comes_to_an_end():
 
 @pytest.mark.parametrize("operation", ["replace", "regex_extract", "truncate", "diff"])
 async def test_an_operation_without_what_it_needs_is_refused(operation):
-    with pytest.raises(InvalidArguments, match=f"operation {operation} needs"):
+    with pytest.raises(InvalidArguments, match=f"operation {operation} requires"):
         await process("x", operation)
 
 

@@ -169,7 +169,7 @@ async def test_a_clock_time_that_is_skipped_moves_forward_and_says_so():
     result = await reason("add", value="2026-03-28T02:30", amount=1, unit="days", tz=BERLIN)
     assert result.data["result"] == "2026-03-29T03:30:00+02:00"
     assert result.data["notes"] == [
-        "Clocks in Europe/Berlin skip 2026-03-29 02:30:00; 2026-03-29 03:30:00 is taken."
+        "Clocks in Europe/Berlin skip 2026-03-29 02:30:00; 2026-03-29 03:30:00 is used."
     ]
 
 

@@ -37,7 +37,8 @@ async def test_status_shows_what_there_is_so_far_and_the_answers_in_the_end(hous
     ended = await call(delegate_status, house.ctx(), id=batch_id)
 
     assert (running.success, running.data["status"]) == (True, "running")
-    assert str(running.text).startswith(f"{batch_id}: running, 0 of 2 ended\na (tsk_1_1) is at")
+    start = f"{batch_id}: running, 0 of 2 ended\na (tsk_1_1) is running"
+    assert str(running.text).startswith(start)
     assert 'Its partial answer:\n<untrusted source="sub-agent a">\nSo far' in str(running.text)
     assert [task["response"] for task in ended.data["tasks"]] == ["did: a", "did: b"]
     assert "2 of 2 ended" in str(ended.text)

@@ -135,7 +135,7 @@ async def test_a_team_goes_on_in_the_background(house: House):
         ({"review": "Eve"}, "review: no member 'Eve'"),
         (
             {"review": "Ann", "tasks": [{**READ, "name": "review"}]},
-            "tasks: the name 'review' is that of the review",
+            "tasks: the name 'review' is reserved for the review",
         ),
         (
             {"tasks": [READ, {**WRITE, "after": ["red"]}]},
@@ -144,7 +144,7 @@ async def test_a_team_goes_on_in_the_background(house: House):
         ({"tasks": [{**READ, "after": ["read"]}]}, "tasks[0].after: no other task 'read'"),
         (
             {"tasks": [READ, {**WRITE, "after": ["read"]}], "mode": "parallel"},
-            "tasks[1].after: only with the mode graph",
+            "tasks[1].after: only valid in mode graph",
         ),
         ({"mode": "council"}, "mode"),
         ({"members": []}, "members"),

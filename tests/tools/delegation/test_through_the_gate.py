@@ -112,7 +112,7 @@ async def test_in_the_background_it_is_seen_told_and_waited_for(department: Depa
     await department.office.watcher.until("subagent_finished", task_id=started["task_id"])
 
     assert "running, 0 of 1 ended" in told(running)
-    assert told(sent) == f"Told {started['task_id']}"
+    assert told(sent) == f"Notified {started['task_id']}"
     assert "answer to long" in told(ended)
     said = [str(request.messages) for request in department.goals.asked["long"]]
     assert ["Mind the gap" in messages for messages in said] == [False, True]

@@ -68,7 +68,7 @@ def test_text_with_other_line_endings_is_found_and_the_files_endings_are_kept():
     ("old", "message"),
     [
         ("lenght = 1", "Nearest lines:\n2| length = 1"),
-        ("def f():\n  return", "stands on line 1; what follows, or the whitespace, differs"),
+        ("def f():\n  return", "first line is on line 1; what follows, or the whitespace, differs"),
         ("~~~~", "No line resembles it; read the file again"),
     ],
 )

@@ -158,8 +158,8 @@ async def test_what_was_overlooked_is_said(ctx: ToolContext):
 @pytest.mark.parametrize(
     ("lines", "told"),
     [
-        (["*** Add File: b.txt", "+x"], "'b.txt' exists already"),
-        (["*** Move File: b.txt -> a.py"], "'a.py' exists already"),
+        (["*** Add File: b.txt", "+x"], "'b.txt' already exists"),
+        (["*** Move File: b.txt -> a.py"], "'a.py' already exists"),
         (["*** Delete File: gone"], "File not found: 'gone'"),
         (["*** Update File: b.txt", "-first", "+first"], "already matches the patch"),
     ],

@@ -152,7 +152,7 @@ def test_what_is_no_patch_is_refused_with_the_reason(text: str, told: str):
 def test_too_many_files_are_refused():
     lines = [f"*** Delete File: {number}" for number in range(201)]
 
-    with pytest.raises(ToolFailed, match="may touch 200 files"):
+    with pytest.raises(ToolFailed, match="at most 200 files"):
         parse_patch("\n".join(["*** Begin Patch", *lines, "*** End Patch"]))
 
 

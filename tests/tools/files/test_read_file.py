@@ -60,7 +60,7 @@ async def test_one_endless_line_is_cut(ctx, operations):
     result = await call(read_file, ctx, path="line.json")
     assert len(result.data["content"]) < 128_000
     assert result.data["truncated"] is True
-    assert "[Line 1 is cut" in result.for_model()
+    assert "[Line 1 is truncated" in result.for_model()
 
 
 async def test_an_empty_file_is_said_to_be_empty(ctx, operations):

@@ -143,7 +143,7 @@ async def test_without_room_a_command_is_killed_at_its_timeout_and_the_reason_to
     result = await call(bash, local, command="sleep 600", timeout=1, on_timeout="background")
     assert full.code == "too_many_processes"
     assert result.code == "timeout"
-    assert "16 processes in the background" in str(result.text)
+    assert "16 background processes" in str(result.text)
     assert len(keeper.of("ses_1")) == 16
 
 
@@ -314,7 +314,7 @@ async def test_a_hundred_commands_at_once_of_which_some_flood_hang_and_are_cance
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ({"action": "poll"}, "poll needs process_id"),
+        ({"action": "poll"}, "poll requires process_id"),
         (
             {"action": "poll", "process_id": "p", "data": "rm -rf /"},
             "data and close_input are only valid for",

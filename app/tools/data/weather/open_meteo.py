@@ -216,7 +216,7 @@ def _days(daily: _Days, language: Language) -> list[dict[str, Any]]:
 
 
 def _not_found(city: str, others: list[_Location]) -> str:
-    message = f"No city {city!r} not found"
+    message = f"City {city!r} not found"
     if not others:
         return f"{message}; use only its name, or its name in the local language"
     names = ["/".join(filter(None, other.named().values())) for other in others[:_NAMED]]
