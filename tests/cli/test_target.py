@@ -220,7 +220,9 @@ def test_whoever_answers_at_the_configured_address_gets_no_token(
     assert not [text for text in elsewhere.seen if "tg_" in text or token in text]
     if words[0] in ("chat", "checkpoints"):
         assert (done.returncode, done.stdout) == (2, "")
-        assert f"a Tollgate answers at {elsewhere.url}, but it is not known to be yours" in done.stderr
+        assert (
+            f"a Tollgate answers at {elsewhere.url}, but it is not known to be yours" in done.stderr
+        )
     else:
         assert done.returncode == 0, done.stderr
     assert ("process list" in done.stderr) == ("--token" in words)

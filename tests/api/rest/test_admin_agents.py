@@ -158,7 +158,10 @@ async def test_a_session_s_agent_must_be_there_and_decides_its_calls(
     await client.delete("/admin/agents/writer")
     assert (await client.get(f"/sessions/{session}/snapshot")).status_code == 200
     result = await call(client, "grep", arguments={"pattern": "x"}, session_id=session)
-    assert (result["status"], "Agent 'writer' does not exist" in result["text"]) == ("disabled", True)
+    assert (result["status"], "Agent 'writer' does not exist" in result["text"]) == (
+        "disabled",
+        True,
+    )
     said = await client.post(f"/sessions/{session}/messages", json={"content": "hi"})
     assert said.status_code == 404
 
