@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.cli.arguments import parse_pairs, single_text_argument
@@ -80,6 +80,7 @@ def test_any_text_reaches_a_text_argument_unchanged(text):
     assert parse_pairs([f"text={text}"], SCHEMA) == {"text": text}
 
 
+@example("count", "0\x1f")
 @given(st.sampled_from(sorted(SCHEMA["properties"])), st.text(max_size=60))
 def test_no_value_breaks_the_reading(key, text):
     assert set(parse_pairs([f"{key}={text}"], SCHEMA)) == {key}

@@ -124,7 +124,7 @@ def test_the_usual_folder_is_found_when_nothing_runs(user: User):
     switched = user.run("tools", "disable", "bash")
 
     assert made.stdout == f"{user.usual}: created\n"
-    assert again.stdout == f"{user.usual}: is there already\n"
+    assert again.stdout == f"{user.usual}: already exists\n"
     assert switched.stderr == f"Changed in {user.usual}.\n"
     assert json.loads(user.run("where", "--json").stdout)["data_dir"] == str(user.usual)
     assert list(user.here.iterdir()) == []

@@ -179,7 +179,7 @@ test("several memories are forgotten at once, and what has changed meanwhile is 
     assert.deepEqual(await axeOf(page), []);
     await press(dialog, "Delete selected");
     await dialog.getByText("1 of 2 could not be deleted.").waitFor();
-    await dialog.getByText("two: It has changed since you chose it.").waitFor();
+    await dialog.getByText("two: It changed after you selected it.").waitFor();
     await press(dialog, "Cancel");
     await gone(dialog);
     const left = (await ask("GET", "/admin/memory")).memories.map((memory) => memory.key);
