@@ -93,7 +93,7 @@ test("what no workspace can take is refused before anything is begun", LIMIT, as
       return transfer;
     });
     await composer(page).dispatchEvent("drop", { dataTransfer: large });
-    await page.getByText(/“film.mp4” is too large: .* may have 32 MB/).waitFor();
+    await page.getByText(/“film.mp4” is too large\. .* can be up to 32 MB/).waitFor();
 
     const before = (await ask("GET", "/sessions")).sessions.length;
     await page.getByLabel("Project", { exact: true }).selectOption("No project");
