@@ -187,7 +187,9 @@ class ConnectionLimits:
     def _is_used_up(self, share: dict[ConnectionSlot, None]) -> bool:
         """Whether as many as may be have not signed in for a moment; a crowd comes at once."""
         last = next(islice(share, self.settings.connections_per_address - 1, None), None)
-        return last is not None and self.now() - last.since >= _PATIENCE_S
+        if last is None or not self._was_swept(last):
+            return False
+        return self.now() - last.since >= _PATIENCE_S
 
     def _has_room(self) -> bool:
         return len(self._places) <= self.most - self.spare_most or self._make_room(self._waiting)

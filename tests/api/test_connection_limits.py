@@ -113,3 +113,15 @@ async def test_the_oldest_spare_place_ends_when_all_are_answered(service: Servic
     for _ in range(3):
         service.connect(Client(None, is_answering=True))
     assert oldest.is_dropped
+
+
+async def test_a_share_is_full_only_when_the_service_has_looked_for_its_data(service: Service):
+    most = FEW.connections_per_address
+    limits = ConnectionLimits(ServingSettings(connections=4 * most), now=lambda: service.now_s)
+    for _ in range(most):
+        limits.open(Client(None), "127.0.0.2")
+    service.now_s += 60
+    limits.sweep()
+    assert not limits.open(Client(None), "127.0.0.2").is_spare
+    limits.sweep()
+    assert limits.open(Client(None), "127.0.0.2").is_spare
