@@ -15,7 +15,7 @@ run with the median number of changes is reported.
 `--page` writes figures and pictures into `docs/architecture.md`.
 
 The figures: files and functions that are entered, changes of file and of package between one
-entry and the next in the same thread; a coroutine that goes on after a wait is entered again.
+entry and the next in the same thread; a coroutine that continues after a wait is entered again.
 Comprehensions are no functions of their own.
 """
 

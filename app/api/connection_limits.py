@@ -71,11 +71,13 @@ class ConnectionSlot:
         is_proxied: a proxy that is trusted has it, for one client after another.
         is_spare: it is answered once.
         since: when it was opened, or became part of its share.
+        joined: the number of the sweep before that.
         sweep: the number of the sweep before it began to wait for its client.
     """
 
     __slots__ = (
-        *("_limits", "address", "holder", "is_known", "is_proxied", "is_spare", "since", "sweep"),
+        *("_limits", "address", "holder", "is_known", "is_proxied", "is_spare"),
+        *("joined", "since", "sweep"),
     )
 
     def __init__(
@@ -88,7 +90,7 @@ class ConnectionSlot:
         self.is_known = False
         self.is_spare = False
         self.since = limits.now()
-        self.sweep = limits.sweeps
+        self.joined = self.sweep = limits.sweeps
 
     def sign_in(self) -> None:
         """Whoever connects has shown who they are."""
@@ -157,7 +159,7 @@ class ConnectionLimits:
         if self._is_used_up(share) and not self._make_room(share):
             return False
         self._strangers.setdefault(address, share)[place] = None
-        place.address, place.since = address, self.now()
+        place.address, place.since, place.joined = address, self.now(), self.sweeps
         return True
 
     def begin_request(self, place: ConnectionSlot, forwarded_for: Sequence[bytes]) -> bool:
@@ -187,7 +189,8 @@ class ConnectionLimits:
     def _is_used_up(self, share: dict[ConnectionSlot, None]) -> bool:
         """Whether as many as may be have not signed in for a moment; a crowd comes at once."""
         last = next(islice(share, self.settings.connections_per_address - 1, None), None)
-        if last is None or not self._was_swept(last):
+        # Not since its last request: whoever keeps one connection busy would open any number.
+        if last is None or self.sweeps - last.joined < _SWEEPS:
             return False
         return self.now() - last.since >= _PATIENCE_S
 

@@ -125,3 +125,15 @@ async def test_a_share_is_full_only_when_the_service_has_looked_for_its_data(ser
     assert not limits.open(Client(None), "127.0.0.2").is_spare
     limits.sweep()
     assert limits.open(Client(None), "127.0.0.2").is_spare
+
+
+async def test_a_share_stays_full_while_one_of_it_makes_requests(service: Service):
+    most = FEW.connections_per_address
+    limits = ConnectionLimits(ServingSettings(connections=4 * most), now=lambda: service.now_s)
+    places = [limits.open(Client(None), "127.0.0.2") for _ in range(most)]
+    service.now_s += 60
+    for _ in range(2):
+        limits.sweep()
+        limits.begin_request(places[-1], [])
+        limits.end_request(places[-1])
+    assert limits.open(Client(None), "127.0.0.2").is_spare

@@ -39,10 +39,12 @@ async def auditing(path: Path) -> AsyncIterator[tuple[AuditLog, AuditMaintenance
     db = SqliteWriter(path)
     await db.start()
     audit = AuditLog(db, SystemClock(), Redactor())
-    keeper = AuditMaintenance(audit, db, SystemClock(), AnchorFile(path.with_suffix(".anchor")))
+    maintenance = AuditMaintenance(
+        audit, db, SystemClock(), AnchorFile(path.with_suffix(".anchor"))
+    )
     try:
-        yield audit, keeper
-        await keeper.close()
+        yield audit, maintenance
+        await maintenance.close()
     finally:
         await db.close()
 
@@ -248,11 +250,11 @@ async def test_a_beginning_that_was_cut_with_the_head_is_missed_without_a_row_th
 
 
 async def test_checking_works_while_rows_are_being_written(path: Path):
-    async with auditing(path) as (audit, keeper):
+    async with auditing(path) as (audit, maintenance):
         for _ in range(5):
             for _ in range(700):
                 audit.record("call.finished", actor="ann")
-            await keeper.anchor()
+            await maintenance.anchor()
             assert (await checked(path)).ok
     assert (await checked(path)).rows == 3500
 

@@ -61,7 +61,7 @@ def path(tmp_path: Path, template: Path) -> Path:
 
 
 class Office:
-    """An audit whose clock stands still, and its keeper."""
+    """An audit whose clock stands still, and its maintenance."""
 
     def __init__(self, path: Path, days: int = 0) -> None:
         self.path = path

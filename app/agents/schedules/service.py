@@ -392,7 +392,7 @@ def _check_held(schedule: Schedule, owner: ScheduleOwner | None) -> None:
 
 
 def _one(transaction: Transaction, owner: ScheduleOwner | None, schedule_id: str) -> Schedule:
-    """The schedule, for its keeper, or for an administrator (None)."""
+    """The schedule, for its owner, or for an administrator (None)."""
     found = transaction.fetch(f"{rows.SELECT} WHERE id = ?", (schedule_id,))
     schedule = rows.schedule_of(found[0]) if found else None
     if schedule is None and owner is None:

@@ -38,14 +38,14 @@ async def maintained(
 ) -> AsyncIterator[None]:
     """Keep the audit of an installation for as long as the block lasts."""
     anchors = AnchorFile(folder / FILE_NAME)
-    keeper = AuditMaintenance(audit, db, clock, anchors, retention_days=retention_days)
-    task = asyncio.create_task(keeper.run())
+    maintenance = AuditMaintenance(audit, db, clock, anchors, retention_days=retention_days)
+    task = asyncio.create_task(maintenance.run())
     try:
         yield
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        await keeper.close()
+        await maintenance.close()
 
 
 class AuditMaintenance:

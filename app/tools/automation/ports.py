@@ -121,7 +121,7 @@ class Occurrence:
 class Schedules(Protocol):
     """The service `SCHEDULES`: the schedules that a call may see.
 
-    All methods raise `ToolFailed`: `not_found` for what is not the keeper's,
+    All methods raise `ToolFailed`: `not_found` for what is not the owner's,
     `invalid_schedule` for times that cannot be, `too_many_schedules`; `held` when an
     administrator lets the schedule stand still, `already_begun` while a run of it is under way.
     """
@@ -129,7 +129,7 @@ class Schedules(Protocol):
     async def create(self, draft: ScheduleInput, owner: ScheduleOwner) -> Schedule: ...
 
     async def find(self, owner: ScheduleOwner) -> Sequence[Schedule]:
-        """Those of the keeper, by their names."""
+        """Those of the owner, by their names."""
 
     async def get(self, owner: ScheduleOwner, schedule_id: str) -> Schedule: ...
 

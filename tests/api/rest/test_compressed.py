@@ -52,7 +52,7 @@ async def test_it_is_written_once(
 
 
 class Maker:
-    """Stands in for what makes the document: begins, and goes on when it is let."""
+    """Stands in for what makes the document: starts, and continues when it is allowed to."""
 
     def __init__(self, make: Callable[..., dict[str, Any]]) -> None:
         self._make = make

@@ -291,10 +291,10 @@ async def test_stored_headers_do_not_go_to_another_host(house: House, recorder: 
         made.id, OutboundRequestChange({}, url=f"{recorder.url}/other"), actor="boss"
     )
     assert store.target(moved).headers == {"X-Key": SECRET}
-    anew = await store.change(
+    again = await store.change(
         made.id, OutboundRequestChange({}, "https://b.example/", {}), actor="boss"
     )
-    assert (anew.origin, anew.header_names) == ("https://b.example", ())
+    assert (again.origin, again.header_names) == ("https://b.example", ())
 
 
 async def test_a_trigger_whose_key_is_gone_says_so_and_sends_nothing(

@@ -45,9 +45,9 @@ const of = (
 ): AdminPage => ({ path, title: `admin.${path}` as TextKey, icon, scope, load });
 
 const WORK: readonly AdminPage[] = [
-  of("inbox", Inbox, () => import("./work/InboxPage"), "approve"),
-  of("sessions", MessagesSquare, () => import("./work/SessionsPage")),
-  of("delegations", Network, () => import("./work/DelegationsPage")),
+  of("inbox", Inbox, () => import("./runs/InboxPage"), "approve"),
+  of("sessions", MessagesSquare, () => import("./runs/SessionsPage")),
+  of("delegations", Network, () => import("./runs/DelegationsPage")),
 ];
 
 const POLICIES: readonly AdminPage[] = [

@@ -14,7 +14,7 @@ import { Loaded, More, Page, Section, word } from "../parts/Page";
 import { ifMatch, usePages } from "../parts/pages";
 import css from "../parts/parts.module.css";
 import { Table } from "../parts/Table";
-import { runTone } from "../work/SessionsPage";
+import { runTone } from "../runs/SessionsPage";
 import { ScheduleForm } from "./ScheduleForm";
 
 type Schedule = Schemas["ScheduleView"];
