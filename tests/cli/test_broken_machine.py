@@ -29,7 +29,7 @@ def test_a_full_disk_is_one_clear_line_and_the_database_can_still_be_made(tmp_pa
     for words in (("serve", "--port", "0"), ("db", "upgrade")):
         done = on_a_full_disk(tmp_path, *words)
         assert (done.returncode, done.stdout) == (1, "")
-        assert done.stderr.startswith("error: Cannot migrate tollgate.db in ")
+        assert done.stderr.startswith("error: Cannot create the database tollgate.db in ")
         assert done.stderr.count("\n") == 1
     assert current_revision(tmp_path / "tollgate.db") is None
 

@@ -7,6 +7,8 @@ import re
 import sqlite3
 import subprocess
 import sys
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
@@ -14,9 +16,20 @@ from pathlib import Path
 import pytest
 from alembic.script import ScriptDirectory
 
+from app.core.errors import StorageUnavailable
 from app.db.event_rows import COLUMNS, pack
-from app.db.schema import HEAD, alembic_config, current_revision, downgrade, ensure_schema, upgrade
+from app.db.schema import (
+    HEAD,
+    NEW_DATABASE,
+    alembic_config,
+    create,
+    current_revision,
+    downgrade,
+    ensure_schema,
+    upgrade,
+)
 from app.db.statements import ADD_EVENT, ALL, CHUNKS, Statement
+from scripts.write_schema import schema_of
 from tests.support.source import ROOT
 from tests.support.stored_events import stored_events
 
@@ -45,6 +58,42 @@ def test_the_newest_migration_is_the_one_that_the_service_asks_for(path: Path):
     assert ensure_schema(path)
     assert current_revision(path) == HEAD
     assert not ensure_schema(path)
+
+
+def rows(path: Path) -> dict[str, list[tuple[object, ...]]]:
+    """What each table holds."""
+    with closing(sqlite3.connect(path)) as connection:
+        return {
+            name: connection.execute(f'SELECT * FROM "{name}"').fetchall()
+            for name in shape(path)
+            if not name.startswith("ix_")
+        }
+
+
+def test_a_new_database_is_what_the_migrations_make(path: Path, tmp_path: Path):
+    migrated = tmp_path / "migrated.db"
+    upgrade(migrated)
+    assert create(path)
+    hint = "run `python -m scripts.write_schema`"
+    assert NEW_DATABASE.read_text(encoding="utf-8") == schema_of(migrated), hint
+    assert shape(path) == shape(migrated)
+    assert rows(path) == rows(migrated)
+
+
+def test_of_two_that_start_together_one_creates_the_database(path: Path):
+    with ThreadPoolExecutor(8) as threads:
+        made = list(threads.map(create, [path] * 8))
+    assert Counter(made) == {True: 1, False: 7}
+    assert current_revision(path) == HEAD
+
+
+def test_a_database_that_holds_something_else_is_left_as_it_is(path: Path):
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE sessions (own TEXT)")
+    before = shape(path)
+    with pytest.raises(StorageUnavailable):
+        ensure_schema(path)
+    assert shape(path) == before
 
 
 def test_every_migration_goes_up_and_down_again(path: Path):

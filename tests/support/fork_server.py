@@ -21,8 +21,6 @@ import termios
 import threading
 import traceback
 from contextlib import suppress
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, TextIO
 
 import httpcore2
@@ -85,17 +83,14 @@ def _load() -> None:
 
 
 def _do_once() -> None:
-    """Do what every program would do anew: find its commands, read certificates, migrate."""
+    """Do what every program would do anew: find its commands, read certificates."""
     from app.cli.main import app as commands
-    from app.db.schema import ensure_schema
 
     for name, replacement in replacements().items():
         module, _, attribute = name.rpartition(".")
         setattr(sys.modules[module], attribute, replacement)
     typer.main.get_command(commands)
     httpcore2.default_ssl_context()
-    with TemporaryDirectory() as folder:
-        ensure_schema(Path(folder) / "tollgate.db")  # which loads what migrates
 
 
 def _say_end(ended: int, pid: int, end: int) -> None:
