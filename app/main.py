@@ -26,7 +26,7 @@ from app.db.schema import ensure_schema
 from app.execution.developer_services import developer_services
 from app.execution.hooks.validation import check_hooks
 from app.execution.projects import DEFAULT_PROJECT
-from app.execution.setup import Gate, make_folder, open_gate
+from app.execution.setup import Runtime, make_folder, open_runtime
 from app.execution.web_services import web_services
 from app.knowledge.skills.workspaces import SkillWorkspaces
 from app.operations.sandbox.config import SandboxConfig
@@ -55,20 +55,22 @@ if TYPE_CHECKING:
 
 
 @asynccontextmanager
-async def local_gate(settings: Settings, *, clock: Clock | None = None) -> AsyncIterator[Gate]:
+async def local_runtime(
+    settings: Settings, *, clock: Clock | None = None
+) -> AsyncIterator[Runtime]:
     """The gate of this installation: its database, its plugins, its default project.
 
     Raises:
         StorageUnavailable: the data directory cannot be written.
         ConfigurationError: the workspace or the plugin folder cannot be used.
     """
-    async with _installation(settings, clock=clock) as (gate, _, _):
-        yield gate
+    async with _installation(settings, clock=clock) as (runtime, _, _):
+        yield runtime
 
 
 @asynccontextmanager
-async def gate_as_served(settings: Settings) -> AsyncIterator[Gate]:
-    """As `local_gate`, with the tools of a running service: to tell what agents may use.
+async def runtime_as_served(settings: Settings) -> AsyncIterator[Runtime]:
+    """As `local_runtime`, with the tools of a running service: to tell what agents may use.
 
     What only the service offers is named here and does nothing; nothing is called through it.
 
@@ -76,18 +78,18 @@ async def gate_as_served(settings: Settings) -> AsyncIterator[Gate]:
         StorageUnavailable: the data directory cannot be written.
         ConfigurationError: the workspace or the plugin folder cannot be used.
     """
-    async with local_gate(settings) as gate:
+    async with local_runtime(settings) as runtime:
         for name in (DELEGATION, SCHEDULES, LLM_CLIENT):
-            gate.services.register(name, object())
-        gate.resolver.forget()
-        yield gate
+            runtime.services.register(name, object())
+        runtime.resolver.forget()
+        yield runtime
 
 
 @asynccontextmanager
 async def _installation(
     settings: Settings, *, clock: Clock | None = None, wake: bool = False
-) -> AsyncIterator[tuple[Gate, Sandbox, Plugins]]:
-    """As `local_gate`, with the sandbox that it works in and the plugins.
+) -> AsyncIterator[tuple[Runtime, Sandbox, Plugins]]:
+    """As `local_runtime`, with the sandbox that it works in and the plugins.
 
     Args:
         wake: start the sandbox at once, which is ready when `prepare` returns, and watch the
@@ -108,26 +110,26 @@ async def _installation(
             plugins = Plugins(registry, settings.plugins_dir, check_hooks=check_hooks)
             plugins.load()
             workspaces = SandboxedWorkspaces(sandbox)
-            async with open_gate(settings, registry, workspaces, clock=clock) as gate:
-                gate.projects.mount(
+            async with open_runtime(settings, registry, workspaces, clock=clock) as runtime:
+                runtime.projects.mount(
                     DEFAULT_PROJECT,
                     workspace,
                     tcp_ports=tuple(settings.sandbox.tcp_ports),
                     unprotected_paths=tuple(settings.sandbox.unprotected_paths),
                     restrict_to_workspace=settings.sandbox.restrict_to_workspace,
                 )
-                gate.services.register(SKILL_RUNS, SkillWorkspaces(sandbox))
+                runtime.services.register(SKILL_RUNS, SkillWorkspaces(sandbox))
 
                 def own_ports() -> frozenset[int]:
                     return sandbox.config.own_ports
 
                 async with (
-                    developer_services(settings, gate.services, own_ports),
-                    web_services(settings.web, gate, ScratchSandbox(sandbox), own_ports),
-                    swept(gate.channels.desktop),
-                    gate.conditions.watched() if wake else nullcontext(),
+                    developer_services(settings, runtime.services, own_ports),
+                    web_services(settings.web, runtime, ScratchSandbox(sandbox), own_ports),
+                    swept(runtime.channels.desktop),
+                    runtime.conditions.watched() if wake else nullcontext(),
                 ):
-                    yield gate, sandbox, plugins
+                    yield runtime, sandbox, plugins
     finally:
         await sandbox.close()
 
@@ -192,41 +194,41 @@ async def open_service(
     from app.api.service import Service
     from app.governance.identity.tokens import Tokens
 
-    async with _installation(settings, clock=clock, wake=True) as (gate, sandbox, plugins):
-        keeping, recovered = await _take_up(gate)
+    async with _installation(settings, clock=clock, wake=True) as (runtime, sandbox, plugins):
+        keeping, recovered = await _take_up(runtime)
         reading = DatabaseQueries(settings.database_path)
         client = model or model_client(settings)
         try:
-            sessions, runs = _agents(gate, reading, client, keeping)
-            tokens = Tokens(gate.db, gate.clock, gate.audit)
-            logins = logins_of(gate, tokens)
-            authenticator = Authenticator(settings, tokens, logins, gate.audit, gate.clock)
+            sessions, runs = _agents(runtime, reading, client, keeping)
+            tokens = Tokens(runtime.db, runtime.clock, runtime.audit)
+            logins = logins_of(runtime, tokens)
+            authenticator = Authenticator(settings, tokens, logins, runtime.audit, runtime.clock)
             # Before anything goes on: what a run may use is decided with what is there.
-            schedules = open_schedules(gate)
+            schedules = open_schedules(runtime)
             async with _delegation(
-                *(gate, sandbox, sessions, runs, client),
+                *(runtime, sandbox, sessions, runs, client),
                 restart_policy=keeping,
                 tokens=tokens,
                 left=recovered.delegated,
             ) as delegation:
                 await runs.resume(recovered, tokens)
-                calendar = scheduling(gate, schedules, sessions, runs, tokens)
-                async with calendar, watched_loop(gate.metrics) as watch:
+                calendar = scheduling(runtime, schedules, sessions, runs, tokens)
+                async with calendar, watched_loop(runtime.metrics) as watch:
                     yield Service(
                         settings=settings,
-                        gate=gate,
+                        runtime=runtime,
                         plugins=plugins,
                         reading=reading,
                         sessions=sessions,
                         runs=runs,
                         delegation=delegation,
                         schedules=schedules,
-                        webhooks=await open_webhooks(gate, sessions, runs, tokens),
+                        webhooks=await open_webhooks(runtime, sessions, runs, tokens),
                         tokens=tokens,
                         logins=logins,
                         authenticator=authenticator,
                         has_model=model is not None or settings.has_model,
-                        started_at=isoformat(gate.clock.now()),
+                        started_at=isoformat(runtime.clock.now()),
                         loop_watch=watch,
                     )
                 delegation.closing()
@@ -236,18 +238,18 @@ async def open_service(
             await reading.close()
 
 
-async def _take_up(gate: Gate) -> tuple[RestartPolicy, Recovered]:
+async def _take_up(runtime: Runtime) -> tuple[RestartPolicy, Recovered]:
     """What dead processes left behind, and how that of this one is kept."""
     from app.agents.recovery import recover
     from app.agents.restart_policy import restart_policy
 
-    await gate.workspaces.prepare()
-    keeping = restart_policy(gate, gate.settings.durable_runs)
-    return keeping, await recover(gate, keeping)
+    await runtime.workspaces.prepare()
+    keeping = restart_policy(runtime, runtime.settings.durable_runs)
+    return keeping, await recover(runtime, keeping)
 
 
 def _agents(
-    gate: Gate, reading: DatabaseQueries, client: ModelClient, keeping: RestartPolicy
+    runtime: Runtime, reading: DatabaseQueries, client: ModelClient, keeping: RestartPolicy
 ) -> tuple[Sessions, RunService]:
     """The sessions, and what runs in them."""
     from app.agents.loop import AgentLoop
@@ -255,18 +257,18 @@ def _agents(
     from app.agents.sessions import Sessions
     from app.agents.tool_model import ModelForTools
 
-    gate.services.register(SESSION_SEARCH, reading)
-    sessions = Sessions(gate.db, gate.events, gate.clock, reading.load, gate.redactor)
-    loop = AgentLoop(gate, sessions, client, gate.settings)
-    runs = RunService(gate, sessions, loop, reading, keeping)
-    gate.services.register(LLM_CLIENT, ModelForTools(gate, sessions, runs, client))
-    gate.resolver.forget()
+    runtime.services.register(SESSION_SEARCH, reading)
+    sessions = Sessions(runtime.db, runtime.events, runtime.clock, reading.load, runtime.redactor)
+    loop = AgentLoop(runtime, sessions, client, runtime.settings)
+    runs = RunService(runtime, sessions, loop, reading, keeping)
+    runtime.services.register(LLM_CLIENT, ModelForTools(runtime, sessions, runs, client))
+    runtime.resolver.forget()
     return sessions, runs
 
 
 @asynccontextmanager
 async def _delegation(
-    gate: Gate,
+    runtime: Runtime,
     sandbox: Sandbox,
     sessions: Sessions,
     runs: RunService,
@@ -278,25 +280,25 @@ async def _delegation(
     from app.agents.escalation import escalating
     from app.workers.pool import WorkerPool
 
-    settings = gate.settings
+    settings = runtime.settings
     functions = settings.calculator_functions
     async with (
         WorkerPool(sandbox, settings.sub_agent, calculator_functions=functions) as workers,
-        delegating(*(gate, sessions, runs, model, settings, workers), **options) as delegation,
-        escalating(gate, sessions, runs, delegation, settings),
+        delegating(*(runtime, sessions, runs, model, settings, workers), **options) as delegation,
+        escalating(runtime, sessions, runs, delegation, settings),
     ):
         yield delegation
 
 
-def logins_of(gate: Gate, tokens: Tokens) -> Logins:
+def logins_of(runtime: Runtime, tokens: Tokens) -> Logins:
     """Who signed in with a browser."""
     from app.governance.identity.logins import Logins
 
-    settings = gate.settings
+    settings = runtime.settings
     return Logins(
-        gate.db,
-        gate.clock,
-        gate.audit,
+        runtime.db,
+        runtime.clock,
+        runtime.audit,
         tokens,
         lifetime_s=settings.login_lifetime_s,
         idle_s=settings.login_idle_s,

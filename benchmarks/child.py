@@ -35,7 +35,7 @@ from app.events.log import SessionLog
 from app.main import open_service
 from benchmarks import sample_tools as samples
 from benchmarks.bare import bare_app, say
-from benchmarks.gate import bench_settings
+from benchmarks.runtime import bench_settings
 
 Order = dict[str, Any]
 Emit = Callable[[Order], Awaitable[None]]
@@ -132,7 +132,7 @@ def serve(kind: str, folder: Path) -> None:
 
 def _open_session(app: FastAPI) -> tuple[str, Emit]:
     service: Service = app.state.service
-    service.gate.registry.register(samples.add)
+    service.runtime.registry.register(samples.add)
     log = service.sessions.create(user_id="local", project_id="default").log
     return log.session_id, partial(emit_events, log)
 

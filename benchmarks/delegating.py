@@ -110,7 +110,7 @@ async def _compare_reads(scale: Scale) -> Compared:
     number = scale.count(READS)
     async with _service() as service, _own_tools(service) as own:
         session = service.sessions.create(user_id="ann", project_id="default")
-        project = service.gate.projects.get("default")
+        project = service.runtime.projects.get("default")
         here = CallContext(log=session.log, project=project, cacheable=False, caller="rest")
         subagent = Subagent(
             task_id="tsk_1",
@@ -126,7 +126,7 @@ async def _compare_reads(scale: Scale) -> Compared:
             watch = Stopwatch()
             for place in range(number):
                 request = CallRequest(f"c{place}", "read_file", {"path": "a.txt"})
-                (outcome,) = await service.gate.executor.run([request], context)
+                (outcome,) = await service.runtime.executor.run([request], context)
                 assert outcome.success, outcome.text
             return watch.per(number)
 
@@ -137,7 +137,7 @@ async def _compare_reads(scale: Scale) -> Compared:
 async def _own_tools(service: Service) -> AsyncIterator[WorkerCalls]:
     """A worker that has begun a task, and never ends it."""
     settings: Settings = service.settings
-    root = service.gate.projects.get("default").root
+    root = service.runtime.projects.get("default").root
     async with (
         Sandbox(sandbox_config(settings)) as sandbox,
         WorkerPool(sandbox, settings.sub_agent) as pool,

@@ -23,9 +23,8 @@ from app.db.statements import ADD_EVENT, Statement
 from app.db.writer import DatabaseWriter
 from app.events.log import Frame
 from app.execution.calls import CallRequest
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 from benchmarks import sample_tools as samples
-from benchmarks.gate import bench_gate, context, must_succeed
 from benchmarks.harness import (
     Benchmark,
     Compared,
@@ -36,6 +35,7 @@ from benchmarks.harness import (
     interleave,
     run,
 )
+from benchmarks.runtime import bench_runtime, context, must_succeed
 
 CALLS = 4000
 BURST = 16
@@ -92,9 +92,9 @@ async def _floor_breathe(raw: str) -> None:
 async def _compare(case: _Case, scale: Scale) -> Compared:
     count = scale.count(CALLS // case.batch)
     numbers = itertools.count(1)
-    async with bench_gate(samples.TOOLS) as gate:
+    async with bench_runtime(samples.TOOLS) as runtime:
         if case.unrecorded:
-            _write_events_only(gate.db)
+            _write_events_only(runtime.db)
 
         async def subject() -> Figures:
             batches = [
@@ -104,7 +104,7 @@ async def _compare(case: _Case, scale: Scale) -> Compared:
                 ]
                 for _ in range(count)
             ]
-            return await _governed(gate, case, batches)
+            return await _governed(runtime, case, batches)
 
         async def floor() -> Figures:
             raws = [
@@ -126,16 +126,16 @@ def _write_events_only(db: DatabaseWriter) -> None:
     db.append = only_events  # type: ignore[method-assign]
 
 
-async def _governed(gate: Gate, case: _Case, batches: list[list[CallRequest]]) -> Figures:
-    calls, watcher = context(gate), _Watcher()
+async def _governed(runtime: Runtime, case: _Case, batches: list[list[CallRequest]]) -> Figures:
+    calls, watcher = context(runtime), _Watcher()
     if case.watched:
         calls.log.subscribers.add(watcher)
     watch = Stopwatch()
     for index, requests in enumerate(batches):
-        await must_succeed(gate, requests, calls)
+        await must_succeed(runtime, requests, calls)
         if index % BURST == 0:
             await asyncio.sleep(0)
-    await gate.db.flush()
+    await runtime.db.flush()
     figures = watch.per(len(batches))
     if case.watched and not (watcher.durable == 2 * len(batches) and watcher.live >= len(batches)):
         raise RuntimeError(f"{watcher.durable} facts and {watcher.live} pieces were delivered")

@@ -10,9 +10,8 @@ import tempfile
 from pathlib import Path
 
 from app.execution.calls import CallRequest
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 from app.tools.files.toolset import TOOLS
-from benchmarks.gate import bench_gate, context
 from benchmarks.harness import (
     Benchmark,
     Compared,
@@ -24,6 +23,7 @@ from benchmarks.harness import (
     interleave,
     run,
 )
+from benchmarks.runtime import bench_runtime, context
 
 HUNKS = 1000
 _FILE = "many.txt"
@@ -46,12 +46,12 @@ def _diff(old: str, new: str) -> str:
     return "".join(difflib.unified_diff(before, after, f"a/{_FILE}", f"b/{_FILE}"))
 
 
-async def _call(gate: Gate, diff: str, hunks: int) -> Figures:
+async def _call(runtime: Runtime, diff: str, hunks: int) -> Figures:
     # A session of its own: one that had patched the file would refuse the one put back.
-    calls = context(gate, project=True)
+    calls = context(runtime, project=True)
     watch = Stopwatch()
     request = CallRequest(f"call_{next(_numbers)}", "patch", {"patch": diff})
-    (outcome,) = await gate.executor.run([request], calls)
+    (outcome,) = await runtime.executor.run([request], calls)
     figures = watch.per(1)
     if not outcome.success or len(outcome.result.data["files"][0]["hunks"]) != hunks:
         raise RuntimeError(f"patch ended as {outcome.status}: {outcome.text[:200]}")
@@ -81,11 +81,11 @@ async def _compare(scale: Scale) -> Compared:
     with tempfile.TemporaryDirectory(prefix="tollgate-bench-") as name:
         root = Path(name)
         file = root / _FILE
-        async with bench_gate(TOOLS, root) as gate:
+        async with bench_runtime(TOOLS, root) as runtime:
 
             async def subject() -> Figures:
                 file.write_text(old, encoding="utf-8")
-                return await _call(gate, diff, hunks)
+                return await _call(runtime, diff, hunks)
 
             async def floor() -> Figures:
                 file.write_text(old, encoding="utf-8")

@@ -8,9 +8,8 @@ import tempfile
 from pathlib import Path
 
 from app.execution.calls import CallRequest
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 from app.tools.files.toolset import TOOLS
-from benchmarks.gate import bench_gate, context
 from benchmarks.harness import (
     Benchmark,
     Compared,
@@ -21,6 +20,7 @@ from benchmarks.harness import (
     interleave,
     run,
 )
+from benchmarks.runtime import bench_runtime, context
 
 _FILE = "large.txt"
 _BYTES = 10_000_000
@@ -35,12 +35,12 @@ def _write(root: Path) -> None:
     (root / _FILE).write_text(text, encoding="utf-8")
 
 
-async def _call(gate: Gate) -> Figures:
-    calls = context(gate, project=True)
+async def _call(runtime: Runtime) -> Figures:
+    calls = context(runtime, project=True)
     arguments = {"path": _FILE, "start_line": _FIRST, "limit": _COUNT}
     watch = Stopwatch()
     request = CallRequest(f"call_{next(_numbers)}", "read_file", arguments)
-    (outcome,) = await gate.executor.run([request], calls)
+    (outcome,) = await runtime.executor.run([request], calls)
     figures = watch.per(1)
     if outcome.result.data["end_line"] != _FIRST + _COUNT - 1:
         raise RuntimeError(f"read_file ended as {outcome.status}: {outcome.text[:200]}")
@@ -57,10 +57,10 @@ async def _compare(scale: Scale) -> Compared:
     with tempfile.TemporaryDirectory(prefix="tollgate-bench-") as name:
         root = Path(name)
         await asyncio.to_thread(_write, root)
-        async with bench_gate(TOOLS, root) as gate:
+        async with bench_runtime(TOOLS, root) as runtime:
 
             async def subject() -> Figures:
-                return await _call(gate)
+                return await _call(runtime)
 
             async def floor() -> Figures:
                 watch = Stopwatch()

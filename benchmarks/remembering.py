@@ -25,7 +25,6 @@ from app.governance.audit.log import AuditLog
 from app.knowledge.memory.repository import MemoryRepository, PreparedMemory
 from app.knowledge.memory.wiring import memory_on
 from app.tools.memory.ports import MemoryAuthor, MemoryInput, MemoryScope, RecallQuery
-from benchmarks.gate import bench_settings
 from benchmarks.harness import (
     Benchmark,
     Compared,
@@ -36,6 +35,7 @@ from benchmarks.harness import (
     percentile,
     run,
 )
+from benchmarks.runtime import bench_settings
 
 _SEED = 20_261_122
 _CALLS = 200

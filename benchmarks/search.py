@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from app.execution.calls import CallRequest
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 from app.tools.search.toolset import TOOLS
-from benchmarks.gate import bench_gate, context
 from benchmarks.harness import (
     Benchmark,
     Compared,
@@ -28,6 +27,7 @@ from benchmarks.harness import (
     interleave,
     run,
 )
+from benchmarks.runtime import bench_runtime, context
 from benchmarks.tree import FILES, RARE, make_tree
 from scripts.parts import find_program
 
@@ -51,11 +51,11 @@ async def _compare(case: _Case, scale: Scale) -> Compared:
     with tempfile.TemporaryDirectory(prefix="tollgate-bench-") as name:
         root = Path(name)
         await asyncio.to_thread(make_tree, root, scale.count(FILES, least=200))
-        async with bench_gate(TOOLS, root) as gate:
+        async with bench_runtime(TOOLS, root) as runtime:
             totals: list[int] = []
 
             async def subject() -> Figures:
-                figures, total = await _call(gate, case)
+                figures, total = await _call(runtime, case)
                 totals.append(total)
                 return figures
 
@@ -73,11 +73,11 @@ async def _compare(case: _Case, scale: Scale) -> Compared:
 _numbers = itertools.count(1)
 
 
-async def _call(gate: Gate, case: _Case) -> tuple[Figures, int]:
-    calls = context(gate, project=True)
+async def _call(runtime: Runtime, case: _Case) -> tuple[Figures, int]:
+    calls = context(runtime, project=True)
     watch = Stopwatch()
     request = CallRequest(f"call_{next(_numbers)}", case.tool, case.arguments)
-    (outcome,) = await gate.executor.run([request], calls)
+    (outcome,) = await runtime.executor.run([request], calls)
     figures = watch.per(1)
     if outcome.status != "success":
         raise RuntimeError(f"{case.tool} ended as {outcome.status}: {outcome.text}")

@@ -7,9 +7,8 @@ import tempfile
 from pathlib import Path
 
 from app.execution.calls import CallRequest
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 from app.tools.shell.toolset import TOOLS
-from benchmarks.gate import bench_gate, context, must_succeed
 from benchmarks.harness import (
     Benchmark,
     Compared,
@@ -20,6 +19,7 @@ from benchmarks.harness import (
     interleave,
     run,
 )
+from benchmarks.runtime import bench_runtime, context, must_succeed
 
 STARTS = 60
 
@@ -28,10 +28,10 @@ async def _compare(scale: Scale) -> Compared:
     count = scale.count(STARTS)
     with tempfile.TemporaryDirectory(prefix="tollgate-bench-") as name:
         root = Path(name)
-        async with bench_gate(TOOLS, root) as gate:
+        async with bench_runtime(TOOLS, root) as runtime:
 
             async def subject() -> Figures:
-                return await _governed(gate, count)
+                return await _governed(runtime, count)
 
             async def floor() -> Figures:
                 return await _bare(root, count)
@@ -39,13 +39,13 @@ async def _compare(scale: Scale) -> Compared:
             return await interleave(scale.rounds, subject, floor)
 
 
-async def _governed(gate: Gate, count: int) -> Figures:
-    calls = context(gate, project=True)
+async def _governed(runtime: Runtime, count: int) -> Figures:
+    calls = context(runtime, project=True)
     watch = Stopwatch()
     for number in range(count):
         # A comment makes each call another one: an agent that repeats itself is stopped.
         command = {"command": f"true # {number}"}
-        await must_succeed(gate, [CallRequest(f"call_{number}", "bash", command)], calls)
+        await must_succeed(runtime, [CallRequest(f"call_{number}", "bash", command)], calls)
     return watch.per(count)
 
 

@@ -18,7 +18,7 @@ from app.agents.sessions import Session
 from app.core.errors import BudgetExceeded, ConfigurationError
 from app.core.sections import ModelPrice
 from app.db.statements import SET_USAGE
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 from app.governance.limits import Limits, QuotaSubject
 
 _PER = 1_000_000
@@ -60,8 +60,8 @@ class Spending:
 class Budget:
     """Counts per session; the tightest of the settings', the token's and the agent's limits."""
 
-    def __init__(self, gate: Gate, prices: Mapping[str, ModelPrice]) -> None:
-        self._gate = gate
+    def __init__(self, runtime: Runtime, prices: Mapping[str, ModelPrice]) -> None:
+        self._runtime = runtime
         self._prices = prices
 
     def check(
@@ -88,7 +88,7 @@ class Budget:
         if cost is None:
             return
         # A fallback may answer in the model's place.
-        for name in (model, *self._gate.settings.model_fallbacks):
+        for name in (model, *self._runtime.settings.model_fallbacks):
             if name not in self._prices:
                 raise ConfigurationError(
                     "cost_per_session is set, but model_prices has no price for "
@@ -127,18 +127,18 @@ class Budget:
             total["unpriced_tokens"] = total.get("unpriced_tokens", 0) + sum(counted.values())
         else:
             total["cost"] = total.get("cost", 0.0) + cost_of(usage, price)
-        self._gate.db.append(SET_USAGE, (orjson.dumps(total).decode(), session.id))
+        self._runtime.db.append(SET_USAGE, (orjson.dumps(total).decode(), session.id))
 
     def _limits(self, agent_id: str | None, quota_subject: QuotaSubject) -> Limits:
-        profile = self._gate.resolver.resolve(agent_id).agent
-        limits = Limits.tightest(self._gate.limits.defaults, quota_subject.limits)
+        profile = self._runtime.resolver.resolve(agent_id).agent
+        limits = Limits.tightest(self._runtime.limits.defaults, quota_subject.limits)
         return Limits.tightest(limits, profile.limits if profile else None)
 
     def _hit(
         self, session: Session, agent_id: str | None, code: str, used: float, limit: float
     ) -> None:
-        self._gate.metrics.count("limit_hits", code)
-        self._gate.audit.record(
+        self._runtime.metrics.count("limit_hits", code)
+        self._runtime.audit.record(
             "limit.hit",
             actor=session.user_id,
             subject=f"session:{session.id}",

@@ -20,13 +20,13 @@ from app.events.durable import (
     ToolConfirmationResolved,
 )
 from app.events.log import SessionLog
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 
 MESSAGE = "The service stopped during this call; whether it took effect is unknown"
 
 
 def close_run(
-    gate: Gate,
+    runtime: Runtime,
     log: SessionLog,
     run_id: str,
     trail: Trail,
@@ -35,20 +35,20 @@ def close_run(
     error: TollgateError | None = None,
 ) -> None:
     """End a run that does not go on; `error` says why, where it might have."""
-    close_open(gate, log, trail)
-    moment = isoformat(gate.clock.now())
+    close_open(runtime, log, trail)
+    moment = isoformat(runtime.clock.now())
     body = None if error is None else error_body(error)
     told = None if body is None else orjson.dumps(body).decode()
     used = orjson.dumps(usage or {}).decode()
-    gate.db.append(FINISH_RUN, ("interrupted", None, told, used, moment, run_id))
+    runtime.db.append(FINISH_RUN, ("interrupted", None, told, used, moment, run_id))
     log.emit(RunFinished, run_id=run_id, status="interrupted", error=body, usage=usage or {})
 
 
-def close_delegated(gate: Gate, log: SessionLog, run_id: str, trail: Trail) -> None:
+def close_delegated(runtime: Runtime, log: SessionLog, run_id: str, trail: Trail) -> None:
     """End a sub-agent's run; its `subagent_finished` is told with what is left of its work."""
-    close_open(gate, log, trail)
-    moment = isoformat(gate.clock.now())
-    gate.db.append(FINISH_RUN, ("interrupted", None, None, "{}", moment, run_id))
+    close_open(runtime, log, trail)
+    moment = isoformat(runtime.clock.now())
+    runtime.db.append(FINISH_RUN, ("interrupted", None, None, "{}", moment, run_id))
 
 
 def unended(trail: Trail) -> list[dict[str, Any]]:
@@ -58,17 +58,17 @@ def unended(trail: Trail) -> list[dict[str, Any]]:
     return [event for event in begun if event["operation_id"] not in ended]
 
 
-def close_open(gate: Gate, log: SessionLog, trail: Trail) -> None:
+def close_open(runtime: Runtime, log: SessionLog, trail: Trail) -> None:
     """End what was open in a run."""
     events = trail.events
     answered = {e["confirmation_id"] for e in events if e["type"] == "tool_confirmation_resolved"}
-    moment = isoformat(gate.clock.now())
+    moment = isoformat(runtime.clock.now())
     names = {e["operation_id"]: e["tool_name"] for e in events if e["type"] == "tool_call_started"}
     for event in events:
         confirmation_id = event.get("confirmation_id")
         is_open = event["type"] == "tool_confirmation_request" and confirmation_id not in answered
         if is_open:
-            gate.db.append(CANCEL_CONFIRMATION, (moment, confirmation_id))
+            runtime.db.append(CANCEL_CONFIRMATION, (moment, confirmation_id))
             log.emit(
                 ToolConfirmationResolved,
                 **_ids(event),
@@ -76,29 +76,29 @@ def close_open(gate: Gate, log: SessionLog, trail: Trail) -> None:
                 outcome="cancelled",
             )
         if is_open and confirmation_id in trail.unanswered:
-            gate.audit.record(
+            runtime.audit.record(
                 "confirmation.answered",
                 actor="system",
                 subject=confirmation_id,
                 **_about(log, event, names.get(event["operation_id"])),
                 outcome="cancelled",
             )
-    _close_questions(gate, log, events, moment)
+    _close_questions(runtime, log, events, moment)
     for event in unended(trail):
-        _close_call(gate, log, event, trail)
+        _close_call(runtime, log, event, trail)
 
 
 def _close_questions(
-    gate: Gate, log: SessionLog, events: Sequence[dict[str, Any]], moment: str
+    runtime: Runtime, log: SessionLog, events: Sequence[dict[str, Any]], moment: str
 ) -> None:
     """Take back what the calls of a lost run asked the user."""
     over = {e["question_id"] for e in events if e["type"] == "question_answered"}
     for event in events:
         if event["type"] == "question_asked" and event["question_id"] not in over:
             question_id = event["question_id"]
-            gate.db.append(CANCEL_QUESTION, (moment, question_id))
+            runtime.db.append(CANCEL_QUESTION, (moment, question_id))
             log.emit(QuestionAnswered, **_ids(event), question_id=question_id, outcome="cancelled")
-            gate.audit.record(
+            runtime.audit.record(
                 "question.answered",
                 actor="system",
                 subject=question_id,
@@ -107,12 +107,12 @@ def _close_questions(
             )
 
 
-def _close_call(gate: Gate, log: SessionLog, started: dict[str, Any], trail: Trail) -> None:
+def _close_call(runtime: Runtime, log: SessionLog, started: dict[str, Any], trail: Trail) -> None:
     detail = {"tool_call_id": started["tool_call_id"], "code": "interrupted"}
-    args = gate.audit.arguments(started.get("args"))
+    args = runtime.audit.arguments(started.get("args"))
     if args is not None:
         detail["args"] = orjson.loads(args)
-    gate.audit.record(
+    runtime.audit.record(
         "call.finished",
         actor=trail.user_id or "system",
         **_about(log, started, started["tool_name"]),
@@ -149,7 +149,7 @@ def _close_call(gate: Gate, log: SessionLog, started: dict[str, Any], trail: Tra
         0.0,
         None,
     )
-    gate.db.append(FINISH_CALL, row)
+    runtime.db.append(FINISH_CALL, row)
 
 
 def _ids(event: dict[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from app.db.engine import Database
 from app.db.tables import ConfirmationRow, SessionRow, ToolCallRow
 from app.execution.context import Project
 from app.execution.projects import DEFAULT_PROJECT
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 from app.policy.facts import CallFacts, never
 from app.policy.risk.assess import assess_command
 from app.policy.rules.dry_run import PastCall
@@ -21,7 +21,7 @@ from app.policy.rules.fatigue import AskedBefore, Fatigue, figures
 MAX_QUESTIONS = 5_000
 
 
-async def past_calls(database: Database, gate: Gate, last: int) -> tuple[list[PastCall], int]:
+async def past_calls(database: Database, runtime: Runtime, last: int) -> tuple[list[PastCall], int]:
     """The newest calls that reached a decision, and how many more cannot be judged again.
 
     A tool that is gone, or arguments that no longer fit (also because a secret in them is
@@ -36,12 +36,12 @@ async def past_calls(database: Database, gate: Gate, last: int) -> tuple[list[Pa
     )
     async with database.session() as session:
         rows = (await session.exec(query)).all()
-    found = [call for row, owner in rows if (call := _past_call(gate, row, owner)) is not None]
+    found = [call for row, owner in rows if (call := _past_call(runtime, row, owner)) is not None]
     return found, len(rows) - len(found)
 
 
-def _past_call(gate: Gate, row: ToolCallRow, owner: SessionRow) -> PastCall | None:
-    tool = gate.registry.snapshot().tools.get(row.tool_name)
+def _past_call(runtime: Runtime, row: ToolCallRow, owner: SessionRow) -> PastCall | None:
+    tool = runtime.registry.snapshot().tools.get(row.tool_name)
     if tool is None:
         return None
     try:
@@ -51,9 +51,9 @@ def _past_call(gate: Gate, row: ToolCallRow, owner: SessionRow) -> PastCall | No
         return None
     if not isinstance(raw, dict):
         return None
-    resolved = gate.resolver.resolve(row.agent_id)
+    resolved = runtime.resolver.resolve(row.agent_id)
     setting = resolved.states.get(tool.name)
-    project = workspace_of(gate, owner.project_id)
+    project = workspace_of(runtime, owner.project_id)
     facts = CallFacts(
         tool,
         validated,
@@ -70,13 +70,13 @@ def _past_call(gate: Gate, row: ToolCallRow, owner: SessionRow) -> PastCall | No
     return PastCall(row.operation_id, facts)
 
 
-def workspace_of(gate: Gate, project_id: str | None) -> Project | None:
+def workspace_of(runtime: Runtime, project_id: str | None) -> Project | None:
     """A project; the default one when it is gone."""
     for wanted in (project_id, DEFAULT_PROJECT):
         if wanted is None:
             continue
         try:
-            return gate.projects.get(wanted)
+            return runtime.projects.get(wanted)
         except NotFound:
             continue
     return None

@@ -24,7 +24,7 @@ from app.core.error_boundary import ErrorBoundary
 from app.core.errors import ConfigurationError, Conflict, NotFound, RateLimited, ToolFailed
 from app.core.settings import Settings
 from app.execution.interactions.tickets import AGENT
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 from app.toolkit.context import ToolContext
 from app.tools.delegation.ports import BatchReport, TaskReport, TaskSpec
 from app.tools.interaction.ports import (
@@ -54,15 +54,15 @@ _ROLE = (
 
 @asynccontextmanager
 async def escalating(
-    gate: Gate,
+    runtime: Runtime,
     sessions: Sessions,
     runs: RunService,
     delegation: DelegationService,
     settings: Settings,
 ) -> AsyncIterator[None]:
     """Let `escalate` find supervisors and stronger models while the service runs."""
-    escalations = EscalationService(gate, sessions, runs, delegation, settings)
-    gate.services.register(ESCALATIONS, escalations)
+    escalations = EscalationService(runtime, sessions, runs, delegation, settings)
+    runtime.services.register(ESCALATIONS, escalations)
     try:
         yield
     finally:
@@ -74,18 +74,18 @@ class EscalationService:
 
     def __init__(
         self,
-        gate: Gate,
+        runtime: Runtime,
         sessions: Sessions,
         runs: RunService,
         delegation: DelegationService,
         settings: Settings,
     ) -> None:
-        self._gate = gate
+        self._runtime = runtime
         self._sessions = sessions
         self._runs = runs
         self._delegation = delegation
         self._settings = settings
-        self._budget = Budget(gate, settings.model_prices)
+        self._budget = Budget(runtime, settings.model_prices)
         # How often a run has asked a supervisor; the database knows it of those not here.
         self._asked: OrderedDict[str, int] = OrderedDict()
         self._watching: set[asyncio.Task[None]] = set()
@@ -107,7 +107,7 @@ class EscalationService:
         if as_ticket:
             self._own_run(ctx, wanted.to)
         await self._count(ctx)
-        self._gate.audit.record(
+        self._runtime.audit.record(
             "escalation.asked",
             actor=ctx.user_id or "system",
             subject=f"agent:{supervisor}",
@@ -133,7 +133,7 @@ class EscalationService:
     async def _decide_later(
         self, wanted: Escalation, ctx: ToolContext, supervisor: str
     ) -> SupervisorDecision:
-        ticket = await self._gate.tickets.escalate(
+        ticket = await self._runtime.tickets.escalate(
             wanted, operation_id=ctx.operation_id, timeout_s=ctx.timeout_s
         )
         if ticket.is_duplicate:
@@ -184,7 +184,7 @@ class EscalationService:
 
     async def _answer(self, ticket: TicketState, answer: str, run: Run, supervisor: str) -> None:
         session: Session = run.session
-        resolved = await self._gate.tickets.resolve(
+        resolved = await self._runtime.tickets.resolve(
             ticket.ticket_id,
             "answered",
             answer,
@@ -203,7 +203,7 @@ class EscalationService:
             )
 
     def _supervisor(self, agent_id: str | None) -> str:
-        named = supervisor_of(self._gate, self._settings, agent_id)
+        named = supervisor_of(self._runtime, self._settings, agent_id)
         if named is None:
             raise _unavailable(
                 "supervisor_agent",
@@ -214,7 +214,7 @@ class EscalationService:
         if named == agent_id:
             raise _unavailable("supervisor_agent", f"{named!r} is this agent itself")
         try:
-            self._gate.agents.require(named)
+            self._runtime.agents.require(named)
         except NotFound:
             raise _unavailable(
                 "supervisor_agent",
@@ -260,7 +260,7 @@ class EscalationService:
         self._check_bound(tier.times)
         requests = self._settings.escalation.stronger_requests
         tier.raise_to(model, requests)
-        self._gate.audit.record(
+        self._runtime.audit.record(
             "escalation.handed_over",
             actor=ctx.user_id or "system",
             subject=f"model:{model}",
@@ -279,7 +279,7 @@ class EscalationService:
 
     def _stronger(self, run: Run) -> str:
         settings = self._settings
-        profile = self._gate.agents.get(run.agent_id)
+        profile = self._runtime.agents.get(run.agent_id)
         model = (profile and profile.stronger_model) or settings.escalation.stronger_model
         if model is None:
             raise _unavailable(

@@ -27,7 +27,7 @@ from app.execution.call import ToolCallBatch
 from app.execution.calls import CallRequest
 from app.execution.context import CallContext
 from app.execution.outcome import CallOutcome
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 from app.governance.agents import AgentProfile
 from app.governance.limits import NOBODY, QuotaSubject
 from app.toolkit.context import NOTHING
@@ -87,14 +87,14 @@ class AgentLoop:
     """Runs turns for one session at a time; holds no state between runs."""
 
     def __init__(
-        self, gate: Gate, sessions: Sessions, model: ModelClient, settings: Settings
+        self, runtime: Runtime, sessions: Sessions, model: ModelClient, settings: Settings
     ) -> None:
-        self._gate = gate
+        self._runtime = runtime
         self._sessions = sessions
         self._model = model
         self._settings = settings
-        self._budget = Budget(gate, settings.model_prices)
-        self._requesting = ModelTurn(gate, sessions, model, settings, self._budget)
+        self._budget = Budget(runtime, settings.model_prices)
+        self._requesting = ModelTurn(runtime, sessions, model, settings, self._budget)
 
     async def run(self, session: Session, run_id: str, turns: LoopState) -> RunStatus:
         """Take turns until the model is done or the iteration cap is reached.
@@ -108,7 +108,7 @@ class AgentLoop:
         try:
             return await self._take_turns(session, run_id, turns)
         finally:
-            self._gate.deferred.forget(run_id)
+            self._runtime.deferred.forget(run_id)
 
     async def resume(
         self,
@@ -119,7 +119,7 @@ class AgentLoop:
         batch: ToolCallBatch,
     ) -> RunStatus:
         """Go on with a run whose calls waited for a person when its process ended."""
-        execute = partial(self._gate.executor.resume, batch)
+        execute = partial(self._runtime.executor.resume, batch)
         await self._answered(session, run_id, turns, uses, execute)
         return await self.run(session, run_id, turns)
 
@@ -214,7 +214,7 @@ class AgentLoop:
 
     def _profile(self, turns: LoopState) -> AgentProfile | None:
         """The agent as it is now; one that is gone must not go on as nobody in particular."""
-        agents = self._gate.agents
+        agents = self._runtime.agents
         return agents.require(turns.agent_id).profile if turns.agent_id else agents.get(None)
 
     def _max_iterations(self, turns: LoopState) -> int:
@@ -241,7 +241,7 @@ class AgentLoop:
         requests = [call_of(block) for block in uses]
         context = self.context(session, run_id, turns, message_id)
         self._remember_used(run_id, turns, requests)
-        execute = partial(self._gate.executor.run, requests, context)
+        execute = partial(self._runtime.executor.run, requests, context)
         await self._answered(session, run_id, turns, uses, execute)
 
     def _refuse(self, session: Session, run_id: str, turns: LoopState, uses: list[Block]) -> None:
@@ -261,7 +261,7 @@ class AgentLoop:
             self._tell_results(session, run_id, turns, uses, finished)
         self._steered(session, run_id, turns)
         # What the model is told next must not be lost: its requests build on it.
-        await self._gate.db.flush()
+        await self._runtime.db.flush()
 
     def _tell_results(
         self,
@@ -271,7 +271,7 @@ class AgentLoop:
         uses: list[Block],
         finished: dict[str, CallOutcome],
     ) -> None:
-        if not self._gate.suspension.is_suspended(run_id):
+        if not self._runtime.suspension.is_suspended(run_id):
             results = [
                 result_block(finished[use["id"]].noted(self._left_by(finished[use["id"]])))
                 if use["id"] in finished
@@ -293,7 +293,7 @@ class AgentLoop:
 
     def _left_by(self, outcome: CallOutcome) -> str:
         """What is told of a call whose sub-agents the next process goes on with."""
-        delegation = self._gate.services.get(DELEGATION)
+        delegation = self._runtime.services.get(DELEGATION)
         batch_id = delegation and delegation.left_by(outcome.operation_id)
         return DELEGATED.format(batch_id=batch_id) if batch_id else ""
 
@@ -306,11 +306,11 @@ class AgentLoop:
 
     def _remember_used(self, run_id: str, turns: LoopState, requests: list[CallRequest]) -> None:
         """Show a tool that was called by name without having been shown."""
-        deferred = self._gate.resolver.resolve(turns.agent_id).exposure.deferred
+        deferred = self._runtime.resolver.resolve(turns.agent_id).exposure.deferred
         if deferred:
-            called = (self._gate.registry.get(request.name) for request in requests)
+            called = (self._runtime.registry.get(request.name) for request in requests)
             names = [tool.name for tool in called if tool is not None and tool.name in deferred]
-            self._gate.deferred.reveal(run_id, names)
+            self._runtime.deferred.reveal(run_id, names)
 
     def context(
         self, session: Session, run_id: str, turns: LoopState, message_id: str
@@ -321,7 +321,7 @@ class AgentLoop:
             run_id=run_id,
             agent_id=turns.agent_id,
             user_id=turns.quota_subject.user_id or session.user_id,
-            project=self._gate.projects.get(session.project_id) if session.project_id else None,
+            project=self._runtime.projects.get(session.project_id) if session.project_id else None,
             caller="agent",
             attended=turns.attended,
             message_id=message_id,

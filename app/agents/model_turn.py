@@ -24,7 +24,7 @@ from app.agents.refused_images import IMAGE_ROUNDS, refuse_images, refused_image
 from app.agents.sessions import Session, Sessions
 from app.core.errors import ModelFailed
 from app.core.settings import Settings
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 from app.governance.agents import AgentProfile, SubagentScope
 from app.resolver.exposure import definitions_for
 from app.resolver.resolver import ResolvedToolset
@@ -78,18 +78,18 @@ class ModelTurn:
 
     def __init__(
         self,
-        gate: Gate,
+        runtime: Runtime,
         sessions: Sessions,
         model: ModelClient,
         settings: Settings,
         budget: Budget,
     ) -> None:
-        self._gate = gate
+        self._runtime = runtime
         self._sessions = sessions
         self._model = model
         self._settings = settings
         self._budget = budget
-        self._facts = FactFinder(gate)
+        self._facts = FactFinder(runtime)
 
     async def ask(
         self,
@@ -105,7 +105,7 @@ class ModelTurn:
             ModelFailed: the provider failed, or takes not even the shortened conversation.
             ContextFull: what must be sent does not fit into the budget.
         """
-        toolset = self._gate.resolver.resolve(asker.agent_id)
+        toolset = self._runtime.resolver.resolve(asker.agent_id)
         window = self._window(asker, toolset, profile)
         question = await self._question(session, asker, messages, toolset, profile)
         fitted = await self._fit(session, asker, messages, question)
@@ -114,7 +114,7 @@ class ModelTurn:
         rounds = 0
         while completed == "images":
             rounds += 1
-            refuse_images(session, self._gate.db, asker.model, fitted.messages)
+            refuse_images(session, self._runtime.db, asker.model, fitted.messages)
             request = await self._request(session, asker, fitted, question, profile)
             completed = await self._first_answer(request, live, last=rounds == IMAGE_ROUNDS)
         if not isinstance(completed, Completed) or completed.stop_reason == WINDOW_EXCEEDED:
@@ -164,16 +164,16 @@ class ModelTurn:
         toolset: ResolvedToolset,
         profile: AgentProfile | None,
     ) -> _TurnInput:
-        found = self._gate.deferred.shown_to(asker.run_id)
+        found = self._runtime.deferred.shown_to(asker.run_id)
         offered = toolset
         if not asker.tools_enabled:
-            found, offered = (), self._gate.resolver.resolve(asker.agent_id, subagent=_NO_TOOLS)
+            found, offered = (), self._runtime.resolver.resolve(asker.agent_id, subagent=_NO_TOOLS)
         without = left_out(self._settings, profile)
         subject = FactSubject(
             agent_id=asker.agent_id,
             tools=offered.tool_names,
             user_id=asker.user_id,
-            project=self._gate.projects.get(session.project_id) if session.project_id else None,
+            project=self._runtime.projects.get(session.project_id) if session.project_id else None,
             session_id=session.id,
             question=_last_words(messages),
         )
@@ -229,7 +229,7 @@ class ModelTurn:
                 replaced=compaction.replaced,
                 tokens=(compaction.tokens_before, compaction.tokens_after),
             )
-        self._gate.metrics.count("compactions", compaction.method)
+        self._runtime.metrics.count("compactions", compaction.method)
         messages[:] = fitted.history
 
     async def _request(
@@ -241,7 +241,7 @@ class ModelTurn:
         profile: AgentProfile | None,
     ) -> ModelRequest:
         async def load(artifact_id: str) -> bytes:
-            return await self._gate.artifacts.load(
+            return await self._runtime.artifacts.load(
                 artifact_id, session_id=session.id, max_bytes=_LOADED_BYTES
             )
 

@@ -8,21 +8,23 @@ from app.agents.model_turn import left_out
 from app.agents.prompt.builder import build_prompt
 from app.agents.prompt.facts import FactFinder, FactSubject, RunFacts
 from app.catalog.formats import estimate_tokens
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 from app.governance.agents import SubagentScope
 
 
-async def preview(gate: Gate, agent_id: str | None, *, subagent: bool = False) -> dict[str, Any]:
+async def preview(
+    runtime: Runtime, agent_id: str | None, *, subagent: bool = False
+) -> dict[str, Any]:
     """The resolver's answer as JSON, with the prompt and what both cost per request.
 
     Raises:
         NotFound: there is no such agent; the message names those that there are.
     """
     if agent_id is not None:
-        gate.agents.require(agent_id)
-    resolved = gate.resolver.resolve(agent_id, subagent=SubagentScope() if subagent else None)
-    without = left_out(gate.settings, resolved.agent)
-    facts = await FactFinder(gate).find(
+        runtime.agents.require(agent_id)
+    resolved = runtime.resolver.resolve(agent_id, subagent=SubagentScope() if subagent else None)
+    without = left_out(runtime.settings, resolved.agent)
+    facts = await FactFinder(runtime).find(
         FactSubject(agent_id=agent_id, tools=resolved.tool_names), RunFacts(), without=without
     )
     prompt = build_prompt(resolved, facts, without=without)

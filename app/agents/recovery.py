@@ -26,7 +26,7 @@ from app.db.writer import Transaction
 from app.events.durable import MessageCompleted, RunFinished, RunStarted, Trigger
 from app.events.log import SessionLog
 from app.execution.batches import SuspendedBatch
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 
 _RUNNING = (
     "SELECT r.id, r.session_id, r.owner, s.epoch, s.user_id, r.trigger, r.agent_id,"
@@ -99,7 +99,7 @@ class Recovered:
     delegated: tuple[FoundRun, ...] = ()
 
 
-async def recover(gate: Gate, restart_policy: RestartPolicy = CLOSING) -> Recovered:
+async def recover(runtime: Runtime, restart_policy: RestartPolicy = CLOSING) -> Recovered:
     """Take over the runs of processes that are gone, and close those that cannot go on."""
     owner = process.identity()
 
@@ -108,7 +108,7 @@ async def recover(gate: Gate, restart_policy: RestartPolicy = CLOSING) -> Recove
         lost = [RunHead(*(*row, head_of(transaction.fetch, row[1], row[3]))) for row in rows]
         return [_take_over(transaction, row, restart_policy, owner) for row in lost]
 
-    lost = await gate.db.transact(take_over)
+    lost = await runtime.db.transact(take_over)
     own = [run for run in lost if run.row.trigger != DELEGATED]
     suspended = tuple(_suspended(run, run.batch) for run in own if run.batch is not None)
     cut = tuple(
@@ -120,22 +120,25 @@ async def recover(gate: Gate, restart_policy: RestartPolicy = CLOSING) -> Recove
     going_on = {run.id for run in (*suspended, *cut, *delegated)}
     closed = [run for run in lost if run.row.id not in going_on]
     for run in closed:
-        _close(gate, run)
+        _close(runtime, run)
     stay = None if restart_policy.continues else {run.session_id for run in suspended}
-    kept, waiting = await _keep_waiting(gate, stay, owner)
-    await gate.db.flush()
+    kept, waiting = await _keep_waiting(runtime, stay, owner)
+    await runtime.db.flush()
     for session_id in {run.row.session_id for run in closed} | {row[1] for row in kept}:
-        gate.events.release(session_id)
+        runtime.events.release(session_id)
     return Recovered(len(closed) + len(kept), suspended, cut, waiting, delegated)
 
 
 def close_found(
-    gate: Gate, log: SessionLog, run: SuspendedRun | CutRun, error: TollgateError | None = None
+    runtime: Runtime,
+    log: SessionLog,
+    run: SuspendedRun | CutRun,
+    error: TollgateError | None = None,
 ) -> None:
     """End a run that cannot go on after all."""
     # What it had used before is counted, whoever ends it.
     usage = run.progress.usage if isinstance(run, CutRun) else run.batch.progress.get("usage")
-    close_run(gate, log, run.id, run.trail, usage=usage, error=error)
+    close_run(runtime, log, run.id, run.trail, usage=usage, error=error)
 
 
 def _take_over(
@@ -156,7 +159,7 @@ def _take_over(
     return replace(lost, progress=progress)
 
 
-def _close(gate: Gate, run: OrphanedRun) -> None:
+def _close(runtime: Runtime, run: OrphanedRun) -> None:
     row, progress = run.row, run.progress
     error = None
     if progress is not None:
@@ -165,11 +168,11 @@ def _close(gate: Gate, run: OrphanedRun) -> None:
             "continued again"
         )
     usage = progress.usage if progress else None
-    log = gate.events.open(row.session_id, row.epoch, row.head)
+    log = runtime.events.open(row.session_id, row.epoch, row.head)
     if row.trigger == DELEGATED:
-        close_delegated(gate, log, row.id, run.trail)
+        close_delegated(runtime, log, row.id, run.trail)
         return
-    close_run(gate, log, row.id, run.trail, usage=usage, error=error)
+    close_run(runtime, log, row.id, run.trail, usage=usage, error=error)
 
 
 def _suspended(run: OrphanedRun, batch: SuspendedBatch) -> SuspendedRun:
@@ -191,7 +194,7 @@ def _found(row: RunHead) -> tuple[str, str, Trigger, str | None, str]:
 
 
 async def _keep_waiting(
-    gate: Gate, stay: set[str] | None, owner: str
+    runtime: Runtime, stay: set[str] | None, owner: str
 ) -> tuple[list[tuple[Any, ...]], tuple[WaitingMessage, ...]]:
     """Messages that were accepted and never begun, those that wait on last.
 
@@ -205,7 +208,7 @@ async def _keep_waiting(
         rows.sort(key=lambda row: (row[8], orjson.loads(row[7]).get("place", 0)))
         return [(*row, head_of(transaction.fetch, row[1], row[3])) for row in rows]
 
-    rows = await gate.db.transact(read)
+    rows = await runtime.db.transact(read)
     waiting = tuple(
         WaitingMessage(row[0], row[1], row[5], orjson.loads(row[7]))
         for row in rows
@@ -214,24 +217,24 @@ async def _keep_waiting(
     kept = [row for row in rows if stay is not None and row[1] not in stay]
     leaves: dict[str, str | None] = {}
     for row in kept:
-        _tell_unanswered(gate, row, leaves)
+        _tell_unanswered(runtime, row, leaves)
     return kept, waiting
 
 
-def _tell_unanswered(gate: Gate, row: tuple[Any, ...], leaves: dict[str, str | None]) -> None:
+def _tell_unanswered(runtime: Runtime, row: tuple[Any, ...], leaves: dict[str, str | None]) -> None:
     run_id, session_id, _, epoch, leaf, agent_id, model, stored, _, head = row
-    log = gate.events.open(session_id, epoch, head)
+    log = runtime.events.open(session_id, epoch, head)
     message = orjson.loads(stored)
-    moment = isoformat(gate.clock.now())
+    moment = isoformat(runtime.clock.now())
     message_id, content = message["message_id"], message["content"]
     parent = leaves.get(session_id, leaf)
     leaves[session_id] = message_id
-    gate.db.append(START_QUEUED, (moment, run_id))
+    runtime.db.append(START_QUEUED, (moment, run_id))
     encoded = dump_json(content).decode()
     entry = (message_id, session_id, parent, run_id, "user", encoded, moment)
-    gate.db.append(ADD_ENTRY, entry)
-    gate.db.append(MOVE_LEAF, (message_id, moment, session_id))
-    gate.db.append(FINISH_RUN, ("interrupted", None, None, "{}", moment, run_id))
+    runtime.db.append(ADD_ENTRY, entry)
+    runtime.db.append(MOVE_LEAF, (message_id, moment, session_id))
+    runtime.db.append(FINISH_RUN, ("interrupted", None, None, "{}", moment, run_id))
     ids = {"run_id": run_id, "agent_id": agent_id}
     log.emit(RunStarted, **ids, trigger="message", model=model)
     log.emit(

@@ -14,7 +14,7 @@ from app.agents.progress import RunProgress
 from app.agents.run import Run
 from app.core.error_boundary import try_call
 from app.db.statements import KEEP_PROGRESS
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 
 log = logging.getLogger(__name__)
 
@@ -71,8 +71,8 @@ class ResumeOnRestart:
 
     continues = True
 
-    def __init__(self, gate: Gate) -> None:
-        self._gate = gate
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
 
     def keep(self, run: Run) -> None:
         if run.has_model and not run.is_cancelled:
@@ -107,15 +107,15 @@ class ResumeOnRestart:
             run.attended,
             turns.progress(),
             tuple(message_id for message_id, _ in turns.steering),
-            self._gate.deferred.shown_to(run.id),
+            self._runtime.deferred.shown_to(run.id),
             turns.tries,
             run.tools_enabled,
         )
 
     def _store(self, run: Run, progress: str | None) -> None:
-        self._gate.db.append(KEEP_PROGRESS, (progress, run.id))
+        self._runtime.db.append(KEEP_PROGRESS, (progress, run.id))
 
 
-def restart_policy(gate: Gate, chosen: Literal["continue", "close"]) -> RestartPolicy:
+def restart_policy(runtime: Runtime, chosen: Literal["continue", "close"]) -> RestartPolicy:
     """What the setting `durable_runs` asks for."""
-    return ResumeOnRestart(gate) if chosen == "continue" else CLOSING
+    return ResumeOnRestart(runtime) if chosen == "continue" else CLOSING

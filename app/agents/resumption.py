@@ -19,7 +19,7 @@ from app.events.durable import RunResumed, RunStatus
 from app.execution.batches import SuspendedBatch
 from app.execution.call import ToolCallBatch
 from app.execution.calls import CallRequest
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 from app.governance.limits import NO_LIMITS, QuotaSubject
 
 Work = Callable[[], Awaitable[RunStatus]]
@@ -31,13 +31,13 @@ class Resumption:
 
     def __init__(
         self,
-        gate: Gate,
+        runtime: Runtime,
         sessions: Sessions,
         loop: AgentLoop | None,
         archive: Any,
         restart_policy: RestartPolicy,
     ) -> None:
-        self._gate = gate
+        self._runtime = runtime
         self._sessions = sessions
         self._loop = loop
         self._archive = archive
@@ -53,17 +53,17 @@ class Resumption:
         run.before, run.unheard = progress, progress.unheard
         run.quota_subject, run.attended = progress.quota_subject, progress.attended
         run.tools_enabled = progress.tools_enabled
-        self._gate.deferred.reveal(run.id, progress.found)
+        self._runtime.deferred.reveal(run.id, progress.found)
         begun = [event["tool_call_id"] for event in unended(cut.trail)]
         session.log.emit(RunResumed, run_id=run.id, agent_id=run.agent_id, interrupted=begun)
-        close_open(self._gate, session.log, cut.trail)
+        close_open(self._runtime, session.log, cut.trail)
         if cut.turn.results:
             results = list(cut.turn.results)
             self._sessions.append(session, "tool", results, run_id=run.id, agent_id=run.agent_id)
 
     def work_of(self, run: Run, suspended: SuspendedBatch, answer_calls: AnswerCalls) -> Work:
         """The rest of a run; its calls wait for their answers again from here on."""
-        executor = self._gate.executor
+        executor = self._runtime.executor
         run.quota_subject = QuotaSubject(
             suspended.token_id, suspended.limits or NO_LIMITS, suspended.user_id
         )
@@ -80,7 +80,7 @@ class Resumption:
         run.attended = suspended.attended
         context = direct_context(
             run,
-            self._gate,
+            self._runtime,
             user_id=suspended.user_id,
             caller=suspended.caller,
             attended=suspended.attended,

@@ -22,7 +22,7 @@ from app.execution.call import ToolCallBatch
 from app.execution.calls import CallRequest
 from app.execution.context import CallContext, Caller
 from app.execution.outcome import CallOutcome
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 from app.governance.limits import NOBODY, QuotaSubject
 from app.toolkit.context import NOTHING
 
@@ -164,7 +164,7 @@ def stopped(run: Run) -> RunStatus:
 
 def direct_context(
     run: Run,
-    gate: Gate,
+    runtime: Runtime,
     *,
     caller: Caller,
     attended: bool,
@@ -173,13 +173,13 @@ def direct_context(
 ) -> CallContext:
     """The call context of a run without a model; its user is whoever asked for the run."""
     session = run.session
-    chosen = model_settings(session, gate.agents.get(run.agent_id), gate.settings)
+    chosen = model_settings(session, runtime.agents.get(run.agent_id), runtime.settings)
     return CallContext(
         log=session.log,
         run_id=run.id,
         agent_id=run.agent_id,
         user_id=user_id or run.quota_subject.user_id or session.user_id,
-        project=gate.projects.get(session.project_id) if session.project_id else None,
+        project=runtime.projects.get(session.project_id) if session.project_id else None,
         caller=caller,
         attended=attended,
         cacheable=cacheable,

@@ -16,7 +16,7 @@ from app.core.error_boundary import ErrorBoundary
 from app.core.errors import TollgateError
 from app.db.statements import ADD_RUN, FINISH_RUN, PARK_RUN, QUEUE_RUN, START_QUEUED
 from app.events.durable import RunFinished, RunStarted, RunStatus
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 
 log = logging.getLogger(__name__)
 
@@ -24,15 +24,15 @@ log = logging.getLogger(__name__)
 class RunRepository:
     """What the database and the event log say of runs. Nothing here awaits."""
 
-    def __init__(self, gate: Gate, restart_policy: RestartPolicy) -> None:
-        self._gate = gate
+    def __init__(self, runtime: Runtime, restart_policy: RestartPolicy) -> None:
+        self._runtime = runtime
         self._restart_policy = restart_policy
         self._owner = process.identity()
 
     def queued(self, item: Queued) -> None:
         """A message was accepted and waits."""
         row = self._row(item.run, "queued")
-        self._gate.db.append(QUEUE_RUN, (*row, item.stored()))
+        self._runtime.db.append(QUEUE_RUN, (*row, item.stored()))
 
     def started(self, run: Run, *, was_queued: bool = False) -> None:
         """The run begins."""
@@ -40,9 +40,9 @@ class RunRepository:
         row = self._row(run, "running")
         session.log.holders.add(run.id)
         if was_queued:
-            self._gate.db.append(START_QUEUED, (run.started_at, run.id))
+            self._runtime.db.append(START_QUEUED, (run.started_at, run.id))
         else:
-            self._gate.db.append(ADD_RUN, row)
+            self._runtime.db.append(ADD_RUN, row)
         self._restart_policy.keep(run)
         session.log.emit(
             RunStarted,
@@ -52,22 +52,22 @@ class RunRepository:
             model=self._model_of(run),
             tool_names=self._tools_of(run),
         )
-        self._gate.metrics.gauge("runs_active", 1)
+        self._runtime.metrics.gauge("runs_active", 1)
 
     def taken_up(self, run: Run) -> None:
         """A run that another process began goes on here."""
         run.session.log.holders.add(run.id)
-        self._gate.metrics.gauge("runs_active", 1)
+        self._runtime.metrics.gauge("runs_active", 1)
 
     def left_waiting(self, item: Queued) -> None:
         """Whoever starts next goes on with the message."""
-        self._gate.db.append(PARK_RUN, (item.run.id,))
+        self._runtime.db.append(PARK_RUN, (item.run.id,))
 
     def left(self, run: Run) -> None:
         """Whoever starts next goes on with the run."""
-        self._gate.db.append(PARK_RUN, (run.id,))
+        self._runtime.db.append(PARK_RUN, (run.id,))
         run.session.log.holders.discard(run.id)
-        self._gate.metrics.gauge("runs_active", -1)
+        self._runtime.metrics.gauge("runs_active", -1)
 
     def ended(self, run: Run, status: RunStatus, error: TollgateError | None) -> None:
         """The end of a run; whatever cannot be recorded, the session goes on."""
@@ -76,9 +76,9 @@ class RunRepository:
         if held.error is not None:
             log.error("cannot record the end of run %s", run.id, exc_info=held.error)
         run.session.log.holders.discard(run.id)
-        self._gate.limits.store.run_ended(run.id)
-        self._gate.metrics.gauge("runs_active", -1)
-        self._gate.metrics.count("runs", status)
+        self._runtime.limits.store.run_ended(run.id)
+        self._runtime.metrics.gauge("runs_active", -1)
+        self._runtime.metrics.count("runs", status)
 
     def _write_end(self, run: Run, status: RunStatus, error: TollgateError | None) -> None:
         turns, before = run.turns, run.before
@@ -92,11 +92,11 @@ class RunRepository:
             stop_reason,
             None if body is None else orjson.dumps(body).decode(),
             orjson.dumps(usage).decode(),
-            isoformat(self._gate.clock.now()),
+            isoformat(self._runtime.clock.now()),
             run.id,
         )
-        self._gate.db.append(FINISH_RUN, row)
-        self._gate.grants.end_run(run.id)
+        self._runtime.db.append(FINISH_RUN, row)
+        self._runtime.grants.end_run(run.id)
         run.session.log.emit(
             RunFinished,
             run_id=run.id,
@@ -109,7 +109,7 @@ class RunRepository:
 
     def _row(self, run: Run, status: str) -> tuple[Any, ...]:
         session = run.session
-        run.started_at = isoformat(self._gate.clock.now())
+        run.started_at = isoformat(self._runtime.clock.now())
         return (
             run.id,
             session.id,
@@ -125,10 +125,10 @@ class RunRepository:
     def _tools_of(self, run: Run) -> list[str]:
         if not run.tools_enabled:
             return []
-        return list(self._gate.resolver.resolve(run.agent_id).tool_names)
+        return list(self._runtime.resolver.resolve(run.agent_id).tool_names)
 
     def _model_of(self, run: Run) -> str | None:
         if not run.has_model:
             return None
-        profile = self._gate.agents.get(run.agent_id)
-        return model_settings(run.session, profile, self._gate.settings).model
+        profile = self._runtime.agents.get(run.agent_id)
+        return model_settings(run.session, profile, self._runtime.settings).model

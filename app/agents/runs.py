@@ -47,7 +47,7 @@ from app.events.durable import RunStatus, Trigger
 from app.execution.calls import CallRequest
 from app.execution.context import CallContext, Caller
 from app.execution.outcome import CallOutcome
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 from app.governance.limits import NOBODY, QuotaSubject
 
 if TYPE_CHECKING:
@@ -65,13 +65,13 @@ class RunService:
 
     def __init__(
         self,
-        gate: Gate,
+        runtime: Runtime,
         sessions: Sessions,
         loop: AgentLoop | None,
         archive: Any,
         restart_policy: RestartPolicy = CLOSING,
     ) -> None:
-        self._gate = gate
+        self._runtime = runtime
         self._sessions = sessions
         self._loop = loop
         self._archive = archive
@@ -80,8 +80,8 @@ class RunService:
         self.on_cancel: Callable[[str], None] = lambda _: None
         self._queues = Queues()
         self._restart_policy = restart_policy
-        self._records = RunRepository(gate, restart_policy)
-        self._resumption = Resumption(gate, sessions, loop, archive, restart_policy)
+        self._records = RunRepository(runtime, restart_policy)
+        self._resumption = Resumption(runtime, sessions, loop, archive, restart_policy)
 
     def active(self, session_id: str) -> Run | None:
         """The session's run that is under way."""
@@ -120,7 +120,7 @@ class RunService:
         self._require_storage()
         answering = agent_id or session.agent_id
         if answering is not None:
-            self._gate.agents.require(answering)
+            self._runtime.agents.require(answering)
         active = self._active.get(session.id)
         if active is not None and when_busy == "steer" and active.turns is not None:
             require_alike(active, answering, tools_enabled=tools_enabled)
@@ -180,7 +180,7 @@ class RunService:
         run = self._new_run(session, trigger)
         run.quota_subject, run.attended = quota_subject, attended
         context = direct_context(
-            run, self._gate, caller=caller, attended=attended, cacheable=cacheable
+            run, self._runtime, caller=caller, attended=attended, cacheable=cacheable
         )
         self._active[session.id] = run
         with self._starting(run):
@@ -239,7 +239,7 @@ class RunService:
         run.is_left = self._restart_policy.leaves(run)
         if run.turns is not None:
             run.turns.is_left = run.is_left
-        is_suspended = self._gate.suspension.suspend(run.id)
+        is_suspended = self._runtime.suspension.suspend(run.id)
         return is_suspended or run.is_left
 
     def _new_run(
@@ -295,7 +295,7 @@ class RunService:
         except asyncio.CancelledError:
             status = stopped(run)
         if run.batch is not None:
-            _, error = try_call(self._gate.executor.abandon, run.batch)
+            _, error = try_call(self._runtime.executor.abandon, run.batch)
             if error is not None:
                 log.error("cannot record what run %s left behind", run.id, exc_info=error)
         self._finish(run, status, error_of(run.id, held.error))
@@ -305,7 +305,9 @@ class RunService:
         if run.done.done():
             return
         session = run.session
-        if status == "interrupted" and (run.is_left or self._gate.suspension.is_suspended(run.id)):
+        if status == "interrupted" and (
+            run.is_left or self._runtime.suspension.is_suspended(run.id)
+        ):
             # Nothing of it is over; from here on, and not before, it may be another's.
             self._records.left(run)
             self._active.pop(session.id, None)
@@ -342,7 +344,7 @@ class RunService:
         self._begin(run, partial(self._converse, run))
 
     def _require_storage(self) -> None:
-        error = self._gate.conditions.refusal(changes=True)
+        error = self._runtime.conditions.refusal(changes=True)
         if error is not None:
             raise error
 
@@ -362,7 +364,7 @@ class RunService:
     async def _converse(self, run: Run) -> RunStatus:
         """Talk about everything in the branch; what was `unheard` comes last."""
         assert self._loop is not None
-        await self._gate.db.flush()
+        await self._runtime.db.flush()
         path = await self._archive.path(run.session.id, run.session.leaf)
         late = [entry for entry in path if entry.id in run.unheard]
         messages = to_messages([*(e for e in path if e.id not in run.unheard), *late])
@@ -382,9 +384,9 @@ class RunService:
         max_workers: int | None,
     ) -> RunStatus:
         session = run.session
-        calls = [told_call(request, self._gate.redactor) for request in requests]
+        calls = [told_call(request, self._runtime.redactor) for request in requests]
         self._sessions.append(session, "user", calls, run_id=run.id)
-        executor = self._gate.executor
+        executor = self._runtime.executor
         execute = partial(executor.run, requests, context, max_workers=max_workers)
         return await self._answered(run, requests, execute)
 
@@ -400,7 +402,7 @@ class RunService:
                 for request in requests
                 if (outcome := run.finished.get(request.id)) is not None
             ]
-            if results and not self._gate.suspension.is_suspended(run.id):
+            if results and not self._runtime.suspension.is_suspended(run.id):
                 self._sessions.append(run.session, "tool", results, run_id=run.id)
         return "success"
 
@@ -431,8 +433,8 @@ class RunService:
         work, error = try_call(self._resumption.work_of, run, suspended.batch, self._answered)
         if work is None:
             log.error("run %s cannot continue", run.id, exc_info=error)
-            self._gate.confirmations.forget(run.id)
-            self._gate.waiting.forget(run.id)
+            self._runtime.confirmations.forget(run.id)
+            self._runtime.waiting.forget(run.id)
             self._close_found(session, suspended)
             return
         self._take_up(run, work)
@@ -458,7 +460,7 @@ class RunService:
         self, session: Session, found: SuspendedRun | CutRun, error: TollgateError | None = None
     ) -> None:
         """It does not go on, and neither does what it has delegated."""
-        close_found(self._gate, session.log, found, error)
+        close_found(self._runtime, session.log, found, error)
         self.on_cancel(found.id)
 
     async def _wait_again(self, item: WaitingMessage, tokens: Tokens) -> None:

@@ -13,7 +13,7 @@ from app.agents.models.protocol import Completed, ModelClient, ModelRequest
 from app.agents.runs import RunService
 from app.agents.sessions import Session, Sessions
 from app.core.errors import ModelFailed, ToolFailed
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 from app.governance.limits import QuotaSubject
 from app.toolkit.context import ToolContext, current_context
 from app.tools.delegation.ports import DELEGATION
@@ -23,13 +23,13 @@ class ModelForTools:
     """See `LlmClient`. Prompts lose the service's secrets; tokens count for session and run."""
 
     def __init__(
-        self, gate: Gate, sessions: Sessions, runs: RunService, model: ModelClient
+        self, runtime: Runtime, sessions: Sessions, runs: RunService, model: ModelClient
     ) -> None:
-        self._gate = gate
+        self._runtime = runtime
         self._sessions = sessions
         self._runs = runs
         self._model = model
-        self._budget = Budget(gate, gate.settings.model_prices)
+        self._budget = Budget(runtime, runtime.settings.model_prices)
         self._loop = asyncio.get_running_loop()
 
     async def complete(
@@ -46,12 +46,12 @@ class ModelForTools:
         ctx = ctx or current_context()
         session = await self._session(ctx)
         assert ctx is not None
-        profile, settings = self._gate.agents.get(ctx.agent_id), self._gate.settings
+        profile, settings = self._runtime.agents.get(ctx.agent_id), self._runtime.settings
         quota_subject, spending = self._account(ctx)
         usual = {**model_settings(session, profile, settings).to_dict(), **ctx.model}
         name = str(model or usual["model"])
         self._budget.check(session, model=name, agent_id=ctx.agent_id, quota_subject=quota_subject)
-        mask = self._gate.redactor.text
+        mask = self._runtime.redactor.text
         request = ModelRequest(
             model=name,
             messages=[{"role": "user", "content": [{"type": "text", "text": mask(prompt)}]}],
@@ -62,7 +62,7 @@ class ModelForTools:
         completed = await self._answer(request)
         asked = completed.asked or name
         self._budget.add(session, model=asked, usage=completed.usage, spending=spending)
-        self._gate.metrics.count("tool_model_requests", asked)
+        self._runtime.metrics.count("tool_model_requests", asked)
         texts = [block["text"] for block in completed.content if block.get("type") == "text"]
         return {
             "text": "".join(texts),
@@ -106,7 +106,7 @@ class ModelForTools:
         run = self._runs.active(ctx.session_id or "")
         if run is not None and run.id == ctx.run_id:
             return run.quota_subject, run.turns.spending if run.turns else run.asked
-        delegation = self._gate.services.get(DELEGATION)
+        delegation = self._runtime.services.get(DELEGATION)
         account = (
             delegation.account_of(ctx.run_id) if isinstance(delegation, DelegationService) else None
         )

@@ -12,7 +12,7 @@ def delegation_of(service: Service) -> Delegation:
     Raises:
         ToolFailed: nobody does here.
     """
-    return service.gate.services.require(DELEGATION, Delegation)  # type: ignore[type-abstract]
+    return service.runtime.services.require(DELEGATION, Delegation)  # type: ignore[type-abstract]
 
 
 async def stop_delegation(service: Service, session_id: str, id_: str) -> bool:

@@ -30,7 +30,7 @@ async def answer_question(
     Raises:
         as `OpenQuestions.answer` and `RunService.send_message`.
     """
-    questions = service.gate.questions
+    questions = service.runtime.questions
     taken = await questions.answer(question_id, reply, by=principal.user_id, session_id=session.id)
     told: dict[str, Any] = {"outcome": taken.outcome}
     if taken.is_repeat:

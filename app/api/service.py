@@ -19,7 +19,7 @@ from app.core.errors import NotFound
 from app.core.loop_watch import LoopWatch
 from app.core.settings import Settings
 from app.execution.doctor.live import Doctor
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 from app.governance.identity.logins import Logins
 from app.governance.identity.tokens import Tokens
 
@@ -33,7 +33,7 @@ class Service:
     """The running service. `has_model` is False without a model key."""
 
     settings: Settings
-    gate: Gate
+    runtime: Runtime
     plugins: Plugins
     reading: DatabaseQueries
     sessions: Sessions

@@ -32,9 +32,9 @@ from app.execution.confirmation.answers import Approver
 from app.execution.confirmation.answers import ConfirmationReply as Verdict
 from app.execution.interactions.replies import QuestionReply
 from app.execution.projects import DEFAULT_PROJECT
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 from app.governance.identity.tokens import LOCAL_USER
-from app.main import local_gate
+from app.main import local_runtime
 
 
 async def call_once(options: CallOptions, settings: Settings) -> int:
@@ -44,15 +44,15 @@ async def call_once(options: CallOptions, settings: Settings) -> int:
         InvalidInput: The command line cannot be parsed as arguments.
         ConfigurationError, StorageUnavailable: The installation cannot be opened.
     """
-    async with local_gate(settings) as gate:
-        return await call_through(gate, options)
+    async with local_runtime(settings) as runtime:
+        return await call_through(runtime, options)
 
 
-async def call_through(gate: Gate, options: CallOptions) -> int:
+async def call_through(runtime: Runtime, options: CallOptions) -> int:
     """Run `call_once` on a gate that is already open."""
     out, err = DescriptorWriter(1), DescriptorWriter(2)
     try:
-        return await _LocalCall(gate, options, out, err).run()
+        return await _LocalCall(runtime, options, out, err).run()
     finally:
         await out.close()
         await err.close()
@@ -62,9 +62,9 @@ class _LocalCall:
     """Runs one call in a new session. Subscribes to the session's log."""
 
     def __init__(
-        self, gate: Gate, options: CallOptions, out: DescriptorWriter, err: DescriptorWriter
+        self, runtime: Runtime, options: CallOptions, out: DescriptorWriter, err: DescriptorWriter
     ) -> None:
-        self._gate = gate
+        self._runtime = runtime
         self._options = options
         self._err = err
         self._view = view_of(options, out, err)
@@ -76,11 +76,11 @@ class _LocalCall:
     async def run(self) -> int:
         request = self._request()
         sessions = Sessions(
-            self._gate.db,
-            self._gate.events,
-            self._gate.clock,
+            self._runtime.db,
+            self._runtime.events,
+            self._runtime.clock,
             _nothing_stored,
-            self._gate.redactor,
+            self._runtime.redactor,
         )
         session = sessions.create(
             user_id=LOCAL_USER,
@@ -89,7 +89,7 @@ class _LocalCall:
             project_id=DEFAULT_PROJECT,
         )
         session.log.subscribers.add(self)
-        runs = RunService(self._gate, sessions, None, None)
+        runs = RunService(self._runtime, sessions, None, None)
         with self._stop.on_signals():
             run = await runs.call_tools(
                 *(session, [request]),
@@ -99,7 +99,7 @@ class _LocalCall:
             )
             await self._until_done(runs, run)
             # Everything is shown only once it is committed.
-            await self._gate.db.flush()
+            await self._runtime.db.flush()
             return self._conclude(run, request)
 
     def deliver(self, session_id: str, frame: Frame) -> None:
@@ -128,7 +128,7 @@ class _LocalCall:
         name = clean(options.tool)
         if options.json_text is not None:
             return CallRequest(call_id("call"), name, options.json_text)
-        tool = self._gate.registry.get(name)
+        tool = self._runtime.registry.get(name)
         if tool is None:
             return CallRequest(call_id("call"), name, parse_pairs(options.pairs, None))
         arguments = parse_pairs(options.pairs, tool.parameters, tool.argument_aliases)
@@ -162,7 +162,7 @@ class _LocalCall:
         """Answer one confirmation."""
         option_id, message = await self._answers.confirmation(request)
         try:
-            await self._gate.confirmations.answer(
+            await self._runtime.confirmations.answer(
                 request["confirmation_id"],
                 Verdict(option_id, request["digest"], message),
                 Approver(LOCAL_USER, is_admin=True),
@@ -176,7 +176,7 @@ class _LocalCall:
         answer = await self._answers.question(event)
         reply = QuestionReply("declined") if answer is None else QuestionReply("answered", answer)
         try:
-            await self._gate.questions.answer(
+            await self._runtime.questions.answer(
                 event["question_id"], reply, by=LOCAL_USER, session_id=session_id
             )
         except TollgateError as error:

@@ -16,7 +16,7 @@ from app.core.escaping import visible
 from app.core.settings import Settings
 from app.execution.can_i import can_i
 from app.execution.projects import DEFAULT_PROJECT
-from app.main import gate_as_served
+from app.main import runtime_as_served
 
 EXIT_CODES = {"allow": 0, "deny": 3, "ask": 4}
 
@@ -67,13 +67,15 @@ async def _decided(
     agent: str | None,
     project: str | None,
 ) -> dict[str, Any]:
-    async with gate_as_served(settings) as gate:
+    async with runtime_as_served(settings) as runtime:
         arguments: dict[str, Any] | str = json_text if json_text is not None else {}
         if json_text is None:
-            known = gate.registry.get(tool)
+            known = runtime.registry.get(tool)
             schema, aliases = (known.parameters, known.argument_aliases) if known else (None, {})
             arguments = parse_pairs(pairs, schema, aliases)
-        return can_i(gate, tool, arguments, agent_id=agent, project_id=project or DEFAULT_PROJECT)
+        return can_i(
+            runtime, tool, arguments, agent_id=agent, project_id=project or DEFAULT_PROJECT
+        )
 
 
 async def _arguments(

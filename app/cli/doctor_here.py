@@ -11,7 +11,7 @@ from app.core.errors import StorageUnavailable
 from app.core.settings import Settings
 from app.db.schema import HEAD, current_revision
 from app.execution.doctor.examination import Installation, findings
-from app.execution.doctor.gate_checks import load_gates
+from app.execution.doctor.hook_checks import load_hooks
 from app.governance.identity.tokens import Token
 from app.operations.protocols.sandbox import SandboxStatus
 from app.resolver.reasons import DisabledReason
@@ -45,10 +45,10 @@ def disabled_tools(settings: Settings) -> dict[str, DisabledReason]:
     """
 
     async def read() -> dict[str, DisabledReason]:
-        from app.main import gate_as_served
+        from app.main import runtime_as_served
 
-        async with gate_as_served(settings) as gate:
-            return dict(gate.resolver.resolve().disabled_reasons)
+        async with runtime_as_served(settings) as runtime:
+            return dict(runtime.resolver.resolve().disabled_reasons)
 
     return asyncio.run(read()) if current_revision(settings.database_path) == HEAD else {}
 
@@ -57,7 +57,7 @@ def _installation(settings: Settings) -> Installation:
     return Installation(
         settings,
         tokens=partial(stored_tokens, settings),
-        gates=partial(load_gates, settings),
+        loaded_hooks=partial(load_hooks, settings),
         sandbox=partial(_sandbox, settings),
         disabled=partial(disabled_tools, settings),
     )

@@ -11,7 +11,7 @@ from app.agents.preview import preview
 from app.cli.target import Place, RemoteService
 from app.core.escaping import visible
 from app.core.text import json_default
-from app.main import gate_as_served
+from app.main import runtime_as_served
 
 
 async def show_resolved(place: Place, agent: str | None, *, subagent: bool, as_json: bool) -> int:
@@ -23,8 +23,8 @@ async def show_resolved(place: Place, agent: str | None, *, subagent: bool, as_j
     if isinstance(place, RemoteService):
         document = await place.get("admin", "resolve", agent_id=agent, subagent=subagent)
     else:
-        async with gate_as_served(place.settings) as gate:
-            document = await preview(gate, agent, subagent=subagent)
+        async with runtime_as_served(place.settings) as runtime:
+            document = await preview(runtime, agent, subagent=subagent)
     if as_json:
         typer.echo(json.dumps(document, indent=2, default=json_default))
         return 0

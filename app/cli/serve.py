@@ -32,7 +32,7 @@ from app.core.escaping import visible
 from app.core.setting_files import unread_here
 from app.core.setting_names import refuse_misspelt, wrong_names
 from app.core.settings import Settings
-from app.execution.doctor.gate_checks import missing_hooks
+from app.execution.doctor.hook_checks import missing_hooks
 from app.execution.doctor.sandbox_checks import sandbox_line
 from app.execution.setup import make_folder, redactor_of
 from app.operations.protocols.sandbox import SandboxStatus
@@ -128,16 +128,16 @@ def _serve(settings: Settings, leave: Leave) -> int:
     noting = ExitStack()
 
     def announce(url: str) -> None:
-        gate = app.state.service.gate
+        runtime = app.state.service.runtime
         if (port := urlsplit(url).port) is not None:
-            gate.workspaces.keep_out(port)
+            runtime.workspaces.keep_out(port)
         announced.append(url)
         noting.enter_context(noted(_reachable(settings, url), settings.data_dir))
         if leave.asked:
             signal.raise_signal(signal.SIGTERM)  # to the server, which listens by now
-        problems, status = gate.registry.snapshot().problems, gate.workspaces.status
+        problems, status = runtime.registry.snapshot().problems, runtime.workspaces.status
         lines = banner(settings, url, access=access, problems=problems, sandbox=status)
-        lines[-1:-1] = missing_hooks(gate.hooks.problems)
+        lines[-1:-1] = missing_hooks(runtime.hooks.problems)
         typer.echo("\n".join(lines))
         sys.stdout.flush()
 

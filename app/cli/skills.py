@@ -12,7 +12,7 @@ from app.cli.target import Place, RemoteService, tell_change
 from app.core.escaping import visible
 from app.core.settings import Settings
 from app.execution.projects import DEFAULT_PROJECT
-from app.main import local_gate
+from app.main import local_runtime
 from app.tools.skills.ports import SkillEntry, SkillViewer
 
 _ACTOR = "cli"
@@ -32,10 +32,10 @@ async def list_skills(
             "skills", "admin", "skills", agent_id=agent, project_id=project, limit=500
         )
     else:
-        async with local_gate(place.settings) as gate:
+        async with local_runtime(place.settings) as runtime:
             if agent is not None:
-                gate.agents.require(agent)
-            rows = [row.to_dict() for row in await gate.skills.rows(SkillViewer(agent, project))]
+                runtime.agents.require(agent)
+            rows = [row.to_dict() for row in await runtime.skills.rows(SkillViewer(agent, project))]
     if as_json:
         typer.echo(json.dumps({"skills": rows}, indent=2, ensure_ascii=False))
         return 0
@@ -64,9 +64,9 @@ async def switch_skill(place: Place, skill_id: str, *, enabled: bool) -> int:
 async def _switched(settings: Settings, skill_id: str, *, enabled: bool) -> SkillEntry:
     origin, _, rest = skill_id.partition(":")
     project = rest.rpartition(":")[0] if origin == "project" else None
-    async with local_gate(settings) as gate:
+    async with local_runtime(settings) as runtime:
         viewer = SkillViewer(None, project or None)
-        return await gate.skills.switch(
+        return await runtime.skills.switch(
             skill_id, viewer, enabled=enabled, digest=None, actor=_ACTOR
         )
 

@@ -13,9 +13,9 @@ from app.cli.tools_served import Switch, listed, state_line, switch_served
 from app.core.errors import Conflict, InvalidInput, ToolNotFound
 from app.core.escaping import visible
 from app.core.text import json_default
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 from app.governance.agents import TOOLSET
-from app.main import gate_as_served
+from app.main import runtime_as_served
 from app.resolver.resolver import ResolvedToolset
 
 ACTOR = "cli"
@@ -54,31 +54,31 @@ async def switch_tools(
     if isinstance(place, RemoteService):
         lines = await switch_served(place, switch)
     else:
-        async with gate_as_served(place.settings) as gate:
-            lines = await _switched(gate, switch)
+        async with runtime_as_served(place.settings) as runtime:
+            lines = await _switched(runtime, switch)
     for line in lines:
         typer.echo(line)
     tell_change(place)
     return 0
 
 
-async def _switched(gate: Gate, switch: Switch) -> list[str]:
+async def _switched(runtime: Runtime, switch: Switch) -> list[str]:
     """Return the new state, one line for each name."""
     if switch.names[0].startswith(TOOLSET):
-        await _switch_toolset(gate, switch)
+        await _switch_toolset(runtime, switch)
         return [f"{visible(switch.names[0])}  {'on' if switch.enabled else 'off'}"]
-    catalog = gate.registry.snapshot()
+    catalog = runtime.registry.snapshot()
     entries = {name: catalog.lookup(name) for name in switch.names}
     wanted = [entry.tool.name if entry else name for name, entry in entries.items()]
-    known = gate.governance.snapshot.tools
+    known = runtime.governance.snapshot.tools
     unknown = [name for name in wanted if name not in known]
     if unknown:
         raise ToolNotFound(f"Tool not found: {_guesses(catalog, unknown)}", unknown=unknown)
     try:
-        await _switch(gate, wanted, switch)
+        await _switch(runtime, wanted, switch)
     except Conflict as error:
         raise Conflict(error.message.replace("`force`", "--force")) from None
-    resolved = gate.resolver.resolve(switch.agent)
+    resolved = runtime.resolver.resolve(switch.agent)
     # Switched on for an agent, a tool may still be off for everybody.
     return [
         state_line(
@@ -90,10 +90,10 @@ async def _switched(gate: Gate, switch: Switch) -> list[str]:
     ]
 
 
-async def _switch_toolset(gate: Gate, switch: Switch) -> None:
+async def _switch_toolset(runtime: Runtime, switch: Switch) -> None:
     toolset = switch.names[0].removeprefix(TOOLSET)
     try:
-        await gate.governance.change_toolset(
+        await runtime.governance.change_toolset(
             toolset, enabled=switch.enabled, actor=ACTOR, force=switch.force
         )
     except Conflict as error:
@@ -109,23 +109,23 @@ def _guesses(catalog: Catalog, unknown: list[str]) -> str:
     return ", ".join(told)
 
 
-async def _switch(gate: Gate, names: list[str], switch: Switch) -> None:
+async def _switch(runtime: Runtime, names: list[str], switch: Switch) -> None:
     if switch.agent is None:
-        await gate.governance.switch_tools(
+        await runtime.governance.switch_tools(
             names, enabled=switch.enabled, actor=ACTOR, force=switch.force
         )
         return
     if not switch.enabled:
-        gate.governance.guard_core(names, force=switch.force)
+        runtime.governance.guard_core(names, force=switch.force)
     state: Literal["on", "off"] = "on" if switch.enabled else "off"
-    await gate.agents.switch(switch.agent, names, state=state, actor=ACTOR)
+    await runtime.agents.switch(switch.agent, names, state=state, actor=ACTOR)
 
 
 async def _document(place: Place) -> dict[str, Any]:
     if isinstance(place, RemoteService):
         return await listed(place)
-    async with gate_as_served(place.settings) as gate:
-        return as_document(gate.registry.snapshot(), gate.resolver.resolve())
+    async with runtime_as_served(place.settings) as runtime:
+        return as_document(runtime.registry.snapshot(), runtime.resolver.resolve())
 
 
 def as_document(catalog: Catalog, resolved: ResolvedToolset) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""How the gate is put together: what is stored, what decides, what runs."""
+"""How the runtime is put together: what is stored, what decides, what runs."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ from app.tools.system.ports import STORED_RESULTS
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class RuntimeBase:
     """What everything stands on."""
 
     settings: Settings
@@ -80,7 +80,7 @@ class Ground:
 
 
 @dataclass(frozen=True, slots=True)
-class Governed:
+class GovernanceParts:
     """What administrators stored, and what is made of it."""
 
     governance: ToolSettingsRepository
@@ -95,7 +95,7 @@ class Governed:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class InteractionParts:
     """What calls ask people for while they run, and which runs wait for them."""
 
     suspension: RunSuspension
@@ -105,37 +105,37 @@ class Asking:
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class PipelineParts:
     """What takes a call from its arguments to its end."""
 
     hooks: Hooks
     limits: Limiter
     cache: ResultCache
     confirmations: ConfirmationService
-    asking: Asking
+    interactions: InteractionParts
     artifacts: ArtifactStore
     workspace_watch: WorkspaceWatch
     executor: Executor
 
 
-def govern(ground: Ground) -> Governed:
+def build_governance(base: RuntimeBase) -> GovernanceParts:
     """Bind what is stored to what decides."""
-    settings, registry = ground.settings, ground.registry
-    db, clock = ground.db, ground.clock
-    audit, changes = ground.audit, ground.changes
+    settings, registry = base.settings, base.registry
+    db, clock = base.db, base.clock
+    audit, changes = base.audit, base.changes
     governance = ToolSettingsRepository(db, clock, audit=audit, changes=changes)
-    host = _surroundings(settings, ground.services, ground.workspaces)
+    host = _host_capabilities(settings, base.services, base.workspaces)
     resolver = Resolver(registry.snapshot, lambda: governance.snapshot, host)
     deferred = DeferredTools(registry.snapshot, resolver)
-    ground.services.register(TOOL_FINDER, deferred)
+    base.services.register(TOOL_FINDER, deferred)
     grants = GrantStore(db, clock, audit)
     from_file = _rules_of(settings.rules_file)
     rules = RuleStore(db, clock, audit, changes, from_file=from_file)
     rule_sets = RuleSetCache(lambda: rules.snapshot, registry.snapshot)
-    ground.services.register(CODE_OPERATIONS, ground.workspaces.code)
-    ground.services.register(CODE_RULES, CodeRules.of(settings.code_execution))
+    base.services.register(CODE_OPERATIONS, base.workspaces.code)
+    base.services.register(CODE_RULES, CodeRules.of(settings.code_execution))
     shells = SessionShells()
-    ground.services.register(SHELL_STATES, shells)
+    base.services.register(SHELL_STATES, shells)
     created, written = CreatedFiles(), WrittenFiles(db, changes)
     admission = Admission(
         registry.snapshot,
@@ -144,42 +144,41 @@ def govern(ground: Ground) -> Governed:
         rules=rule_sets.current,
         on_rules=rules.hit,
         kept_cwd=lambda shell_id, project_id: shells.get(shell_id, project_id).cwd,
-        mask=ground.redactor.text,
-        secret_in=ground.redactor.secret_in,
-        services=ground.services,
+        mask=base.redactor.text,
+        secret_in=base.redactor.secret_in,
+        services=base.services,
         grants=GrantSetCache(lambda: grants.snapshot, permanent=settings.allow_permanent).current,
         clock=clock,
         created=created,
         written=written,
     )
-    return Governed(
+    return GovernanceParts(
         *(governance, resolver, deferred, grants, rules, rule_sets, admission, created, written)
     )
 
 
-def build(ground: Ground, governed: Governed, is_worked_in: Callable[[str], bool]) -> Machine:
+def build_pipeline(
+    base: RuntimeBase, governed: GovernanceParts, is_worked_in: Callable[[str], bool]
+) -> PipelineParts:
     """Bind what runs calls. Hook plugins are imported here."""
-    settings, db, clock = ground.settings, ground.db, ground.clock
-    redactor, audit, metrics = ground.redactor, ground.audit, ground.metrics
+    settings, db, clock = base.settings, base.db, base.clock
+    redactor, audit, metrics = base.redactor, base.audit, base.metrics
     admission, grants = governed.admission, governed.grants
     hooks = assemble_hooks(
-        settings, ground.registry, ground.workspaces, clock, audit=audit, metrics=metrics
+        settings, base.registry, base.workspaces, clock, audit=audit, metrics=metrics
     )
     limits = assemble_limits(
         settings, governed.governance, governed.resolver, clock, audit=audit, metrics=metrics
     )
-    artifacts = _result_stores(ground)
+    artifacts = _result_stores(base)
     cache = ResultCache(
-        clock,
-        ttl_s=settings.cache_ttl,
-        enabled=settings.enable_cache,
-        is_worked_in=is_worked_in,
+        clock, ttl_s=settings.cache_ttl, enabled=settings.enable_cache, is_worked_in=is_worked_in
     )
     suspension = RunSuspension()
-    confirmations = _confirmations(ground, grants, suspension)
+    confirmations = _confirmations(base, grants, suspension)
     recorder = Recorder(db, redactor, metrics, CallAudit(audit))
     loops = LoopGuard(warn_after=settings.loop_warn_after, refuse_after=settings.loop_refuse_after)
-    outcomes = _outcome_builder(ground, recorder, hooks, loops, artifacts)
+    outcomes = _outcome_builder(base, recorder, hooks, loops, artifacts)
     confirmation_step = ConfirmationStep(
         confirmations,
         admission,
@@ -191,7 +190,7 @@ def build(ground: Ground, governed: Governed, is_worked_in: Callable[[str], bool
         suspension,
         unattended=settings.unattended,
     )
-    asking = _asking(ground, suspension, confirmation_step)
+    interactions = _interactions(base, suspension, confirmation_step)
     governed.written.watch(is_worked_in)
     store = CheckpointStore(BlobStore(settings.data_dir / "checkpoints"), db, clock)
     workspace_watch = WorkspaceWatch(store, governed.created, governed.written)
@@ -203,43 +202,43 @@ def build(ground: Ground, governed: Governed, is_worked_in: Callable[[str], bool
         limits=limits,
         confirmation_step=confirmation_step,
         batch_recovery=BatchRecovery(
-            admission, confirmation_step, recorder, outcomes, asking.waiting
+            admission, confirmation_step, recorder, outcomes, interactions.waiting
         ),
-        runner=_runner(ground, workspace_watch),
+        runner=_runner(base, workspace_watch),
         recorder=recorder,
         outcome_builder=outcomes,
-        waiting=asking.waiting,
+        waiting=interactions.waiting,
         db=db,
         redactor=redactor,
         max_workers=settings.tool_max_workers,
     )
-    return Machine(
-        hooks, limits, cache, confirmations, asking, artifacts, workspace_watch, executor
+    return PipelineParts(
+        hooks, limits, cache, confirmations, interactions, artifacts, workspace_watch, executor
     )
 
 
-def _result_stores(ground: Ground) -> ArtifactStore:
-    artifacts = ArtifactStore(ground.settings.data_dir / "artifacts", ground.db, ground.clock)
-    ground.services.register(ARTIFACTS, artifacts)
-    ground.services.register(STORED_RESULTS, ResultArchive(ground.db))
+def _result_stores(base: RuntimeBase) -> ArtifactStore:
+    artifacts = ArtifactStore(base.settings.data_dir / "artifacts", base.db, base.clock)
+    base.services.register(ARTIFACTS, artifacts)
+    base.services.register(STORED_RESULTS, ResultArchive(base.db))
     return artifacts
 
 
 def _outcome_builder(
-    ground: Ground, recorder: Recorder, hooks: Hooks, loops: LoopGuard, artifacts: ArtifactStore
+    base: RuntimeBase, recorder: Recorder, hooks: Hooks, loops: LoopGuard, artifacts: ArtifactStore
 ) -> OutcomeBuilder:
     return OutcomeBuilder(
         recorder=recorder,
         hooks=hooks,
         loops=loops,
         artifacts=artifacts,
-        redactor=ground.redactor,
-        output_chars=ground.settings.tool_output_chars,
-        turn_chars=ground.settings.turn_output_chars,
+        redactor=base.redactor,
+        output_chars=base.settings.tool_output_chars,
+        turn_chars=base.settings.turn_output_chars,
     )
 
 
-def _surroundings(
+def _host_capabilities(
     settings: Settings, services: Services, workspaces: Workspaces
 ) -> HostCapabilities:
     """A tool's requirement is met by a service of that name, or by a setting that has a value."""
@@ -262,30 +261,32 @@ def _surroundings(
     )
 
 
-def _asking(
-    ground: Ground, suspension: RunSuspension, confirmation_step: ConfirmationStep
-) -> Asking:
+def _interactions(
+    base: RuntimeBase, suspension: RunSuspension, confirmation_step: ConfirmationStep
+) -> InteractionParts:
     """What brings questions and tickets to people; registered for the tools."""
-    db, clock, audit = ground.db, ground.clock, ground.audit
+    db, clock, audit = base.db, base.clock, base.audit
     waiting = PendingInputs(db, clock, suspension)
-    parts = (db, clock, audit, ground.redactor, waiting, confirmation_step)
-    ttl_s = ground.settings.question_ttl_s
+    parts = (db, clock, audit, base.redactor, waiting, confirmation_step)
+    ttl_s = base.settings.question_ttl_s
     questions = UserQuestions(*parts, ttl_s=ttl_s)
-    asking = Asking(suspension, waiting, questions, OperatorTickets(*parts, ttl_s=ttl_s))
-    ground.services.register(QUESTIONS, asking.questions)
-    ground.services.register(TICKETS, asking.tickets)
-    return asking
+    interactions = InteractionParts(
+        suspension, waiting, questions, OperatorTickets(*parts, ttl_s=ttl_s)
+    )
+    base.services.register(QUESTIONS, interactions.questions)
+    base.services.register(TICKETS, interactions.tickets)
+    return interactions
 
 
 def _confirmations(
-    ground: Ground, grants: GrantStore, suspension: RunSuspension
+    base: RuntimeBase, grants: GrantStore, suspension: RunSuspension
 ) -> ConfirmationService:
-    settings = ground.settings
+    settings = base.settings
     return ConfirmationService(
-        ground.db,
-        ground.clock,
+        base.db,
+        base.clock,
         grants,
-        ground.audit,
+        base.audit,
         suspension,
         ttl_s=settings.confirmation_ttl_s,
         max_pending=settings.max_pending_confirmations,
@@ -321,15 +322,15 @@ def _protection(settings: Settings) -> SelfProtection:
     )
 
 
-def _runner(ground: Ground, workspace_watch: WorkspaceWatch) -> ToolRunner:
-    settings = ground.settings
+def _runner(base: RuntimeBase, workspace_watch: WorkspaceWatch) -> ToolRunner:
+    settings = base.settings
     return ToolRunner(
-        services=ground.services,
-        clock=ground.clock,
-        redactor=ground.redactor,
+        services=base.services,
+        clock=base.clock,
+        redactor=base.redactor,
         spool_dir=settings.data_dir / "artifacts",
         logs=operation_logs_of(settings),
-        db=ground.db,
+        db=base.db,
         timeout_s=settings.tool_timeout_s,
         workspace_watch=workspace_watch,
         created=workspace_watch.created,

@@ -15,7 +15,7 @@ from app.execution.call import CallState
 from app.execution.calls import CallRequest
 from app.execution.context import CallContext
 from app.execution.hooks.builtin import CONFIRM_DANGEROUS
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 from app.policy.decision import Decision
 from app.policy.risk.model import Verdict
 
@@ -24,7 +24,7 @@ _MAX_SHOWN = 50
 
 
 def can_i(
-    gate: Gate,
+    runtime: Runtime,
     tool: str,
     arguments: dict[str, Any] | str,
     *,
@@ -44,27 +44,27 @@ def can_i(
         NotFound: there is no such agent or project.
     """
     if agent_id is not None:
-        gate.agents.require(agent_id)
-    opened = log or gate.events.open(new_id("ses"), new_id("epo"), 0)
+        runtime.agents.require(agent_id)
+    opened = log or runtime.events.open(new_id("ses"), new_id("epo"), 0)
     try:
         context = CallContext(
             log=opened,
             agent_id=agent_id,
             user_id=user_id,
-            project=gate.projects.get(project_id) if project_id else None,
+            project=runtime.projects.get(project_id) if project_id else None,
             caller="agent",
         )
-        call = gate.executor.foresee(CallRequest("can-i", tool, arguments), context)
+        call = runtime.executor.foresee(CallRequest("can-i", tool, arguments), context)
     finally:
         if log is None:
-            gate.events.release(opened.session_id)
-    return _reported(gate, call)
+            runtime.events.release(opened.session_id)
+    return _reported(runtime, call)
 
 
-def _reported(gate: Gate, call: CallState) -> dict[str, Any]:
+def _reported(runtime: Runtime, call: CallState) -> dict[str, Any]:
     decision, refusal = call.decision, call.refusal
-    answer: Answer = "deny" if refusal is not None else _answer(gate, call)
-    hooks = [] if call.tool is None else _hooks(gate, call)
+    answer: Answer = "deny" if refusal is not None else _answer(runtime, call)
+    hooks = [] if call.tool is None else _hooks(runtime, call)
     reported: dict[str, Any] = {
         "tool": call.tool_name,
         "verdict": answer,
@@ -74,20 +74,20 @@ def _reported(gate: Gate, call: CallState) -> dict[str, Any]:
         "hooks": [name for name in hooks if name != CONFIRM_DANGEROUS],
         **_details(decision),
     }
-    return dict(gate.redactor.secrets_in(reported))
+    return dict(runtime.redactor.secrets_in(reported))
 
 
-def _answer(gate: Gate, call: CallState) -> Answer:
+def _answer(runtime: Runtime, call: CallState) -> Answer:
     """What is left of the verdict where the operator does not let findings ask."""
     decision = call.decision
     if decision is None or decision.verdict is not Verdict.ASK:
         return "allow"
-    asks = decision.asks or not decision.findings or CONFIRM_DANGEROUS in _hooks(gate, call)
+    asks = decision.asks or not decision.findings or CONFIRM_DANGEROUS in _hooks(runtime, call)
     return "ask" if asks else "allow"
 
 
-def _hooks(gate: Gate, call: CallState) -> list[str]:
-    plan = gate.hooks.plan(call.tool_name)
+def _hooks(runtime: Runtime, call: CallState) -> list[str]:
+    plan = runtime.hooks.plan(call.tool_name)
     found = call.decision is not None and bool(call.decision.findings)
     return [hook.name for hook in (plan.pre_with_findings if found else plan.pre)]
 

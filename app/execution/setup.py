@@ -1,4 +1,4 @@
-"""The gate assembled: from settings to an executor that every caller shares."""
+"""The runtime, assembled from settings to an executor that every caller shares."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from app.core.settings import Settings
 from app.db.writer import SqliteWriter
 from app.events.log import EventLog
 from app.execution.artifacts import ArtifactStore
-from app.execution.assembly import Asking, Ground, build, govern
+from app.execution.assembly import InteractionParts, RuntimeBase, build_governance, build_pipeline
 from app.execution.background.notices import processes_of
 from app.execution.background.processes import Processes
 from app.execution.cache import ResultCache
@@ -57,7 +57,7 @@ from app.tools.shell.ports import SESSION_PROCESSES
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class Runtime:
     """Everything between a request to run a tool and its result."""
 
     settings: Settings
@@ -75,7 +75,7 @@ class Gate:
     limits: Limiter
     cache: ResultCache
     confirmations: ConfirmationService
-    asking: Asking
+    interactions: InteractionParts
     grants: GrantStore
     rules: RuleStore
     rule_sets: RuleSetCache
@@ -97,22 +97,22 @@ class Gate:
     @property
     def suspension(self) -> RunSuspension:
         """Which runs are left to the next process."""
-        return self.asking.suspension
+        return self.interactions.suspension
 
     @property
     def waiting(self) -> PendingInputs:
         """The calls that wait for people while they run."""
-        return self.asking.waiting
+        return self.interactions.waiting
 
     @property
     def questions(self) -> UserQuestions:
         """What tools ask the user."""
-        return self.asking.questions
+        return self.interactions.questions
 
     @property
     def tickets(self) -> OperatorTickets:
         """What agents bring to operators."""
-        return self.asking.tickets
+        return self.interactions.tickets
 
     @property
     def boards(self) -> Boards:
@@ -146,14 +146,14 @@ class Gate:
 
 
 @asynccontextmanager
-async def open_gate(
+async def open_runtime(
     settings: Settings,
     registry: ToolRegistry,
     workspaces: Workspaces,
     *,
     clock: Clock | None = None,
-) -> AsyncIterator[Gate]:
-    """Open the database and assemble the gate; closing it commits what is queued.
+) -> AsyncIterator[Runtime]:
+    """Open the database and assemble the runtime; closing it commits what is queued.
 
     The schema must be up to date (`app.db.schema.ensure_schema`).
     """
@@ -161,24 +161,24 @@ async def open_gate(
     db = SqliteWriter(settings.database_path)
     await db.start()
     try:
-        gate = assemble(settings, registry, workspaces, db, clock)
-        await gate.projects.load()
-        await gate.grants.load()
-        await gate.rules.load()
-        await gate.written.load()
-        await gate.stores.load()
+        runtime = assemble(settings, registry, workspaces, db, clock)
+        await runtime.projects.load()
+        await runtime.grants.load()
+        await runtime.rules.load()
+        await runtime.written.load()
+        await runtime.stores.load()
         kept_days = settings.audit_retention_days
         query_days = settings.sources.query_retention_days
         async with (
-            maintained(gate.audit, db, clock, settings.data_dir, retention_days=kept_days),
-            queries_trimmed(db, clock, gate.audit, days=query_days),
-            in_step(registry, gate.catalog_sync, gate.changes),
+            maintained(runtime.audit, db, clock, settings.data_dir, retention_days=kept_days),
+            queries_trimmed(db, clock, runtime.audit, days=query_days),
+            in_step(registry, runtime.catalog_sync, runtime.changes),
         ):
             try:
-                yield gate
+                yield runtime
             finally:
-                await gate.processes.close()
-                await gate.stores.close()
+                await runtime.processes.close()
+                await runtime.stores.close()
     finally:
         await db.close()
 
@@ -189,25 +189,25 @@ def assemble(
     workspaces: Workspaces,
     db: SqliteWriter,
     clock: Clock,
-) -> Gate:
+) -> Runtime:
     """Bind the parts. Only hooks touch the world here: plugins are imported."""
     events = EventLog(db, clock, ring=settings.event_ring)
     redactor, metrics, services = redactor_of(settings), Metrics(), Services()
     audit = AuditLog(db, clock, redactor, level=settings.audit_detail)
     changes = ConfigVersions(db)
-    ground = Ground(
+    base = RuntimeBase(
         *(settings, registry, workspaces, db, clock),
         *(redactor, metrics, services, audit, changes),
     )
     processes = processes_of(settings, events, redactor, clock)
     services.register(SESSION_PROCESSES, processes)
-    governed = govern(ground)
-    machine = build(ground, governed, processes.works_in)
+    governed = build_governance(base)
+    pipeline = build_pipeline(base, governed, processes.works_in)
     own = OwnFolders(settings.data_dir, settings.workspace_dir)
     projects = Projects(db, clock, workspaces, audit=audit, changes=changes, own=own)
     agents = AgentStore(governed.governance, clock)
-    undo = Undo(machine.workspace_watch, projects, machine.cache, audit)
-    return Gate(
+    undo = Undo(pipeline.workspace_watch, projects, pipeline.cache, audit)
+    return Runtime(
         settings=settings,
         clock=clock,
         db=db,
@@ -219,23 +219,23 @@ def assemble(
         catalog_sync=CatalogSync(governed.governance),
         resolver=governed.resolver,
         deferred=governed.deferred,
-        hooks=machine.hooks,
-        limits=machine.limits,
-        cache=machine.cache,
-        confirmations=machine.confirmations,
-        asking=machine.asking,
+        hooks=pipeline.hooks,
+        limits=pipeline.limits,
+        cache=pipeline.cache,
+        confirmations=pipeline.confirmations,
+        interactions=pipeline.interactions,
         grants=governed.grants,
         rules=governed.rules,
         rule_sets=governed.rule_sets,
         written=governed.written,
-        artifacts=machine.artifacts,
+        artifacts=pipeline.artifacts,
         workspaces=workspaces,
         projects=projects,
         undo=undo,
-        uploads=Uploads(undo, machine.cache, audit, max_bytes=settings.max_upload_bytes),
+        uploads=Uploads(undo, pipeline.cache, audit, max_bytes=settings.max_upload_bytes),
         processes=processes,
-        stores=open_stores(ground, governed, projects, agents),
-        executor=machine.executor,
+        stores=open_stores(base, governed, projects, agents),
+        executor=pipeline.executor,
         redactor=redactor,
         audit=audit,
         metrics=metrics,

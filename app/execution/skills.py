@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.execution.assembly import Ground
+from app.execution.assembly import RuntimeBase
 from app.execution.projects import Projects
 from app.governance.agent_store import AgentStore
 from app.knowledge.skills.service import SkillService
@@ -10,9 +10,9 @@ from app.knowledge.skills.store import SkillStore
 from app.tools.skills.ports import SKILLS
 
 
-def open_shelf(ground: Ground, projects: Projects, agents: AgentStore) -> SkillService:
+def open_skills(base: RuntimeBase, projects: Projects, agents: AgentStore) -> SkillService:
     """Build the service and register it for tools; decisions are loaded with the gate."""
-    settings = ground.settings
+    settings = base.settings
 
     def allowed(agent_id: str | None) -> tuple[str, ...] | None:
         profile = agents.get(agent_id)
@@ -23,11 +23,11 @@ def open_shelf(ground: Ground, projects: Projects, agents: AgentStore) -> SkillS
 
     shelf = SkillService(
         settings.skills,
-        SkillStore(ground.db, ground.clock, ground.audit, ground.changes),
+        SkillStore(base.db, base.clock, base.audit, base.changes),
         folder=settings.skills.folder or settings.data_dir / "skills",
         hidden=(str(settings.data_dir.resolve()),),
         root_of=lambda project_id: projects.about(project_id).root,
         allowed=allowed,
     )
-    ground.services.register(SKILLS, shelf)
+    base.services.register(SKILLS, shelf)
     return shelf

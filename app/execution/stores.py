@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.channels.channels import Channels, assemble_channels
-from app.execution.assembly import Governed, Ground
+from app.execution.assembly import GovernanceParts, RuntimeBase
 from app.execution.projects import Projects
-from app.execution.skills import open_shelf
+from app.execution.skills import open_skills
 from app.governance.agent_store import AgentStore
 from app.knowledge.boards.boards import Boards
 from app.knowledge.memory.administration import MemoryAdministration
@@ -48,12 +48,12 @@ class Stores:
 
 
 def open_stores(
-    ground: Ground, governed: Governed, projects: Projects, agents: AgentStore
+    base: RuntimeBase, governed: GovernanceParts, projects: Projects, agents: AgentStore
 ) -> Stores:
     """Build them and register what tools ask for. Touches nothing of the world."""
-    settings, db, clock = ground.settings, ground.db, ground.clock
-    audit, changes, redactor = ground.audit, ground.changes, ground.redactor
-    services = ground.services
+    settings, db, clock = base.settings, base.db, base.clock
+    audit, changes, redactor = base.audit, base.changes, base.redactor
+    services = base.services
     offer_data_services(settings, services, clock)
     if (images := image_provider(settings.images)) is not None:
         services.register(IMAGE_PROVIDER, images)
@@ -76,5 +76,5 @@ def open_stores(
         redactor=redactor,
         on_offer=governed.resolver.forget,
     )
-    skills = open_shelf(ground, projects, agents)
+    skills = open_skills(base, projects, agents)
     return Stores(boards, memory, skills, sources, triggers, channels)

@@ -1,6 +1,6 @@
 """The seeds' interface over the one executor, for code that embeds Tollgate.
 
-    toolbox = Toolbox(gate, session.log)
+    toolbox = Toolbox(runtime, session.log)
     toolbox.execute("calculator", {"expression": "6*7"})   # {"success", "data", "error"}
 
 Every call goes through `Executor.run`: with its policy, events and records.
@@ -20,7 +20,7 @@ from app.events.log import SessionLog
 from app.execution.calls import parse_call, parse_calls
 from app.execution.context import CallContext
 from app.execution.outcome import CallOutcome
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import Tool
 
@@ -49,14 +49,14 @@ class Toolbox:
 
     def __init__(
         self,
-        gate: Gate,
+        runtime: Runtime,
         log: SessionLog,
         *,
         user_id: str | None = None,
         agent_id: str | None = None,
         attended: bool = False,
     ) -> None:
-        self._gate = gate
+        self._runtime = runtime
         self._base = CallContext(log=log, user_id=user_id, agent_id=agent_id, attended=attended)
 
     def register(self, tool: Tool, *, replace: bool = False) -> None:
@@ -66,16 +66,16 @@ class Toolbox:
             DuplicateTool: its name is taken, and `replace` is not set.
             InvalidTool: it could not be called.
         """
-        self._gate.registry.register(tool, replace=replace)
+        self._runtime.registry.register(tool, replace=replace)
 
     def get(self, name: str) -> Tool | None:
         """The tool of that name or alias."""
-        return self._gate.registry.get(name)
+        return self._runtime.registry.get(name)
 
     def list_all(self) -> list[dict[str, Any]]:
         """Definitions of the tools that are switched on, in OpenAI form."""
-        tools = self._gate.registry.snapshot().tools
-        names = self._gate.resolver.resolve(self._base.agent_id).tool_names
+        tools = self._runtime.registry.snapshot().tools
+        names = self._runtime.resolver.resolve(self._base.agent_id).tool_names
         return render([tools[name] for name in names], "openai")
 
     async def execute(
@@ -84,7 +84,7 @@ class Toolbox:
         """Make one call: `{"success", "data", "error"}`. Whatever happens, it does not raise."""
         try:
             request = parse_call({"name": name, "arguments": args})
-            outcomes = await self._gate.executor.run([request], self._context(context))
+            outcomes = await self._runtime.executor.run([request], self._context(context))
         except TollgateError as error:
             return ToolResult.fail(error.message, code=error.code).to_dict()
         return outcomes[0].result.to_dict()
@@ -113,7 +113,7 @@ class Toolbox:
         if not calls:
             return []
         workers = None if max_workers is None else max(1, max_workers)
-        outcomes = await self._gate.executor.run(
+        outcomes = await self._runtime.executor.run(
             parse_calls(calls), self._context(context), max_workers=workers
         )
         return [outcome.tool_message() for outcome in outcomes]
@@ -139,7 +139,7 @@ class Toolbox:
         pieces: asyncio.Queue[str | None] = asyncio.Queue()
         seen = replace(self._context(context), on_output=lambda _, text: pieces.put_nowait(text))
         request = parse_call({"name": tool_name, "arguments": arguments})
-        task = asyncio.create_task(self._gate.executor.run([request], seen))
+        task = asyncio.create_task(self._runtime.executor.run([request], seen))
         task.add_done_callback(lambda _: pieces.put_nowait(None))
         try:
             while (piece := await pieces.get()) is not None:
@@ -165,7 +165,7 @@ class Toolbox:
         known = {"project_id", *_MODEL_KEYS}
         return replace(
             self._base,
-            project=None if project_id is None else self._gate.projects.get(str(project_id)),
+            project=None if project_id is None else self._runtime.projects.get(str(project_id)),
             model={key: given[key] for key in _MODEL_KEYS if key in given},
             business={key: value for key, value in given.items() if key not in known},
         )

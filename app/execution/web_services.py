@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from app.core.web import WebSettings
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 from app.operations.web.addresses import OwnPorts
 from app.operations.web.client import Web
 from app.tools.web.engines import search_engine
@@ -16,7 +16,7 @@ from app.tools.web.ports import EVENT_LOOP, PAGE_SANDBOX, WEB_ACCESS, WEB_SEARCH
 
 @asynccontextmanager
 async def web_services(
-    settings: WebSettings, gate: Gate, rooms: PageSandbox, own_ports: OwnPorts
+    settings: WebSettings, runtime: Runtime, rooms: PageSandbox, own_ports: OwnPorts
 ) -> AsyncIterator[None]:
     """Register them; at the end every connection is closed.
 
@@ -25,12 +25,12 @@ async def web_services(
     Args:
         own_ports: tells where this service listens.
     """
-    web = Web(settings, gate.clock, own_ports=own_ports)
-    gate.services.register(WEB_ACCESS, web)
-    gate.services.register(EVENT_LOOP, asyncio.get_running_loop())
-    gate.services.register(PAGE_SANDBOX, rooms)
+    web = Web(settings, runtime.clock, own_ports=own_ports)
+    runtime.services.register(WEB_ACCESS, web)
+    runtime.services.register(EVENT_LOOP, asyncio.get_running_loop())
+    runtime.services.register(PAGE_SANDBOX, rooms)
     if (engine := search_engine(settings, web, rooms)) is not None:
-        gate.services.register(WEB_SEARCH, engine)
+        runtime.services.register(WEB_SEARCH, engine)
     try:
         yield
     finally:

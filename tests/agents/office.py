@@ -14,7 +14,7 @@ from app.agents.sessions import Session
 from app.api.service import Service
 from app.core.settings import Settings
 from app.execution.calls import CallRequest
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 from app.main import open_service
 from app.toolkit.tool import Tool
 from tests.agents.models.asking import KEY, Waits
@@ -32,12 +32,12 @@ class Office:
     watcher: Watcher
 
     @property
-    def gate(self) -> Gate:
-        return self.service.gate
+    def runtime(self) -> Runtime:
+        return self.service.runtime
 
     def add(self, *tools: Tool) -> None:
         for tool in tools:
-            self.gate.registry.register(tool)
+            self.runtime.registry.register(tool)
 
     async def say(self, text: str = "hello", **options: Any) -> str:
         """Send a message; the id of its run."""

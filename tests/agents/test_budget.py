@@ -35,7 +35,7 @@ def answer(count: int = 1) -> list[Turn]:
 
 
 async def stored(office: Office) -> dict[str, Any]:
-    await office.gate.db.flush()
+    await office.runtime.db.flush()
     row = await office.service.archive.session_row(office.session.id)
     assert row is not None
     usage: dict[str, Any] = orjson.loads(row.usage)
@@ -112,7 +112,7 @@ async def test_agent_and_token_limit_a_session_too(
     settings: Settings, limits: Limits, quota_subject: QuotaSubject
 ):
     async with open_office(settings, *answer(2)) as office:
-        await office.gate.agents.create(AgentProfile(id="coder", limits=limits), actor="admin")
+        await office.runtime.agents.create(AgentProfile(id="coder", limits=limits), actor="admin")
         first = await office.ask(agent_id="coder", quota_subject=quota_subject)
         second = await office.ask(agent_id="coder", quota_subject=quota_subject)
     assert first["status"] == "success"
@@ -139,7 +139,7 @@ async def test_calls_of_a_run_are_counted_for_whoever_asked(settings: Settings):
             for event in office.watcher.of("tool_call_completed")
         )
         told = str(await office.seen_by_model(2))
-        assert office.gate.limits.store.usage() == []
+        assert office.runtime.limits.store.usage() == []
     assert (ended["status"], codes) == ("success", ["calls_per_run", "none", "none"])
     assert "finish with the results you have" in told
 

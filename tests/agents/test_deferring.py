@@ -81,7 +81,7 @@ async def test_nothing_outside_the_agent_s_tools_can_be_found(settings: Settings
         profile = AgentProfile(
             id="w", max_visible_tools=1, tools={"weather_now": AgentTool(state="off")}
         )
-        await office.gate.agents.create(profile, actor="ann")
+        await office.runtime.agents.create(profile, actor="ann")
         await office.ask()
         found = office.provider.requests[1].tool_results()["s1"]["content"][0]["text"]
         assert "deploy_site" in found

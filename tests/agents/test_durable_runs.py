@@ -14,7 +14,7 @@ from app.agents.progress import RunProgress
 from app.agents.restart_policy import MOST_TRIES, ResumeOnRestart
 from app.core.settings import Settings
 from app.governance.limits import Limits, QuotaSubject
-from app.main import local_gate, open_service
+from app.main import local_runtime, open_service
 from tests.agents.models.asking import KEY
 from tests.agents.office import open_office
 from tests.agents.suspended import Killed, events_of, killed, run_is_over, watched
@@ -151,12 +151,12 @@ async def test_a_run_that_takes_its_service_down_again_and_again_is_given_up(
 
 async def test_a_crash_of_a_step_counts_and_an_orderly_stop_does_not(settings: Settings):
     held = [Gate(), Gate()]
-    waits = [Turn(text("", gate)) for gate in held]
+    waits = [Turn(text("", runtime)) for runtime in held]
     async with ScriptedAnthropic(THREE, *waits, api_key=KEY) as provider:
         left = await cut_in_a_call(settings, provider)
-        for gate in held:
+        for runtime in held:
             async with open_service(successor(settings, provider)) as service:
-                await gate.reached.wait()
+                await runtime.reached.wait()
                 row = await service.archive.run(left.run_id)
                 assert row is not None
                 assert row.progress is not None
@@ -170,7 +170,7 @@ async def test_a_call_that_takes_its_service_down_each_time_is_not_forgiven(sett
         async with open_service(successor(settings, provider)) as service:
             watcher = await watched(service, left.session_id)
             await watcher.until("tool_call_started", tool_call_id="t4")
-            await service.gate.db.flush()
+            await service.runtime.db.flush()
             row = await service.archive.run(left.run_id)
             assert row is not None
             assert row.progress is not None
@@ -340,7 +340,7 @@ async def test_a_run_that_was_told_to_stop_leaves_nothing_to_go_on_with(settings
         run_id = await office.say("one")
         await held.reached.wait()
         written: list[tuple[str | None, str]] = []
-        db = office.gate.db
+        db = office.runtime.db
         append = db.append
 
         def noted(statement: Any, row: Any) -> int:
@@ -383,5 +383,5 @@ async def test_progress_that_cannot_be_read_closes_its_run(settings: Settings):
 
 @pytest.mark.parametrize("stored", ["7", "{}", "not json", '{"payer": {"limits": {"x": 1}}}'])
 async def test_what_is_no_progress_is_none(settings: Settings, stored: str):
-    async with local_gate(settings) as gate:
-        assert ResumeOnRestart(gate).progress_of(stored) is None
+    async with local_runtime(settings) as runtime:
+        assert ResumeOnRestart(runtime).progress_of(stored) is None

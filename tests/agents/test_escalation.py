@@ -41,17 +41,17 @@ async def supervised(settings: Settings, **escalation: Any) -> AsyncIterator[Dep
     async with open_department(set_up(settings, **escalation)) as department:
         service = department.office.service
         escalations = EscalationService(
-            *(service.gate, service.sessions, service.runs, department.delegation),
+            *(service.runtime, service.sessions, service.runs, department.delegation),
             service.settings,
         )
-        service.gate.services.register(ESCALATIONS, escalations)
+        service.runtime.services.register(ESCALATIONS, escalations)
         yield department
         await escalations.close()
         await department.delegation.close()
 
 
 async def make_boss(department: Department, **fields: Any) -> None:
-    await department.office.gate.agents.create(AgentProfile(id="boss", **fields), actor="ann")
+    await department.office.runtime.agents.create(AgentProfile(id="boss", **fields), actor="ann")
 
 
 def up(**arguments: Any) -> Turn:
@@ -71,12 +71,12 @@ def refused(office: Office) -> list[str]:
 
 
 async def tickets(department: Department) -> list[StoredTicket]:
-    return await department.office.gate.tickets.page(TicketFilter(), limit=10, before=None)
+    return await department.office.runtime.tickets.page(TicketFilter(), limit=10, before=None)
 
 
 async def audited(office: Office, kind: str) -> list[tuple[str, dict[str, Any]]]:
     sql = "SELECT subject, detail FROM audit WHERE kind = ?"
-    rows = await office.gate.db.transact(lambda t: t.fetch(sql, (kind,)))
+    rows = await office.runtime.db.transact(lambda t: t.fetch(sql, (kind,)))
     return [(row[0], orjson.loads(row[1])) for row in rows]
 
 
@@ -162,7 +162,7 @@ async def test_the_profile_names_another_supervisor_than_the_settings(settings: 
             AgentProfile(id="lead", model="m-lead"),
             AgentProfile(id="default", supervisor="lead"),
         ):
-            await office.gate.agents.create(agent, actor="ann")
+            await office.runtime.agents.create(agent, actor="ann")
         department.goals.script("hello", up())
         await office.ask("hello")
         assert department.goals.asked[GOAL][0].body["model"] == "m-lead"
@@ -201,7 +201,9 @@ async def test_a_supervisor_may_do_no_more_than_a_sub_agent_of_who_asks(settings
         office = department.office
         await make_boss(department)
         limits = SubagentLimits(read_only=True, max_iterations=2)
-        await office.gate.agents.create(AgentProfile(id="default", subagents=limits), actor="ann")
+        await office.runtime.agents.create(
+            AgentProfile(id="default", subagents=limits), actor="ann"
+        )
         department.goals.script("hello", up())
         await office.ask("hello")
         (batch,) = await department.delegation.reports(session_id=office.session.id)

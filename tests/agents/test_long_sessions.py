@@ -77,7 +77,7 @@ async def digging(settings: Settings, script: Script, most: int) -> AsyncIterato
     async with open_office(limited, *[script] * most) as office:
         office.add(made(dig))
         profile = AgentProfile(id="digger", selection=("dig", "read_result"))
-        await office.gate.agents.create(profile, actor="boss")
+        await office.runtime.agents.create(profile, actor="boss")
         yield office
 
 
@@ -186,12 +186,12 @@ async def test_a_call_that_waits_for_a_person_is_answered_after_a_compaction(set
     async with digging(settings, script, 120) as office:
         office.add(made(send, requires_confirmation=True, **WRITES))
         chosen = {"selection": ("dig", "send")}
-        await office.gate.agents.change("digger", chosen, actor="boss")
+        await office.runtime.agents.change("digger", chosen, actor="boss")
         for _ in range(2):
             await office.ask("Dig.", agent_id="digger")
         run_id = await office.say("Send", agent_id="digger")
         asked = await office.watcher.until("tool_confirmation_request")
-        await office.gate.confirmations.answer(
+        await office.runtime.confirmations.answer(
             asked["confirmation_id"],
             ConfirmationReply("approve_once", asked["digest"]),
             Approver("ann"),

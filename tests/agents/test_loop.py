@@ -239,7 +239,7 @@ async def test_the_turn_goes_on_after_a_person_declined(settings: Settings):
         office.add(made(send, requires_confirmation=True, **WRITES))
         run_id = await office.say()
         asked = await office.watcher.until("tool_confirmation_request")
-        await office.gate.confirmations.answer(
+        await office.runtime.confirmations.answer(
             asked["confirmation_id"],
             ConfirmationReply("decline", asked["digest"]),
             Approver("ann"),
@@ -254,15 +254,15 @@ async def test_a_switched_off_tool_and_its_hint_are_not_offered_from_the_next_tu
     settings: Settings,
 ):
     async with open_office(settings, Turn(text("a")), Turn(text("b"))) as office:
-        await office.gate.db.transact(
+        await office.runtime.db.transact(
             lambda t: t.execute("UPDATE tools SET prompt_hint = 'prefer grep' WHERE name = 'bash'")
         )
-        await office.gate.governance.sync(office.gate.registry.snapshot())
+        await office.runtime.governance.sync(office.runtime.registry.snapshot())
         await office.ask()
-        await office.gate.governance.set_enabled("bash", enabled=False)
+        await office.runtime.governance.set_enabled("bash", enabled=False)
         await office.ask()
         first, second = office.provider.requests
         assert ("bash" in first.tool_names, "bash" in second.tool_names) == (True, False)
         assert ("prefer grep" in str(first.body["system"])) is True
         assert ("prefer grep" in str(second.body["system"])) is False
-        assert office.gate.settings.workspace_dir.name in str(first.body["system"])
+        assert office.runtime.settings.workspace_dir.name in str(first.body["system"])

@@ -21,7 +21,7 @@ async def echo(args: AnyArgs, ctx: Any) -> str:
 
 
 async def hire(office: Office, agent_id: str, **fields: Any) -> None:
-    await office.gate.agents.create(AgentProfile(id=agent_id, **fields), **BY)
+    await office.runtime.agents.create(AgentProfile(id=agent_id, **fields), **BY)
 
 
 async def test_a_session_s_agent_is_its_model_its_words_and_its_tools(settings: Settings):
@@ -124,7 +124,7 @@ async def test_an_agent_that_is_removed_ends_its_run_instead_of_going_on_as_nobo
         await hire(office, "w", selection=("echo",))
         run_id = await office.say()
         await gate.reached.wait()
-        await office.gate.agents.remove("w", **BY)
+        await office.runtime.agents.remove("w", **BY)
         gate.open()
         ended = await office.ended(run_id)
         assert (ended["status"], ended["error"]["code"]) == ("error", "not_found")
@@ -144,14 +144,14 @@ async def test_a_running_agent_gets_an_operator_s_change_with_its_next_turn(sett
             await hire(office, agent, max_visible_tools=1000)
         run_id = await office.say()
         await gate.reached.wait()
-        await office.gate.agents.override("w", "echo", AgentTool(state="off"), **BY)
+        await office.runtime.agents.override("w", "echo", AgentTool(state="off"), **BY)
         gate.open()
         assert (await office.ended(run_id))["status"] == "success"
         first, second = office.provider.requests
         assert ("echo" in first.tool_names, "echo" in second.tool_names) == (True, False)
         answer = second.tool_results()["t1"]
         assert "disabled for agent 'w'" in answer["content"][0]["text"]
-        assert "echo" in office.gate.resolver.resolve("free").tool_names
+        assert "echo" in office.runtime.resolver.resolve("free").tool_names
 
 
 async def test_the_agent_called_default_governs_who_names_none(settings: Settings):

@@ -90,14 +90,14 @@ async def test_runs_of_a_process_that_lives_are_left_alone(settings: Settings):
     async with open_lab(settings) as lab:
         for number, owner in enumerate((process.identity(), "1-0", None)):
             row = (f"run_{number}", lab.session.id, "direct", "running")
-            lab.gate.db.append(ADD_RUN, (*row, None, None, None, owner, "2026-01-01"))
+            lab.runtime.db.append(ADD_RUN, (*row, None, None, None, owner, "2026-01-01"))
             lab.session.log.emit(RunStarted, run_id=f"run_{number}", trigger="direct")
-        assert (await recover(lab.gate)).closed == 2
+        assert (await recover(lab.runtime)).closed == 2
         rows = await lab.rows("SELECT id, status FROM runs ORDER BY id")
         assert rows == [("run_0", "running"), ("run_1", "interrupted"), ("run_2", "interrupted")]
         async with asyncio.timeout(PATIENCE_S):
             await lab.watcher.until("run_finished", count=2)
-        assert (await recover(lab.gate)).closed == 0
+        assert (await recover(lab.runtime)).closed == 0
 
 
 async def test_a_sub_agents_run_is_closed_and_never_goes_on_alone(settings: Settings):
@@ -105,7 +105,7 @@ async def test_a_sub_agents_run_is_closed_and_never_goes_on_alone(settings: Sett
         log, ids = lab.session.log, {"run_id": "run_c", "tool_call_id": "c1"}
         about = {**ids, "operation_id": "op_1", "parent_tool_call_id": "c0"}
         row = ("run_c", lab.session.id, "delegation", "running", None, None, "run_p", "1-0")
-        lab.gate.db.append(ADD_RUN, (*row, "2026-01-01"))
+        lab.runtime.db.append(ADD_RUN, (*row, "2026-01-01"))
         told = {**about, "tool_name": "bash", "title": "b", "kind": "execute", "args": {}}
         log.append("tool_call_started", orjson.dumps(told).decode()[1:])
         kept = {
@@ -120,10 +120,10 @@ async def test_a_sub_agents_run_is_closed_and_never_goes_on_alone(settings: Sett
             "limits": None,
             "progress": None,
         }
-        lab.gate.db.append(KEEP_BATCH, (orjson.dumps(kept).decode(), "run_c"))
-        lab.gate.db.append(KEEP_PROGRESS, (RunProgress().stored(), "run_c"))
-        await lab.gate.db.flush()
-        found = await recover(lab.gate, ResumeOnRestart(lab.gate))
+        lab.runtime.db.append(KEEP_BATCH, (orjson.dumps(kept).decode(), "run_c"))
+        lab.runtime.db.append(KEEP_PROGRESS, (RunProgress().stored(), "run_c"))
+        await lab.runtime.db.flush()
+        found = await recover(lab.runtime, ResumeOnRestart(lab.runtime))
         assert (found.closed, found.suspended, found.cut) == (1, (), ())
         ended = await lab.watcher.until("tool_call_completed")
         assert (ended["status"], ended["parent_tool_call_id"]) == ("interrupted", "c0")

@@ -149,7 +149,7 @@ async def test_direct_calls_are_recorded_and_told_to_the_model_as_text(settings:
         assert "42" in blocks[3]
         assert blocks[-1] == "what came out?"
         assert office.provider.refused == []
-        rows = await office.gate.db.transact(lambda t: t.fetch("SELECT content FROM entries"))
+        rows = await office.runtime.db.transact(lambda t: t.fetch("SELECT content FROM entries"))
         assert "hunter2x" not in str(rows) + str(office.watcher.events)
 
 

@@ -25,13 +25,13 @@ async def lab(settings: Settings) -> AsyncIterator[Lab]:
 
 async def say(lab: Lab, session: Session, role: Role, text: str) -> None:
     lab.sessions.append(session, role, [{"type": "text", "text": text}], run_id=None)
-    await lab.gate.db.flush()
+    await lab.runtime.db.flush()
 
 
 async def found(
     lab: Lab, query: str, *, user_id: str = "ann", limit: int = 10, **visitor: str
 ) -> Sequence[FoundMessage]:
-    database = Database(lab.gate.settings.database_path)
+    database = Database(lab.runtime.settings.database_path)
     try:
         wanted = Visitor(user_id, **visitor)
         return await StoredSessions(database).search(query.split(), wanted, limit=limit)
@@ -54,7 +54,7 @@ async def test_titles_come_first_and_chinese_is_found(lab: Lab):
     lab.sessions.rename(lab.session, "Dough")
     await say(lab, lab.session, "user", "怎么做面包")
     titled = lab.sessions.create(user_id="ann", title="面包店")
-    await lab.gate.db.flush()
+    await lab.runtime.db.flush()
     rows = await found(lab, "面包")
     assert [(row.session_id, row.role) for row in rows] == [
         (titled.id, None),

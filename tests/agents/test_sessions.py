@@ -36,7 +36,7 @@ async def test_a_session_that_many_ask_for_at_once_is_read_once(settings: Settin
             await go.wait()
             return fields
 
-        sessions = Sessions(lab.gate.db, lab.gate.events, lab.gate.clock, load)
+        sessions = Sessions(lab.runtime.db, lab.runtime.events, lab.runtime.clock, load)
         first = asyncio.create_task(sessions.get(lab.session.id))
         await reading.wait()
         others = [asyncio.create_task(sessions.get(lab.session.id)) for _ in range(5)]
@@ -66,7 +66,7 @@ async def test_long_messages_are_cut_in_the_event_and_whole_in_the_entry(setting
         ]
         lab.sessions.append(lab.session, "tool", results, run_id=None)
         lab.sessions.append(lab.session, "user", [{"type": "text", "text": long}], run_id=None)
-        await lab.gate.db.flush()
+        await lab.runtime.db.flush()
         assert all(len(frame.body) < 256 << 10 for frame in lab.watcher.frames)
         shown = lab.watcher.events[1]["content"][0]
         assert (len(shown["text"]), shown["truncated"]) == (60_000, True)
@@ -85,7 +85,7 @@ async def test_a_summary_that_quotes_a_call_shows_none_of_its_secrets(settings: 
             "method": "digest",
         }
         lab.sessions.summarise(lab.session, summary, run_id=None, replaced=3, tokens=(9, 1))
-        await lab.gate.db.flush()
+        await lab.runtime.db.flush()
         (shown,) = [e["summary"] for e in lab.watcher.of("context_compacted")]
         assert "hunter2x" not in shown
         assert '"name":"ann"' in shown
@@ -97,7 +97,7 @@ async def test_what_no_text_can_hold_is_replaced_in_entry_and_event(settings: Se
             {"type": "tool_use", "id": "t", "name": "x", "input": {"n": 2**70, "s": "\ud800"}}
         ]
         lab.sessions.append(lab.session, "assistant", content, run_id=None)
-        await lab.gate.db.flush()
+        await lab.runtime.db.flush()
         assert len(await lab.rows("SELECT id FROM entries")) == 1
         assert lab.watcher.events[0]["content"][0]["input"]["s"] == "?"
 

@@ -89,7 +89,7 @@ async def test_an_async_handler_asks_with_its_context_in_a_direct_call(settings:
     async with open_office(settings, said("bonjour")) as office:
         finished = await office.call(CallRequest("c1", "translate", {"prompt": "hello"}))
         (completed,) = office.watcher.of("tool_call_completed")
-        await office.gate.db.flush()
+        await office.runtime.db.flush()
         row = await office.service.archive.session_row(office.session.id)
     assert orjson.loads(completed["content"][0]["text"]) == {
         "text": "bonjour",
@@ -117,7 +117,7 @@ async def test_without_a_service_the_tool_fails_cleanly_and_is_off_where_it_says
 ):
     async with open_lab(settings) as lab:
         outcome = await lab.call("summarise", prompt="x")
-        off = lab.gate.resolver.resolve().disabled_reasons["translate"]
+        off = lab.runtime.resolver.resolve().disabled_reasons["translate"]
     assert (outcome.status, outcome.result.error) == ("error", "LLM client not available")
     assert off.code == "missing_config"
 
@@ -163,7 +163,7 @@ async def test_the_tools_of_a_sub_agent_are_held_to_the_limits_of_its_token(sett
 async def test_the_context_of_a_run_that_is_over_asks_nothing(settings: Settings):
     async with open_office(settings, said("one")) as office:
         finished = await office.ask()
-        client = office.gate.services.require(LLM_CLIENT, LlmClient)  # type: ignore[type-abstract]
+        client = office.runtime.services.require(LLM_CLIENT, LlmClient)  # type: ignore[type-abstract]
         ended = ToolContext(
             tool_call_id="c1",
             operation_id="op_1",

@@ -45,10 +45,10 @@ async def test_sums_by_agent_model_session_and_day(settings: Settings):
     turns = [said(1_000, 0), said(2_000, 0), said(500, 0)]
     async with open_office(priced(settings), *turns) as office:
         cheap = AgentProfile(id="writer", model="no-price")
-        await office.gate.agents.create(cheap, actor="boss")
+        await office.runtime.agents.create(cheap, actor="boss")
         first, _ = await office.ask(), await office.ask()
         await office.ask(agent_id="writer")
-        await office.gate.db.flush()
+        await office.runtime.db.flush()
         book = UsageReader(office.service.database)
         agents = dict((await book.sums("agent")).groups)
         assert set(agents) == {"default", "writer"}
@@ -67,7 +67,7 @@ async def test_sums_by_agent_model_session_and_day(settings: Settings):
 
 async def test_the_budget_counts_for_a_session_and_for_whoever_asked(settings: Settings):
     async with open_office(priced(settings)) as office:
-        budget = Budget(office.gate, {"m": PRICE})
+        budget = Budget(office.runtime, {"m": PRICE})
         mine, other = Spending(), Spending()
         budget.add(office.session, model="m", usage=TokenUsage(1_000, 0), spending=mine)
         budget.add(office.session, model="unknown", usage=TokenUsage(10, 0), spending=other)
@@ -81,7 +81,7 @@ async def test_a_sub_agent_reads_results_of_its_own_calls_only(settings: Setting
     turns = [Turn(tool_use("calculator", {"expression": "6*7"}, id="sum")), said(1, 1)]
     async with open_office(settings, *turns) as office:
         run_id = (await office.ask())["run_id"]
-        stored = office.gate.services.require(STORED_RESULTS, StoredResults)  # type: ignore[type-abstract]
+        stored = office.runtime.services.require(STORED_RESULTS, StoredResults)  # type: ignore[type-abstract]
         session_id = office.session.id
         found = await stored.find(ResultReader(session_id, run_id), "sum")
         assert found is not None
@@ -90,7 +90,7 @@ async def test_a_sub_agent_reads_results_of_its_own_calls_only(settings: Setting
             "INSERT INTO runs (id, session_id, trigger, status, started_at)"
             " VALUES ('run_sub', ?, 'delegation', 'running', '2026')"
         )
-        await office.gate.db.transact(lambda t: t.execute(add, (session_id,)))
+        await office.runtime.db.transact(lambda t: t.execute(add, (session_id,)))
         assert await stored.find(ResultReader(session_id, "run_sub"), "sum") is None
         assert await stored.newest(ResultReader(session_id, "run_sub"), limit=9) == []
         assert await stored.find(ResultReader("ses_other", run_id), "sum") is None

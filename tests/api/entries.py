@@ -25,7 +25,7 @@ from app.events.log import Frame
 from app.execution.calls import CallRequest
 from app.execution.confirmation.answers import Approver, ConfirmationReply
 from app.execution.context import CallContext
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 from app.execution.toolbox import Toolbox
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import Tool
@@ -110,7 +110,7 @@ class Witness:
 class Person:
     """Watches sessions and answers whatever is asked with one option."""
 
-    gate: Gate
+    runtime: Runtime
     option_id: str
     answers: list[asyncio.Task[Any]] = field(default_factory=list)
 
@@ -121,7 +121,7 @@ class Person:
 
     async def _answer(self, asked: dict[str, Any]) -> None:
         reply = ConfirmationReply(self.option_id, asked["digest"])
-        await self.gate.confirmations.answer(asked["confirmation_id"], reply, Approver("boss"))
+        await self.runtime.confirmations.answer(asked["confirmation_id"], reply, Approver("boss"))
 
 
 @dataclass
@@ -138,12 +138,12 @@ class Site:
     names: frozenset[str] | None = None
 
     @property
-    def gate(self) -> Gate:
-        return self.running.service.gate
+    def runtime(self) -> Runtime:
+        return self.running.service.runtime
 
     @property
     def tools(self) -> dict[str, Tool]:
-        return dict(self.gate.registry.snapshot().tools)
+        return dict(self.runtime.registry.snapshot().tools)
 
     def calls(self) -> Iterator[tuple[Tool, str, Arguments]]:
         """Every name that is called here, with arguments that fit; all that there are, if no
@@ -169,10 +169,10 @@ class Site:
                 await run.done
 
 
-async def audit(gate: Gate, kind: str) -> dict[str, tuple[int, str | None, str | None]]:
+async def audit(runtime: Runtime, kind: str) -> dict[str, tuple[int, str | None, str | None]]:
     """Place, verdict and outcome of the rows of a kind, by operation; one for each."""
-    await gate.db.flush()
-    rows = await gate.db.transact(
+    await runtime.db.flush()
+    rows = await runtime.db.transact(
         lambda transaction: transaction.fetch(
             "SELECT operation_id, seq, verdict, outcome FROM audit WHERE kind = ?", (kind,)
         )
@@ -181,10 +181,10 @@ async def audit(gate: Gate, kind: str) -> dict[str, tuple[int, str | None, str |
     return {row[0]: (row[1], row[2], row[3]) for row in rows}
 
 
-async def count(gate: Gate, kind: str) -> int:
+async def count(runtime: Runtime, kind: str) -> int:
     """How many rows of a kind the audit has."""
-    await gate.db.flush()
-    rows = await gate.db.transact(
+    await runtime.db.flush()
+    rows = await runtime.db.transact(
         lambda transaction: transaction.fetch("SELECT count(*) FROM audit WHERE kind = ?", (kind,))
     )
     return int(rows[0][0])
@@ -201,8 +201,8 @@ async def open_site(settings: Settings) -> AsyncIterator[Site]:
             running.connect() as chat,
         ):
             witness = Witness(settings.database_path)
-            witness.watch(running.service.gate.registry)
-            await store_trigger(running.service.gate)
+            witness.watch(running.service.runtime.registry)
+            await store_trigger(running.service.runtime)
             yield Site(running, provider, client, chat, witness)
 
 
@@ -264,7 +264,9 @@ async def agent_loop(site: Site, name: str, arguments: Arguments) -> None:
 
 
 def _box(site: Site) -> Toolbox:
-    return Toolbox(site.gate, site.session().log, user_id="ann", attended=site.person is not None)
+    return Toolbox(
+        site.runtime, site.session().log, user_id="ann", attended=site.person is not None
+    )
 
 
 async def toolbox(site: Site, name: str, arguments: Arguments) -> None:
@@ -289,7 +291,7 @@ async def toolbox_stream(site: Site, name: str, arguments: Arguments) -> None:
 async def command_line(site: Site, name: str, arguments: Arguments) -> None:
     approves = site.person is not None and site.person.option_id == "approve_once"
     options = CallOptions(name, json_text=json.dumps(arguments), yes=approves)
-    await call_through(site.gate, options)
+    await call_through(site.runtime, options)
 
 
 async def mcp_port(site: Site, name: str, arguments: Arguments) -> None:
@@ -297,11 +299,11 @@ async def mcp_port(site: Site, name: str, arguments: Arguments) -> None:
     context = CallContext(
         log=site.session().log,
         user_id="ann",
-        project=site.gate.projects.get("default"),
+        project=site.runtime.projects.get("default"),
         caller="mcp",
         attended=site.person is not None,
     )
-    await site.gate.executor.run([CallRequest("c", name, arguments)], context)
+    await site.runtime.executor.run([CallRequest("c", name, arguments)], context)
 
 
 async def after_equal_call(site: Site, name: str, arguments: Arguments) -> None:

@@ -25,9 +25,9 @@ from app.core.settings import Settings
 from app.db.engine import Database
 from app.execution.confirmation.answers import Approver, ConfirmationReply
 from app.execution.hooks.model import HookAction, HookConfig, HookContext, HookResult, HookType
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 from app.governance.identity.tokens import Tokens
-from app.main import local_gate
+from app.main import local_runtime
 from tests.agents.suspended import killed
 from tests.api.entries import (
     ENTRIES,
@@ -47,7 +47,7 @@ from tests.support.service import settings_for
 from tests.support.source import modules
 
 BUILTIN = register_all_tools(installed_plugins=False).snapshot().tools
-Impose = Callable[[Gate], Awaitable[None]]
+Impose = Callable[[Runtime], Awaitable[None]]
 ALL = list(CASES)
 # One other name of each tool that has one: two would be equal calls.
 ALIASES = {tool.aliases[0].name: name for name, tool in BUILTIN.items() if tool.aliases}
@@ -99,26 +99,26 @@ async def site(settings: Settings) -> AsyncIterator[Site]:
         yield opened
 
 
-async def switch_off(gate: Gate) -> None:
+async def switch_off(runtime: Runtime) -> None:
     for name in ALL:
-        await gate.governance.set_enabled(name, enabled=False, force=True)
+        await runtime.governance.set_enabled(name, enabled=False, force=True)
 
 
-async def deny_by_rule(gate: Gate) -> None:
+async def deny_by_rule(runtime: Runtime) -> None:
     body = {"tool": "*", "decision": "deny", "justification": "because"}
-    await gate.rules.create(body, actor="boss")
+    await runtime.rules.create(body, actor="boss")
 
 
-async def deny_by_hook(gate: Gate) -> None:
+async def deny_by_hook(runtime: Runtime) -> None:
     async def refuse(context: HookContext) -> HookResult:
         return HookResult(HookAction.DENY, "not today")
 
-    gate.hooks.register(HookConfig("no", HookType.PRE_TOOL_USE, refuse))
+    runtime.hooks.register(HookConfig("no", HookType.PRE_TOOL_USE, refuse))
 
 
-async def ask_first(gate: Gate) -> None:
+async def ask_first(runtime: Runtime) -> None:
     for name in ALL:
-        await gate.governance.change_tool(name, {"requires_confirmation": True}, actor="boss")
+        await runtime.governance.change_tool(name, {"requires_confirmation": True}, actor="boss")
 
 
 async def prime(site: Site) -> None:
@@ -131,16 +131,16 @@ async def prime(site: Site) -> None:
 
 async def everything(site: Site, enter: Enter) -> None:
     """Call every name that is the turn of this way in; each call leaves its row."""
-    ended = await count(site.gate, "call.finished")
+    ended = await count(site.runtime, "call.finished")
     for _, name, arguments in site.calls():
         await enter(site, name, arguments)
-        before, ended = ended, await count(site.gate, "call.finished")
+        before, ended = ended, await count(site.runtime, "call.finished")
         assert ended > before, f"{name} left no row"
 
 
-async def check_records(gate: Gate, witness: Witness) -> None:
+async def check_records(runtime: Runtime, witness: Witness) -> None:
     """Whatever ran had been allowed, and what was asked about had been written down before."""
-    finished, decided = await audit(gate, "call.finished"), await audit(gate, "call.decided")
+    finished, decided = await audit(runtime, "call.finished"), await audit(runtime, "call.decided")
     for seen in witness.ran:
         at, verdict, _ = finished[seen.operation_id]
         assert verdict in ("allow", "ask"), seen
@@ -173,7 +173,7 @@ async def test_what_is_allowed_runs_once_and_its_decision_is_on_record(site: Sit
     site.names = turn_of(enter, IMPOSITIONS.index(None))
     await everything(site, enter)
     assert counted(site) == names_of(site)
-    await check_records(site.gate, site.witness)
+    await check_records(site.runtime, site.witness)
 
 
 @pytest.mark.requirement("D-2")
@@ -183,15 +183,15 @@ async def test_what_is_refused_runs_by_no_way_in(site: Site, enter: Enter, impos
     site.names = turn_of(enter, IMPOSITIONS.index(impose))
     await prime(site)
     site.witness.ran.clear()
-    await impose(site.gate)
+    await impose(site.runtime)
     if impose is ask_first and enter is not rest_single:
-        site.person = Person(site.gate, "decline")
-    finished = set(await audit(site.gate, "call.finished"))
+        site.person = Person(site.runtime, "decline")
+    finished = set(await audit(site.runtime, "call.finished"))
     await everything(site, enter)
     assert site.witness.ran == []
-    ended = await audit(site.gate, "call.finished")
+    ended = await audit(site.runtime, "call.finished")
     assert {ended[new][2] for new in ended.keys() - finished} <= {*NOT_RUN, "skipped"}
-    await check_records(site.gate, site.witness)
+    await check_records(site.runtime, site.witness)
 
 
 @pytest.mark.requirement("D-2")
@@ -200,12 +200,12 @@ async def test_what_asks_runs_after_the_question_was_on_record(site: Site, enter
     site.names = turn_of(enter, IMPOSITIONS.index(ask_first))
     await prime(site)
     site.witness.ran.clear()
-    await ask_first(site.gate)
-    site.person = Person(site.gate, "approve_once")
+    await ask_first(site.runtime)
+    site.person = Person(site.runtime, "approve_once")
     await everything(site, enter)
     assert counted(site) == names_of(site)
     assert all(seen.decided for seen in site.witness.ran)
-    await check_records(site.gate, site.witness)
+    await check_records(site.runtime, site.witness)
 
 
 async def test_a_kept_answer_is_a_decision_too_and_nothing_runs(site: Site):
@@ -215,7 +215,7 @@ async def test_a_kept_answer_is_a_decision_too_and_nothing_runs(site: Site):
         if tool.cacheable:
             await after_equal_call(site, name, arguments)
     assert site.witness.ran == []
-    ended = (await audit(site.gate, "call.finished")).values()
+    ended = (await audit(site.runtime, "call.finished")).values()
     assert {(verdict, outcome) for _, verdict, outcome in ended} == {("allow", "success")}
 
 
@@ -223,27 +223,31 @@ async def test_a_kept_answer_is_a_decision_too_and_nothing_runs(site: Site):
 
 
 @asynccontextmanager
-async def resumed(settings: Settings) -> AsyncIterator[tuple[Gate, Witness, RunService]]:
+async def resumed(settings: Settings) -> AsyncIterator[tuple[Runtime, Witness, RunService]]:
     """A service on what another one left, with the witness in place before anything goes on."""
-    async with local_gate(settings) as gate:
+    async with local_runtime(settings) as runtime:
         witness = Witness(settings.database_path)
-        witness.watch(gate.registry)
+        witness.watch(runtime.registry)
         database = Database(settings.database_path)
         try:
             archive = SessionQueries(database)
-            sessions = Sessions(gate.db, gate.events, gate.clock, archive.load, gate.redactor)
-            runs = RunService(gate, sessions, None, archive)
-            tokens = Tokens(gate.db, gate.clock, gate.audit)
-            await runs.resume(await recover(gate), tokens)
-            yield gate, witness, runs
+            sessions = Sessions(
+                runtime.db, runtime.events, runtime.clock, archive.load, runtime.redactor
+            )
+            runs = RunService(runtime, sessions, None, archive)
+            tokens = Tokens(runtime.db, runtime.clock, runtime.audit)
+            await runs.resume(await recover(runtime), tokens)
+            yield runtime, witness, runs
         finally:
             await database.close()
 
 
-async def answer_everything(gate: Gate, runs: RunService, session_id: str, option_id: str) -> None:
-    for asked in gate.confirmations.pending(session_id):
+async def answer_everything(
+    runtime: Runtime, runs: RunService, session_id: str, option_id: str
+) -> None:
+    for asked in runtime.confirmations.pending(session_id):
         reply = ConfirmationReply(option_id, asked["digest"])
-        await gate.confirmations.answer(asked["confirmation_id"], reply, Approver("boss"))
+        await runtime.confirmations.answer(asked["confirmation_id"], reply, Approver("boss"))
     run = runs.active(session_id)
     if run is not None:
         async with asyncio.timeout(PATIENCE_S):
@@ -256,10 +260,10 @@ async def test_a_call_that_waited_for_a_restart_runs_only_on_its_answer(
     tmp_path: Path, names: list[str]
 ):
     settings = settings_for(tmp_path / "first", anthropic_api_key=None)
-    async with local_gate(settings) as gate:
-        await ask_first(gate)
+    async with local_runtime(settings) as runtime:
+        await ask_first(runtime)
         # What nobody has configured is off, and so asks nobody.
-        on = gate.resolver.resolve(None).tool_names
+        on = runtime.resolver.resolve(None).tool_names
     names = [name for name in names if ALIASES.get(name, name) in on]
     plan = [(f"c{at}", name, CASES[ALIASES.get(name, name)][0]) for at, name in enumerate(names)]
     left = await killed(
@@ -278,14 +282,14 @@ async def test_a_call_that_waited_for_a_restart_runs_only_on_its_answer(
     for impose, option_id, runs_then in ways:
         shutil.rmtree(settings.data_dir)
         shutil.copytree(kept, settings.data_dir)
-        async with resumed(settings) as (gate, witness, runs):
+        async with resumed(settings) as (runtime, witness, runs):
             if impose is not None:
-                await impose(gate)
-            await answer_everything(gate, runs, left.session_id, option_id)
+                await impose(runtime)
+            await answer_everything(runtime, runs, left.session_id, option_id)
             expected = Counter(ALIASES.get(name, name) for name in names) if runs_then else {}
             assert Counter(seen.tool_name for seen in witness.ran) == expected
-            assert len(await audit(gate, "call.finished")) == len(names)
-            await check_records(gate, witness)
+            assert len(await audit(runtime, "call.finished")) == len(names)
+            await check_records(runtime, witness)
 
 
 # -- and nobody goes around the gate -----------------------------------------------------

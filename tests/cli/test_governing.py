@@ -10,7 +10,7 @@ import pytest
 
 from app.core.settings import load_settings
 from app.governance.agents import AgentProfile
-from app.main import local_gate
+from app.main import local_runtime
 from tests.cli.program import tollgate
 from tests.support.service import serving, settings_for
 
@@ -21,9 +21,9 @@ def house(tmp_path: Path) -> Path:
 
     async def furnish() -> None:
         settings = load_settings(data_dir=tmp_path, _env_file=None)
-        async with local_gate(settings) as gate:
+        async with local_runtime(settings) as runtime:
             profile = AgentProfile(id="writer", selection=("toolset:files",))
-            await gate.agents.create(profile, actor="test")
+            await runtime.agents.create(profile, actor="test")
 
     asyncio.run(furnish())
     return tmp_path
@@ -104,7 +104,7 @@ def test_resolving_tells_people_what_and_why(house: Path):
 
 async def test_the_command_line_tells_what_a_running_service_tells(tmp_path: Path):
     async with serving(settings_for(tmp_path)) as running:
-        served = running.service.gate.resolver.resolve()
+        served = running.service.runtime.resolver.resolve()
         told = await asyncio.to_thread(tollgate, tmp_path, "resolve", "--json")
         listed = await asyncio.to_thread(tollgate, tmp_path, "tools", "--json")
     assert json.loads(told.stdout)["tool_names"] == list(served.tool_names)
@@ -125,6 +125,6 @@ async def test_a_running_service_uses_what_the_command_line_switched(tmp_path: P
     async with serving(settings_for(tmp_path, anthropic_api_key=None)) as running:
         done = await asyncio.to_thread(tollgate, tmp_path, "tools", "disable", "bash")
         assert done.returncode == 0
-        gate = running.service.gate
-        await gate.changes.poll()
-        assert gate.resolver.resolve().disabled_reasons["bash"].code == "disabled_global"
+        runtime = running.service.runtime
+        await runtime.changes.poll()
+        assert runtime.resolver.resolve().disabled_reasons["bash"].code == "disabled_global"

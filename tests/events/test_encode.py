@@ -48,7 +48,7 @@ async def every_way_to_end(lab: Lab) -> None:
         return ToolResult.ok("\ud800", text="\ud800", raw_result=RawResult("text", "\ud800"))
 
     lab.add(made(streams, max_output_chars=1000), made(fails), made(odd))
-    await lab.gate.agents.create(AgentProfile(id="writer"), actor="ann")
+    await lab.runtime.agents.create(AgentProfile(id="writer"), actor="ann")
     await lab.run(
         CallRequest("c1", "streams", {"text": "a\u2029😀"}),
         CallRequest("c2", "fails", {"number": 7}),

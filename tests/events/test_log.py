@@ -24,10 +24,10 @@ def say(lab: Lab, text: str) -> int:
 
 async def test_durable_events_are_numbered_without_gaps_and_stored_as_they_were_sent(lab: Lab):
     numbers = [say(lab, str(n)) for n in range(20)]
-    await lab.gate.db.flush()
+    await lab.runtime.db.flush()
     assert numbers == list(range(1, 21))
     assert [frame.seq for frame in lab.watcher.frames] == numbers
-    with closing(sqlite3.connect(lab.gate.settings.database_path)) as database:
+    with closing(sqlite3.connect(lab.runtime.settings.database_path)) as database:
         stored = [(event.seq, event.body) for event in stored_events(database)]
     assert stored == [(frame.seq, frame.body) for frame in lab.watcher.frames]
 
@@ -36,9 +36,11 @@ async def test_nothing_is_delivered_before_it_is_committed_and_live_output_keeps
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(app.db.writer, "RETRY_S", 0.01)
-    await lab.gate.db.flush()
+    await lab.runtime.db.flush()
     log = lab.session.log
-    with closing(sqlite3.connect(lab.gate.settings.database_path, isolation_level=None)) as other:
+    with closing(
+        sqlite3.connect(lab.runtime.settings.database_path, isolation_level=None)
+    ) as other:
         other.execute("BEGIN IMMEDIATE")
         say(lab, "first")
         log.send("text_delta", {"message_id": "m", "chunk_from": 0, "chunk_to": 1, "text": "x"})
@@ -63,11 +65,11 @@ async def test_live_output_without_a_watcher_is_not_even_encoded(lab: Lab):
 
 
 async def test_recent_events_come_from_the_ring_while_it_holds_them_all(lab: Lab):
-    events = EventLog(lab.gate.db, lab.gate.clock, ring=3)
+    events = EventLog(lab.runtime.db, lab.runtime.clock, ring=3)
     log = events.open(lab.session.id + "x", "e", 0)
     for _ in range(5):
         log.emit(RunStarted, trigger="direct")
-    await lab.gate.db.flush()
+    await lab.runtime.db.flush()
     assert [frame.seq for frame in log.recent(2) or []] == [3, 4, 5]
     assert [frame.seq for frame in log.recent(4) or []] == [5]
     assert log.recent(5) == []
@@ -77,7 +79,7 @@ async def test_recent_events_come_from_the_ring_while_it_holds_them_all(lab: Lab
 
 
 async def test_a_log_that_somebody_needs_is_not_released(lab: Lab):
-    events = lab.gate.events
+    events = lab.runtime.events
     log = lab.session.log
     events.release(log.session_id)
     assert events.get(log.session_id) is log
@@ -85,7 +87,7 @@ async def test_a_log_that_somebody_needs_is_not_released(lab: Lab):
     say(lab, "not committed yet")
     events.release(log.session_id)
     assert events.get(log.session_id) is log
-    await lab.gate.db.flush()
+    await lab.runtime.db.flush()
     events.release(log.session_id)
     assert events.get(log.session_id) is None
 
@@ -99,10 +101,10 @@ async def test_text_that_utf_8_cannot_hold_is_replaced_not_refused(lab: Lab, tex
 
 async def test_a_second_watcher_sees_only_what_comes_after_it_joined(lab: Lab):
     say(lab, "before")
-    await lab.gate.db.flush()
+    await lab.runtime.db.flush()
     late = Watcher()
     lab.session.log.subscribers.add(late)
     say(lab, "after")
-    await lab.gate.db.flush()
+    await lab.runtime.db.flush()
     said: list[Any] = [event["content"][0]["text"] for event in late.events]
     assert said == ["after"]

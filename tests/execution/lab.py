@@ -21,8 +21,8 @@ from app.execution.calls import CallRequest
 from app.execution.confirmation.answers import Approver, ConfirmationReply
 from app.execution.context import CallContext
 from app.execution.outcome import CallOutcome
-from app.execution.setup import Gate, open_gate
-from app.main import local_gate
+from app.execution.setup import Runtime, open_runtime
+from app.main import local_runtime
 from app.operations.local.workspace import LocalWorkspaces
 from app.toolkit.tool import PermissionClass, SideEffectScope, Tool, ToolArgs, tool
 
@@ -79,7 +79,7 @@ class Watcher:
 class Lab:
     """A gate with one open session."""
 
-    gate: Gate
+    runtime: Runtime
     sessions: Sessions
     session: Session
     watcher: Watcher
@@ -87,7 +87,7 @@ class Lab:
 
     def add(self, *tools: Tool) -> None:
         for made in tools:
-            self.gate.registry.register(made)
+            self.runtime.registry.register(made)
 
     def call_context(self, **changes: Any) -> CallContext:
         return CallContext(**{"log": self.session.log, **self.context, **changes})
@@ -97,10 +97,10 @@ class Lab:
     ) -> list[CallOutcome]:
         """Run a batch, and wait until everything about it is committed and seen."""
         async with asyncio.timeout(PATIENCE_S):
-            outcomes = await self.gate.executor.run(
+            outcomes = await self.runtime.executor.run(
                 requests, self.call_context(**changes), max_workers=workers
             )
-            await self.gate.db.flush()
+            await self.runtime.db.flush()
         return outcomes
 
     async def call(self, name: str, /, call_id: str = "c1", **arguments: Any) -> CallOutcome:
@@ -111,7 +111,7 @@ class Lab:
         asked = request or await self.watcher.until("tool_confirmation_request")
         session_id, by = changes.pop("session_id", None), changes.pop("by", "ann")
         approver = by if isinstance(by, Approver) else Approver(by)
-        return await self.gate.confirmations.answer(
+        return await self.runtime.confirmations.answer(
             asked["confirmation_id"],
             ConfirmationReply(**{"option_id": option_id, "digest": asked["digest"], **changes}),
             approver,
@@ -122,7 +122,7 @@ class Lab:
         def read(transaction: Transaction) -> list[tuple[Any, ...]]:
             return transaction.fetch(sql, values)
 
-        return await self.gate.db.transact(read)
+        return await self.runtime.db.transact(read)
 
 
 def made(function: Any, /, **options: Any) -> Tool:
@@ -143,28 +143,28 @@ def settings_for(data_dir: Path, template: Path, **changes: Any) -> Settings:
 async def open_lab(
     settings: Settings, *, clock: Clock | None = None, project: str | None = "default"
 ) -> AsyncIterator[Lab]:
-    async with local_gate(settings, clock=clock) as gate:
-        yield await furnish(gate, project=project)
+    async with local_runtime(settings, clock=clock) as runtime:
+        yield await furnish(runtime, project=project)
 
 
 @asynccontextmanager
 async def bare_lab(settings: Settings, *, clock: Clock | None = None) -> AsyncIterator[Lab]:
     """A lab whose catalog is empty."""
-    async with open_gate(settings, ToolRegistry(), LocalWorkspaces(), clock=clock) as gate:
-        yield await furnish(gate, project=None)
+    async with open_runtime(settings, ToolRegistry(), LocalWorkspaces(), clock=clock) as runtime:
+        yield await furnish(runtime, project=None)
 
 
-async def furnish(gate: Gate, *, project: str | None) -> Lab:
+async def furnish(runtime: Runtime, *, project: str | None) -> Lab:
     async def load(_: str) -> None:
         return None
 
-    sessions = Sessions(gate.db, gate.events, gate.clock, load)
+    sessions = Sessions(runtime.db, runtime.events, runtime.clock, load)
     session = sessions.create(user_id="ann", project_id=project)
     watcher = Watcher()
     session.log.subscribers.add(watcher)
-    lab = Lab(gate, sessions, session, watcher, {"user_id": session.user_id})
+    lab = Lab(runtime, sessions, session, watcher, {"user_id": session.user_id})
     if project:
-        lab.context["project"] = gate.projects.get(project)
+        lab.context["project"] = runtime.projects.get(project)
     return lab
 
 

@@ -6,17 +6,17 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 from app.knowledge.sources.model import EVERYBODY, AllowedTable, Source, TableName
 from app.knowledge.sources.store import SourceUpdate
 
 
-async def orders_source(gate: Gate, folder: Path) -> Source:
+async def orders_source(runtime: Runtime, folder: Path) -> Source:
     """The source `Shop`, its file in `folder`, which becomes a folder for sources."""
     path = folder / "orders.db"
     with closing(sqlite3.connect(path)) as raw:
         raw.executescript("CREATE TABLE orders (total); INSERT INTO orders VALUES (41), (150);")
-    gate.settings.sources.sqlite_folders.append(folder)
+    runtime.settings.sources.sqlite_folders.append(folder)
     fields = {
         "name": "Shop",
         "kind": "sqlite",
@@ -24,4 +24,4 @@ async def orders_source(gate: Gate, folder: Path) -> Source:
         "tables": (AllowedTable(TableName("main", "orders")),),
         "agents": (EVERYBODY,),
     }
-    return await gate.sources.store.create(SourceUpdate(fields), actor="ann")
+    return await runtime.sources.store.create(SourceUpdate(fields), actor="ann")

@@ -44,7 +44,7 @@ def put(folder: Path, name: str, files: dict[str, str]) -> Path:
 
 
 def user_folder(lab: Lab) -> Path:
-    return lab.gate.settings.data_dir / "skills"
+    return lab.runtime.settings.data_dir / "skills"
 
 
 def project_folder(lab: Lab, inner: str = PROJECT) -> Path:
@@ -52,13 +52,13 @@ def project_folder(lab: Lab, inner: str = PROJECT) -> Path:
 
 
 async def row_of(lab: Lab, skill_id: str, agent_id: str | None = None) -> SkillEntry:
-    rows = await lab.gate.skills.rows(SkillViewer(agent_id, "default"))
+    rows = await lab.runtime.skills.rows(SkillViewer(agent_id, "default"))
     return next(row for row in rows if row.id == skill_id)
 
 
 async def enable(lab: Lab, skill_id: str) -> SkillEntry:
     viewer = SkillViewer(None, "default")
-    return await lab.gate.skills.switch(skill_id, viewer, enabled=True, digest=None, actor="ann")
+    return await lab.runtime.skills.switch(skill_id, viewer, enabled=True, digest=None, actor="ann")
 
 
 async def running(lab: Lab, name: str, script: str, **options: Any) -> None:

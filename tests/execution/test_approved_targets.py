@@ -195,7 +195,7 @@ async def test_what_destroys_a_file_names_it(house: Lab, root: Path, command: st
 
 
 async def test_file_tools_that_ask_are_bound(house: Lab, root: Path):
-    await house.gate.rules.create(
+    await house.runtime.rules.create(
         {"tool": "file_delete", "decision": "ask", "justification": "looked at"}, actor="ann"
     )
     request = CallRequest("rm", "file_delete", {"path": "build/a.txt"})

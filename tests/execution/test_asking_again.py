@@ -32,7 +32,7 @@ async def add_rule(lab: Lab, decision: str) -> None:
         "decision": decision,
         "justification": "not here",
     }
-    await lab.gate.rules.create(body, actor="root")
+    await lab.runtime.rules.create(body, actor="root")
 
 
 async def test_a_rule_that_denies_meanwhile_wins_over_the_approval(house: Lab):
@@ -62,8 +62,8 @@ async def test_a_rule_that_asks_meanwhile_asks_for_its_own_reason(house: Lab):
 async def test_a_change_elsewhere_voids_no_approval(house: Lab):
     running = start(house, "rm -f nothing")
     await house.watcher.until("tool_confirmation_request")
-    await house.gate.governance.set_enabled("calculator", enabled=False)
-    await house.gate.rules.create(
+    await house.runtime.governance.set_enabled("calculator", enabled=False)
+    await house.runtime.rules.create(
         {
             "tool": "bash",
             "match": {"argv": ["git", "..."]},
@@ -79,10 +79,10 @@ async def test_a_change_elsewhere_voids_no_approval(house: Lab):
 async def test_a_flag_that_was_set_meanwhile_asks_anew(house: Lab):
     running = start(house, "rm -f nothing")
     first = await house.watcher.until("tool_confirmation_request")
-    await house.gate.db.transact(
+    await house.runtime.db.transact(
         lambda t: t.execute("UPDATE tools SET requires_confirmation = 1 WHERE name = 'bash'")
     )
-    await house.gate.governance.sync(house.gate.registry.snapshot())
+    await house.runtime.governance.sync(house.runtime.registry.snapshot())
     await house.answer("approve_once", first)
     second = await house.watcher.until("tool_confirmation_request", count=2)
     assert second["confirmation_id"] != first["confirmation_id"]
@@ -100,7 +100,7 @@ async def test_an_agent_s_own_word_decides_what_happens_when_nobody_is_there(lab
     lab.add(made(send, requires_confirmation=True, **WRITES))
     for name, way in (("parks", "park"), ("denies", "deny")):
         profile = read_profile(name, {"unattended": way})
-        await lab.gate.agents.create(profile, actor="root")
+        await lab.runtime.agents.create(profile, actor="root")
     request = CallRequest("c1", "send", {})
     denied = await lab.run(request, attended=False, agent_id="denies")
     assert denied[0].result.code == "unattended"
@@ -142,10 +142,10 @@ async def test_what_was_forbidden_while_the_rest_of_the_batch_ran_is_not_run(
     doors = Doors(house)
     running = await behind(house, doors, "touch trace", workers)
     if change == "off":
-        await house.gate.governance.set_enabled("bash", enabled=False)
+        await house.runtime.governance.set_enabled("bash", enabled=False)
     else:
         body = {"tool": "bash", "decision": "deny", "justification": "not here"}
-        await house.gate.rules.create(body, actor="root")
+        await house.runtime.rules.create(body, actor="root")
     doors.open.set()
     outcomes = await running
     assert outcomes[-1].status == {"off": "disabled", "deny": "denied"}[change]
@@ -163,7 +163,7 @@ async def test_what_asks_since_then_is_asked_in_a_row_and_refused_in_a_crowd(hou
     doors.open.clear()
     running = await behind(house, doors, "touch trace", 2)
     body = {"tool": "bash", "decision": "ask", "justification": "show me"}
-    await house.gate.rules.create(body, actor="root")
+    await house.runtime.rules.create(body, actor="root")
     doors.open.set()
     last = (await running)[-1]
     assert (last.status, last.result.code) == ("denied", "decision_changed")
@@ -178,8 +178,8 @@ async def test_a_grant_that_was_revoked_while_the_call_waited_covers_it_no_more(
     assert (await outcome(first)).success
     doors = Doors(house)
     running = await behind(house, doors, "rm -f nothing", 2)
-    (grant,) = house.gate.grants.snapshot
-    await house.gate.grants.revoke(grant.id, by="root")
+    (grant,) = house.runtime.grants.snapshot
+    await house.runtime.grants.revoke(grant.id, by="root")
     doors.open.set()
     last = (await running)[-1]
     assert (last.status, last.result.code) == ("denied", "decision_changed")

@@ -50,18 +50,18 @@ async def test_a_process_outlives_its_call_and_its_end_is_an_event(house: Lab):
 async def test_while_a_process_runs_its_session_stays_open(house: Lab):
     process_id = await _start(house, "sleep 600")
     house.session.log.subscribers.clear()
-    await house.gate.db.flush()
+    await house.runtime.db.flush()
     house.sessions.release(house.session)
-    assert house.gate.events.get(house.session.id) is house.session.log
-    await house.gate.processes.end_session(house.session.id)
-    assert house.gate.processes.of(house.session.id) == []
+    assert house.runtime.events.get(house.session.id) is house.session.log
+    await house.runtime.processes.end_session(house.session.id)
+    assert house.runtime.processes.of(house.session.id) == []
     assert process_id not in house.session.log.holders
 
 
 async def test_everything_ends_with_the_service(settings: Settings):
     async with open_lab(settings) as lab:
         process_id = await _start(lab, "sleep 600")
-        process = lab.gate.processes.find(lab.session.id, process_id)
+        process = lab.runtime.processes.find(lab.session.id, process_id)
     assert process.exit is not None
     assert process.exit.reason == "killed"
 
@@ -71,7 +71,7 @@ async def test_a_command_in_the_background_is_judged_like_any_other(house: Lab):
     asked = await _asked(house, "bash", "risky", command="rm -rf build", background=True)
     assert denied.status == "denied"
     assert asked["subject"]["command"] == "rm -rf build"
-    assert house.gate.processes.of(house.session.id) == []
+    assert house.runtime.processes.of(house.session.id) == []
 
 
 async def test_what_is_typed_into_a_process_asks_and_is_judged_as_a_command(house: Lab):
@@ -107,7 +107,7 @@ async def test_cancelling_ends_the_foreground_and_leaves_the_background(house: L
     process_id = await _start(house, "sleep 600")
     running = asyncio.create_task(house.call("bash", "front", command="echo $$; sleep 600"))
     await house.watcher.until("tool_result_streamed", tool_call_id="front")
-    assert house.gate.executor.cancel(house.session.id, "front")
+    assert house.runtime.executor.cancel(house.session.id, "front")
     assert (await running).status == "cancelled"
     polled = await house.call("process", "poll", action="poll", process_id=process_id)
     assert polled.result.data["running"] is True
@@ -123,7 +123,7 @@ async def moved(house: Lab) -> Lab:
 
 
 async def test_a_kept_shell_is_judged_and_runs_where_it_was_left(moved: Lab):
-    root = moved.gate.projects.get("default").root
+    root = moved.runtime.projects.get("default").root
     ran = await moved.call("bash", "pwd", command="pwd", keep_state=True)
     plain = await moved.call("bash", "plain", command="pwd")
     asked = await _asked(moved, "bash", "rm", command="rm -rf build", keep_state=True)
@@ -141,7 +141,7 @@ async def test_a_kept_variable_is_unknown_to_the_risk_analysis(moved: Lab):
 
 
 async def test_an_approved_call_runs_where_it_was_shown_also_when_the_shell_has_moved(moved: Lab):
-    root = moved.gate.projects.get("default").root
+    root = moved.runtime.projects.get("default").root
     await moved.call("bash", "files", command="touch src/a other/a")
     running = asyncio.create_task(
         moved.call("bash", "rm", command="rm -rf a; pwd", keep_state=True)
@@ -163,12 +163,12 @@ async def test_calls_one_after_another_in_a_batch_go_on_where_the_last_one_stopp
         for at, command in enumerate(commands)
     ]
     outcomes = await house.run(*requests, workers=1)
-    root = house.gate.projects.get("default").root
+    root = house.runtime.projects.get("default").root
     assert outcomes[-1].result.data["stdout"] == f"{root}/a/b\n"
 
 
 async def test_a_person_may_take_the_kept_shell_out_of_a_call(moved: Lab):
-    root = moved.gate.projects.get("default").root
+    root = moved.runtime.projects.get("default").root
     running = asyncio.create_task(
         moved.call("bash", "rm", command="rm -rf a; pwd", keep_state=True)
     )
@@ -179,7 +179,7 @@ async def test_a_person_may_take_the_kept_shell_out_of_a_call(moved: Lab):
 
 @pytest.mark.requirement("SHL-03")
 async def test_powershell_is_off_with_its_reason_where_pwsh_is_missing(house: Lab):
-    reasons = house.gate.resolver.resolve().disabled_reasons
+    reasons = house.runtime.resolver.resolve().disabled_reasons
     outcome = await house.call("powershell", command="Get-ChildItem")
     assert reasons["powershell"].message == (
         "Tool 'powershell' requires a program that is not installed: pwsh"
@@ -190,12 +190,12 @@ async def test_powershell_is_off_with_its_reason_where_pwsh_is_missing(house: La
 async def test_a_flood_is_ended_and_the_gate_tells_the_whole_story(house: Lab):
     async with asyncio.timeout(PATIENCE_S * 3):
         outcome = (
-            await house.gate.executor.run(
+            await house.runtime.executor.run(
                 [CallRequest("flood", "bash", {"command": "yes | head -c 1000000000"})],
                 house.call_context(),
             )
         )[0]
-        await house.gate.db.flush()
+        await house.runtime.db.flush()
     assert (outcome.status, outcome.result.data["reason"]) == ("error", "output")
     assert house.watcher.about("flood")[-1] == "tool_call_completed"
 
@@ -206,7 +206,7 @@ async def test_reads_are_not_shared_while_a_process_may_write(house: Lab):
     process_id = await _start(house, "until [ -e go ]; do sleep 0.05; done; echo after > state.txt")
     first = await house.call("read_file", "first", path="state.txt")
     (root / "go").touch()
-    await house.gate.processes.find(house.session.id, process_id).wait()
+    await house.runtime.processes.find(house.session.id, process_id).wait()
     second = await house.call("read_file", "second", path="state.txt")
     third = await house.call("read_file", "third", path="state.txt")
     assert ("before" in first.text, "after" in second.text) == (True, True)

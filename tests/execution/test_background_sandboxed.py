@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def _root(lab: Lab) -> Path:
-    return Path(lab.gate.projects.get("default").root)
+    return Path(lab.runtime.projects.get("default").root)
 
 
 async def test_every_result_tells_the_sandbox_also_of_what_ran_in_the_background(house: Lab):

@@ -33,7 +33,7 @@ class NoteArgs(ToolArgs):
 
 async def rows(lab: Lab, kind: str = "call.") -> list[dict[str, Any]]:
     """Rows of that kind, their detail read."""
-    await lab.gate.db.flush()
+    await lab.runtime.db.flush()
     found = await lab.rows(
         "SELECT kind, actor, session_id, run_id, agent_id, tool_name, operation_id, verdict,"
         " outcome, detail FROM audit WHERE substr(kind, 1, ?) = ? ORDER BY seq",
@@ -134,7 +134,7 @@ async def test_every_way_a_call_may_end_leaves_a_row(house: Lab):
     await house.call("calculator", "ok", expression="6*7")
     await house.call("calculator", "bad")
     await house.call("no_such_tool", "unknown")
-    await house.gate.governance.set_enabled("grep", enabled=False)
+    await house.runtime.governance.set_enabled("grep", enabled=False)
     await house.call("grep", "off", pattern="x")
     await house.call("bash", "floor", command="rm -rf /")
     twins = [CallRequest(f"t{n}", "calculator", {"expression": "1+1"}) for n in range(2)]
@@ -178,7 +178,7 @@ async def test_a_hook_s_no_is_a_denial_with_its_reason(lab: Lab):
     async def refuse(context: HookContext) -> HookResult:
         return HookResult(HookAction.DENY, "not today")
 
-    lab.gate.hooks.register(HookConfig("no", HookType.PRE_TOOL_USE, refuse))
+    lab.runtime.hooks.register(HookConfig("no", HookType.PRE_TOOL_USE, refuse))
     with counted() as (note, ran):
         lab.add(made(note, **WRITES))
         await lab.call("note")
@@ -198,7 +198,7 @@ async def test_a_call_that_is_cancelled_leaves_its_end(lab: Lab):
     lab.add(made(hangs))
     task = asyncio.ensure_future(lab.call("hangs"))
     await begun.wait()
-    lab.gate.executor.cancel(lab.session.id, "c1")
+    lab.runtime.executor.cancel(lab.session.id, "c1")
     await task
     assert [row["outcome"] for row in await rows(lab)] == ["cancelled"]
 

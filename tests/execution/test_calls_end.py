@@ -191,13 +191,13 @@ async def test_an_unknown_tool_is_an_error_with_the_likeliest_names(house: Lab):
 async def test_a_switched_off_tool_is_refused_with_the_reason_and_switched_on_again(lab: Lab):
     with counted() as (function, ran):
         lab.add(made(function, name="note"))
-        await lab.gate.governance.sync(lab.gate.registry.snapshot())
-        await lab.gate.governance.set_enabled("note", enabled=False)
+        await lab.runtime.governance.sync(lab.runtime.registry.snapshot())
+        await lab.runtime.governance.set_enabled("note", enabled=False)
         outcome = await lab.call("note")
         assert (outcome.status, outcome.result.code) == ("disabled", "disabled_global")
         assert lab.watcher.of("tool_call_started")[0]["route"] == "disabled"
         assert ran == []
-        await lab.gate.governance.set_enabled("note", enabled=True)
+        await lab.runtime.governance.set_enabled("note", enabled=True)
         assert (await lab.call("note", "c2")).status == "success"
 
 
@@ -275,17 +275,17 @@ async def test_a_report_that_comes_after_the_end_is_not_heard(lab: Lab):
     lab.add(made(leaves_a_task))
     await lab.call("leaves_a_task")
     await kept[0].progress("ghost")
-    await lab.gate.db.flush()
+    await lab.runtime.db.flush()
     assert lab.watcher.about("c1")[-1] == "tool_call_completed"
 
 
 async def test_a_claim_that_cannot_be_written_keeps_the_tool_from_running(lab: Lab):
     with counted() as (function, ran):
         lab.add(made(function, name="change", **WRITES))
-        await lab.gate.db.flush()
-        await lab.gate.db.close()
+        await lab.runtime.db.flush()
+        await lab.runtime.db.close()
         outcome = (
-            await lab.gate.executor.run([CallRequest("c1", "change", {})], lab.call_context())
+            await lab.runtime.executor.run([CallRequest("c1", "change", {})], lab.call_context())
         )[0]
     assert (outcome.status, outcome.result.code) == ("error", "storage_unavailable")
     assert str(outcome.result.error).startswith("Not run: ")

@@ -80,7 +80,7 @@ async def test_cancelling_one_call_leaves_its_siblings_alone(lab: Lab):
     lab.add(waiting_tool(waiting))
     running = asyncio.create_task(lab.run(*requests("wait", "a", "b", "c")))
     await waiting.reached.wait()
-    executor, session = lab.gate.executor, lab.session.id
+    executor, session = lab.runtime.executor, lab.session.id
     assert sorted(executor.running(session)) == ["c-a", "c-b", "c-c"]
     assert executor.cancel("another session", "c-b") is False
     assert executor.cancel(session, "c-b") is True
@@ -103,7 +103,7 @@ async def test_cancelling_a_single_call_does_not_cancel_its_caller(lab: Lab):
 
     running = asyncio.create_task(caller())
     await waiting.reached.wait()
-    lab.gate.executor.cancel(lab.session.id, "c-a")
+    lab.runtime.executor.cancel(lab.session.id, "c-a")
     assert await running == ("cancelled", 0)
 
 
@@ -114,14 +114,14 @@ async def test_cancelling_the_batch_records_every_call_and_goes_on(lab: Lab, wor
     finished: dict[str, Any] = {}
     batch = requests("wait", "a", "b", "c")
     running = asyncio.create_task(
-        lab.gate.executor.run(batch, lab.call_context(), max_workers=workers, finished=finished)
+        lab.runtime.executor.run(batch, lab.call_context(), max_workers=workers, finished=finished)
     )
     await waiting.reached.wait()
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
     assert [finished[request.id].status for request in batch] == ["cancelled"] * 3
-    await lab.gate.db.flush()
+    await lab.runtime.db.flush()
     for request in batch:
         assert lab.watcher.about(request.id) == PAIR
 
@@ -154,7 +154,7 @@ async def test_a_tool_that_swallows_its_cancellation_does_not_swallow_the_caller
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    await lab.gate.db.flush()
+    await lab.runtime.db.flush()
     assert lab.watcher.of("tool_call_completed")[0]["status"] == "cancelled"
 
 
@@ -165,10 +165,10 @@ async def test_a_cancel_while_hooks_hear_of_the_end_does_not_end_the_call_twice(
         told.set()
         await asyncio.Event().wait()
 
-    lab.gate.hooks.register(HookConfig("slow", HookType.TOOL_ERROR, slow_watcher))
+    lab.runtime.hooks.register(HookConfig("slow", HookType.TOOL_ERROR, slow_watcher))
     running = asyncio.create_task(lab.run(CallRequest("c1", "nope", {})))
     await told.wait()
-    lab.gate.executor.cancel(lab.session.id, "c1")
+    lab.runtime.executor.cancel(lab.session.id, "c1")
     outcome = (await running)[0]
     assert (outcome.status, outcome.result.code) == ("error", "tool_not_found")
     assert lab.watcher.about("c1") == PAIR
@@ -184,7 +184,7 @@ async def test_cancelling_while_a_question_is_open_resolves_it_first(lab: Lab):
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    await lab.gate.db.flush()
+    await lab.runtime.db.flush()
     assert lab.watcher.about("c1") == [
         "tool_call_started",
         "tool_confirmation_request",
@@ -207,11 +207,11 @@ async def test_a_cancelled_stream_keeps_what_it_had_printed(lab: Lab):
     lab.add(made(prints))
     running = asyncio.create_task(lab.run(CallRequest("c1", "prints", {})))
     await reached.wait()
-    lab.gate.executor.cancel(lab.session.id, "c1")
+    lab.runtime.executor.cancel(lab.session.id, "c1")
     outcome = (await running)[0]
     assert outcome.result.data == {"output": "half"}
     assert outcome.text == "The call was cancelled. Output so far:\nhalf"
     ended = lab.watcher.of("tool_call_completed")[0]
     assert (ended["chunks"], ended["bytes"]) == (1, 4)
     assert ended["duration_ms"] == round(outcome.execution_time * 1000, 3) > 0
-    assert list((lab.gate.settings.data_dir / "artifacts").glob(".spool-*")) == []
+    assert list((lab.runtime.settings.data_dir / "artifacts").glob(".spool-*")) == []

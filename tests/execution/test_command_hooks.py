@@ -141,7 +141,7 @@ async def test_a_program_that_hangs_is_ended_with_all_it_started(guarded: Writte
 async def test_a_broken_program_may_be_told_to_ask_or_to_let_pass(guarded: Written):
     async with noting(guarded("sys.exit(1)", on_error="allow")) as (lab, ran):
         assert (await lab.call("note")).status == "success"
-        stats = lab.gate.hooks.stats(hook_named(lab, "guard"))
+        stats = lab.runtime.hooks.stats(hook_named(lab, "guard"))
         assert (stats.calls, stats.failures, stats.denies) == (1, 1, 0)
     assert len(ran) == 1
     async with noting(guarded("sys.exit(1)", on_error="ask")) as (lab, ran):
@@ -194,7 +194,7 @@ async def test_a_later_denial_beats_an_earlier_question_and_order_decides_who_is
     async with noting(settings.model_copy(update={"hooks": [*asks, *denies]})) as (lab, ran):
         outcome = await lab.call("note")
         assert outcome.result.code == "hook_denied"
-        assert lab.gate.hooks.stats(hook_named(lab, "a")).calls == 0
+        assert lab.runtime.hooks.stats(hook_named(lab, "a")).calls == 0
     assert ran == []
 
 
@@ -211,8 +211,8 @@ async def test_an_observer_sees_why_a_call_was_not_run_and_changes_nothing(guard
     program = "open('seen', 'w').write(call['reason']); sys.exit(2)"
     settings = guarded(program, event="tool_skip")
     async with noting(settings) as (lab, _):
-        await lab.gate.governance.sync(lab.gate.registry.snapshot())
-        await lab.gate.governance.set_enabled("note", enabled=False)
+        await lab.runtime.governance.sync(lab.runtime.registry.snapshot())
+        await lab.runtime.governance.set_enabled("note", enabled=False)
         assert (await lab.call("note")).status == "disabled"
     assert (settings.hooks_dir / "seen").read_text() == "disabled_global"
 
@@ -355,7 +355,7 @@ async def test_a_program_without_leave_to_run_is_a_missing_one(settings: Setting
 
 
 def hook_named(lab: Lab, name: str) -> Any:
-    return next(hook for hook in lab.gate.hooks.list_all() if hook.name == name)
+    return next(hook for hook in lab.runtime.hooks.list_all() if hook.name == name)
 
 
 def alive(pid: str) -> bool:

@@ -71,7 +71,7 @@ async def test_a_call_that_asks_runs_after_an_approval_and_not_before(asking: La
         "approve_always",
     ]
     assert asked["expires_at"].endswith("Z")
-    assert asking.gate.confirmations.pending(asking.session.id)[0]["digest"] == asked["digest"]
+    assert asking.runtime.confirmations.pending(asking.session.id)[0]["digest"] == asked["digest"]
     assert await asking.rows("SELECT status FROM confirmations") == [("pending",)]
     assert await asking.answer("approve_once") == "approved"
     assert (await running)[0].text == "sent hi"
@@ -79,7 +79,7 @@ async def test_a_call_that_asks_runs_after_an_approval_and_not_before(asking: La
     assert asking.watcher.about("c1") == FULL
     resolved = asking.watcher.of("tool_confirmation_resolved")[0]
     assert (resolved["outcome"], resolved["by"]) == ("approved", "ann")
-    assert asking.gate.confirmations.pending(asking.session.id) == []
+    assert asking.runtime.confirmations.pending(asking.session.id) == []
 
 
 @pytest.mark.requirement("CNF-03", "D-5")
@@ -183,7 +183,7 @@ async def test_an_answer_that_does_not_fit_changes_nothing(
 
 async def test_an_answer_to_nothing_is_not_found(asking: Lab):
     with pytest.raises(NotFound):
-        await asking.gate.confirmations.answer(
+        await asking.runtime.confirmations.answer(
             "cfm_x", ConfirmationReply("decline", ""), Approver("ann")
         )
 
@@ -191,7 +191,7 @@ async def test_an_answer_to_nothing_is_not_found(asking: Lab):
 async def test_an_answer_to_a_cancelled_call_comes_too_late(asking: Lab):
     running = start(asking)
     asked = await asking.watcher.until("tool_confirmation_request")
-    asking.gate.executor.cancel(asking.session.id, "c1")
+    asking.runtime.executor.cancel(asking.session.id, "c1")
     assert (await running)[0].status == "cancelled"
     with pytest.raises(ConfirmationAlreadyResolved):
         await asking.answer("approve_once", asked)
@@ -204,7 +204,7 @@ async def test_an_answer_that_races_a_cancel_learns_that_the_call_is_over(asking
     answering = asyncio.create_task(asking.answer("approve_once", asked))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
-    asking.gate.executor.cancel(asking.session.id, "c1")
+    asking.runtime.executor.cancel(asking.session.id, "c1")
     with pytest.raises(AlreadyFinished):
         await answering
     assert (await running)[0].status == "cancelled"
@@ -224,10 +224,10 @@ async def test_an_answer_counts_when_whoever_gave_it_goes_away(asking: Lab):
 
 
 async def test_a_tool_that_is_switched_off_while_a_question_is_open_does_not_run(asking: Lab):
-    await asking.gate.governance.sync(asking.gate.registry.snapshot())
+    await asking.runtime.governance.sync(asking.runtime.registry.snapshot())
     running = start(asking)
     await asking.watcher.until("tool_confirmation_request")
-    await asking.gate.governance.set_enabled("send", enabled=False)
+    await asking.runtime.governance.set_enabled("send", enabled=False)
     await asking.answer("approve_once")
     assert ((await running)[0].status, ran(asking)) == ("disabled", [])
 
@@ -239,7 +239,7 @@ async def test_a_tool_that_is_replaced_while_a_question_is_open_does_not_run(ask
     async def send(args: AnyArgs, ctx: Any) -> str:
         return "the new one"
 
-    asking.gate.registry.register(made(send), replace=True)
+    asking.runtime.registry.register(made(send), replace=True)
     await asking.answer("approve_once")
     assert ((await running)[0].result.code, ran(asking)) == ("tool_changed", [])
 
@@ -258,7 +258,7 @@ async def test_a_sibling_runs_while_a_question_is_open(asking: Lab):
 
 
 async def test_too_many_open_questions_are_refused(asking: Lab):
-    most = asking.gate.settings.max_pending_confirmations
+    most = asking.runtime.settings.max_pending_confirmations
     many = most + 1
     requests = [CallRequest(f"c{n}", "send", {"number": n}) for n in range(many)]
     running = asyncio.create_task(asking.run(*requests))

@@ -48,19 +48,19 @@ async def test_what_this_machine_does_not_have_is_off_with_a_reason(
 
 @pytest.mark.requirement("DEV-01")
 async def test_python_works_out_of_the_box_and_its_server_ends_with_the_service(house: Lab):
-    gate = house.gate
+    runtime = house.runtime
     await house.context["project"].operations.files.write("a.py", b"def made():\n    pass\n")
-    async with developer_services(gate.settings, gate.services):
+    async with developer_services(runtime.settings, runtime.services):
         outcome = await house.call("lsp", "c1", operation="documentSymbol", path="a.py")
         assert outcome.result.error is None
         assert [item["name"] for item in outcome.result.data["results"]] == ["made"]
-        pool = gate.services.require(CODE_SERVERS, LanguageServerPool)
+        pool = runtime.services.require(CODE_SERVERS, LanguageServerPool)
         assert pool.running == ["ty"]
     assert pool.running == []
 
 
 async def test_what_is_not_there_is_not_registered(bare: Lab):
-    assert bare.gate.services.get(SCREEN_CAPTURE) is None
-    assert bare.gate.services.get(CODE_SERVERS) is None
-    reason = bare.gate.resolver.resolve().disabled_reasons["screenshot"]
+    assert bare.runtime.services.get(SCREEN_CAPTURE) is None
+    assert bare.runtime.services.get(CODE_SERVERS) is None
+    reason = bare.runtime.resolver.resolve().disabled_reasons["screenshot"]
     assert "TOLLGATE_SCREENS__BROWSER" in reason.fix

@@ -70,7 +70,7 @@ async def test_what_a_person_wrote_is_not_kept_when_the_call_is_cancelled(lab: L
     await lab.watcher.until("tool_confirmation_resolved")
     running.cancel()
     await asyncio.gather(running, answering, return_exceptions=True)
-    await lab.gate.db.flush()
+    await lab.runtime.db.flush()
     for (kept,) in await lab.rows("SELECT edited_args FROM confirmations"):
         assert "hunter2x" not in kept
 
@@ -160,7 +160,7 @@ async def test_hooks_see_the_arguments_a_person_put_in_place(lab: Lab):
         denied = context.arguments["user"] == "root"
         return HookResult(HookAction.DENY if denied else HookAction.CONTINUE, "not as root")
 
-    lab.gate.hooks.register(HookConfig("no_root", HookType.PRE_TOOL_USE, no_root))
+    lab.runtime.hooks.register(HookConfig("no_root", HookType.PRE_TOOL_USE, no_root))
     ran = add_login(lab)
     running = start(lab, user="bob")
     await lab.watcher.until("tool_confirmation_request")

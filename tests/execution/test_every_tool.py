@@ -16,7 +16,7 @@ from app.agents.schedules.service import ScheduleService
 from app.events.log import Frame
 from app.execution.developer_services import developer_services
 from app.execution.interactions.replies import QuestionReply
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 from app.knowledge.outbound_requests.store import OutboundRequestChange
 from app.operations.protocols.operations import Operations
 from app.operations.screens.pictures import PageRequest, Picture
@@ -186,14 +186,14 @@ class Answerer:
     """Takes the first choice of whatever a tool asks the user."""
 
     def __init__(self, house: Lab) -> None:
-        self._gate = house.gate
+        self._runtime = house.runtime
         self._answers: list[asyncio.Task[Any]] = []
 
     def deliver(self, session_id: str, frame: Frame) -> None:
         event = json.loads(frame.body)
         if event["type"] == "question_asked":
             said = QuestionReply("answered", "choice_1")
-            answering = self._gate.questions.answer(
+            answering = self._runtime.questions.answer(
                 event["question_id"], said, by="ann", session_id=session_id
             )
             self._answers.append(asyncio.create_task(answering))
@@ -206,10 +206,10 @@ class WebByHeart(PagesByHeart):
         return WebResponse(url, 200, (), b"started")
 
 
-async def store_trigger(gate: Gate) -> None:
+async def store_trigger(runtime: Runtime) -> None:
     """Keep the request that `remote_trigger` sends here; nobody is asked before it."""
     fields = {"name": "deploy", "free": True, "agents": ("*",)}
-    await gate.triggers.store.create(
+    await runtime.triggers.store.create(
         OutboundRequestChange(fields, "http://a.test/hook"), actor="boss"
     )
 
@@ -232,25 +232,25 @@ async def furnished(house: Lab, tmp_path: Path) -> AsyncIterator[Lab]:
     await files.write("dot.png", DOT)
     await files.make_dir(".git/objects")
     await files.make_dir(".git/refs")
-    services, settings = house.gate.services, house.gate.settings
+    services, settings = house.runtime.services, house.runtime.settings
     house.session.log.subscribers.add(Answerer(house))
-    await orders_source(house.gate, tmp_path)
-    await channel(house.gate.channels)
+    await orders_source(house.runtime, tmp_path)
+    await channel(house.runtime.channels)
     async with (
         developer_services(settings, services),
-        sitting(house.gate.channels.operators),
+        sitting(house.runtime.channels.operators),
     ):
         services.register(SCREEN_CAPTURE, StillScreens(settings.screens))
         services.register(WEATHER, SimulatedWeather())
         kept = MemoryInput("something to forget", key="k")
-        await house.gate.memory.store.save(
+        await house.runtime.memory.store.save(
             MemoryScope("user", "ann"), kept, MemoryAuthor("test"), expected=None
         )
         services.register(IMAGE_PROVIDER, LocalDrawing(4))
         services.register(DELEGATION, await _sub_agents(house))
-        services.register(SCHEDULES, schedules_of(house.gate))
+        services.register(SCHEDULES, schedules_of(house.runtime))
         services.register(WEB_ACCESS, WebByHeart({"http://a.test/": b"<p>hello"}))
-        await store_trigger(house.gate)
+        await store_trigger(house.runtime)
         services.register(WEB_SEARCH, EngineByHeart())
         yield house
 
@@ -264,9 +264,11 @@ async def _sub_agents(house: Lab) -> ScriptedDelegation:
     return delegation
 
 
-def schedules_of(gate: Gate) -> ScheduleService:
+def schedules_of(runtime: Runtime) -> ScheduleService:
     """The book of schedules, of which nothing begins."""
-    return ScheduleService(gate.db, gate.clock, gate.audit, gate.changes, gate.settings.schedules)
+    return ScheduleService(
+        runtime.db, runtime.clock, runtime.audit, runtime.changes, runtime.settings.schedules
+    )
 
 
 def test_the_examples_of_the_documentation_are_these_calls():
@@ -275,7 +277,7 @@ def test_the_examples_of_the_documentation_are_these_calls():
 
 
 def test_every_tool_has_its_two_cases(house: Lab):
-    assert set(CASES) == set(house.gate.registry.snapshot().tools)
+    assert set(CASES) == set(house.runtime.registry.snapshot().tools)
 
 
 @pytest.mark.requirement("TST-02")
@@ -283,7 +285,7 @@ def test_every_tool_has_its_two_cases(house: Lab):
 async def test_a_tool_succeeds_and_is_recorded(furnished: Lab, name: str):
     outcome = await furnished.call(name, "c1", **CASES[name][0])
     assert (outcome.status, outcome.result.error) == ("success", None)
-    tool = furnished.gate.registry.snapshot().tools[name]
+    tool = furnished.runtime.registry.snapshot().tools[name]
     assert tool.return_schema is not None
     assert_as_declared(tool, outcome.result)
     rows = await furnished.rows("SELECT tool_name, status, success FROM tool_calls")

@@ -29,7 +29,7 @@ def _make_repository(root: Path) -> None:
 async def guarded(house: Lab) -> Lab:
     """A repository in the folder `repo`, and a rule that denies its folder `secret`."""
     _make_repository(Path(house.context["project"].root) / "repo")
-    await house.gate.rules.create(
+    await house.runtime.rules.create(
         {
             "tool": "*",
             "decision": "deny",

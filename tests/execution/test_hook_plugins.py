@@ -41,10 +41,10 @@ def plugin(settings: Settings) -> Write:
 
 async def test_a_file_with_hooks_alone_is_a_plugin(plugin: Write):
     async with open_lab(plugin(PLUGIN)) as lab:
-        assert lab.gate.registry.snapshot().problems == ()
+        assert lab.runtime.registry.snapshot().problems == ()
         assert (await lab.call("calculator", expression="1+1")).status == "success"
         outcome = await lab.call("bash", "c2", command="echo secret")
-        hook = next(hook for hook in lab.gate.hooks.list_all() if hook.name == "no_secrets")
+        hook = next(hook for hook in lab.runtime.hooks.list_all() if hook.name == "no_secrets")
     assert (outcome.text, outcome.result.code) == ("no secrets", "hook_denied")
     assert (hook.origin, hook.builtin) == ("plugin guard", False)
 
@@ -64,7 +64,7 @@ async def test_a_hook_plugin_that_cannot_be_loaded_shuts_the_gate(plugin: Write,
     settings = plugin(text)
     async with open_lab(settings) as lab:
         outcome = await lab.call("calculator", expression="1+1")
-        problems = lab.gate.hooks.problems
+        problems = lab.runtime.hooks.problems
     assert (outcome.status, outcome.result.code) == ("denied", "hook_failed")
     assert "guard" in outcome.text
     assert [(problem.name, problem.is_shut) for problem in problems] == [("guard", True)]
@@ -74,13 +74,13 @@ async def test_an_operator_may_have_it_reported_only(plugin: Write):
     settings = plugin("HOOKS = [").model_copy(update={"broken_hook_plugins": "report"})
     async with open_lab(settings) as lab:
         assert (await lab.call("calculator", expression="1+1")).status == "success"
-        assert [problem.is_shut for problem in lab.gate.hooks.problems] == [False]
+        assert [problem.is_shut for problem in lab.runtime.hooks.problems] == [False]
 
 
 async def test_a_broken_plugin_of_tools_shuts_nothing(plugin: Write):
     async with open_lab(plugin("TOOLS = [")) as lab:
         assert (await lab.call("calculator", expression="1+1")).status == "success"
-        assert lab.gate.hooks.problems == []
+        assert lab.runtime.hooks.problems == []
 
 
 async def watch(_: Any) -> None:

@@ -44,8 +44,8 @@ async def test_the_first_hook_that_denies_ends_it_and_the_model_reads_why(lab: L
     later: list[Any] = []
     with counted() as (function, ran):
         lab.add(made(function, name="note"))
-        lab.gate.hooks.register(hook(HookResult(HookAction.DENY, "not on Sundays"), name="a"))
-        lab.gate.hooks.register(hook(later.append, name="b"))
+        lab.runtime.hooks.register(hook(HookResult(HookAction.DENY, "not on Sundays"), name="a"))
+        lab.runtime.hooks.register(hook(later.append, name="b"))
         outcome = await lab.call("note")
     assert (outcome.status, outcome.result.code) == ("denied", "hook_denied")
     assert (outcome.text, ran, later) == ("not on Sundays", [], [])
@@ -68,7 +68,7 @@ BROKEN = [
 async def test_a_gate_hook_that_breaks_or_talks_nonsense_denies(lab: Lab, answer: Any):
     with counted() as (function, ran):
         lab.add(made(function, name="note"))
-        lab.gate.hooks.register(hook(answer))
+        lab.runtime.hooks.register(hook(answer))
         outcome = await lab.call("note")
     assert (outcome.status, outcome.result.code, ran) == ("denied", "hook_failed", [])
     assert lab.watcher.about("c1") == PAIR
@@ -77,7 +77,7 @@ async def test_a_gate_hook_that_breaks_or_talks_nonsense_denies(lab: Lab, answer
 async def test_a_gate_hook_that_hangs_denies(lab: Lab):
     with counted() as (function, ran):
         lab.add(made(function, name="note"))
-        lab.gate.hooks.register(HookConfig("slow", PRE, hang, timeout_s=0.02))
+        lab.runtime.hooks.register(HookConfig("slow", PRE, hang, timeout_s=0.02))
         outcome = await lab.call("note")
     assert (outcome.result.code, ran) == ("hook_failed", [])
     assert "did not respond within 0.02 s" in outcome.text
@@ -87,8 +87,8 @@ async def test_a_gate_hook_that_hangs_denies(lab: Lab):
 async def test_modifying_hooks_compose_in_order_and_what_they_give_is_validated(lab: Lab):
     with counted() as (function, ran):
         lab.add(made(function, name="note"))
-        lab.gate.hooks.register(hook(modify(text="first", number=1), name="a"))
-        lab.gate.hooks.register(
+        lab.runtime.hooks.register(hook(modify(text="first", number=1), name="a"))
+        lab.runtime.hooks.register(
             hook(lambda c: modify(text=c.arguments["text"] + " second")(c), name="b")
         )
         assert (await lab.call("note")).status == "success"
@@ -97,7 +97,7 @@ async def test_modifying_hooks_compose_in_order_and_what_they_give_is_validated(
             "text": "first second",
             "number": 1,
         }
-        lab.gate.hooks.register(hook(modify(number="many"), name="c"))
+        lab.runtime.hooks.register(hook(modify(number="many"), name="c"))
         outcome = await lab.call("note", "c2")
     assert (outcome.status, len(ran)) == ("invalid_arguments", 1)
 
@@ -108,7 +108,7 @@ async def test_a_hook_cannot_change_arguments_behind_the_gate_s_back(lab: Lab):
 
     with counted() as (function, ran):
         lab.add(made(function, name="note"))
-        lab.gate.hooks.register(hook(tamper))
+        lab.runtime.hooks.register(hook(tamper))
         await lab.call("note", text="plain")
     assert ran[0].text == "plain"
     assert lab.watcher.of("tool_call_started")[0]["args"] == {"text": "plain"}
@@ -135,7 +135,7 @@ async def test_every_kind_of_hook_fires_at_its_moment_with_what_it_may_see(lab: 
 
     lab.add(made(maybe))
     for kind in HookType:
-        lab.gate.hooks.register(hook(note(kind), kind))
+        lab.runtime.hooks.register(hook(note(kind), kind))
     requests = [
         CallRequest("c1", "maybe", {"number": 1}),
         CallRequest("c2", "maybe", {"number": 0}),
@@ -170,7 +170,7 @@ async def test_the_error_hook_hears_of_a_timeout_and_cannot_hide_it(lab: Lab):
         codes.append(context.result and context.result.code)
         return HookResult(HookAction.MODIFY_RESULT, modified_result="all is well")
 
-    lab.gate.hooks.register(HookConfig("hide", HookType.TOOL_ERROR, hide))
+    lab.runtime.hooks.register(HookConfig("hide", HookType.TOOL_ERROR, hide))
     assert (await lab.call("slow", "c1")).status == "timeout"
     assert (await lab.call("raises", "c2")).status == "error"
     assert codes == ["timeout", "internal"]
@@ -181,10 +181,10 @@ async def test_the_skip_hook_hears_of_duplicates_denials_and_disabled_tools(lab:
     reasons: list[Any] = []
     with counted() as (function, _):
         lab.add(made(function, name="note"), made(function, name="off"))
-        await lab.gate.governance.sync(lab.gate.registry.snapshot())
-        await lab.gate.governance.set_enabled("off", enabled=False)
-        lab.gate.hooks.register(hook(lambda c: reasons.append(c.reason), HookType.TOOL_SKIP))
-        lab.gate.hooks.register(
+        await lab.runtime.governance.sync(lab.runtime.registry.snapshot())
+        await lab.runtime.governance.set_enabled("off", enabled=False)
+        lab.runtime.hooks.register(hook(lambda c: reasons.append(c.reason), HookType.TOOL_SKIP))
+        lab.runtime.hooks.register(
             hook(HookResult(HookAction.DENY), filter_names=frozenset({"denied"}))
         )
         lab.add(made(function, name="denied"))
@@ -201,13 +201,13 @@ async def test_a_replaced_result_is_what_everybody_sees_also_in_files(lab: Lab):
         yield ToolResult.ok("the secret recipe")
 
     lab.add(made(prints))
-    lab.gate.hooks.register(
+    lab.runtime.hooks.register(
         hook(HookResult(HookAction.MODIFY_RESULT, modified_result="nothing to see"), POST)
     )
     outcome = await lab.call("prints")
     assert (outcome.text, outcome.artifact_id) == ("nothing to see", None)
     assert await lab.rows("SELECT text FROM tool_calls") == [("nothing to see",)]
-    folder = lab.gate.settings.data_dir / "artifacts"
+    folder = lab.runtime.settings.data_dir / "artifacts"
     assert [path for path in folder.rglob("*") if path.is_file()] == []
 
 
@@ -226,7 +226,7 @@ async def test_a_post_hook_that_breaks_or_denies_withholds_the_result(
         return "private"
 
     lab.add(made(tells, cacheable=True))
-    lab.gate.hooks.register(hook(answer, POST))
+    lab.runtime.hooks.register(hook(answer, POST))
     outcome = await lab.call("tells")
     assert (outcome.status, outcome.result.code) == ("error", code)
     assert "private" not in str(lab.watcher.events)
@@ -240,18 +240,18 @@ async def test_hooks_run_global_first_then_the_tool_s_own_then_the_built_in(lab:
         return hook(lambda _: order.append(name), name=name, **options)
 
     with counted() as (function, _):
-        lab.gate.registry.register(made(function, name="note"), hooks=[note("brought")])
+        lab.runtime.registry.register(made(function, name="note"), hooks=[note("brought")])
         lab.add(made(function, name="other"))
-        lab.gate.hooks.register(note("builtin", builtin=True))
-        lab.gate.hooks.register(note("own"), tool_name="note")
-        lab.gate.hooks.register(note("filtered", filter_names=frozenset({"other"})))
-        lab.gate.hooks.register(note("global"))
+        lab.runtime.hooks.register(note("builtin", builtin=True))
+        lab.runtime.hooks.register(note("own"), tool_name="note")
+        lab.runtime.hooks.register(note("filtered", filter_names=frozenset({"other"})))
+        lab.runtime.hooks.register(note("global"))
         await lab.call("note", "c1")
         assert order == ["global", "own", "brought", "builtin"]
         order.clear()
         await lab.call("other", "c2")
         assert order == ["global", "filtered", "builtin"]
-        lab.gate.hooks.unregister("global")
+        lab.runtime.hooks.unregister("global")
         order.clear()
         await lab.call("other", "c3")
         assert order == ["filtered", "builtin"]
@@ -263,7 +263,7 @@ async def test_the_built_in_hook_asks_before_a_danger_unless_it_is_switched_off(
     settings: Settings, *, confirm: bool
 ):
     async with open_lab(settings.model_copy(update={"confirm_dangerous": confirm})) as lab:
-        names = {registered.name for registered in lab.gate.hooks.list_all()}
+        names = {registered.name for registered in lab.runtime.hooks.list_all()}
         assert ("confirm_dangerous_operations" in names) is confirm
         assert "log_calls" in names
         request = CallRequest("c1", "bash", {"command": "rm -rf build"})
@@ -272,24 +272,24 @@ async def test_the_built_in_hook_asks_before_a_danger_unless_it_is_switched_off(
 
 
 async def test_a_hook_that_makes_a_call_dangerous_makes_it_ask(house: Lab):
-    house.gate.hooks.register(hook(modify(command="git push --force")))
+    house.runtime.hooks.register(hook(modify(command="git push --force")))
     request = CallRequest("c1", "bash", {"command": "git status"})
     outcome = (await house.run(request, attended=False))[0]
     assert (outcome.status, outcome.result.code) == ("denied", "unattended")
 
 
 async def test_a_hook_cannot_allow_what_the_floor_denies(house: Lab):
-    house.gate.hooks.register(hook(HookResult(HookAction.ALLOW)))
+    house.runtime.hooks.register(hook(HookResult(HookAction.ALLOW)))
     outcome = await house.call("bash", command="rm -rf /")
     assert outcome.status == "denied"
-    house.gate.hooks.register(hook(modify(command="rm -rf /"), name="worse"))
+    house.runtime.hooks.register(hook(modify(command="rm -rf /"), name="worse"))
     assert (await house.call("bash", "c2", command="ls")).status == "denied"
 
 
 async def test_a_hook_s_ask_waits_for_a_person(lab: Lab):
     with counted() as (function, ran):
         lab.add(made(function, name="note"))
-        lab.gate.hooks.register(hook(HookResult(HookAction.ASK, "second thoughts")))
+        lab.runtime.hooks.register(hook(HookResult(HookAction.ASK, "second thoughts")))
         running = asyncio.create_task(lab.call("note"))
         asked = await lab.watcher.until("tool_confirmation_request")
         assert (asked["description"], ran) == ("second thoughts", [])
@@ -301,13 +301,13 @@ async def test_a_hook_s_ask_waits_for_a_person(lab: Lab):
 async def test_names_that_callers_make_up_do_not_pile_up(settings: Settings):
     async with bare_lab(settings) as lab:
         await lab.run(*(CallRequest(f"c{n}", f"made_up_{n}", {}) for n in range(50)))
-        assert {name for name, _ in lab.gate.metrics.calls} == {"unknown"}
+        assert {name for name, _ in lab.runtime.metrics.calls} == {"unknown"}
 
 
 async def broken_hooks(lab: Lab, kind: HookType, on_error: Any, **changes: Any) -> Any:
     with counted() as (function, ran):
-        lab.gate.registry.register(made(function, name="note"), replace=True)
-        lab.gate.hooks.register(hook(RuntimeError("boom"), kind, on_error=on_error))
+        lab.runtime.registry.register(made(function, name="note"), replace=True)
+        lab.runtime.hooks.register(hook(RuntimeError("boom"), kind, on_error=on_error))
         outcome = (await lab.run(CallRequest("c1", "note", {}), **changes))[0]
     return outcome.result.code, len(ran)
 
@@ -335,11 +335,11 @@ async def test_a_broken_hook_is_an_infrastructure_error_and_nobody_s_decision(la
     rows = await lab.rows(
         "SELECT actor, subject, tool_name, outcome FROM audit WHERE kind = 'hook.failed'"
     )
-    stats = lab.gate.hooks.stats(next(h for h in lab.gate.hooks.list_all() if h.name == "h"))
+    stats = lab.runtime.hooks.stats(next(h for h in lab.runtime.hooks.list_all() if h.name == "h"))
     assert rows == [("system", "h", "note", "allowed")]
     assert (stats.calls, stats.failures, stats.denies) == (1, 1, 0)
     assert stats.last_failure == ("hook_raised", "Hook 'h' failed (RuntimeError)")
-    assert lab.gate.metrics.counters["hook_failures", "h"] == 1
+    assert lab.runtime.metrics.counters["hook_failures", "h"] == 1
 
 
 async def test_order_decides_and_the_built_in_ones_stay_last(lab: Lab):
@@ -350,10 +350,10 @@ async def test_order_decides_and_the_built_in_ones_stay_last(lab: Lab):
 
     with counted() as (function, _):
         lab.add(made(function, name="note"))
-        lab.gate.hooks.register(note("builtin", builtin=True, order=-5))
-        lab.gate.hooks.register(note("late", order=7))
-        lab.gate.hooks.register(note("own", order=-1), tool_name="note")
-        lab.gate.hooks.register(note("plain"))
+        lab.runtime.hooks.register(note("builtin", builtin=True, order=-5))
+        lab.runtime.hooks.register(note("late", order=7))
+        lab.runtime.hooks.register(note("own", order=-1), tool_name="note")
+        lab.runtime.hooks.register(note("plain"))
         await lab.call("note")
     assert order == ["own", "plain", "late", "builtin"]
 
@@ -361,8 +361,8 @@ async def test_order_decides_and_the_built_in_ones_stay_last(lab: Lab):
 async def test_an_allow_from_a_later_hook_takes_no_question_away(lab: Lab):
     with counted() as (function, ran):
         lab.add(made(function, name="note"))
-        lab.gate.hooks.register(hook(HookResult(HookAction.ASK, "sure?"), name="a"))
-        lab.gate.hooks.register(hook(HookResult(HookAction.ALLOW), name="b"))
+        lab.runtime.hooks.register(hook(HookResult(HookAction.ASK, "sure?"), name="a"))
+        lab.runtime.hooks.register(hook(HookResult(HookAction.ALLOW), name="b"))
         outcome = (await lab.run(CallRequest("c1", "note", {}), attended=False))[0]
     assert (outcome.result.code, ran) == ("unattended", [])
 
@@ -375,8 +375,8 @@ async def test_no_hook_can_hide_from_the_next_one_what_was_found(house: Lab):
         context.arguments["command"] = "ls"
         context.tool_name = "calculator"
 
-    house.gate.hooks.register(hook(tamper, name="a"))
-    house.gate.hooks.register(hook(lambda c: seen.append(c.arguments), name="b"))
+    house.runtime.hooks.register(hook(tamper, name="a"))
+    house.runtime.hooks.register(hook(lambda c: seen.append(c.arguments), name="b"))
     request = CallRequest("c1", "bash", {"command": "rm -rf build"})
     outcome = (await house.run(request, attended=False))[0]
     assert (outcome.result.code, seen) == ("unattended", [{"command": "rm -rf build"}])
@@ -386,7 +386,7 @@ async def test_a_result_from_the_cache_is_told_as_a_skip(lab: Lab):
     reasons: list[Any] = []
     with counted() as (function, _):
         lab.add(made(function, name="note", cacheable=True))
-        lab.gate.hooks.register(hook(lambda c: reasons.append(c.reason), HookType.TOOL_SKIP))
+        lab.runtime.hooks.register(hook(lambda c: reasons.append(c.reason), HookType.TOOL_SKIP))
         await lab.call("note", "c1")
         assert (await lab.call("note", "c2")).cached
     assert reasons == ["cached"]
@@ -404,6 +404,6 @@ async def test_a_replaced_result_needs_no_shape_of_the_alias(lab: Lab):
 
     lab.add(made(plain, aliases=(Alias("shapes", reshape=shape),)))
     assert (await lab.call("shapes", "c1")).result.data == {"shaped": "x"}
-    lab.gate.hooks.register(HookConfig("replace", HookType.POST_TOOL_USE, replace))
+    lab.runtime.hooks.register(HookConfig("replace", HookType.POST_TOOL_USE, replace))
     outcome = await lab.call("shapes", "c2")
     assert (outcome.status, outcome.result.data) == ("success", "withheld")

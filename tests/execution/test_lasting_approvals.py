@@ -117,7 +117,7 @@ async def test_nothing_outlives_the_session_where_that_is_not_allowed(settings: 
         await running
     async with bare_lab(settings.model_copy(update={"allow_permanent": False})) as lab:
         ran = add_send(lab)
-        await lab.gate.agents.create(read_profile("a", {}), actor="root")
+        await lab.runtime.agents.create(read_profile("a", {}), actor="root")
         running = start(lab, agent_id="a")
         options = [option["option_id"] for option in (await asked(lab))["options"]]
         assert options == ["decline", "approve_once", "approve_run", "approve_session"]
@@ -141,7 +141,7 @@ async def test_an_approval_for_the_session_answers_the_next_equal_call_and_no_ot
     await asked(lab, count=2)
     await lab.answer("decline", lab.watcher.of("tool_confirmation_request")[1])
     assert (await outcome(other)).status == "declined"
-    (grant,) = lab.gate.grants.snapshot
+    (grant,) = lab.runtime.grants.snapshot
     assert (grant.scope, grant.scope_id, grant.created_by) == ("session", lab.session.id, "ann")
     assert await lab.rows("SELECT hits, last_used_at IS NOT NULL FROM grants") == [(1, 1)]
     resolved = lab.watcher.of("tool_confirmation_resolved")[0]
@@ -167,7 +167,7 @@ async def test_an_approval_for_the_run_releases_equal_calls_that_wait_already(la
     for task in (elsewhere, different):
         task.cancel()
     await asyncio.gather(elsewhere, different, return_exceptions=True)
-    lab.gate.grants.end_run("run_1")
+    lab.runtime.grants.end_run("run_1")
     again = start(lab, "c10")
     await asked(lab, count=6)
     again.cancel()
@@ -180,11 +180,11 @@ async def test_only_an_administrator_approves_for_everybody(lab: Lab):
     await asked(lab)
     with pytest.raises(Forbidden):
         await lab.answer("approve_always")
-    assert not lab.gate.grants.snapshot
+    assert not lab.runtime.grants.snapshot
     await lab.answer("approve_always", by=ADMIN)
     assert (await outcome(running)).success
     assert (await outcome(start(lab, "c2", run_id="run_2"))).success
-    assert [grant.scope for grant in lab.gate.grants.snapshot] == ["always"]
+    assert [grant.scope for grant in lab.runtime.grants.snapshot] == ["always"]
 
 
 @pytest.mark.parametrize("kind", ["agent", "subagent", "schedule", "webhook"])
@@ -205,16 +205,16 @@ async def test_a_revoked_grant_answers_nothing_from_the_next_call_on(lab: Lab):
     await asked(lab)
     await lab.answer("approve_session")
     await running
-    (grant,) = lab.gate.grants.snapshot
-    revoked = await lab.gate.grants.revoke(grant.id, by="root")
+    (grant,) = lab.runtime.grants.snapshot
+    revoked = await lab.runtime.grants.revoke(grant.id, by="root")
     assert revoked.revoked_by == "root"
     again = start(lab, "c2")
     await asked(lab, count=2)
     await lab.answer("decline", lab.watcher.of("tool_confirmation_request")[1])
     await again
-    assert (await lab.gate.grants.revoke(grant.id, by="ann")).revoked_by == "root"
+    assert (await lab.runtime.grants.revoke(grant.id, by="ann")).revoked_by == "root"
     with pytest.raises(NotFound):
-        await lab.gate.grants.revoke("grt_none", by="root")
+        await lab.runtime.grants.revoke("grt_none", by="root")
     told = await lab.rows(
         "SELECT actor, outcome FROM audit WHERE kind = 'governance.grant' ORDER BY seq"
     )
@@ -234,8 +234,8 @@ async def test_a_grant_ends_with_its_time_and_does_not_come_back(settings: Setti
         await asked(lab, count=2)
         again.cancel()
         await asyncio.gather(again, return_exceptions=True)
-        await lab.gate.grants.load()
-        assert lab.gate.grants.snapshot == ()
+        await lab.runtime.grants.load()
+        assert lab.runtime.grants.snapshot == ()
 
 
 async def test_a_grant_outlives_the_service_but_one_for_a_run_does_not(settings: Settings):
@@ -245,10 +245,10 @@ async def test_a_grant_outlives_the_service_but_one_for_a_run_does_not(settings:
             running = start(lab, f"c{number}", text=option)
             await lab.answer(option, await asked(lab, count=number))
             await running
-        kept = {grant.scope for grant in lab.gate.grants.snapshot}
+        kept = {grant.scope for grant in lab.runtime.grants.snapshot}
     async with bare_lab(settings) as lab:
         assert kept == {"run", "session"}
-        assert [grant.scope for grant in lab.gate.grants.snapshot] == ["session"]
+        assert [grant.scope for grant in lab.runtime.grants.snapshot] == ["session"]
 
 
 async def test_the_question_and_its_answer_are_in_the_audit(lab: Lab):

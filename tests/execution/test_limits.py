@@ -77,7 +77,7 @@ async def test_hitting_a_limit_is_an_event_a_row_and_a_figure(settings: Settings
             "SELECT actor, subject, tool_name, outcome FROM audit WHERE kind = 'limit.hit'"
         )
         ended = lab.watcher.of("tool_call_completed")[0]
-        counters = dict(lab.gate.metrics.counters)
+        counters = dict(lab.runtime.metrics.counters)
     assert (ended["status"], ended["error"]["code"], ran) == ("denied", "rate_limited", [])
     assert "limit to 0" in ended["error"]["message"]
     assert rows == [("ann", "user:ann", "note", "denied")]
@@ -88,12 +88,12 @@ async def test_each_counter_holds_on_its_own_and_a_refused_call_takes_from_none(
     settings: Settings,
 ):
     async with limited(settings, calls_per_minute=10) as (lab, _, _clock):
-        await lab.gate.governance.sync(lab.gate.registry.snapshot())
-        await lab.gate.governance.change_tool(
+        await lab.runtime.governance.sync(lab.runtime.registry.snapshot())
+        await lab.runtime.governance.change_tool(
             "note", {"limits": Limits(calls_per_minute=2)}, actor="admin"
         )
         assert await codes(lab, 3) == [None, None, "rate_limited"]
-        left = {usage.key: usage.calls_left for usage in lab.gate.limits.store.usage()}
+        left = {usage.key: usage.calls_left for usage in lab.runtime.limits.store.usage()}
         assert left == {"user:ann": 8, "tool:note": 0}
         assert await codes(lab, 1, user_id="bob") == ["rate_limited"]
 
@@ -118,22 +118,22 @@ async def test_an_agent_s_limit_holds_for_that_agent_and_from_the_next_call_on(
     settings: Settings,
 ):
     async with limited(settings) as (lab, _, _clock):
-        assert not lab.gate.limits.concerns(lab.call_context())
+        assert not lab.runtime.limits.concerns(lab.call_context())
         await add_agent(lab, "coder", Limits(calls_per_run=1))
-        assert lab.gate.limits.concerns(lab.call_context())
+        assert lab.runtime.limits.concerns(lab.call_context())
         assert await codes(lab, 2, agent_id="coder", run_id="run_1") == [None, "calls_per_run"]
         assert await codes(lab, 1, agent_id="coder", run_id="run_2") == [None]
         assert await codes(lab, 2, run_id="run_1") == [None, None]
 
 
 async def add_agent(lab: Lab, agent_id: str, limits: Limits) -> None:
-    await lab.gate.agents.create(AgentProfile(id=agent_id, limits=limits), actor="admin")
+    await lab.runtime.agents.create(AgentProfile(id=agent_id, limits=limits), actor="admin")
 
 
 async def test_a_run_s_share_is_given_back_when_the_run_has_ended(settings: Settings):
     async with limited(settings, calls_per_run=2) as (lab, _, _clock):
         assert await codes(lab, 3, run_id="run_1") == [None, None, "calls_per_run"]
-        lab.gate.limits.store.run_ended("run_1")
+        lab.runtime.limits.store.run_ended("run_1")
         assert await codes(lab, 1, run_id="run_1") == [None]
         assert await codes(lab, 3, run_id=None) == [None, None, None]
 
@@ -145,7 +145,7 @@ async def test_a_limit_is_checked_before_any_hook_runs(settings: Settings):
         seen.append(context.tool_name)
 
     async with limited(settings, calls_per_minute=1) as (lab, _, _clock):
-        lab.gate.hooks.register(HookConfig("h", HookType.PRE_TOOL_USE, note))
+        lab.runtime.hooks.register(HookConfig("h", HookType.PRE_TOOL_USE, note))
         assert await codes(lab, 3) == [None, "rate_limited", "rate_limited"]
     assert seen == ["note"]
 
@@ -176,7 +176,7 @@ class Door:
 async def until_waiting(lab: Lab, count: int, key: str = "user:ann") -> None:
     """Give the loop turns until so many calls wait for a place."""
     for _ in range(10_000):
-        if any(u.key == key and u.waiting == count for u in lab.gate.limits.store.usage()):
+        if any(u.key == key and u.waiting == count for u in lab.runtime.limits.store.usage()):
             return
         await asyncio.sleep(0)
     raise AssertionError(f"not {count} calls wait for {key}")
@@ -193,7 +193,7 @@ async def test_calls_of_a_batch_wait_for_a_place_in_order_and_all_of_them_run(
         await until_waiting(lab, 3)
         door.out.set()
         outcomes = await running
-        usage = lab.gate.limits.store.usage()
+        usage = lab.runtime.limits.store.usage()
     assert {outcome.status for outcome in outcomes} == {"success"}
     assert (door.most, door.order) == (1, [0, 1, 2, 3])
     assert usage == []
@@ -237,20 +237,20 @@ async def test_a_call_that_is_cancelled_while_it_waits_or_runs_gives_its_place_b
         await door.entered.wait()
         second = asyncio.create_task(lab.call("wait", "c2", number=2))
         await until_waiting(lab, 1)
-        lab.gate.executor.cancel(lab.session.id, "c2")
-        lab.gate.executor.cancel(lab.session.id, "c1")
+        lab.runtime.executor.cancel(lab.session.id, "c2")
+        lab.runtime.executor.cancel(lab.session.id, "c1")
         assert [(await first).status, (await second).status] == ["cancelled", "cancelled"]
         door.out.set()
         assert (await lab.call("wait", "c3", number=3)).status == "success"
-        assert lab.gate.limits.store.usage() == []
+        assert lab.runtime.limits.store.usage() == []
 
 
 async def test_who_is_held_up_at_one_tool_holds_nobody_up_at_another(settings: Settings):
     door = Door()
     async with limited(settings, concurrent=3) as (lab, _, _clock):
         lab.add(door.tool())
-        await lab.gate.governance.sync(lab.gate.registry.snapshot())
-        await lab.gate.governance.change_tool(
+        await lab.runtime.governance.sync(lab.runtime.registry.snapshot())
+        await lab.runtime.governance.change_tool(
             "wait", {"limits": Limits(concurrent=1)}, actor="admin"
         )
         first = asyncio.create_task(lab.call("wait", "c1", number=1))
@@ -266,12 +266,12 @@ async def test_a_tool_switched_off_while_a_call_waits_is_not_run(settings: Setti
     door = Door()
     async with limited(settings, concurrent=1) as (lab, _, _clock):
         lab.add(door.tool())
-        await lab.gate.governance.sync(lab.gate.registry.snapshot())
+        await lab.runtime.governance.sync(lab.runtime.registry.snapshot())
         first = asyncio.create_task(lab.call("wait", "c1", number=1))
         await door.entered.wait()
         second = asyncio.create_task(lab.call("wait", "c2", number=2))
         await until_waiting(lab, 1)
-        await lab.gate.governance.set_enabled("wait", enabled=False)
+        await lab.runtime.governance.set_enabled("wait", enabled=False)
         door.out.set()
         assert [(await first).status, (await second).status] == ["success", "disabled"]
     assert door.order == [1]
@@ -279,9 +279,9 @@ async def test_a_tool_switched_off_while_a_call_waits_is_not_run(settings: Setti
 
 async def test_without_a_limit_nothing_is_counted(settings: Settings):
     async with limited(settings) as (lab, ran, _):
-        assert not lab.gate.limits.concerns(lab.call_context())
+        assert not lab.runtime.limits.concerns(lab.call_context())
         assert await codes(lab, 3) == [None, None, None]
-        assert lab.gate.limits.store.usage() == []
+        assert lab.runtime.limits.store.usage() == []
     assert len(ran) == 3
 
 

@@ -52,7 +52,9 @@ async def _call(lab: Lab, name: str, **arguments: Any) -> CallOutcome:
 
 
 async def _stored(lab: Lab, artifact_id: str) -> bytes:
-    return await lab.gate.artifacts.load(artifact_id, session_id=lab.session.id, max_bytes=1 << 24)
+    return await lab.runtime.artifacts.load(
+        artifact_id, session_id=lab.session.id, max_bytes=1 << 24
+    )
 
 
 @pytest.mark.requirement("IMG-01")
@@ -65,10 +67,10 @@ async def test_an_image_is_kept_with_its_digest_and_can_be_loaded_after_a_restar
         (image,) = made.result.data["images"]
         session_id = lab.session.id
     async with open_lab(drawing) as again:
-        data = await again.gate.artifacts.load(
+        data = await again.runtime.artifacts.load(
             image["artifact_id"], session_id=session_id, max_bytes=1 << 24
         )
-        small = await again.gate.artifacts.load(
+        small = await again.runtime.artifacts.load(
             image["thumbnail_id"], session_id=session_id, max_bytes=1 << 24
         )
     assert hashlib.sha256(data).hexdigest() == image["sha256"]

@@ -25,7 +25,7 @@ async def called(lab: Lab, name: str, /, context: dict[str, Any], **arguments: A
 
 async def agent(lab: Lab, name: str) -> str:
     """A new agent; its id."""
-    await lab.gate.agents.create(AgentProfile(id=name), actor="admin")
+    await lab.runtime.agents.create(AgentProfile(id=name), actor="admin")
     return name
 
 
@@ -53,7 +53,7 @@ async def test_saved_in_one_session_recalled_in_another(house: Lab, ann: dict[st
 
 @pytest.mark.requirement("MEM-01")
 async def test_writing_goes_through_the_main_process(house: Lab):
-    routes = house.gate.resolver.resolve(None, subagent=SubagentScope()).routes
+    routes = house.runtime.resolver.resolve(None, subagent=SubagentScope()).routes
     names = ("memory_save", "memory_forget", "memory_recall", "memory_read")
     assert {routes[name] for name in names} == {"main-process-proxy"}
 

@@ -46,7 +46,7 @@ def subagent(task_id: str = "task_1") -> Subagent:
 
 @pytest.fixture
 def root(house: Lab) -> Path:
-    folder = Path(house.gate.projects.get("default").root)
+    folder = Path(house.runtime.projects.get("default").root)
     fill_folder(folder, {"a/x.txt": "in a\n", "b/x.txt": SECRET, "c/d/z.txt": "in c/d\n"})
     return folder
 
@@ -54,7 +54,7 @@ def root(house: Lab) -> Path:
 async def by_subagent(
     house: Lab, name: str, /, *, roots: tuple[str, ...] = ("a",), task: str = "task_1", **given: Any
 ) -> CallOutcome:
-    project = house.gate.projects.narrowed("default", roots)
+    project = house.runtime.projects.narrowed("default", roots)
     request = CallRequest(f"sub_{name}", name, given)
     outcomes = await house.run(request, project=project, subagent=subagent(task), caller="subagent")
     return outcomes[0]
@@ -67,7 +67,7 @@ def everything(outcome: CallOutcome) -> str:
 async def test_a_narrowed_project_is_opened_once_and_keeps_the_paths_of_the_whole(
     house: Lab, root: Path
 ):
-    projects = house.gate.projects
+    projects = house.runtime.projects
     narrowed = projects.narrowed("default", ("./a/", "c/d", "a"))
 
     assert narrowed is projects.narrowed("default", ("a", "c/d"))
@@ -99,13 +99,13 @@ async def test_roots_that_are_no_folders_of_the_workspace_are_refused_by_name(
 ):
     (root / "link").symlink_to("c")
     with pytest.raises(error, match=told) as caught:
-        house.gate.projects.narrowed("default", roots)
+        house.runtime.projects.narrowed("default", roots)
     assert caught.value.message.startswith("workspace_roots: ")
     assert caught.value.details["field"] == "workspace_roots"
 
 
 async def test_narrowed_projects_are_bounded_and_give_back_what_they_held(house: Lab, root: Path):
-    projects = house.gate.projects
+    projects = house.runtime.projects
     for number in range(3 * MAX_NARROWED):
         (root / f"r{number}").mkdir()
     for number in range(MAX_NARROWED):
@@ -119,7 +119,7 @@ async def test_narrowed_projects_are_bounded_and_give_back_what_they_held(house:
 
 
 async def test_a_changed_project_is_narrowed_anew(house: Lab, root: Path, tmp_path: Path):
-    projects = house.gate.projects
+    projects = house.runtime.projects
     made = await projects.create("Site", str(root), actor="ann")
     assert projects.narrowed(made.id, ("a",)).root == str(root)
     fill_folder(tmp_path / "other", {"a/x.txt": "other"})

@@ -14,7 +14,7 @@ from tests.execution.lab import AnyArgs, Lab, made, open_lab
 
 async def governed(lab: Lab, function: Any, **options: Any) -> None:
     lab.add(made(function, **options))
-    await lab.gate.catalog_sync.settled()
+    await lab.runtime.catalog_sync.settled()
 
 
 async def test_the_operator_s_deadline_ends_a_call_that_its_tool_would_let_run(lab: Lab):
@@ -23,7 +23,7 @@ async def test_the_operator_s_deadline_ends_a_call_that_its_tool_would_let_run(l
         return ""
 
     await governed(lab, endless, timeout_s=3600)
-    await lab.gate.governance.change_tool("endless", {"timeout_s": 0.05}, actor="ann")
+    await lab.runtime.governance.change_tool("endless", {"timeout_s": 0.05}, actor="ann")
     assert (await lab.call("endless")).status == "timeout"
 
 
@@ -44,7 +44,7 @@ async def test_the_operator_s_cap_cuts_what_the_model_gets_and_keeps_the_rest(la
 
     await governed(lab, wordy, max_output_chars=100_000)
     assert (await lab.call("wordy", number=1)).truncated is False
-    await lab.gate.governance.change_tool("wordy", {"max_output_chars": 1000}, actor="ann")
+    await lab.runtime.governance.change_tool("wordy", {"max_output_chars": 1000}, actor="ann")
     outcome = await lab.call("wordy", number=2)
     assert outcome.truncated is True
     assert outcome.artifact_id is not None
@@ -60,7 +60,7 @@ async def test_the_same_call_is_refused_for_one_agent_and_asks_for_another(lab: 
     states: tuple[Any, ...] = ("off", "ask", None)
     for number, state in enumerate(states):
         tools = {"note": AgentTool(state=state)}
-        await lab.gate.agents.create(AgentProfile(id=f"a{number}", tools=tools), actor="ann")
+        await lab.runtime.agents.create(AgentProfile(id=f"a{number}", tools=tools), actor="ann")
     ended = []
     for number in range(len(states)):
         lab.context["agent_id"] = f"a{number}"
@@ -73,7 +73,7 @@ async def test_the_same_call_is_refused_for_one_agent_and_asks_for_another(lab: 
 
 
 async def test_a_tool_that_is_off_cannot_be_called_by_any_of_its_names(house: Lab):
-    await house.gate.governance.set_enabled("bash", enabled=False)
+    await house.runtime.governance.set_enabled("bash", enabled=False)
     for name in ("bash", "exec", "shell", "BashTool"):
         outcome = await house.call(name, command="echo hi")
         assert (outcome.status, outcome.result.code) == ("disabled", "disabled_global")

@@ -212,7 +212,7 @@ async def test_what_the_owner_does_not_name_asks_as_before(ground: Ground):
 
 
 async def released(ground: Ground, *patterns: str) -> Project:
-    projects = ground.house.gate.projects
+    projects = ground.house.runtime.projects
     made = await projects.create(
         "Site", str(ground.root), unprotected_paths=patterns, actor="ann", force=True
     )

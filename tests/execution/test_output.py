@@ -96,7 +96,7 @@ async def test_what_was_printed_beyond_the_result_is_in_the_artifact(house: Lab)
 )
 async def test_an_artifact_of_nobody_or_of_another_session_is_not_found(house: Lab, path: str):
     other = house.sessions.create(user_id="bob")
-    kept = await house.gate.artifacts.save(
+    kept = await house.runtime.artifacts.save(
         other.id, "x", "text/plain", b"private", operation_id=None
     )
     outcome = await house.call("read_file", path=path.format(other=kept.id))
@@ -105,7 +105,7 @@ async def test_an_artifact_of_nobody_or_of_another_session_is_not_found(house: L
 
 
 async def test_artifacts_are_read_beside_files(house: Lab):
-    kept = await house.gate.artifacts.save(
+    kept = await house.runtime.artifacts.save(
         house.session.id, "x", "text/plain", "grüß\n".encode(), operation_id=None
     )
     await house.context["project"].operations.files.write("a.txt", b"file\n")
@@ -116,7 +116,7 @@ async def test_artifacts_are_read_beside_files(house: Lab):
 async def test_when_output_cannot_be_kept_the_result_says_so_and_the_call_succeeds(
     house: Lab, monkeypatch
 ):
-    (house.gate.settings.data_dir / "artifacts").write_text("in the way", encoding="utf-8")
+    (house.runtime.settings.data_dir / "artifacts").write_text("in the way", encoding="utf-8")
 
     async def talks(args: AnyArgs, ctx: Any) -> str:
         return "x" * 5000
@@ -182,7 +182,7 @@ async def test_progress_is_live_sampled_and_complete_in_a_file(lab: Lab):
 
     lab.add(made(works))
     outcome = await lab.call("works")
-    path = lab.gate.settings.data_dir / "operations" / f"{outcome.operation_id}.jsonl"
+    path = lab.runtime.settings.data_dir / "operations" / f"{outcome.operation_id}.jsonl"
     lines = path.read_text(encoding="utf-8").splitlines()
     assert len(lines) == 6
     live = lab.watcher.of("process_progress")

@@ -115,7 +115,7 @@ async def test_another_session_asks(house: Lab, root: Path):
 
 
 async def test_what_a_rule_asks_about_is_asked_all_the_same(house: Lab, root: Path):
-    await house.gate.rules.create(
+    await house.runtime.rules.create(
         {
             "tool": "bash",
             "decision": "ask",

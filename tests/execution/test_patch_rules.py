@@ -25,7 +25,7 @@ async def test_a_denied_path_denies_the_whole_patch(house: Lab, name: str):
     (root / "secrets").mkdir()
     for path in ("open.txt", "secrets/key"):
         (root / path).write_text("one\n")
-    await house.gate.rules.create(
+    await house.runtime.rules.create(
         {
             "tool": "*",
             "decision": "deny",

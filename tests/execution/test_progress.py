@@ -71,7 +71,7 @@ async def test_a_tool_that_changes_its_stage_all_the_time_does_not_flood_the_log
     async with bare_lab(settings, clock=ManualClock()) as lab:
         lab.add(made(jumps))
         outcome = await lab.call("jumps")
-        await lab.gate.db.flush()
+        await lab.runtime.db.flush()
         sampled = lab.watcher.of("process_event")
     path = settings.data_dir / "operations" / f"{outcome.operation_id}.jsonl"
     assert len(sampled) == MAX_STAGES + 1

@@ -28,7 +28,7 @@ def root(tmp_path: Path) -> Path:
 
 async def test_a_project_is_stored_found_again_and_on_record(settings: Settings, root: Path):
     async with open_lab(settings) as lab:
-        made = await lab.gate.projects.create("Site", str(root), **BY)
+        made = await lab.runtime.projects.create("Site", str(root), **BY)
         (row,) = await lab.rows(
             "SELECT subject, detail FROM audit WHERE kind = 'governance.project'"
         )
@@ -41,13 +41,13 @@ async def test_a_project_is_stored_found_again_and_on_record(settings: Settings,
             "restrict_to_workspace": True,
         }
     async with open_lab(settings) as lab:
-        assert lab.gate.projects.about(made.id) == made
-        assert lab.gate.projects.get(made.id).root == str(root)
+        assert lab.runtime.projects.about(made.id) == made
+        assert lab.runtime.projects.get(made.id).root == str(root)
 
 
 @pytest.mark.requirement("B-15")
 async def test_tools_stay_in_the_root_until_an_administrator_widens_it(house: Lab, root: Path):
-    projects = house.gate.projects
+    projects = house.runtime.projects
     made = await projects.create("Site", str(root), **BY)
 
     async def read(path: str) -> str:
@@ -65,7 +65,7 @@ def _read(path: str):
 
 
 async def test_a_change_of_an_outdated_version_is_refused(house: Lab, root: Path):
-    projects = house.gate.projects
+    projects = house.runtime.projects
     made = await projects.create("Site", str(root), **BY)
     assert (await projects.change(made.id, {"name": "New"}, **BY, expected=1)).version == 2
     with pytest.raises(VersionMismatch):
@@ -75,7 +75,7 @@ async def test_a_change_of_an_outdated_version_is_refused(house: Lab, root: Path
 
 
 async def test_a_removed_project_is_gone_and_its_folder_stays(house: Lab, root: Path):
-    projects = house.gate.projects
+    projects = house.runtime.projects
     made = await projects.create("Site", str(root), **BY)
     projects.get(made.id)
     await projects.remove(made.id, **BY)
@@ -86,19 +86,19 @@ async def test_a_removed_project_is_gone_and_its_folder_stays(house: Lab, root: 
 
 async def test_the_project_of_the_settings_is_changed_there(house: Lab):
     with pytest.raises(Conflict, match="TOLLGATE_WORKSPACE"):
-        await house.gate.projects.change("default", {"name": "x"}, **BY)
+        await house.runtime.projects.change("default", {"name": "x"}, **BY)
     with pytest.raises(Conflict, match="TOLLGATE_WORKSPACE"):
-        await house.gate.projects.remove("default", **BY)
+        await house.runtime.projects.remove("default", **BY)
 
 
 async def test_another_process_s_project_is_seen_with_the_next_look(settings: Settings, root: Path):
     async with open_lab(settings) as here, open_lab(settings) as there:
-        made = await there.gate.projects.create("Site", str(root), **BY)
-        await here.gate.changes.poll()
-        assert here.gate.projects.get(made.id).root == str(root)
-        await there.gate.projects.change(made.id, {"root": str(root.parent)}, **BY)
-        await here.gate.changes.poll()
-        assert here.gate.projects.get(made.id).root == str(root.parent)
+        made = await there.runtime.projects.create("Site", str(root), **BY)
+        await here.runtime.changes.poll()
+        assert here.runtime.projects.get(made.id).root == str(root)
+        await there.runtime.projects.change(made.id, {"root": str(root.parent)}, **BY)
+        await here.runtime.changes.poll()
+        assert here.runtime.projects.get(made.id).root == str(root.parent)
 
 
 @pytest.mark.parametrize(

@@ -142,7 +142,7 @@ async def test_once_approved_it_is_written(house: Lab, root: Path):
 
 
 async def test_a_rule_allows_a_path(house: Lab, root: Path):
-    await house.gate.rules.create(
+    await house.runtime.rules.create(
         {
             "tool": "write_file",
             "decision": "allow",

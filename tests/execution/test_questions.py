@@ -40,7 +40,7 @@ async def test_each_command_of_a_script_is_listed_with_why_it_asks(house: Lab):
 
 
 async def test_what_would_be_deleted_is_looked_up_and_counted(house: Lab):
-    root = house.gate.settings.workspace_dir
+    root = house.runtime.settings.workspace_dir
     for name in ("build/a", "build/b/c", "build/.hidden", "one"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text("x", encoding="utf-8")

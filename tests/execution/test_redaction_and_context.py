@@ -38,7 +38,7 @@ async def everything(lab: Lab) -> str:
     """All that clients were sent and all that lies in the data directory."""
     frames = b"".join(frame.body for frame in lab.watcher.frames).decode()
     rows = [await lab.rows(f"SELECT * FROM {table}") for table in ("tool_calls", "events")]
-    folder = lab.gate.settings.data_dir
+    folder = lab.runtime.settings.data_dir
     files = [
         path.read_text(encoding="utf-8")
         for name in ("artifacts", "operations")
@@ -163,7 +163,7 @@ async def test_a_value_of_the_context_cannot_be_forged(house: Lab, tmp_path, for
     other = tmp_path / "other"
     other.mkdir()
     (other / "a.txt").write_text("theirs", encoding="utf-8")
-    house.gate.projects.mount("other", other)
+    house.runtime.projects.mount("other", other)
     await house.context["project"].operations.files.write("a.txt", b"ours")
     outcome = await house.call("read_file", path="a.txt", **{forged: "other"})
     assert outcome.status == "invalid_arguments"
@@ -179,7 +179,7 @@ async def test_context_reaches_the_tool_and_stands_in_no_schema(lab: Lab, house:
         return "x"
 
     lab.add(made(look))
-    await lab.gate.agents.create(AgentProfile(id="writer"), actor="ann")
+    await lab.runtime.agents.create(AgentProfile(id="writer"), actor="ann")
     await lab.run(
         CallRequest("c1", "look", {}),
         user_id="ann",
@@ -187,7 +187,7 @@ async def test_context_reaches_the_tool_and_stands_in_no_schema(lab: Lab, house:
         business={"channelId": "c-7"},
     )
     assert seen == [(lab.session.id, "ann", "writer", {"channelId": "c-7"}, None)]
-    for tool in house.gate.registry.snapshot().tools.values():
+    for tool in house.runtime.registry.snapshot().tools.values():
         assert {"project_id", "session_id", "user_id", "agent_id"}.isdisjoint(
             tool.parameters["properties"]
         )
@@ -204,4 +204,4 @@ async def test_a_file_tool_without_a_project_is_refused_and_touches_nothing(hous
     assert {(outcome.status, outcome.result.error) for outcome in outcomes} == {
         ("error", "project_id is required for file operations")
     }
-    assert list(house.gate.settings.workspace_dir.iterdir()) == []
+    assert list(house.runtime.settings.workspace_dir.iterdir()) == []

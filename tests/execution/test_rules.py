@@ -31,23 +31,23 @@ async def test_a_rule_speaks_from_the_next_call_on_and_not_after_its_end(lab: La
         lab.add(made(function, name="note"))
         assert (await lab.call("note")).success
 
-        stored = await lab.gate.rules.create(about("note", "deny"), actor="ann")
+        stored = await lab.runtime.rules.create(about("note", "deny"), actor="ann")
         refused = await lab.call("note", call_id="c2")
         assert refused.status == "denied"
         assert refused.result.code == "denied_by_rule"
         assert "because" in refused.text
 
-        await lab.gate.rules.change(
+        await lab.runtime.rules.change(
             stored.id, lambda body: {**body, "enabled": False}, actor="ann", expected=1
         )
         assert (await lab.call("note", call_id="c3")).success
-        await lab.gate.rules.remove(stored.id, actor="ann")
+        await lab.runtime.rules.remove(stored.id, actor="ann")
         assert (await lab.call("note", call_id="c4")).success
         assert len(ran) == 3
 
 
 async def test_a_command_is_denied_whoever_spells_it(house: Lab):
-    await house.gate.rules.create(NO_PUSH, actor="ann")
+    await house.runtime.rules.create(NO_PUSH, actor="ann")
 
     outcome = await house.call("bash", command="cd . && /usr/bin/git -C x push")
 
@@ -63,7 +63,7 @@ async def test_a_rules_ask_is_put_to_a_person_also_where_the_hook_is_off(
 ):
     quiet = settings.model_copy(update={"confirm_dangerous": False})
     async with open_lab(quiet) as house:
-        await house.gate.rules.create(about("calculator", "ask"), actor="ann")
+        await house.runtime.rules.create(about("calculator", "ask"), actor="ann")
         outcome = (
             await house.run(CallRequest("c1", "calculator", {"expression": "1"}), attended=False)
         )[0]
@@ -73,7 +73,7 @@ async def test_a_rules_ask_is_put_to_a_person_also_where_the_hook_is_off(
 
 
 async def test_an_allow_releases_the_question_of_the_risk_analysis(house: Lab):
-    await house.gate.rules.create(
+    await house.runtime.rules.create(
         {"tool": "bash", "decision": "allow", "match": {"argv": ["rm", "-f", "gone"]}}, actor="ann"
     )
 
@@ -81,11 +81,11 @@ async def test_an_allow_releases_the_question_of_the_risk_analysis(house: Lab):
 
 
 async def test_changes_are_audited_with_what_was_and_what_is(lab: Lab):
-    stored = await lab.gate.rules.create(about("note", "deny"), actor="ann")
-    await lab.gate.rules.change(stored.id, lambda b: {**b, "decision": "ask"}, actor="bob")
+    stored = await lab.runtime.rules.create(about("note", "deny"), actor="ann")
+    await lab.runtime.rules.change(stored.id, lambda b: {**b, "decision": "ask"}, actor="bob")
     with pytest.raises(VersionMismatch):
-        await lab.gate.rules.change(stored.id, lambda b: {}, actor="bob", expected=1)
-    await lab.gate.rules.remove(stored.id, actor="ann")
+        await lab.runtime.rules.change(stored.id, lambda b: {}, actor="bob", expected=1)
+    await lab.runtime.rules.remove(stored.id, actor="ann")
 
     rows = await lab.rows(
         "SELECT actor, subject, detail FROM audit WHERE kind = 'governance.rule' ORDER BY seq"
@@ -99,18 +99,18 @@ async def test_changes_are_audited_with_what_was_and_what_is(lab: Lab):
     assert details[1]["before"]["decision"] == "deny"
     assert details[1]["after"]["decision"] == "ask"
     with pytest.raises(NotFound):
-        lab.gate.rules.require(stored.id)
+        lab.runtime.rules.require(stored.id)
 
 
 async def test_what_matched_is_counted(lab: Lab):
     with counted() as (function, _):
         lab.add(made(function, name="note"))
-        stored = await lab.gate.rules.create(about("note", "deny"), actor="ann")
-        other = await lab.gate.rules.create(about("other", "deny"), actor="ann")
+        stored = await lab.runtime.rules.create(about("note", "deny"), actor="ann")
+        other = await lab.runtime.rules.create(about("other", "deny"), actor="ann")
         await lab.call("note")
         await lab.call("note", call_id="c2")
 
-    counts = await lab.gate.rules.counted()
+    counts = await lab.runtime.rules.counted()
     assert counts[stored.id][0] == 2
     assert counts[stored.id][1] is not None
     assert counts[other.id] == (0, None)
@@ -119,7 +119,7 @@ async def test_what_matched_is_counted(lab: Lab):
 async def test_a_row_that_nobody_can_read_asks_and_leaves_the_rest(lab: Lab):
     with counted() as (function, ran):
         lab.add(made(function, name="note"), made(function, name="other"))
-        await lab.gate.rules.create(about("other", "deny"), actor="ann")
+        await lab.runtime.rules.create(about("other", "deny"), actor="ann")
 
         def spoil(transaction: Any) -> None:
             transaction.execute(
@@ -127,14 +127,14 @@ async def test_a_row_that_nobody_can_read_asks_and_leaves_the_rest(lab: Lab):
                 " updated_at) VALUES ('bad', '{', 1, 1, 'x', '', '')"
             )
 
-        await lab.gate.db.transact(spoil)
-        await lab.gate.rules.load()
+        await lab.runtime.db.transact(spoil)
+        await lab.runtime.rules.load()
 
         asked = (await lab.run(CallRequest("c1", "note", {}), attended=False))[0]
         denied = await lab.call("other", call_id="c2")
         assert (asked.status, denied.result.code) == ("denied", "denied_by_rule")
         assert ran == []
-    states = {item.stored.id: item.problems for item in lab.gate.rule_sets.loaded()}
+    states = {item.stored.id: item.problems for item in lab.runtime.rule_sets.loaded()}
     assert states["bad"]
 
 
@@ -147,14 +147,14 @@ async def test_a_change_of_another_process_is_seen_when_it_is_looked_for(lab: La
         )
         transaction.execute("INSERT INTO changes (subject, number) VALUES (?, 99)", (RULES,))
 
-    await lab.gate.db.transact(add)
-    await lab.gate.changes.poll()
+    await lab.runtime.db.transact(add)
+    await lab.runtime.changes.poll()
 
-    assert [stored.id for stored in lab.gate.rules.snapshot] == ["r"]
+    assert [stored.id for stored in lab.runtime.rules.snapshot] == ["r"]
 
 
 async def test_a_new_tool_is_held_against_the_rules_that_are_there(lab: Lab):
-    await lab.gate.rules.create(about("toolset:late", "deny"), actor="ann")
+    await lab.runtime.rules.create(about("toolset:late", "deny"), actor="ann")
     with counted() as (function, ran):
         lab.add(made(function, name="note", toolset="late"))
 
@@ -170,10 +170,10 @@ async def test_rules_of_a_file_count_and_cannot_be_changed(settings: Settings, t
     )
     async with open_lab(settings.model_copy(update={"rules_file": path})) as house:
         assert (await house.call("calculator", expression="1")).status == "denied"
-        assert [item.problems != () for item in house.gate.rule_sets.loaded()] == [False, True]
+        assert [item.problems != () for item in house.runtime.rule_sets.loaded()] == [False, True]
         with pytest.raises(NotFound, match="rules file"):
-            await house.gate.rules.remove("file:1", actor="ann")
-        assert (await house.gate.rules.counted())["file:1"][0] == 1
+            await house.runtime.rules.remove("file:1", actor="ann")
+        assert (await house.runtime.rules.counted())["file:1"][0] == 1
 
 
 @pytest.mark.parametrize("content", ["{", "tool: bash", "- &a [*a", None])

@@ -30,7 +30,7 @@ async def test_a_denied_folder_is_not_searched_by_naming_it_in_a_glob(
     for path, text in (("secret/key.txt", "hidden\n"), ("open/note.txt", "shown\n")):
         (root / path).parent.mkdir()
         (root / path).write_text(text, encoding="utf-8")
-    await house.gate.rules.create(
+    await house.runtime.rules.create(
         {
             "tool": "*",
             "decision": "deny",

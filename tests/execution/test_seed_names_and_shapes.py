@@ -37,7 +37,7 @@ ALIASES = {
 
 @pytest.mark.requirement("B-01", "B-02", "EXE-13")
 def test_every_older_name_calls_its_canonical_tool(house: Lab):
-    registry = house.gate.registry
+    registry = house.runtime.registry
     assert {alias: getattr(registry.get(alias), "name", None) for alias in ALIASES} == ALIASES
     for name in ("file_delete", "file_exists", "file_mkdir", *ALIASES.values()):
         assert registry.get(name) is not None
@@ -52,25 +52,25 @@ def test_a_name_is_taken_by_tools_and_aliases_alike_unless_it_is_replaced(house:
 
     for name in ("bash", "exec", "Bash"):
         with pytest.raises(DuplicateTool, match="already registered"):
-            house.gate.registry.register(made(mine, name=name))
-    house.gate.registry.register(made(mine, name="bash"), replace=True)
-    assert house.gate.registry.get("exec") is None
+            house.runtime.registry.register(made(mine, name=name))
+    house.runtime.registry.register(made(mine, name="bash"), replace=True)
+    assert house.runtime.registry.get("exec") is None
 
 
 @pytest.mark.requirement("B-17", "STR-05")
 def test_the_shell_streams_and_takes_thirty_seconds_up_to_six_hundred(house: Lab):
-    bash = house.gate.registry.get("bash")
+    bash = house.runtime.registry.get("bash")
     assert bash is not None
     assert bash.manifest()["is_streaming"] is True
     limits = bash.parameters["properties"]["timeout"]
     assert (limits["default"], limits["minimum"], limits["maximum"]) == (30, 1, 600)
-    streaming = {t.name for t in house.gate.registry.snapshot().tools.values() if t.is_streaming}
+    streaming = {t.name for t in house.runtime.registry.snapshot().tools.values() if t.is_streaming}
     assert streaming == {"bash", "powershell", "execute_python", "execute_skill"}
 
 
 @pytest.mark.requirement("B-30", "D-21")
 def test_one_schema_is_rendered_for_every_provider_and_stays_small(house: Lab):
-    tools = list(house.gate.registry.snapshot().tools.values())
+    tools = list(house.runtime.registry.snapshot().tools.values())
     openai, anthropic = render(tools, "openai"), render(tools, "anthropic")
     for tool, ours, theirs in zip(tools, openai, anthropic, strict=True):
         assert ours["function"]["parameters"] == theirs["input_schema"] == dict(tool.parameters)
@@ -173,11 +173,11 @@ async def test_hooks_and_records_see_every_source_from_every_caller(
 
     lab.add(replace(made(any_tool), source=source))
     for kind in (HookType.PRE_TOOL_USE, HookType.POST_TOOL_USE):
-        lab.gate.hooks.register(HookConfig(kind.value, kind, note))
+        lab.runtime.hooks.register(HookConfig(kind.value, kind, note))
     await lab.run(CallRequest("c1", "any_tool", {}), caller=caller)
     assert seen == ["PRE any_tool", "POST any_tool"]
     assert await lab.rows("SELECT tool_name, status FROM tool_calls") == [("any_tool", "success")]
-    (row,) = lab.gate.registry.snapshot().rows()
+    (row,) = lab.runtime.registry.snapshot().rows()
     assert row["source"] == source
 
 
@@ -201,7 +201,7 @@ async def test_every_file_tool_runs_on_operations_in_memory(house: Lab):
     assert [(o.tool_name, o.status, o.result.error) for o in outcomes] == [
         (name, "success", None) for name, _ in calls
     ]
-    assert list(house.gate.settings.workspace_dir.iterdir()) == []
+    assert list(house.runtime.settings.workspace_dir.iterdir()) == []
 
 
 @pytest.mark.requirement("SHL-01")
@@ -212,7 +212,7 @@ async def test_a_harmless_command_runs_a_risky_one_asks_and_the_shell_can_be_off
     await house.watcher.until("tool_confirmation_request")
     await house.answer("decline")
     assert (await running).status == "declined"
-    await house.gate.governance.set_enabled("bash", enabled=False)
+    await house.runtime.governance.set_enabled("bash", enabled=False)
     for number, name in enumerate(("bash", "shell", "exec")):
         assert (await house.call(name, f"d{number}", **harmless)).status == "disabled"
 
@@ -222,16 +222,16 @@ async def test_no_process_outlives_a_cancelled_call(house: Lab):
     command = "sleep 300 & echo on; wait"
     running = asyncio.create_task(house.call("bash", command=command))
     await house.watcher.until("tool_result_streamed")
-    root = house.gate.settings.workspace_dir.resolve()
+    root = house.runtime.settings.workspace_dir.resolve()
     assert len(alive.below(root)) >= 2
-    house.gate.executor.cancel(house.session.id, "c1")
+    house.runtime.executor.cancel(house.session.id, "c1")
     assert (await running).status == "cancelled"
     assert alive.below(root) == []
 
 
 @pytest.mark.requirement("D-26", "F-12")
 async def test_files_are_found_by_where_a_path_leads_not_by_how_it_reads(house: Lab, tmp_path):
-    root = house.gate.settings.workspace_dir
+    root = house.runtime.settings.workspace_dir
     secret = tmp_path / "secret.txt"
     secret.write_text("private", encoding="utf-8")
     evil = root.with_name(root.name + "_evil")

@@ -126,7 +126,7 @@ async def test_what_was_read_while_something_was_written_is_not_kept(lab: Lab):
 
     async def read(args: AnyArgs, ctx: Any) -> str:
         seen = state["text"]
-        await lab.gate.executor.run([call("w", "write")], lab.call_context())
+        await lab.runtime.executor.run([call("w", "write")], lab.call_context())
         return seen
 
     lab.add(made(read, cacheable=True), made(write, **WRITES))
@@ -163,10 +163,10 @@ async def test_one_project_does_not_see_what_was_cached_in_another(house: Lab, t
     for root in roots:
         root.mkdir()
         (root / "a.txt").write_text(root.name, encoding="utf-8")
-        house.gate.projects.mount(root.name, root)
+        house.runtime.projects.mount(root.name, root)
     texts = []
     for number, root in enumerate(roots):
-        house.context["project"] = house.gate.projects.get(root.name)
+        house.context["project"] = house.runtime.projects.get(root.name)
         outcome = await house.call("read_file", f"c{number}", path="a.txt")
         texts.append((outcome.cached, outcome.result.data["content"]))
     assert texts == [(False, "one"), (False, "two")]

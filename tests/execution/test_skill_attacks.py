@@ -29,7 +29,7 @@ SECRET = "sk-do-not-tell-0123456789abcdef"
 @pytest.fixture
 def secrets(monkeypatch: pytest.MonkeyPatch, house: Lab) -> Path:
     monkeypatch.setenv("MY_API_KEY", SECRET)
-    path = house.gate.settings.data_dir / "secret.txt"
+    path = house.runtime.settings.data_dir / "secret.txt"
     path.write_text(SECRET, encoding="utf-8")
     return path
 
@@ -58,7 +58,7 @@ def attempt(work):
 async def test_a_poisoned_skill_does_not_take_the_others_along(house: Lab, front: str):
     put(project_folder(house), "poison", {"SKILL.md": f"---\n{front}\n---\n"})
     assert (await row_of(house, "project:default:poison")).status == "invalid"
-    assert "image-statistics" in await house.gate.skills.told(SkillViewer(None, "default"))
+    assert "image-statistics" in await house.runtime.skills.told(SkillViewer(None, "default"))
 
 
 async def test_skills_that_hold_too_much_together_are_not_read(
@@ -80,7 +80,7 @@ async def test_a_program_finds_no_secret_and_no_workspace(house: Lab, secrets: P
     targets = [
         str(secrets),
         f"{root}/private.txt",
-        str(house.gate.settings.data_dir / "tollgate.db"),
+        str(house.runtime.settings.data_dir / "tollgate.db"),
         str(user_folder(house) / "prober/SKILL.md"),
         f"/proc/{os.getpid()}/environ",
         f"/proc/{os.getppid()}/environ",
@@ -211,7 +211,9 @@ async def test_links_are_no_part_of_a_skill(house: Lab, secrets: Path):
 
 
 async def test_a_folder_or_a_document_that_is_a_link_is_no_skill(house: Lab, secrets: Path):
-    real = put(house.gate.settings.data_dir / "elsewhere", "real", {"SKILL.md": document("real")})
+    real = put(
+        house.runtime.settings.data_dir / "elsewhere", "real", {"SKILL.md": document("real")}
+    )
     user_folder(house).mkdir()
     (user_folder(house) / "real").symlink_to(real)
     made = put(user_folder(house), "faked", {"other.md": "x"})
@@ -221,9 +223,9 @@ async def test_a_folder_or_a_document_that_is_a_link_is_no_skill(house: Lab, sec
 
 
 async def test_a_folder_of_skills_that_leads_out_of_the_project_is_not_followed(house: Lab):
-    put(house.gate.settings.data_dir / "elsewhere", "real", {"SKILL.md": document("real")})
+    put(house.runtime.settings.data_dir / "elsewhere", "real", {"SKILL.md": document("real")})
     project_folder(house, ".tollgate").mkdir()
-    project_folder(house).symlink_to(house.gate.settings.data_dir / "elsewhere")
+    project_folder(house).symlink_to(house.runtime.settings.data_dir / "elsewhere")
     rows = await house.call("skill_manage", action="list")
     assert [row["name"] for row in rows.result.data["skills"]] == ["image-statistics"]
 

@@ -61,7 +61,7 @@ async def test_the_annotated_image_is_kept_and_shown(house: Lab, files: FileOper
     assert raw is not None
     assert raw.type == "image"
     (shown,) = raw.data["images"]
-    data = await house.gate.artifacts.load(
+    data = await house.runtime.artifacts.load(
         shown["artifact_id"], session_id=house.session.id, max_bytes=1 << 20
     )
     assert data.startswith(b"\x89PNG")
@@ -146,7 +146,7 @@ async def test_a_skill_that_is_cancelled_is_gone_with_its_room(house: Lab):
     await running(house, "waiting", 'say("progress", stage="on")\nwhile True: pass')
     call = asyncio.create_task(house.call("execute_skill", name="waiting"))
     await house.watcher.until("process_progress", stage="on")
-    place = house.gate.settings.data_dir / "tmp"
+    place = house.runtime.settings.data_dir / "tmp"
     assert list(place.glob("*/*/skill/SKILL.md"))
     call.cancel()
     await asyncio.wait({call})

@@ -43,18 +43,18 @@ async def test_tools_of_every_source_pass_hooks_and_are_recorded(installed: Sett
         seen.append(context.tool_name)
 
     async with open_lab(installed) as lab:
-        rows = {row["name"]: row["source"] for row in lab.gate.registry.snapshot().rows()}
+        rows = {row["name"]: row["source"] for row in lab.runtime.registry.snapshot().rows()}
         expected = {
             "calculator": "builtin",
             "from_folder": "plugin",
             "from_package": "external",
         }
         assert {name: rows[name] for name in expected} == expected
-        lab.gate.hooks.register(HookConfig("note", HookType.PRE_TOOL_USE, note))
+        lab.runtime.hooks.register(HookConfig("note", HookType.PRE_TOOL_USE, note))
         for at, name in enumerate(expected):
             arguments = {"expression": "1+1"} if name == "calculator" else {}
             assert (await lab.call(name, f"c{at}", **arguments)).status == "success"
-            await lab.gate.governance.set_enabled(name, enabled=False, actor="ann")
+            await lab.runtime.governance.set_enabled(name, enabled=False, actor="ann")
             assert (await lab.call(name, f"d{at}", **arguments)).status == "disabled"
         recorded = await lab.rows("SELECT tool_name, status FROM tool_calls ORDER BY rowid")
     assert seen == list(expected)

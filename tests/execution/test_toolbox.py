@@ -19,7 +19,7 @@ def openai(call_id: str, name: str, arguments: Any) -> dict[str, Any]:
 
 
 def box(lab: Lab, **options: Any) -> Toolbox:
-    return Toolbox(lab.gate, lab.session.log, **options)
+    return Toolbox(lab.runtime, lab.session.log, **options)
 
 
 @pytest.mark.requirement("REG-04", "REG-06")
@@ -44,7 +44,7 @@ async def test_tools_are_registered_got_listed_and_executed(lab: Lab):
     }
     assert "Tool not found: nope" in (await toolbox.execute("nope", {}))["error"]
     assert (await toolbox.execute("", {}))["success"] is False
-    await lab.gate.db.flush()
+    await lab.runtime.db.flush()
     assert len(lab.watcher.of("tool_call_completed")) == 3
 
 
@@ -122,7 +122,7 @@ async def test_a_missing_and_an_unknown_project_fail_before_anything_runs(house:
     )
     with pytest.raises(NotFound, match="Project not found: prj_none"):
         await toolbox.process_tool_calls([openai("c1", "file_write", arguments)], unknown)
-    assert list(house.gate.settings.workspace_dir.iterdir()) == []
+    assert list(house.runtime.settings.workspace_dir.iterdir()) == []
 
 
 async def test_nobody_is_asked_unless_somebody_is_there(lab: Lab):
@@ -168,7 +168,7 @@ async def test_streaming_gives_each_chunk_to_both_and_one_done_last(
         *({"type": "chunk", "data": piece} for piece in "abc"),
         {"type": "done", "tool": "three"},
     ]
-    await lab.gate.db.flush()
+    await lab.runtime.db.flush()
     assert len(lab.watcher.of("tool_call_started")) == 1
 
 

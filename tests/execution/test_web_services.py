@@ -22,15 +22,15 @@ KEY = "brave-very-secret-key-0123456789"
 async def test_searching_is_off_with_a_reason_where_nobody_searches(tmp_path: Path, template: Path):
     nobody = {"search_provider": "off"}
     async with open_lab(settings_for(tmp_path / "off", template, web=nobody)) as house:
-        off = house.gate.resolver.resolve()
+        off = house.runtime.resolver.resolve()
         assert "web_search" not in off.tool_names
         reason = off.disabled_reasons["web_search"]
         assert (reason.code, "web.search_provider" in reason.message) == ("missing_config", True)
         assert {"web_fetch", "crawl_batch"} <= set(off.tool_names)
     web = {"brave_api_key": KEY}
     async with open_lab(settings_for(tmp_path / "other", template, web=web)) as keyed:
-        assert "web_search" in keyed.gate.resolver.resolve().tool_names
-        assert KEY not in keyed.gate.redactor.text(f"the key is {KEY}")
+        assert "web_search" in keyed.runtime.resolver.resolve().tool_names
+        assert KEY not in keyed.runtime.redactor.text(f"the key is {KEY}")
 
 
 @pytest.mark.requirement("WEB-01")
@@ -60,9 +60,9 @@ async def test_a_page_is_fetched_through_the_gate(tmp_path: Path, template: Path
         site.pages["/"] = answer(f"<h1>Title</h1><p>{ARTICLE}".encode())
         outcome = await lab.call("fetch_page", url=f"{site.url}/")
         assert outcome.result.data == {"url": f"{site.url}/", "text": f"Title\n{ARTICLE}"}
-        service = lab.gate.services.get(WEB_ACCESS)
+        service = lab.runtime.services.get(WEB_ACCESS)
         assert isinstance(service, Web)
-        assert lab.gate.services.get(PAGE_SANDBOX) is not None
-        lab.gate.workspaces.keep_out(site.port)
+        assert lab.runtime.services.get(PAGE_SANDBOX) is not None
+        lab.runtime.workspaces.keep_out(site.port)
         page = await lab.call("web_fetch", "c2", url=f"http://localhost:{site.port}/")
         assert page.result.code == "address_refused"

@@ -32,14 +32,14 @@ FULL = AgentProfile(
 
 
 async def test_a_profile_is_kept_whole_and_read_back(lab: Lab):
-    made = await lab.gate.agents.create(FULL, actor="ann")
+    made = await lab.runtime.agents.create(FULL, actor="ann")
     assert (made.profile, made.version) == (FULL, 1)
-    await lab.gate.governance.reload()
-    assert lab.gate.agents.get("writer") == FULL
+    await lab.runtime.governance.reload()
+    assert lab.runtime.agents.get("writer") == FULL
 
 
 async def test_changes_grow_the_version_and_are_on_record_with_what_changed(lab: Lab):
-    agents = lab.gate.agents
+    agents = lab.runtime.agents
     await agents.create(FULL, actor="ann")
     changed = await agents.change("writer", {"model": "n"}, actor="bob", expected=1)
     assert (changed.version, changed.profile.model) == (2, "n")
@@ -54,7 +54,7 @@ async def test_changes_grow_the_version_and_are_on_record_with_what_changed(lab:
 
 
 async def test_an_override_is_put_and_taken_back(lab: Lab):
-    agents = lab.gate.agents
+    agents = lab.runtime.agents
     await agents.create(AgentProfile(id="a"), actor="ann")
     await agents.override("a", "bash", AgentTool(state="off"), actor="ann")
     await agents.switch("a", ["bash", "grep"], state="on", actor="ann")
@@ -67,14 +67,14 @@ async def test_an_override_is_put_and_taken_back(lab: Lab):
 
 
 async def test_switching_on_takes_no_question_away(lab: Lab):
-    agents = lab.gate.agents
+    agents = lab.runtime.agents
     await agents.create(AgentProfile(id="a", tools={"bash": AgentTool(state="ask")}), actor="ann")
     await agents.switch("a", ["bash"], state="on", actor="ann")
     assert agents.require("a").profile.tools == {"bash": AgentTool(state="ask")}
 
 
 async def test_two_changes_at_once_are_both_kept(lab: Lab):
-    agents = lab.gate.agents
+    agents = lab.runtime.agents
     await agents.create(AgentProfile(id="a"), actor="ann")
     names = [f"tool{number}" for number in range(20)]
     await asyncio.gather(
@@ -84,29 +84,31 @@ async def test_two_changes_at_once_are_both_kept(lab: Lab):
 
 
 async def test_ids_differ_in_more_than_case(lab: Lab):
-    await lab.gate.agents.create(AgentProfile(id="writer"), actor="ann")
+    await lab.runtime.agents.create(AgentProfile(id="writer"), actor="ann")
     with pytest.raises(AlreadyExists, match="'writer'"):
-        await lab.gate.agents.create(AgentProfile(id="Writer"), actor="ann")
+        await lab.runtime.agents.create(AgentProfile(id="Writer"), actor="ann")
 
 
 async def test_an_unknown_agent_is_told_with_those_that_there_are(lab: Lab):
     with pytest.raises(NotFound, match="No agent has been created yet"):
-        lab.gate.agents.require("ghost")
-    await lab.gate.agents.create(AgentProfile(id="writer"), actor="ann")
+        lab.runtime.agents.require("ghost")
+    await lab.runtime.agents.create(AgentProfile(id="writer"), actor="ann")
     with pytest.raises(NotFound, match="Existing agents: writer"):
-        await lab.gate.agents.remove("ghost", actor="ann")
+        await lab.runtime.agents.remove("ghost", actor="ann")
 
 
 async def test_a_row_that_cannot_be_read_is_no_agent_and_can_be_removed(lab: Lab):
-    await lab.gate.agents.create(AgentProfile(id="writer"), actor="ann")
-    await lab.gate.db.transact(lambda t: t.execute("UPDATE agents SET profile = '{\"model\": 7}'"))
-    await lab.gate.governance.reload()
-    assert lab.gate.agents.get("writer") is None
-    assert lab.gate.resolver.resolve("writer").tool_names == ()
+    await lab.runtime.agents.create(AgentProfile(id="writer"), actor="ann")
+    await lab.runtime.db.transact(
+        lambda t: t.execute("UPDATE agents SET profile = '{\"model\": 7}'")
+    )
+    await lab.runtime.governance.reload()
+    assert lab.runtime.agents.get("writer") is None
+    assert lab.runtime.resolver.resolve("writer").tool_names == ()
     with pytest.raises(AlreadyExists):
-        await lab.gate.agents.create(AgentProfile(id="writer"), actor="ann")
-    await lab.gate.agents.remove("writer", actor="ann")
-    await lab.gate.agents.create(AgentProfile(id="writer"), actor="ann")
+        await lab.runtime.agents.create(AgentProfile(id="writer"), actor="ann")
+    await lab.runtime.agents.remove("writer", actor="ann")
+    await lab.runtime.agents.create(AgentProfile(id="writer"), actor="ann")
 
 
 @pytest.mark.parametrize(

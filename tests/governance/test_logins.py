@@ -30,9 +30,9 @@ class Desk:
 
     def again(self, **options: Any) -> Logins:
         """The logins as another process, or the same one after a restart, sees them."""
-        gate = self.lab.gate
+        runtime = self.lab.runtime
         wanted = {"lifetime_s": 24 * HOUR, "idle_s": 2 * HOUR, **options}
-        return Logins(gate.db, self.clock, gate.audit, self.tokens, **wanted)
+        return Logins(runtime.db, self.clock, runtime.audit, self.tokens, **wanted)
 
     async def begin(self) -> str:
         secret, _ = await self.logins.begin("ann", self.token.id, source="127.0.0.1")
@@ -43,7 +43,7 @@ class Desk:
 async def opened(settings: Settings) -> AsyncIterator[Desk]:
     clock = ManualClock()
     async with bare_lab(settings, clock=clock) as lab:
-        tokens = Tokens(lab.gate.db, clock, lab.gate.audit)
+        tokens = Tokens(lab.runtime.db, clock, lab.runtime.audit)
         _, token = await tokens.create("ann", ("chat",))
         desk = Desk(lab, clock, tokens, None, token)  # type: ignore[arg-type] # set below
         desk.logins = desk.again()

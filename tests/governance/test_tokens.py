@@ -16,7 +16,7 @@ from tests.execution.lab import Lab, bare_lab
 
 
 def tokens(lab: Lab) -> Tokens:
-    return Tokens(lab.gate.db, lab.gate.clock, lab.gate.audit)
+    return Tokens(lab.runtime.db, lab.runtime.clock, lab.runtime.audit)
 
 
 async def audited(lab: Lab) -> list[tuple[str, str, str]]:

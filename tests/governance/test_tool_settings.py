@@ -33,27 +33,27 @@ async def stored(lab: Lab) -> dict[str, tuple[bool, bool]]:
 async def test_a_restart_adds_new_tools_marks_lost_ones_and_keeps_every_choice(settings: Settings):
     async with bare_lab(settings) as lab:
         lab.add(tool("kept"), tool("lost"))
-        await lab.gate.governance.sync(lab.gate.registry.snapshot())
-        await lab.gate.governance.set_enabled("kept", enabled=False)
-        await lab.gate.governance.set_enabled("lost", enabled=False)
+        await lab.runtime.governance.sync(lab.runtime.registry.snapshot())
+        await lab.runtime.governance.set_enabled("kept", enabled=False)
+        await lab.runtime.governance.set_enabled("lost", enabled=False)
     async with bare_lab(settings) as lab:
         lab.add(tool("kept"), tool("new"))
-        await lab.gate.governance.sync(lab.gate.registry.snapshot())
+        await lab.runtime.governance.sync(lab.runtime.registry.snapshot())
         assert await stored(lab) == {
             "kept": (True, False),
             "lost": (False, False),
             "new": (True, True),
         }
-        assert lab.gate.governance.snapshot.state("kept").enabled is False
+        assert lab.runtime.governance.snapshot.state("kept").enabled is False
         lab.add(tool("lost"))
-        await lab.gate.governance.sync(lab.gate.registry.snapshot())
+        await lab.runtime.governance.sync(lab.runtime.registry.snapshot())
         assert (await stored(lab))["lost"] == (True, False)
 
 
 async def test_a_choice_counts_at_once_grows_the_version_and_is_announced(lab: Lab):
     lab.add(tool("one"))
-    store = lab.gate.governance
-    await store.sync(lab.gate.registry.snapshot())
+    store = lab.runtime.governance
+    await store.sync(lab.runtime.registry.snapshot())
     heard: list[Any] = []
     store.on_change(heard.append)
     before = store.snapshot
@@ -66,18 +66,18 @@ async def test_a_choice_counts_at_once_grows_the_version_and_is_announced(lab: L
 
 async def test_a_choice_about_a_tool_that_never_was_is_refused(lab: Lab):
     with pytest.raises(ToolNotFound, match="nope"):
-        await lab.gate.governance.set_enabled("nope", enabled=False)
+        await lab.runtime.governance.set_enabled("nope", enabled=False)
 
 
 async def test_a_tool_without_a_row_is_on(lab: Lab):
-    store = ToolSettingsRepository(lab.gate.db, lab.gate.clock)
+    store = ToolSettingsRepository(lab.runtime.db, lab.runtime.clock)
     assert store.snapshot.state("anything").enabled is True
 
 
 async def two_tools(lab: Lab) -> ToolSettingsRepository:
     lab.add(tool("one"), tool("two"))
-    await lab.gate.governance.sync(lab.gate.registry.snapshot())
-    return lab.gate.governance
+    await lab.runtime.governance.sync(lab.runtime.registry.snapshot())
+    return lab.runtime.governance
 
 
 async def test_every_choice_is_kept_read_back_and_put_on_record(lab: Lab):
@@ -93,7 +93,7 @@ async def test_every_choice_is_kept_read_back_and_put_on_record(lab: Lab):
     }
     state = await store.change_tool("one", choices, actor="ann")
     assert {name: getattr(state, name) for name in choices} == choices
-    again = ToolSettingsRepository(lab.gate.db, lab.gate.clock)
+    again = ToolSettingsRepository(lab.runtime.db, lab.runtime.clock)
     await again.reload()
     assert again.snapshot.tools == store.snapshot.tools
     (row,) = await lab.rows(
@@ -138,26 +138,26 @@ async def test_many_tools_are_switched_together_or_not_at_all(lab: Lab):
 @pytest.mark.requirement("GOV-05", "B-33")
 async def test_a_core_tool_is_not_switched_off_by_accident(lab: Lab):
     lab.add(made(nothing, name="base", core=True, toolset="kit"), tool("two"))
-    store = lab.gate.governance
-    await store.sync(lab.gate.registry.snapshot())
+    store = lab.runtime.governance
+    await store.sync(lab.runtime.registry.snapshot())
     with pytest.raises(Conflict, match=r"base: core tools"):
         await store.switch_tools(["base", "two"], enabled=False, actor="ann")
     with pytest.raises(Conflict, match="base"):
         await store.change_toolset("kit", enabled=False, actor="ann")
     assert store.snapshot.state("two").enabled is True
     await store.set_enabled("base", enabled=False, actor="ann", force=True)
-    assert lab.gate.resolver.resolve().disabled_reasons["base"].code == "disabled_global"
+    assert lab.runtime.resolver.resolve().disabled_reasons["base"].code == "disabled_global"
 
 
 async def test_a_toolset_is_switched_and_its_tools_keep_their_switches(lab: Lab):
     lab.add(made(nothing, name="a", toolset="kit"), made(nothing, name="b", toolset="kit"))
-    store = lab.gate.governance
-    await store.sync(lab.gate.registry.snapshot())
+    store = lab.runtime.governance
+    await store.sync(lab.runtime.registry.snapshot())
     await store.set_enabled("a", enabled=False)
     assert (await store.change_toolset("kit", enabled=False, actor="ann", expected=1)).version == 2
-    assert lab.gate.resolver.resolve().tool_names == ()
+    assert lab.runtime.resolver.resolve().tool_names == ()
     await store.change_toolset("kit", enabled=True, actor="ann")
-    assert lab.gate.resolver.resolve().tool_names == ("b",)
+    assert lab.runtime.resolver.resolve().tool_names == ("b",)
     with pytest.raises(NotFound, match="nowhere"):
         await store.change_toolset("nowhere", enabled=False, actor="ann")
 
@@ -166,37 +166,37 @@ async def test_a_toolset_is_switched_and_its_tools_keep_their_switches(lab: Lab)
 async def test_a_catalog_that_changes_while_the_service_runs_is_synced(settings: Settings):
     async with bare_lab(settings) as lab:
         lab.add(tool("early"))
-        await lab.gate.catalog_sync.settled()
-        await lab.gate.governance.set_enabled("early", enabled=False)
-        lab.gate.registry.unregister("early")
+        await lab.runtime.catalog_sync.settled()
+        await lab.runtime.governance.set_enabled("early", enabled=False)
+        lab.runtime.registry.unregister("early")
         lab.add(tool("late"))
-        await lab.gate.catalog_sync.settled()
+        await lab.runtime.catalog_sync.settled()
         assert await stored(lab) == {"early": (False, False), "late": (True, True)}
         lab.add(tool("early"))
-        await lab.gate.catalog_sync.settled()
+        await lab.runtime.catalog_sync.settled()
         assert (await stored(lab))["early"] == (True, False)
-        assert lab.gate.resolver.resolve().disabled_reasons["early"].code == "disabled_global"
+        assert lab.runtime.resolver.resolve().disabled_reasons["early"].code == "disabled_global"
 
 
 async def test_what_another_process_decides_counts_here_after_the_next_look(settings: Settings):
     async with bare_lab(settings) as here, bare_lab(settings) as there:
         for lab in (here, there):
             lab.add(tool("one"))
-            await lab.gate.catalog_sync.settled()
-        await there.gate.governance.set_enabled("one", enabled=False)
-        await there.gate.agents.create(AgentProfile(id="writer"), actor="ann")
-        assert here.gate.governance.snapshot.state("one").enabled is True
-        await here.gate.changes.poll()
-        assert here.gate.governance.snapshot.state("one").enabled is False
-        assert here.gate.agents.get("writer") == AgentProfile(id="writer")
-        seen = here.gate.governance.snapshot
-        await here.gate.changes.poll()
-        assert here.gate.governance.snapshot is seen
+            await lab.runtime.catalog_sync.settled()
+        await there.runtime.governance.set_enabled("one", enabled=False)
+        await there.runtime.agents.create(AgentProfile(id="writer"), actor="ann")
+        assert here.runtime.governance.snapshot.state("one").enabled is True
+        await here.runtime.changes.poll()
+        assert here.runtime.governance.snapshot.state("one").enabled is False
+        assert here.runtime.agents.get("writer") == AgentProfile(id="writer")
+        seen = here.runtime.governance.snapshot
+        await here.runtime.changes.poll()
+        assert here.runtime.governance.snapshot is seen
 
 
 async def test_limits_that_cannot_be_read_let_nothing_through(lab: Lab):
     store = await two_tools(lab)
-    await lab.gate.db.transact(
+    await lab.runtime.db.transact(
         lambda t: t.execute("UPDATE tools SET limits = 'broken' WHERE name = 'one'")
     )
     await store.reload()

@@ -32,7 +32,7 @@ class Given:
     def __init__(self, house: Lab, row: Row) -> None:
         self.house = house
         self.row = row
-        root = Path(house.gate.projects.get("default").root)
+        root = Path(house.runtime.projects.get("default").root)
         self.path: Path = root / row["file"]
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.before: bytes = bytes.fromhex(row["before"])

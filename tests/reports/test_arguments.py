@@ -44,5 +44,5 @@ async def test_every_door_takes_it(site: Site):
             await enter(site, name, arguments)
         ran[enter.__name__] = {seen.tool_name for seen in site.witness.ran}
     assert ran == {enter.__name__: set(WRITTEN) for enter in DOORS}
-    outcomes = {outcome for *_, outcome in (await audit(site.gate, "call.finished")).values()}
+    outcomes = {outcome for *_, outcome in (await audit(site.runtime, "call.finished")).values()}
     assert outcomes <= {"success", "skipped"}

@@ -83,19 +83,19 @@ def test_the_operator_s_flag_beats_the_tool_s_own(*, own: bool, chosen: bool | N
 async def test_importing_a_tool_exposes_nothing_and_the_catalog_needs_no_database(lab: Lab):
     import app.tools.files.read_file  # noqa: F401
 
-    assert lab.gate.resolver.resolve().tool_names == ()
+    assert lab.runtime.resolver.resolve().tool_names == ()
     assert catalog("a").rows()[0]["name"] == "a"
     assert (await lab.call("read_file", path="x")).result.code == "tool_not_found"
 
 
 async def test_the_answer_is_computed_anew_only_when_something_changed(lab: Lab):
-    resolver, store = lab.gate.resolver, lab.gate.governance
+    resolver, store = lab.runtime.resolver, lab.runtime.governance
     before = resolver.resolve()
     assert resolver.resolve() is before
     lab.add(made(first))
     after = resolver.resolve()
     assert (after is before, after.tool_names) == (False, ("first",))
-    await store.sync(lab.gate.registry.snapshot())
+    await store.sync(lab.runtime.registry.snapshot())
     await store.set_enabled("first", enabled=False)
     assert resolver.resolve().tool_names == ()
 
@@ -120,9 +120,9 @@ async def test_a_call_acts_through_the_operations_of_its_project_local_by_defaul
 
 async def test_every_agent_has_its_own_answer_kept_until_something_changes(lab: Lab):
     lab.add(made(first))
-    await lab.gate.catalog_sync.settled()
-    await lab.gate.agents.create(AgentProfile(id="a", selection=()), actor="ann")
-    resolver = lab.gate.resolver
+    await lab.runtime.catalog_sync.settled()
+    await lab.runtime.agents.create(AgentProfile(id="a", selection=()), actor="ann")
+    resolver = lab.runtime.resolver
     mine, child, everybody = (
         resolver.resolve("a"),
         resolver.resolve("a", subagent=SubagentScope()),
@@ -132,11 +132,11 @@ async def test_every_agent_has_its_own_answer_kept_until_something_changes(lab: 
     assert (mine.agent, everybody.agent) == (AgentProfile(id="a", selection=()), None)
     assert [resolver.resolve("a"), resolver.resolve("a", subagent=SubagentScope())] == [mine, child]
     assert resolver.resolve("a") is mine
-    await lab.gate.agents.change("a", {"selection": None}, actor="ann")
+    await lab.runtime.agents.change("a", {"selection": None}, actor="ann")
     assert resolver.resolve("a").tool_names == ("first",)
 
 
 async def test_names_of_agents_that_do_not_exist_fill_no_memory(lab: Lab):
     for number in range(MAX_ANSWERS + 10):
-        lab.gate.resolver.resolve(f"ghost{number}")
-    assert len(lab.gate.resolver._answers) <= MAX_ANSWERS
+        lab.runtime.resolver.resolve(f"ghost{number}")
+    assert len(lab.runtime.resolver._answers) <= MAX_ANSWERS

@@ -25,7 +25,7 @@ from app.core.errors import StorageUnavailable, TollgateError
 from app.core.ids import new_id
 from app.core.settings import Settings
 from app.db.writer import RETRY_S
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 from app.tools.delegation.ports import TaskStatus
 
 log = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ class BatchRunner:
 
     def __init__(
         self,
-        gate: Gate,
+        runtime: Runtime,
         model: ModelClient,
         settings: Settings,
         *,
@@ -53,7 +53,7 @@ class BatchRunner:
         run_ended: Callable[[str], None],
     ) -> None:
         self.is_closing = False
-        self._gate = gate
+        self._runtime = runtime
         self._model = model
         self._settings = settings
         self._workers = workers
@@ -75,16 +75,16 @@ class BatchRunner:
         if any(task.is_left for task in batch.tasks):
             await self._record(batch.id, partial(self._book.leave, batch))
             return
-        batch.finished_at = isoformat(self._gate.clock.now())
+        batch.finished_at = isoformat(self._runtime.clock.now())
         # What has not ended in the database is ended by whoever starts next.
         if all(is_recorded is True for is_recorded in recorded):
             await self._record(batch.id, partial(self._book.end, batch))
         with suppress(StorageUnavailable):
-            await self._gate.db.flush()
-        self._gate.metrics.count("delegations", batch.report().status)
+            await self._runtime.db.flush()
+        self._runtime.metrics.count("delegations", batch.report().status)
         counted = batch.parent.counted_run
         if counted is not None and counted not in batch.parent.session.log.holders:
-            self._gate.limits.store.run_ended(counted)  # the run itself was over before
+            self._runtime.limits.store.run_ended(counted)  # the run itself was over before
 
     async def _work_on(
         self, batch: TaskBatch, task: SubagentTask, slots: asyncio.Semaphore, depth: int
@@ -108,7 +108,7 @@ class BatchRunner:
             finally:
                 is_left = task.is_left and status == "interrupted"
                 if task.suspended is not None and not is_left:
-                    self._gate.executor.abandon(task.suspended)
+                    self._runtime.executor.abandon(task.suspended)
         if held.error is not None:
             task.error = self._told(task, held.error)
         if task.is_left and status == "interrupted":
@@ -140,22 +140,22 @@ class BatchRunner:
             asyncio.timeout(limits.timeout_s - task.spent_s),
         ):
             task.worker_pid = worker.pid
-            task.began = self._gate.clock.monotonic()
+            task.began = self._runtime.clock.monotonic()
             task.status = "running"
             if task.started_at is None:
-                task.started_at = isoformat(self._gate.clock.now())
-                tell_started(self._gate, task, parent, self._owner)
+                task.started_at = isoformat(self._runtime.clock.now())
+                tell_started(self._runtime, task, parent, self._owner)
             self._book.save(task)
-            await self._gate.db.flush()
+            await self._runtime.db.flush()
             conversation = Conversation(
-                *(self._gate, self._model, self._settings),
+                *(self._runtime, self._model, self._settings),
                 task=task,
                 parent=parent,
                 project=project,
                 given=answers_of(batch.labelled(label) for label in task.spec.after),
             )
             session_of_task = SubagentSession(
-                self._gate,
+                self._runtime,
                 task,
                 parent,
                 worker=worker,
@@ -175,11 +175,11 @@ class BatchRunner:
 
     async def _end(self, batch: TaskBatch, task: SubagentTask, status: TaskStatus) -> bool:
         """Record the end, once."""
-        task.finished_at = isoformat(self._gate.clock.now())
+        task.finished_at = isoformat(self._runtime.clock.now())
         task.status = status
         if status == "interrupted":
             task.error = dict(INTERRUPTED)
-        let_go(self._gate, task)
+        let_go(self._runtime, task)
         task.ended.set()
         if status not in ("success", "max_rounds"):
             # Nobody is left for whom its own would work on in the background.
@@ -198,13 +198,13 @@ class BatchRunner:
     def _write_left(self, task: SubagentTask) -> None:
         self._book.save(task)
         if task.started_at is not None:
-            leave(self._gate, task)
+            leave(self._runtime, task)
 
     def _write_end(self, batch: TaskBatch, task: SubagentTask) -> None:
         """One commit holds the end and its event; the event last, for what may be repeated."""
         self._book.save(task)
         if task.started_at is not None:
-            tell_ended(self._gate, task, batch.parent)
+            tell_ended(self._runtime, task, batch.parent)
 
     async def _record(self, name: str, write: Callable[[], None]) -> bool:
         """Write what has come about, once the database takes it; not any more while closing."""

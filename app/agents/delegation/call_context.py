@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from app.agents.delegation.model import Parent, SubagentTask
 from app.execution.context import CallContext, Project
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 from app.execution.subagent import Subagent
 from app.toolkit.context import NOTHING
 
 
 def context_of(
-    gate: Gate, task: SubagentTask, parent: Parent, project: Project | None
+    runtime: Runtime, task: SubagentTask, parent: Parent, project: Project | None
 ) -> CallContext:
     """The context of the calls of the model's last answer.
 
@@ -37,7 +37,7 @@ def context_of(
         },
         subagent=Subagent(
             task_id=task.id,
-            label=gate.redactor.text(task.spec.label),
+            label=runtime.redactor.text(task.spec.label),
             parent_tool_call_id=parent.tool_call_id,
             scope=limits.scope,
             depth=parent.depth + 1,

@@ -29,7 +29,7 @@ from app.core.ids import new_id
 from app.core.settings import Settings
 from app.execution.context import Project
 from app.execution.outcome import CallOutcome
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 from app.resolver.exposure import definitions_for
 from app.tools.skills.ports import SkillViewer
 from app.tools.untrusted import untrusted
@@ -53,7 +53,7 @@ class Conversation:
 
     def __init__(
         self,
-        gate: Gate,
+        runtime: Runtime,
         model: ModelClient,
         settings: Settings,
         *,
@@ -63,10 +63,10 @@ class Conversation:
         given: str,
     ) -> None:
         """`given`: answers of other tasks that this one builds on."""
-        self._gate = gate
+        self._runtime = runtime
         self._model = model
         self._settings = settings
-        self._budget = Budget(gate, settings.model_prices)
+        self._budget = Budget(runtime, settings.model_prices)
         self._task = task
         self._parent = parent
         self._project = project
@@ -123,7 +123,7 @@ class Conversation:
             except ModelFailed as error:
                 if live.text() or not refuses_images(error, request.messages):
                     raise
-            session, db = self._parent.session, self._gate.db
+            session, db = self._parent.session, self._runtime.db
             refuse_images(session, db, request.model, fitted.messages)
             request = replace(request, messages=await self._messages(fitted, request.model))
         return await ask(self._model, request, live)
@@ -155,11 +155,11 @@ class Conversation:
 
     async def _request(self, *, with_tools: bool) -> tuple[ModelRequest, Fitted]:
         task, limits = self._task, self._task.limits
-        toolset = self._gate.resolver.resolve(limits.agent_id, subagent=limits.scope)
-        found = self._gate.deferred.shown_to(task.run_id)
+        toolset = self._runtime.resolver.resolve(limits.agent_id, subagent=limits.scope)
+        found = self._runtime.deferred.shown_to(task.run_id)
         # Who sees a part of the workspace is told of no skills that lie in the rest of it.
         sees_all = self._project is not None and not limits.roots
-        skills = await self._gate.skills.told(
+        skills = await self._runtime.skills.told(
             SkillViewer(limits.agent_id, self._project.id if self._project and sees_all else None)
         )
         facts = Facts(root=self._project.root if self._project else None, skills=skills)
@@ -199,7 +199,7 @@ class Conversation:
         self._budget.add(session, model=model, usage=usage, spending=spending)
 
     async def _load(self, artifact_id: str) -> bytes:
-        return await self._gate.artifacts.load(
+        return await self._runtime.artifacts.load(
             artifact_id, session_id=self._parent.session.id, max_bytes=_LOADED_BYTES
         )
 

@@ -13,7 +13,7 @@ from app.agents.orphaned_runs import Trail
 from app.core.text import truncate
 from app.db.statements import ADD_RUN, FINISH_RUN, PARK_RUN
 from app.events.durable import RunResumed, RunStatus, SubagentFinished, SubagentStarted
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 from app.tools.delegation.ports import TaskReport, TaskStatus
 
 SHOWN_CHARS = 8000
@@ -25,17 +25,17 @@ _RUN_STATUS: dict[TaskStatus, RunStatus] = {
 }
 
 
-def tell_started(gate: Gate, task: SubagentTask, parent: Parent, owner: str) -> None:
+def tell_started(runtime: Runtime, task: SubagentTask, parent: Parent, owner: str) -> None:
     """A run of its own, and an event in the session that has delegated."""
     log = parent.session.log
     log.holders.add(task.run_id)
-    gate.deferred.narrow(task.run_id, task.limits.scope)
+    runtime.deferred.narrow(task.run_id, task.limits.scope)
     row = (
         *(task.run_id, parent.session.id, "delegation", "running", task.limits.agent_id),
         *(task.limits.model, parent.run_id, owner, task.started_at),
     )
-    gate.db.append(ADD_RUN, row)
-    mask = gate.redactor.text
+    runtime.db.append(ADD_RUN, row)
+    mask = runtime.redactor.text
     log.emit(
         SubagentStarted,
         **_ids(parent),
@@ -51,14 +51,14 @@ def tell_started(gate: Gate, task: SubagentTask, parent: Parent, owner: str) -> 
     )
 
 
-def take_up(gate: Gate, task: SubagentTask, parent: Parent) -> None:
+def take_up(runtime: Runtime, task: SubagentTask, parent: Parent) -> None:
     """It goes on in this process."""
     parent.session.log.holders.add(task.run_id)
-    gate.deferred.narrow(task.run_id, task.limits.scope)
-    gate.deferred.reveal(task.run_id, task.found)
+    runtime.deferred.narrow(task.run_id, task.limits.scope)
+    runtime.deferred.reveal(task.run_id, task.found)
 
 
-def tell_resumed(gate: Gate, task: SubagentTask, parent: Parent, trail: Trail) -> None:
+def tell_resumed(runtime: Runtime, task: SubagentTask, parent: Parent, trail: Trail) -> None:
     """What it was at in the process before this one has ended."""
     log = parent.session.log
     log.emit(
@@ -68,17 +68,17 @@ def tell_resumed(gate: Gate, task: SubagentTask, parent: Parent, trail: Trail) -
         parent_tool_call_id=parent.tool_call_id,
         interrupted=[event["tool_call_id"] for event in unended(trail)],
     )
-    close_open(gate, log, trail)
+    close_open(runtime, log, trail)
 
 
-def leave(gate: Gate, task: SubagentTask) -> None:
+def leave(runtime: Runtime, task: SubagentTask) -> None:
     """Whoever starts next goes on with it."""
-    gate.db.append(PARK_RUN, (task.run_id,))
-    gate.limits.store.run_ended(task.run_id)
-    gate.deferred.forget(task.run_id)
+    runtime.db.append(PARK_RUN, (task.run_id,))
+    runtime.limits.store.run_ended(task.run_id)
+    runtime.deferred.forget(task.run_id)
 
 
-def tell_ended(gate: Gate, task: SubagentTask, parent: Parent) -> None:
+def tell_ended(runtime: Runtime, task: SubagentTask, parent: Parent) -> None:
     """The last word about a task that had begun.
 
     Raises:
@@ -86,19 +86,19 @@ def tell_ended(gate: Gate, task: SubagentTask, parent: Parent) -> None:
     """
     status = run_status(task.status)
     usage = task.spending.fields()
-    error = _told(gate, task.error)
+    error = _told(runtime, task.error)
     row = (
         *(status, None, None if error is None else orjson.dumps(error).decode()),
         *(orjson.dumps(usage).decode(), task.finished_at, task.run_id),
     )
-    gate.db.append(FINISH_RUN, row)
+    runtime.db.append(FINISH_RUN, row)
     parent.session.log.emit(
         SubagentFinished,
         **_ids(parent),
         child_run_id=task.run_id,
         status=status,
-        summary=truncate(gate.redactor.text(task.response), SHOWN_CHARS) or None,
-        name=gate.redactor.text(task.spec.label),
+        summary=truncate(runtime.redactor.text(task.response), SHOWN_CHARS) or None,
+        name=runtime.redactor.text(task.spec.label),
         task_id=task.id,
         batch_id=task.batch_id,
         error=error,
@@ -107,25 +107,25 @@ def tell_ended(gate: Gate, task: SubagentTask, parent: Parent) -> None:
     )
 
 
-def let_go(gate: Gate, task: SubagentTask) -> None:
+def let_go(runtime: Runtime, task: SubagentTask) -> None:
     """Nothing of a task is at work any more, also while that cannot be stored."""
-    gate.grants.end_run(task.run_id)
-    gate.limits.store.run_ended(task.run_id)
-    gate.deferred.forget(task.run_id)
+    runtime.grants.end_run(task.run_id)
+    runtime.limits.store.run_ended(task.run_id)
+    runtime.deferred.forget(task.run_id)
 
 
-def tell_lost(gate: Gate, log: Any, run_id: str | None, task: TaskReport) -> None:
+def tell_lost(runtime: Runtime, log: Any, run_id: str | None, task: TaskReport) -> None:
     """As `tell_ended`, of a task of a process that is gone."""
     log.emit(
         SubagentFinished,
         run_id=run_id,
         child_run_id=task.run_id,
         status="interrupted",
-        summary=truncate(gate.redactor.text(task.response), SHOWN_CHARS) or None,
-        name=gate.redactor.text(task.label),
+        summary=truncate(runtime.redactor.text(task.response), SHOWN_CHARS) or None,
+        name=runtime.redactor.text(task.label),
         task_id=task.task_id,
         batch_id=task.batch_id,
-        error=_told(gate, task.error),
+        error=_told(runtime, task.error),
         rounds=task.rounds,
         usage=dict(task.usage),
     )
@@ -136,10 +136,10 @@ def run_status(status: TaskStatus) -> RunStatus:
     return _RUN_STATUS.get(status, "error")
 
 
-def _told(gate: Gate, error: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def _told(runtime: Runtime, error: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if not error:
         return None
-    told: dict[str, Any] = gate.redactor.secrets_in({**error, "retryable": False})
+    told: dict[str, Any] = runtime.redactor.secrets_in({**error, "retryable": False})
     return told
 
 

@@ -27,7 +27,7 @@ from app.agents.restart_policy import MOST_TRIES
 from app.agents.sessions import Block, Session, Sessions
 from app.core.error_boundary import try_call
 from app.db.writer import Transaction
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 
 log = logging.getLogger(__name__)
 
@@ -41,9 +41,13 @@ class DelegationRecovery:
     """Takes over what processes that are gone have left."""
 
     def __init__(
-        self, gate: Gate, sessions: Sessions, limits: TaskLimitResolver, book: DelegationRepository
+        self,
+        runtime: Runtime,
+        sessions: Sessions,
+        limits: TaskLimitResolver,
+        book: DelegationRepository,
     ) -> None:
-        self._gate = gate
+        self._runtime = runtime
         self._sessions = sessions
         self._limits = limits
         self._book = book
@@ -75,10 +79,10 @@ class DelegationRecovery:
             for task in lost.report.tasks:
                 if task.run_id in runs:
                     trail = runs[task.run_id].trail
-                    close_delegated(self._gate, session.log, task.run_id, trail)
+                    close_delegated(self._runtime, session.log, task.run_id, trail)
         for task in self._book.close(lost):
             if session is not None:
-                tell_lost(self._gate, session.log, lost.report.parent_run_id, task)
+                tell_lost(self._runtime, session.log, lost.report.parent_run_id, task)
 
     async def _revived(
         self,
@@ -113,8 +117,8 @@ class DelegationRecovery:
     def _forget(self, batch: TaskBatch) -> None:
         """Nothing of it goes on, and nobody can answer what was asked for it."""
         for task in batch.tasks:
-            self._gate.confirmations.forget(task.run_id)
-            self._gate.waiting.forget(task.run_id)
+            self._runtime.confirmations.forget(task.run_id)
+            self._runtime.waiting.forget(task.run_id)
             batch.parent.session.log.holders.discard(task.run_id)
 
     def _batch(
@@ -133,7 +137,7 @@ class DelegationRecovery:
             concurrency=kept.concurrency,
             tasks=[],
             created_at=report.created_at,
-            began=self._gate.clock.monotonic(),
+            began=self._runtime.clock.monotonic(),
             kept=done,
         )
         batch.tasks = [self._task(batch, place, lost, runs) for place in range(len(report.tasks))]
@@ -148,7 +152,7 @@ class DelegationRecovery:
         task = self._limits.task_of(batch, place, kept.spec)
         if task.limits.agent_id is not None:
             # One that is gone must not go on as nobody in particular.
-            self._gate.agents.require(task.limits.agent_id)
+            self._runtime.agents.require(task.limits.agent_id)
         task.id, task.run_id = report.task_id, report.run_id
         task.status, task.goes_on = report.status, True
         task.error = None if report.error is None else dict(report.error)
@@ -183,7 +187,7 @@ class DelegationRecovery:
                 for task in cut
             }
 
-        return await self._gate.db.transact(read)
+        return await self._runtime.db.transact(read)
 
     def _resume(
         self, batch: TaskBatch, runs: dict[str, FoundRun], results: dict[str, list[Block]]
@@ -199,11 +203,11 @@ class DelegationRecovery:
                 continue
             run = runs.get(task.run_id)
             if run is not None:
-                take_up(self._gate, task, batch.parent)
+                take_up(self._runtime, task, batch.parent)
             if isinstance(run, SuspendedRun):
                 self._wait_again(task, batch.parent, run)
             elif run is not None:
-                tell_resumed(self._gate, task, batch.parent, run.trail)
+                tell_resumed(self._runtime, task, batch.parent, run.trail)
                 if task.id in results:
                     _note(task, run.trail.events)
                     task.messages.append({"role": "user", "content": results[task.id]})
@@ -212,8 +216,8 @@ class DelegationRecovery:
     def _wait_again(self, task: SubagentTask, parent: Parent, run: SuspendedRun) -> None:
         """From here on the task's questions can be answered, also before it goes on."""
         project = self._limits.project_of(parent, task.limits.roots)
-        context = context_of(self._gate, task, parent, project)
-        task.suspended = self._gate.executor.rebuild(run.batch, context)
+        context = context_of(self._runtime, task, parent, project)
+        task.suspended = self._runtime.executor.rebuild(run.batch, context)
 
 
 def runs_of(lost: OrphanedBatch) -> set[str]:

@@ -30,7 +30,7 @@ from app.db.delegation_statements import (
     SAVE_TASK,
 )
 from app.db.writer import Transaction
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 from app.tools.delegation.ports import ENDED, BatchReport, TaskReport
 
 _ADD_BATCH = (
@@ -86,11 +86,11 @@ class OrphanedBatch:
 class DelegationRepository:
     """Writes and reads delegated work."""
 
-    def __init__(self, gate: Gate) -> None:
-        self._db = gate.db
-        self._clock = gate.clock
-        self._redactor = gate.redactor
-        self._deferred = gate.deferred
+    def __init__(self, runtime: Runtime) -> None:
+        self._db = runtime.db
+        self._clock = runtime.clock
+        self._redactor = runtime.redactor
+        self._deferred = runtime.deferred
 
     async def add(self, batch: TaskBatch) -> None:
         """Keep a batch before anything of it begins."""

@@ -24,7 +24,7 @@ from app.core.error_boundary import ErrorBoundary, try_call
 from app.core.errors import InvalidInput, NotFound, ToolFailed
 from app.core.ids import new_id
 from app.core.settings import Settings
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 from app.governance.limits import QuotaSubject
 from app.toolkit.context import ToolContext
 from app.tools.delegation.ports import BatchKind, BatchReport, TaskSpec, TaskStatus
@@ -43,7 +43,7 @@ class DelegationService:
 
     def __init__(
         self,
-        gate: Gate,
+        runtime: Runtime,
         sessions: Sessions,
         model: ModelClient,
         settings: Settings,
@@ -52,16 +52,16 @@ class DelegationService:
         standing_of: StandingOf,
         restart_policy: RestartPolicy = CLOSING,
     ) -> None:
-        self._gate = gate
+        self._runtime = runtime
         self._sessions = sessions
         self._settings = settings
         self._standing_of = standing_of
         self._continues = restart_policy.continues
-        self._book = DelegationRepository(gate)
-        self._limits = TaskLimitResolver(gate, settings)
+        self._book = DelegationRepository(runtime)
+        self._limits = TaskLimitResolver(runtime, settings)
         self._live: dict[str, TaskBatch] = {}
         self._batch_runner = BatchRunner(
-            *(gate, model, settings),
+            *(runtime, model, settings),
             workers=workers,
             limits=self._limits,
             book=self._book,
@@ -77,7 +77,7 @@ class DelegationService:
             left: runs of sub-agents that may go on.
             is_revoked: by the id of a token, whether what it has begun may not go on.
         """
-        recovery = DelegationRecovery(self._gate, self._sessions, self._limits, self._book)
+        recovery = DelegationRecovery(self._runtime, self._sessions, self._limits, self._book)
         for batch in await recovery.take_over(left, is_revoked):
             self._live[batch.id] = batch
             batch.work = asyncio.create_task(self._go_on(batch), name=batch.id)
@@ -116,8 +116,8 @@ class DelegationService:
             fingerprint=fingerprint,
             concurrency=self._concurrency(concurrency),
             tasks=[],
-            created_at=isoformat(self._gate.clock.now()),
-            began=self._gate.clock.monotonic(),
+            created_at=isoformat(self._runtime.clock.now()),
+            began=self._runtime.clock.monotonic(),
             kept=asyncio.get_running_loop().create_future(),
         )
         batch.tasks = [self._limits.task_of(batch, place, spec) for place, spec in enumerate(specs)]
@@ -294,7 +294,7 @@ class DelegationService:
 
     def _duplicate_of(self, parent: Parent, fingerprint: str) -> TaskBatch | None:
         """The same batch, asked for a moment ago, unless it has failed since."""
-        oldest = self._gate.clock.monotonic() - self._settings.sub_agent.duplicate_window_s
+        oldest = self._runtime.clock.monotonic() - self._settings.sub_agent.duplicate_window_s
         for batch in self._of_session(parent.session.id):
             same = batch.fingerprint == fingerprint and batch.began > oldest
             if same and not batch.is_stopped and batch.report().status in ("running", "success"):
@@ -389,7 +389,7 @@ class DelegationService:
         """Cancel it; nobody goes on with it, also when the service dies before it has ended."""
         task.stop(status)
         if task.is_left:
-            self._gate.suspension.suspend(task.run_id)
+            self._runtime.suspension.suspend(task.run_id)
         if task.goes_on and not task.is_over:
             _, error = try_call(self._book.save, task)
             if error is not None:
@@ -413,7 +413,7 @@ class DelegationService:
 
     def _forget_ended(self) -> None:
         """What has ended is looked up in the database; twins of it are asked for no more."""
-        oldest = self._gate.clock.monotonic() - self._settings.sub_agent.duplicate_window_s
+        oldest = self._runtime.clock.monotonic() - self._settings.sub_agent.duplicate_window_s
         over = [
             batch.id
             for batch in self._live.values()

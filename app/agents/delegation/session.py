@@ -34,7 +34,7 @@ from app.agents.sessions import Block
 from app.core.errors import ToolFailed
 from app.execution.context import Project
 from app.execution.outcome import CallOutcome
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 from app.toolkit.context import Progress
 
 T = TypeVar("T")
@@ -51,7 +51,7 @@ class SubagentSession:
 
     def __init__(
         self,
-        gate: Gate,
+        runtime: Runtime,
         task: SubagentTask,
         parent: Parent,
         *,
@@ -62,7 +62,7 @@ class SubagentSession:
     ) -> None:
         """`save` keeps how far the task is, for whoever asks after it or goes on with it."""
         self._save = save
-        self._gate = gate
+        self._runtime = runtime
         self._task = task
         self._parent = parent
         self._worker = worker
@@ -205,8 +205,8 @@ class SubagentSession:
             raise WorkerProtocolError("A worker made a call that the model did not request")
         requests = [call_of(use) for use in uses]
         await self._tell(", ".join(dict.fromkeys(request.name for request in requests)))
-        context = context_of(self._gate, task, self._parent, self._project)
-        finished = await self._answer(partial(self._gate.executor.run, requests, context))
+        context = context_of(self._runtime, task, self._parent, self._project)
+        finished = await self._answer(partial(self._runtime.executor.run, requests, context))
         results = [
             {
                 "type": "tool_result",
@@ -221,7 +221,7 @@ class SubagentSession:
         """Go on with calls about which somebody was asked before the service was started."""
         batch, self._task.suspended = self._task.suspended, None
         assert batch is not None
-        await self._answer(partial(self._gate.executor.resume, batch))
+        await self._answer(partial(self._runtime.executor.resume, batch))
 
     async def _answer(self, execute: Execute) -> dict[str, CallOutcome]:
         """Make the calls of a round, and answer each, unless they are left to the next process."""
@@ -230,7 +230,7 @@ class SubagentSession:
         try:
             await execute(finished=finished)
         finally:
-            if not self._gate.suspension.is_suspended(task.run_id):
+            if not self._runtime.suspension.is_suspended(task.run_id):
                 self._conversation.answered(self._uses, finished)
                 self._note(finished)
         self._uses = []
@@ -238,7 +238,7 @@ class SubagentSession:
         task.tries = 0
         self._save(task)
         # What the model is told next must not be lost: its requests build on it.
-        await self._gate.db.flush()
+        await self._runtime.db.flush()
         return finished
 
     def _note(self, finished: dict[str, CallOutcome]) -> None:

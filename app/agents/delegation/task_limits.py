@@ -12,7 +12,7 @@ from app.core.ids import new_id
 from app.core.settings import Settings
 from app.core.text import dump_json
 from app.execution.context import Project
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 from app.governance.agents import AgentProfile, SubagentLimits, SubagentScope
 from app.governance.identity.token_rules import DEFAULT_AGENT
 from app.resolver.layers import NO_LIMITS_FOR_SUBAGENTS
@@ -83,8 +83,8 @@ def _fields(spec: TaskSpec) -> list[object]:
 class TaskLimitResolver:
     """Holds tasks to the settings, the agent's limits and what the delegating one has itself."""
 
-    def __init__(self, gate: Gate, settings: Settings) -> None:
-        self._gate = gate
+    def __init__(self, runtime: Runtime, settings: Settings) -> None:
+        self._runtime = runtime
         self._settings = settings
 
     def depth_of(self, parent: Parent) -> int:
@@ -105,7 +105,7 @@ class TaskLimitResolver:
 
     def deepest(self) -> int:
         """The depth that any agent's sub-agents may reach."""
-        profiles = (stored.profile for stored in self._gate.agents.list_all())
+        profiles = (stored.profile for stored in self._runtime.agents.list_all())
         own = (profile.subagents.max_depth or 1 for profile in profiles)
         limits = self._settings.sub_agent
         return min(max(limits.max_depth, 1, *own), limits.processes)
@@ -150,7 +150,7 @@ class TaskLimitResolver:
         parent = batch.parent
         limits = self.limits_of(spec, parent, batch.kind, field)
         self.project_of(parent, limits.roots)
-        resolved = self._gate.resolver.resolve(limits.agent_id, subagent=limits.scope)
+        resolved = self._runtime.resolver.resolve(limits.agent_id, subagent=limits.scope)
         if spec.tools and not resolved.tool_names:
             why = {name: resolved.disabled_reasons.get(name) for name in limits.scope.allowed or ()}
             told = "; ".join(reason.message for reason in why.values() if reason is not None)
@@ -181,8 +181,8 @@ class TaskLimitResolver:
                 )
             return None
         if not roots:
-            return self._gate.projects.get(parent.project_id)
-        return self._gate.projects.narrowed(parent.project_id, roots)
+            return self._runtime.projects.get(parent.project_id)
+        return self._runtime.projects.narrowed(parent.project_id, roots)
 
     def _agent(self, spec: TaskSpec, parent: Parent, kind: BatchKind, field: str) -> str | None:
         """Another agent's profile only where the operator has named it."""
@@ -192,7 +192,7 @@ class TaskLimitResolver:
         profile = self._profile(parent.agent_id)
         named = profile.subagents.agents if profile else ()
         if kind == "escalation":
-            supervisor = supervisor_of(self._gate, self._settings, parent.agent_id)
+            supervisor = supervisor_of(self._runtime, self._settings, parent.agent_id)
             named = (supervisor,) if supervisor else ()
         if wanted not in named:
             choice = f"it may use {', '.join(named)}" if named else "it may use no other"
@@ -201,7 +201,7 @@ class TaskLimitResolver:
                 field=f"{field}.agent",
             )
         try:
-            self._gate.agents.require(wanted)
+            self._runtime.agents.require(wanted)
         except NotFound as error:
             raise InvalidInput(error.message, field=f"{field}.agent") from None
         return wanted
@@ -247,16 +247,16 @@ class TaskLimitResolver:
         )
 
     def _canonical(self, name: str) -> str:
-        catalog = self._gate.registry.snapshot()
+        catalog = self._runtime.registry.snapshot()
         entry = catalog.lookup(name)
         if entry is None:
-            guesses = catalog.suggest(name, among=self._gate.resolver.resolve().tool_names)
+            guesses = catalog.suggest(name, among=self._runtime.resolver.resolve().tool_names)
             hint = f"; did you mean {' or '.join(guesses)}?" if guesses else ""
             raise InvalidInput(f"Tool {name!r} does not exist{hint}", field="tools")
         return entry.tool.name
 
     def _profile(self, agent_id: str | None) -> AgentProfile | None:
-        return _profile(self._gate, agent_id)
+        return _profile(self._runtime, agent_id)
 
     def _limits(self, agent_id: str | None) -> SubagentLimits:
         profile = self._profile(agent_id)
@@ -269,14 +269,14 @@ class TaskLimitResolver:
         return min(own, limits.processes, own if above is None else above)
 
 
-def supervisor_of(gate: Gate, settings: Settings, agent_id: str | None) -> str | None:
+def supervisor_of(runtime: Runtime, settings: Settings, agent_id: str | None) -> str | None:
     """Who decides what an agent escalates: its profile says so, or else the settings."""
-    profile = _profile(gate, agent_id)
+    profile = _profile(runtime, agent_id)
     return (profile and profile.supervisor) or settings.escalation.supervisor
 
 
-def _profile(gate: Gate, agent_id: str | None) -> AgentProfile | None:
-    return gate.agents.get(DEFAULT_AGENT if agent_id is None else agent_id)
+def _profile(runtime: Runtime, agent_id: str | None) -> AgentProfile | None:
+    return runtime.agents.get(DEFAULT_AGENT if agent_id is None else agent_id)
 
 
 def _own_of(profile: AgentProfile | None) -> dict[str, object]:

@@ -15,7 +15,7 @@ from app.agents.restart_policy import RestartPolicy
 from app.agents.runs import RunService, is_revoked
 from app.agents.sessions import Sessions
 from app.core.settings import Settings
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 from app.governance.identity.tokens import Tokens
 from app.governance.limits import NOBODY
 from app.tools.delegation.ports import DELEGATION
@@ -23,7 +23,7 @@ from app.tools.delegation.ports import DELEGATION
 
 @asynccontextmanager
 async def delegating(
-    gate: Gate,
+    runtime: Runtime,
     sessions: Sessions,
     runs: RunService,
     model: ModelClient,
@@ -47,14 +47,14 @@ async def delegating(
         return Standing(run.quota_subject, run.attended, outlives=restart_policy.leaves(run))
 
     delegation = DelegationService(
-        *(gate, sessions, model, settings),
+        *(runtime, sessions, model, settings),
         workers=workers,
         standing_of=standing_of,
         restart_policy=restart_policy,
     )
     runs.on_cancel = delegation.run_cancelled
-    gate.services.register(DELEGATION, delegation)
-    gate.resolver.forget()
+    runtime.services.register(DELEGATION, delegation)
+    runtime.resolver.forget()
     try:
         await delegation.recover(left, partial(is_revoked, tokens=tokens))
         yield delegation

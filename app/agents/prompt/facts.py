@@ -9,7 +9,7 @@ from app.agents.prompt.workspace import instructions_of, listing_of
 from app.core.errors import StorageUnavailable
 from app.core.text import truncate
 from app.execution.context import Project
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 from app.tools.memory.lines import marked, told
 from app.tools.memory.ports import Line, MemoryScope, RecallQuery
 from app.tools.skills.ports import SkillViewer
@@ -78,8 +78,8 @@ class FactSubject:
 class FactFinder:
     """Looks facts up. Every text is bounded, and secrets in it are masked."""
 
-    def __init__(self, gate: Gate) -> None:
-        self._gate = gate
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
 
     async def find(
         self, subject: FactSubject, known: RunFacts, *, without: Collection[str] = ()
@@ -90,7 +90,7 @@ class FactFinder:
         may_read = project is not None and _READ_FILE in subject.tools
         return Facts(
             root=project.root if project else None,
-            skills="" if "skills" in without else await self._gate.skills.told(viewer),
+            skills="" if "skills" in without else await self._runtime.skills.told(viewer),
             instructions=await self._instructions(project, known)
             if project and may_read and "instructions" not in without
             else "",
@@ -103,14 +103,14 @@ class FactFinder:
             todo=await self._todo(subject.session_id)
             if _TODO in subject.tools and subject.session_id and "todo" not in without
             else "",
-            date=f"Today is {self._gate.clock.now():%A, %Y-%m-%d} (UTC).",
+            date=f"Today is {self._runtime.clock.now():%A, %Y-%m-%d} (UTC).",
         )
 
     async def _instructions(self, project: Project, known: RunFacts) -> str:
         """Once for a run: what stands in the cached part must not change under it."""
         if known.instructions is None:
             text = await instructions_of(project.operations.files)
-            known.instructions = self._gate.redactor.text(text)
+            known.instructions = self._runtime.redactor.text(text)
         return known.instructions
 
     async def _memory(self, subject: FactSubject, known: RunFacts) -> str:
@@ -127,7 +127,7 @@ class FactFinder:
         places = _places(subject)
         if not places:
             return ""
-        store = self._gate.memory.store
+        store = self._runtime.memory.store
         pinned = await store.recall(places, RecallQuery(None, (PINNED,), limit=_PINNED_LINES))
         lines = list(pinned.lines)
         if question.strip():
@@ -136,14 +136,14 @@ class FactFinder:
             lines += [line for line in fitting.lines if line.memory.id not in seen]
         if not lines:
             return ""
-        text = self._gate.redactor.text(_bounded(lines))
+        text = self._runtime.redactor.text(_bounded(lines))
         memories = [line.memory for line in lines]
         return "From memory (more with memory_recall):\n" + marked(
             text, memories, subject.session_id
         )
 
     async def _todo(self, session_id: str) -> str:
-        found = await self._gate.boards.todos.read(session_id)
+        found = await self._runtime.boards.todos.read(session_id)
         open_items = [item for item in found.items if item.status in ("pending", "in_progress")]
         if not open_items:
             return ""
@@ -153,7 +153,7 @@ class FactFinder:
         ]
         done = len(found.items) - len(open_items)
         text = truncate("\n".join(lines), _TODO_CHARS)
-        return self._gate.redactor.text(f"The todo list ({done} items are done):\n{text}")
+        return self._runtime.redactor.text(f"The todo list ({done} items are done):\n{text}")
 
 
 def _places(subject: FactSubject) -> list[MemoryScope]:

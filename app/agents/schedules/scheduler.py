@@ -17,7 +17,7 @@ from app.agents.sessions import Session, Sessions
 from app.core.error_boundary import ErrorBoundary
 from app.core.errors import NotFound, TollgateError, Unauthenticated
 from app.db.writer import Transaction
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 from app.governance.identity.tokens import Tokens
 from app.governance.limits import QuotaSubject
 from app.tools.automation.ports import SCHEDULES, Occurrence, Schedule
@@ -33,18 +33,18 @@ class Scheduler:
 
     def __init__(
         self,
-        gate: Gate,
+        runtime: Runtime,
         book: ScheduleService,
         sessions: Sessions,
         runs: RunService,
         tokens: Tokens,
     ) -> None:
-        self._gate = gate
+        self._runtime = runtime
         self._book = book
         self._sessions = sessions
         self._runs = runs
         self._tokens = tokens
-        self._settings = gate.settings.schedules
+        self._settings = runtime.settings.schedules
         # The first look does not trust what was written by another clock either.
         self._looked_at = datetime.max.replace(tzinfo=UTC)
         book.begins_with(self.begin)
@@ -53,7 +53,7 @@ class Scheduler:
         """Look whenever something is due, until cancelled."""
         await self._contained(self.recover)
         while True:
-            await self._gate.conditions.admitted()
+            await self._runtime.conditions.admitted()
             self._book.news.clear()
             await self._contained(self.tick)
             wait = await self._wait()
@@ -63,7 +63,7 @@ class Scheduler:
 
     async def tick(self) -> None:
         """Take and begin every time that has come."""
-        now = self._gate.clock.now()
+        now = self._runtime.clock.now()
 
         was_turned_back, self._looked_at = now < self._looked_at, now
 
@@ -72,13 +72,13 @@ class Scheduler:
                 claims.come_back(transaction, now)
             return claims.claim_due(transaction, now, self._settings)
 
-        for claim in await self._gate.db.transact(take):
+        for claim in await self._runtime.db.transact(take):
             # One that cannot begin must not take those behind it along.
             await self._contained(partial(self.begin, claim.schedule, claim.slot))
 
     async def recover(self) -> None:
         """Go on with times that a process claimed and did not come to begin."""
-        for schedule_id, slot in await self._gate.db.transact(claims.left_behind):
+        for schedule_id, slot in await self._runtime.db.transact(claims.left_behind):
             await self._contained(partial(self._go_on, schedule_id, slot))
 
     async def _go_on(self, schedule_id: str, slot: Occurrence) -> None:
@@ -114,7 +114,7 @@ class Scheduler:
                 run_id=slot.run_id,
                 attended=False,
             )
-            await self._gate.db.flush_with_retry()
+            await self._runtime.db.flush_with_retry()
         except TollgateError as error:
             for_good = isinstance(error, NotFound | Unauthenticated)
             reason = ScheduleReason(code=error.code, sentence=error.message)
@@ -133,10 +133,13 @@ class Scheduler:
         """Whom the run is counted for, or why the schedule cannot run any more."""
         try:
             if schedule.agent_id is not None:
-                self._gate.agents.require(schedule.agent_id)
+                self._runtime.agents.require(schedule.agent_id)
         except NotFound as error:
             return ScheduleReason(code="agent_gone", sentence=error.message)
-        if schedule.project_id is not None and self._gate.projects.get(schedule.project_id) is None:
+        if (
+            schedule.project_id is not None
+            and self._runtime.projects.get(schedule.project_id) is None
+        ):
             return ScheduleReason(
                 code="project_gone", sentence=f"Project {schedule.project_id!r} not found"
             )
@@ -152,7 +155,7 @@ class Scheduler:
         found = await self._sessions.get(slot.session_id)
         return found or self._sessions.create(
             user_id=schedule.owner,
-            title=self._gate.redactor.text(schedule.name),
+            title=self._runtime.redactor.text(schedule.name),
             project_id=schedule.project_id,
             agent_id=schedule.agent_id,
             session_id=slot.session_id,
@@ -164,19 +167,19 @@ class Scheduler:
             found = transaction.fetch(f"{rows.SELECT} WHERE id = ?", (schedule_id,))
             return rows.schedule_of(found[0]) if found else None
 
-        return await self._gate.db.transact(read)
+        return await self._runtime.db.transact(read)
 
     def _is_late(self, slot: Occurrence) -> bool:
-        passed = self._gate.clock.now() - datetime.fromisoformat(slot.scheduled_at)
+        passed = self._runtime.clock.now() - datetime.fromisoformat(slot.scheduled_at)
         return passed > timedelta(seconds=self._settings.grace_s)
 
     async def _wait(self) -> float:
         """Seconds until the next look."""
         with ErrorBoundary() as held:
-            due = await self._gate.db.transact(claims.next_time)
+            due = await self._runtime.db.transact(claims.next_time)
         if held.error is not None or due is None:
             return _LONGEST_WAIT_S
-        left = (datetime.fromisoformat(due) - self._gate.clock.now()).total_seconds()
+        left = (datetime.fromisoformat(due) - self._runtime.clock.now()).total_seconds()
         return min(max(left, 0.01), _LONGEST_WAIT_S)
 
     async def _contained(self, work: Callable[[], Awaitable[None]]) -> None:
@@ -186,19 +189,21 @@ class Scheduler:
             log.error("failed to check schedules, or to start a scheduled run", exc_info=held.error)
 
 
-def open_schedules(gate: Gate) -> ScheduleService:
+def open_schedules(runtime: Runtime) -> ScheduleService:
     """The schedule service; tools find it from now on."""
-    book = ScheduleService(gate.db, gate.clock, gate.audit, gate.changes, gate.settings.schedules)
-    gate.services.register(SCHEDULES, book)
+    book = ScheduleService(
+        runtime.db, runtime.clock, runtime.audit, runtime.changes, runtime.settings.schedules
+    )
+    runtime.services.register(SCHEDULES, book)
     return book
 
 
 @asynccontextmanager
 async def scheduling(
-    gate: Gate, book: ScheduleService, sessions: Sessions, runs: RunService, tokens: Tokens
+    runtime: Runtime, book: ScheduleService, sessions: Sessions, runs: RunService, tokens: Tokens
 ) -> AsyncIterator[None]:
     """Begin runs for as long as the block lasts."""
-    scheduler = Scheduler(gate, book, sessions, runs, tokens)
+    scheduler = Scheduler(runtime, book, sessions, runs, tokens)
     task = asyncio.create_task(scheduler.run())
     try:
         yield

@@ -18,7 +18,7 @@ from app.core.errors import Conflict, NotFound, TollgateError, Unauthenticated
 from app.core.ids import new_id
 from app.core.token_bucket import TokenBucket
 from app.db.writer import Transaction
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 from app.governance.identity.tokens import Tokens
 from app.governance.limits import QuotaSubject
 from app.knowledge.outbound_requests.setup import outbound_request_keys
@@ -52,14 +52,14 @@ class WebhookReceiver:
 
     def __init__(
         self,
-        gate: Gate,
+        runtime: Runtime,
         book: WebhookRepository,
         sessions: Sessions,
         runs: RunService,
         tokens: Tokens,
     ) -> None:
         self.book = book
-        self._gate = gate
+        self._runtime = runtime
         self._sessions = sessions
         self._runs = runs
         self._tokens = tokens
@@ -77,7 +77,7 @@ class WebhookReceiver:
         found = read_signature(headers)
         if found is None:
             raise self._refused(name, source, "no signature")
-        if not found.is_timely(self._gate.clock.time()):
+        if not found.is_timely(self._runtime.clock.time()):
             raise self._refused(name, source, "signature outside the time window")
         return found
 
@@ -95,7 +95,7 @@ class WebhookReceiver:
         found = self.book.named(name)
         fits = signature.fits(self._nobody if found is None else found[1], body)
         # Asked again: a body that comes slowly must not outlive the memory of the first one.
-        if found is None or not fits or not signature.is_timely(self._gate.clock.time()):
+        if found is None or not fits or not signature.is_timely(self._runtime.clock.time()):
             raise self._refused(name, source, "wrong signature")
         webhook = found[0]
         if webhook.paused:
@@ -103,7 +103,7 @@ class WebhookReceiver:
         digest = signature.digest(webhook.id)
         if digest in self._seen:
             raise _known()
-        now = self._gate.clock.monotonic()
+        now = self._runtime.clock.monotonic()
         most = webhook.per_minute
         bucket = self._rates.setdefault(webhook.id, TokenBucket.per_minute(most, now))
         bucket.limit_to(most)
@@ -130,7 +130,7 @@ class WebhookReceiver:
         self, webhook: Webhook, signature: Signature, digest: str, begun: DeliveryRun
     ) -> None:
         """Take the delivery: whoever comes second, here or in another process, gets nothing."""
-        now = self._gate.clock.now()
+        now = self._runtime.clock.now()
         # Until its signature is certainly too old to come again.
         expires = datetime.fromtimestamp(int(signature.moment), UTC)
         expires += timedelta(seconds=WINDOW_S + _MARGIN_S)
@@ -143,7 +143,7 @@ class WebhookReceiver:
             transaction.execute(_TRIM, (isoformat(now),))
             if not transaction.execute(_CLAIM, row):
                 return False
-            self._gate.audit.within(
+            self._runtime.audit.within(
                 transaction,
                 "webhook.accepted",
                 actor=f"webhook:{webhook.name}",
@@ -155,7 +155,7 @@ class WebhookReceiver:
             )
             return True
 
-        if not await self._gate.db.transact(claim):
+        if not await self._runtime.db.transact(claim):
             raise _known()
 
     async def _begin(
@@ -166,8 +166,8 @@ class WebhookReceiver:
         quota_subject: QuotaSubject,
         body: bytes,
     ) -> None:
-        limit = self._gate.settings.triggers.body_chars
-        text = words(webhook, body, self._gate.redactor.text, limit)
+        limit = self._runtime.settings.triggers.body_chars
+        text = words(webhook, body, self._runtime.redactor.text, limit)
         try:
             session = self._sessions.create(
                 user_id=webhook.owner,
@@ -188,9 +188,9 @@ class WebhookReceiver:
             )
         except TollgateError:
             # Nothing has begun, so the sender may try again.
-            await self._gate.db.transact(lambda tx: tx.execute(_RELEASE, (digest,)))
+            await self._runtime.db.transact(lambda tx: tx.execute(_RELEASE, (digest,)))
             raise
-        await self._gate.db.flush_with_retry()
+        await self._runtime.db.flush_with_retry()
 
     async def _payer(self, webhook: Webhook) -> QuotaSubject:
         """Whom the run is counted for; a webhook that cannot run any more is paused.
@@ -200,9 +200,9 @@ class WebhookReceiver:
         """
         try:
             if webhook.agent_id is not None:
-                self._gate.agents.require(webhook.agent_id)
+                self._runtime.agents.require(webhook.agent_id)
             if webhook.project_id is not None:
-                self._gate.projects.about(webhook.project_id)
+                self._runtime.projects.about(webhook.project_id)
             if webhook.token_id is None:
                 return QuotaSubject(user_id=webhook.owner)
             token = await self._tokens.holder(webhook.token_id)
@@ -217,7 +217,7 @@ class WebhookReceiver:
 
     def _refused(self, name: str, source: str, reason: str) -> Unauthenticated:
         """The one answer to whoever cannot show that they hold the secret."""
-        self._gate.audit.refused(source, reason=reason, detail={"webhook": name[:_LONGEST_NAME]})
+        self._runtime.audit.refused(source, reason=reason, detail={"webhook": name[:_LONGEST_NAME]})
         return Unauthenticated(f"{HEADER} does not prove the sender")
 
 
@@ -230,13 +230,13 @@ def _known() -> Conflict:
 
 
 async def open_webhooks(
-    gate: Gate, sessions: Sessions, runs: RunService, tokens: Tokens
+    runtime: Runtime, sessions: Sessions, runs: RunService, tokens: Tokens
 ) -> WebhookReceiver:
     """The door, with what is stored.
 
     Raises:
         ConfigurationError: the keys of the settings are no keys.
     """
-    book = WebhookRepository(gate, outbound_request_keys(gate.settings, gate.redactor))
+    book = WebhookRepository(runtime, outbound_request_keys(runtime.settings, runtime.redactor))
     await book.load()
-    return WebhookReceiver(gate, book, sessions, runs, tokens)
+    return WebhookReceiver(runtime, book, sessions, runs, tokens)

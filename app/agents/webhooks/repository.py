@@ -14,7 +14,7 @@ from app.core.errors import AlreadyExists, ConfigurationError, InvalidInput, Not
 from app.core.ids import new_id
 from app.core.versions import check_version
 from app.db.writer import Transaction
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 from app.governance.config_versions import increment, number_of
 from app.knowledge.sources.encryption import KeyRing
 
@@ -39,16 +39,16 @@ _FORGET = "DELETE FROM webhook_deliveries WHERE webhook_id = ?"
 class WebhookRepository:
     """Makes, changes and forgets webhooks. What is stored is kept in memory."""
 
-    def __init__(self, gate: Gate, keys: KeyRing) -> None:
-        self._gate = gate
+    def __init__(self, runtime: Runtime, keys: KeyRing) -> None:
+        self._runtime = runtime
         self._keys = keys
         self._webhooks: dict[str, Webhook] = {}
         self._secrets: dict[str, bytes] = {}
-        gate.changes.watch(SUBJECT, self.load)
+        runtime.changes.watch(SUBJECT, self.load)
 
     async def load(self) -> None:
         """Read what is stored, also when another process has changed it."""
-        self._use(*await self._gate.db.transact(_read))
+        self._use(*await self._runtime.db.transact(_read))
 
     def get(self, webhook_id: str) -> Webhook:
         """One webhook.
@@ -82,7 +82,7 @@ class WebhookRepository:
             AlreadyExists: another webhook has that name.
             ConfigurationError: the keys cannot be read.
         """
-        moment = isoformat(self._gate.clock.now())
+        moment = isoformat(self._runtime.clock.now())
         blank = Webhook(new_id("whk"), token_id=token_id, created_at=moment, updated_at=moment)
         secret = _new_secret()
 
@@ -207,7 +207,7 @@ class WebhookRepository:
         return self.get(webhook_id)
 
     def _next(self, webhook: Webhook) -> Webhook:
-        moment = isoformat(self._gate.clock.now())
+        moment = isoformat(self._runtime.clock.now())
         return replace(webhook, version=webhook.version + 1, updated_at=moment)
 
     def _sealed(self, webhook: Webhook, secret: str) -> Webhook:
@@ -218,10 +218,10 @@ class WebhookRepository:
         field = "agent_id"
         try:
             if webhook.agent_id is not None:
-                self._gate.agents.require(webhook.agent_id)
+                self._runtime.agents.require(webhook.agent_id)
             field = "project_id"
             if webhook.project_id is not None:
-                self._gate.projects.about(webhook.project_id)
+                self._runtime.projects.about(webhook.project_id)
         except NotFound as error:
             raise InvalidInput(error.message, field=field) from None
 
@@ -229,7 +229,7 @@ class WebhookRepository:
         def run(transaction: Transaction) -> tuple[T, dict[str, Webhook], int]:
             return work(transaction), *_read(transaction)
 
-        answer, webhooks, number = await self._gate.db.transact(run)
+        answer, webhooks, number = await self._runtime.db.transact(run)
         self._use(webhooks, number)
         return answer
 
@@ -244,7 +244,7 @@ class WebhookRepository:
         subject = after or before
         assert subject is not None
         increment(transaction, SUBJECT)
-        self._gate.audit.within(
+        self._runtime.audit.within(
             transaction,
             "governance.webhook",
             actor=actor,
@@ -256,7 +256,7 @@ class WebhookRepository:
         )
 
     def _use(self, webhooks: dict[str, Webhook], number: int) -> None:
-        self._gate.changes.saw(SUBJECT, number)
+        self._runtime.changes.saw(SUBJECT, number)
         found: dict[str, bytes] = {}
         for webhook in webhooks.values():
             try:
@@ -266,7 +266,7 @@ class WebhookRepository:
             else:
                 found[webhook.id] = text.encode()
         self._webhooks, self._secrets = webhooks, found
-        self._gate.redactor.learn(SUBJECT, (secret.decode() for secret in found.values()))
+        self._runtime.redactor.learn(SUBJECT, (secret.decode() for secret in found.values()))
 
 
 def _new_secret() -> str:

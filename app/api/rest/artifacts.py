@@ -73,7 +73,7 @@ async def get_artifact(
     if offset > row.size:
         raise InvalidInput(f"The artifact has only {row.size} bytes", field="query.offset")
     end = row.size if limit is None else min(row.size, offset + limit)
-    store = service.gate.artifacts
+    store = service.runtime.artifacts
     # Read before the answer begins: a file that is gone must be a 404, not half a 200.
     first = await store.read(row.id, offset=offset, limit=min(CHUNK, end - offset))
     pieces = _pieces(store, row.id, first, offset, end)

@@ -174,7 +174,7 @@ async def list_checkpoints(
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> CheckpointList:
     """Scope `chat`. The last run first. What shell commands changed is not listed."""
-    runs = await service.gate.undo.runs(session.id, limit=limit)
+    runs = await service.runtime.undo.runs(session.id, limit=limit)
     return CheckpointList(checkpoints=[CheckpointView.of(run) for run in runs])
 
 
@@ -193,8 +193,8 @@ async def get_checkpoint(
     ] = "",
 ) -> CheckpointDetail:
     """Scope `chat`. Each file as it was before the run, compared with what is there now."""
-    changes = await service.gate.undo.changes(session.id, run_id, after=after, limit=limit)
-    redactor = service.gate.redactor
+    changes = await service.runtime.undo.changes(session.id, run_id, after=after, limit=limit)
+    redactor = service.runtime.redactor
     return CheckpointDetail(
         run_id=run_id,
         files=[_difference(item, redactor) for item in changes],
@@ -215,7 +215,7 @@ async def restore_checkpoint(
     principal: Chatter,
 ) -> RestoredView:
     """Scope `chat`. All files of the run, or none. 409: changed since, or a run is active."""
-    restored = await service.gate.undo.restore(
+    restored = await service.runtime.undo.restore(
         session.id,
         run_id,
         actor=principal.user_id,

@@ -214,7 +214,7 @@ async def get_delegation(
 ) -> DelegatedBatch:
     """Scope `chat`. By a task's id: its batch with that task alone."""
     found = await _visible(service, principal, delegation_id)
-    return DelegatedBatch.of(found, service.gate.redactor)
+    return DelegatedBatch.of(found, service.runtime.redactor)
 
 
 @router.post(
@@ -228,7 +228,7 @@ async def cancel_delegation(
     """Scope `chat`. What was done so far stays; harmless when it is over."""
     found = await _visible(service, principal, delegation_id)
     after = await delegation_of(service).cancel(delegation_id, session_id=found.session_id)
-    return DelegatedBatch.of(after, service.gate.redactor)
+    return DelegatedBatch.of(after, service.runtime.redactor)
 
 
 @router.post(
@@ -261,7 +261,7 @@ async def page_of(
     )
     start = 0 if before is None else _place(before, found) + 1
     page = found[start : start + limit]
-    return DelegationPage.of(page, service.gate.redactor, more=len(found) > start + limit)
+    return DelegationPage.of(page, service.runtime.redactor, more=len(found) > start + limit)
 
 
 def _place(before: str, found: Sequence[BatchReport]) -> int:

@@ -85,7 +85,7 @@ async def upload_file(
     At most `TOLLGATE_MAX_UPLOAD_BYTES`, which `GET /me` tells. The same file again changes
     nothing; 409: another one is there. It is taken back like the changes of a run.
     """
-    uploads = service.gate.uploads
+    uploads = service.runtime.uploads
     uploads.place(session, name)
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != BYTES:
         raise HTTPException(415, f"Send the file's bytes as Content-Type: {BYTES}")

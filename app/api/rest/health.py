@@ -94,10 +94,10 @@ class Health(BaseModel):
 @router.get("/health", summary="Check liveness", responses=problems(public=True))
 async def get_health(service: ServiceDep) -> Health:
     """Without a token. 200 as long as the process answers; `ready` tells whether it can work."""
-    gate = service.gate
-    failing = gate.db.error is not None
-    conditions = [condition.code for condition in gate.conditions.current()]
-    uptime = gate.clock.now() - datetime.fromisoformat(service.started_at)
+    runtime = service.runtime
+    failing = runtime.db.error is not None
+    conditions = [condition.code for condition in runtime.conditions.current()]
+    uptime = runtime.clock.now() - datetime.fromisoformat(service.started_at)
     return Health(
         status="degraded" if conditions else "ok",
         version=__version__,
@@ -106,5 +106,5 @@ async def get_health(service: ServiceDep) -> Health:
         database="failing" if failing else "ok",
         conditions=conditions,
         model={"configured": service.has_model},
-        sandbox=SandboxView(**gate.workspaces.status.to_dict()),
+        sandbox=SandboxView(**runtime.workspaces.status.to_dict()),
     )

@@ -123,7 +123,7 @@ class IdempotentRequests:
         service: Service = request.app.state.service
         keys.begin(key)
         try:
-            await service.gate.db.flush()
+            await service.runtime.db.flush()
         except BaseException:
             keys.forget(key)
             raise
@@ -136,7 +136,7 @@ class IdempotentRequests:
         except BaseException:
             keys.lose(key)
             raise
-        await service.gate.db.flush_with_retry()
+        await service.runtime.db.flush_with_retry()
         return answer
 
     def _settle(

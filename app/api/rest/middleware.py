@@ -108,7 +108,7 @@ def _refusal(service: Service, scope: Scope) -> TollgateError | None:
     method = scope.get("method", "GET")
     # What ends something, or frees space, is let through, and so is who comes to see to it.
     changes = method not in SAFE_METHODS and method != "DELETE" and not _ENDING.search(path)
-    return service.gate.conditions.refusal(
+    return service.runtime.conditions.refusal(
         changes=changes, from_memory=path == _CATALOG and not changes
     )
 

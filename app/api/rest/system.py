@@ -71,7 +71,7 @@ class Ticket(BaseModel):
 @router.get("/ready", summary="Check readiness", responses=_NOT_READY)
 async def get_ready(service: ServiceDep) -> Ready:
     """Without a token. 503 while no new work is taken: `details.conditions` says why."""
-    conditions = service.gate.conditions
+    conditions = service.runtime.conditions
     error = conditions.refusal(changes=True)
     if error is not None:
         error.details["conditions"] = [condition.code for condition in conditions.current()]
@@ -87,9 +87,9 @@ async def get_ready(service: ServiceDep) -> Ready:
 )
 async def get_metrics(service: ServiceDep, principal: Auditor) -> Response:
     """Scope `audit:read` or `admin`."""
-    gate = service.gate
+    runtime = service.runtime
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(MetricsCollector(gate.metrics, gate.registry.snapshot().tools))
+    registry.register(MetricsCollector(runtime.metrics, runtime.registry.snapshot().tools))
     return Response(
         generate_latest(registry), media_type="text/plain; version=0.0.4; charset=utf-8"
     )
@@ -102,7 +102,7 @@ async def list_projects(service: ServiceDep, principal: Anyone) -> ProjectList:
     return ProjectList(
         projects=[
             ProjectView(id=item.id, name=item.name, root=item.root if admin else None)
-            for item in service.gate.projects.list_all()
+            for item in service.runtime.projects.list_all()
             if principal.may_use_project(item.id)
         ]
     )

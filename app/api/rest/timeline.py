@@ -142,7 +142,7 @@ async def get_timeline(
     Calls of sub-agents are among those of the session that delegated to them.
     """
     timelines = Timelines(service.archive, _logs(service))
-    running = service.gate.executor.running(session.id)
+    running = service.runtime.executor.running(session.id)
     if operation_id is not None:
         call = await timelines.of_operation(
             session.id, session.epoch, operation_id, running=running

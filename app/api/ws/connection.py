@@ -107,7 +107,7 @@ class Connection:
             done, _ = await asyncio.wait(parts, return_when=asyncio.FIRST_COMPLETED)
             return next(iter(done)).result()
         finally:
-            self._service.gate.conditions.listeners.discard(self._changed)
+            self._service.runtime.conditions.listeners.discard(self._changed)
             for subscription in self.subscriptions.values():
                 subscription.stop()
             for part in parts:
@@ -128,7 +128,7 @@ class Connection:
 
     def watch_conditions(self) -> list[ServiceCondition]:
         """Have every condition sent that starts or ends from now on; those that last."""
-        conditions = self._service.gate.conditions
+        conditions = self._service.runtime.conditions
         conditions.listeners.add(self._changed)
         return [self._message_of(item, lasts=True) for item in conditions.noted]
 
@@ -137,7 +137,7 @@ class Connection:
 
     def _message_of(self, condition: HealthCondition, *, lasts: bool) -> ServiceCondition:
         return ServiceCondition(
-            ts=stamp(self._service.gate.clock.time()),
+            ts=stamp(self._service.runtime.clock.time()),
             code=condition.code,
             state="started" if lasts else "ended",
             refuses=condition.refuses,
@@ -306,7 +306,7 @@ class Connection:
         while True:
             await asyncio.sleep(self._service.settings.heartbeat_s)
             heads = {key: item.log.committed for key, item in self.subscriptions.items()}
-            self.send(Heartbeat(ts=stamp(self._service.gate.clock.time()), heads=heads))
+            self.send(Heartbeat(ts=stamp(self._service.runtime.clock.time()), heads=heads))
 
     async def _guard(self) -> close_codes.Close:
         """Wait for the end of the client's rights."""

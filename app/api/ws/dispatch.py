@@ -104,9 +104,9 @@ class Dispatcher:
             head=session.log.committed,
             recovered=True,
             replay_from=command.after + 1,
-            pending_confirmations=service.gate.confirmations.pending(session.id),
-            pending_questions=service.gate.questions.pending(session.id),
-            running_calls=service.gate.executor.running(session.id),
+            pending_confirmations=service.runtime.confirmations.pending(session.id),
+            pending_questions=service.runtime.questions.pending(session.id),
+            running_calls=service.runtime.executor.running(session.id),
         )
         await subscription.start(
             answer,
@@ -165,7 +165,7 @@ class Dispatcher:
         service, principal = self._service, self._connection.principal
         approver = approver_of(principal, edits=command.edited_args is not None)
         session = await service.session_for(principal, command.session_id)
-        outcome = await service.gate.confirmations.answer(
+        outcome = await service.runtime.confirmations.answer(
             command.confirmation_id,
             Verdict(command.option_id, command.digest, command.message, command.edited_args),
             approver,
@@ -195,5 +195,5 @@ class Dispatcher:
         elif command.target == "delegation":
             stopped = await stop_delegation(service, session.id, command.target_id)
         else:
-            stopped = service.gate.executor.cancel(session.id, command.target_id)
+            stopped = service.runtime.executor.cancel(session.id, command.target_id)
         return {} if stopped else {"already_finished": True}

@@ -11,7 +11,7 @@ from app.execution.conditions import HealthCondition
 from app.execution.doctor.access_checks import access_checks
 from app.execution.doctor.check import Check
 from app.execution.doctor.condition_checks import condition_checks
-from app.execution.doctor.gate_checks import Gates, gate_checks, loop_checks
+from app.execution.doctor.hook_checks import LoadedHooks, hook_checks, loop_checks
 from app.execution.doctor.machine_checks import (
     address_checks,
     kernel_and_programs,
@@ -43,7 +43,7 @@ class Installation:
 
     settings: Settings
     tokens: Callable[[], list[Token]]
-    gates: Callable[[], Gates]
+    loaded_hooks: Callable[[], LoadedHooks]
     sandbox: Callable[[], SandboxStatus]
     disabled: Callable[[], Mapping[str, DisabledReason]]
     conditions: Callable[[], Sequence[HealthCondition]] = tuple
@@ -63,7 +63,7 @@ def findings(installation: Installation) -> Iterator[Check]:
     yield model_check(settings)
     yield from named_checks(settings)
     yield from access_checks(settings, installation.tokens())
-    yield from gate_checks(settings, installation.gates)
+    yield from hook_checks(settings, installation.loaded_hooks)
     yield from loop_checks(installation.blockages)
     yield from sandbox_checks(installation.sandbox())
     yield from kernel_and_programs()

@@ -95,7 +95,7 @@ async def test_a_picture_that_a_tool_reads_and_one_of_the_user_reach_the_model(
 ):
     turns = [Turn(tool_use("read_file", {"path": "dot.png"}, id="t1")), Turn(text("A dot."))]
     async with open_office(settings, *turns) as office:
-        files = office.gate.projects.get("default").operations.files
+        files = office.runtime.projects.get("default").operations.files
         await files.write("dot.png", PNG)
         source = {"type": "base64", "media_type": "image/png", "data": b64encode(PNG).decode()}
         said: list[dict[str, Any]] = [

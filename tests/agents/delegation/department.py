@@ -80,7 +80,7 @@ class Department:
             "agent_id": self.session.agent_id,
             "user_id": "ann",
             "project_id": "default",
-            "services": self.office.gate.services,
+            "services": self.office.runtime.services,
             "model": {"model": "m-1", "max_tokens": 1234, "temperature": None},
             "report": report,
             **changes,
@@ -117,11 +117,11 @@ async def _furnished(
 ) -> Department:
     payers: dict[str, tuple[QuotaSubject, bool]] = {}
     delegation = DelegationService(
-        *(service.gate, service.sessions, model, service.settings),
+        *(service.runtime, service.sessions, model, service.settings),
         workers=doubles,
         standing_of=lambda session_id, _: Standing(
             *payers.get(session_id, (NOBODY, True)), outlives=False
         ),
-        restart_policy=restart_policy(service.gate, service.settings.durable_runs),
+        restart_policy=restart_policy(service.runtime, service.settings.durable_runs),
     )
     return Department(office, goals, doubles, delegation, payers=payers)

@@ -64,7 +64,7 @@ async def test_another_project_or_model_is_no_twin(department: Department):
 
 async def test_limits_of_the_calling_agent_hold_under_another_profile(settings: Settings):
     async with open_department(_with(settings, max_depth=3)) as department:
-        agents = department.office.gate.agents
+        agents = department.office.runtime.agents
         await agents.create(
             AgentProfile(id="expert", subagents=SubagentLimits(max_depth=5)), actor="ann"
         )
@@ -96,11 +96,11 @@ async def test_numbers_beyond_any_measure_are_lowered(department: Department):
 
 async def test_what_is_kept_of_a_task_holds_no_secrets(department: Department):
     office = department.office
-    office.gate.redactor.learn("test", [SECRET])
+    office.runtime.redactor.learn("test", [SECRET])
     department.goals.script("tell", Turn(text(f"It is {SECRET}.")))
     task = spec("tell", label=f"of {SECRET}")
     await department.delegate(task, kind="task", name=f"of {SECRET}")
-    rows = await office.gate.db.transact(
+    rows = await office.runtime.db.transact(
         lambda t: (
             *t.fetch("SELECT * FROM delegation_batches"),
             *t.fetch("SELECT * FROM delegated_tasks"),
@@ -122,7 +122,7 @@ async def test_what_never_began_is_not_told_to_have_ended(settings: Settings):
             " WHERE label = 'waiting'",
         )
         for change in changes:
-            await department.office.gate.db.transact(partial(_change, change))
+            await department.office.runtime.db.transact(partial(_change, change))
         session = department.session.id
         before = len(department.office.watcher.of("subagent_finished"))
     async with open_department(settings) as department:

@@ -73,7 +73,7 @@ async def test_an_end_is_told_once_also_when_the_next_service_is_killed_too(
 async def test_an_end_that_the_database_does_not_take_is_written_when_it_does(
     department: Department, monkeypatch: pytest.MonkeyPatch
 ):
-    db = department.office.gate.db
+    db = department.office.runtime.db
     append, refused = db.append, asyncio.Event()
 
     def full(statement, row):
@@ -101,7 +101,7 @@ async def test_a_service_that_stops_does_not_wait_for_a_database_that_takes_noth
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ):
     async with open_department(settings) as department:
-        db = department.office.gate.db
+        db = department.office.runtime.db
         append, refused = db.append, asyncio.Event()
 
         def full(statement, row):

@@ -31,7 +31,7 @@ async def test_the_model_and_its_limits_are_the_conversations(
     changed = settings.model_copy(update=given)
     async with open_department(changed, agent_id="boss") as department:
         profile = AgentProfile(id="boss", **agent)
-        await department.office.gate.agents.create(profile, actor="ann")
+        await department.office.runtime.agents.create(profile, actor="ann")
         delegating = tool_use("delegate_task", {"goal": "ask"}, id="d1")
         department.goals.script("please", Turn(delegating), Turn(text("Done.")))
         assert (await department.office.ask("please"))["status"] == "success"
@@ -88,7 +88,7 @@ async def test_nobody_asks_for_more_than_the_operator_allows(settings: Settings)
         department.goals.script("more", *[Turn(tool_use("read_file", {"path": "a"}))] * 9)
         report = await department.delegate(spec("more", max_rounds=9, timeout_s=999))
         assert (report.tasks[0].status, report.tasks[0].rounds) == ("max_rounds", 4)
-        await department.office.gate.agents.create(
+        await department.office.runtime.agents.create(
             AgentProfile(id="small", subagents=SubagentLimits(max_iterations=2)), actor="ann"
         )
         department.goals.script("few", *[Turn(tool_use("read_file", {"path": "a"}))] * 9)

@@ -56,7 +56,7 @@ async def open_firm(settings: Settings, **options: Any) -> AsyncIterator[Firm]:
         configured = AnthropicSettings(api_key=KEY, base_url=provider.base_url, max_retries=0)
         model = AnthropicModel(configured, sleep=Waits())
         async with open_service(settings, model=model) as service:
-            if not service.gate.workspaces.status.levels["bash"].available:
+            if not service.runtime.workspaces.status.levels["bash"].available:
                 lacks(SANDBOX)
             yield Firm(settle(service, provider, **options), goals)
 
@@ -87,7 +87,7 @@ async def test_reading_is_done_in_the_worker_and_writing_here(
         Turn(tool_use("write_file", {"path": "b.txt", "content": "noted"}, id="w1")),
         Turn(text("It says 42.")),
     )
-    files = firm.office.gate.projects.get("default").operations.files
+    files = firm.office.runtime.projects.get("default").operations.files
 
     async def refuses(*_: Any, **__: Any) -> Any:
         raise ToolFailed("This process reads nothing")
@@ -122,7 +122,7 @@ async def test_the_password_of_a_data_source_is_not_in_the_memory_of_a_worker(fi
         "user": "reader",
         "agents": ("*",),
     }
-    await firm.office.gate.sources.store.create(SourceUpdate(fields, password), actor="ann")
+    await firm.office.runtime.sources.store.create(SourceUpdate(fields, password), actor="ann")
     gate = Gate()
     look = Turn(tool_use("mysql_list_sources", {}, id="s1"))
     firm.goals.script("which shops", look, Turn(gate, text("Shop")))
@@ -217,7 +217,7 @@ async def test_what_a_sub_agent_asks_reaches_the_session_and_names_it(firm: Firm
     assert asked["requested_by"]["caller"] == "subagent"
     assert asked["parent_tool_call_id"] == "d1"
     reply = ConfirmationReply(option_id="decline", digest=asked["digest"])
-    await firm.office.gate.confirmations.answer(
+    await firm.office.runtime.confirmations.answer(
         asked["confirmation_id"], reply, Approver("ann"), session_id=firm.office.session.id
     )
     assert (await firm.office.ended(run_id))["status"] == "success"

@@ -114,7 +114,7 @@ async def test_a_call_that_had_begun_is_told_as_interrupted_and_not_run_again(
         department.goals.script("a", Turn(*calls))
         await department.delegate(spec("a"), background=True)
         await until((settings.workspace_dir / "begun").exists)
-        await department.office.gate.db.flush()
+        await department.office.runtime.db.flush()
         state = states[-1]
         await department.delegation.cancel(
             (await department.delegation.reports(session_id=None))[0].batch_id, session_id=None
@@ -174,7 +174,7 @@ async def test_it_goes_on_with_the_words_it_was_given_and_forgets_them_in_the_en
     settings: Settings,
 ):
     async with open_department(settings) as department:
-        department.office.gate.redactor.learn("test", [SECRET])
+        department.office.runtime.redactor.learn("test", [SECRET])
         goal = f"use {SECRET}"
         await at_work(department, goal, *add_up(1), label="a")
         await department.delegation.close()
@@ -182,7 +182,7 @@ async def test_it_goes_on_with_the_words_it_was_given_and_forgets_them_in_the_en
         assert SECRET not in str([e for e in events if "delta" not in e["type"]])
     goals = Goals()
     async with next_service(settings, goals) as service:
-        service.gate.redactor.learn("test", [SECRET])
+        service.runtime.redactor.learn("test", [SECRET])
         await all_over(service)
     assert len(goals.asked[goal]) == 1
     for table in ("delegation_batches", "delegated_tasks"):
@@ -293,7 +293,7 @@ async def test_what_was_told_to_stop_is_stopped_by_the_next_service(
         await department.delegate(spec("a"), spec("b"), background=True)
         await department.office.watcher.until("text_delta", 2)
         state = states[-1]
-        db = department.office.gate.db
+        db = department.office.runtime.db
         append = db.append
 
         def seen(statement: Statement, row: Any) -> int:
@@ -353,7 +353,7 @@ async def test_what_moves_to_the_background_goes_on_too(settings: Settings):
 
 async def test_a_revived_batch_counts_as_one_and_can_be_found_and_stopped(settings: Settings):
     async with open_department(settings) as department:
-        await department.office.gate.agents.create(AgentProfile(id="lead"), actor="ann")
+        await department.office.runtime.agents.create(AgentProfile(id="lead"), actor="ann")
         department.goals.script("a", Turn(text("half"), Gate()))
         report = await department.delegate(
             spec("a"), background=True, context=department.context(agent_id="lead")

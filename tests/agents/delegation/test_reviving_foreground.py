@@ -66,7 +66,7 @@ async def waiting(department: Department, *beside: Any) -> AsyncIterator[str]:
     run_id = await department.office.say("please")
     async with asyncio.timeout(PATIENCE_S):
         await gate.reached.wait()
-    await department.office.gate.db.flush()
+    await department.office.runtime.db.flush()
     yield run_id
 
 
@@ -156,13 +156,13 @@ async def test_what_the_sub_agent_asks_stays_open(
         department.goals.script("a", Turn(text("step 1"), QUESTION))
         await department.office.say("please")
         await department.office.watcher.until("tool_confirmation_request")
-        await department.office.gate.db.flush()
+        await department.office.runtime.db.flush()
         state, session_id = states[-1], department.session.id
-        (before,) = department.office.gate.confirmations.pending(session_id)
+        (before,) = department.office.runtime.confirmations.pending(session_id)
     left = as_left(state, settings, tmp_path / "left")
     goals = Goals()
     async with next_service(left, goals) as service:
-        assert service.gate.confirmations.pending(session_id) == [before]
+        assert service.runtime.confirmations.pending(session_id) == [before]
         await until(lambda: goals.asked["please"])
         await answer(service, session_id)
         await all_over(service)
@@ -180,7 +180,7 @@ async def test_an_agent_that_asks_beside_it_is_told_once_it_is_answered(
         waiting(department, QUESTION),
     ):
         await department.office.watcher.until("tool_confirmation_request")
-        await department.office.gate.db.flush()
+        await department.office.runtime.db.flush()
         state, session_id = states[-1], department.session.id
     left = as_left(state, settings, tmp_path / "left")
     ((batch_id, *_),) = batches_of(left)
@@ -245,7 +245,7 @@ async def test_who_called_directly_is_gone_and_so_is_the_work(
         await service.runs.call_tools(department.session, [request], caller="websocket")
         async with asyncio.timeout(PATIENCE_S):
             await gate.reached.wait()
-        await department.office.gate.db.flush()
+        await department.office.runtime.db.flush()
         state = states[-1]
     left = as_left(state, settings, tmp_path / "left")
     goals = Goals()

@@ -99,9 +99,9 @@ async def test_a_tool_that_is_switched_on_and_not_for_sub_agents_is_blocked_with
         return "done"
 
     department.office.add(made(at_home, subagent_allowed=False, routing_hint="worker-local"))
-    gate = department.office.gate
-    assert "at_home" in gate.resolver.resolve(department.session.agent_id).tool_names
-    diagnostic = gate.resolver.resolve(department.session.agent_id).runtime_diagnostic
+    runtime = department.office.runtime
+    assert "at_home" in runtime.resolver.resolve(department.session.agent_id).tool_names
+    diagnostic = runtime.resolver.resolve(department.session.agent_id).runtime_diagnostic
     row = next(row for row in diagnostic["tools"] if row["name"] == "at_home")
     assert (row["state"], row["effective_subagent_allowed"]) == ("on", False)
     assert row["worker_routing_hint"] == "worker-local"
@@ -169,7 +169,7 @@ async def test_a_sub_agent_may_not_delegate(department: Department):
     blocked = report.tasks[0].blocked
     delegating = [
         name
-        for name, tool in department.office.gate.registry.snapshot().tools.items()
+        for name, tool in department.office.runtime.registry.snapshot().tools.items()
         if tool.delegates
     ]
     assert set(delegating) <= set(blocked)
@@ -348,7 +348,7 @@ async def test_a_sub_agent_that_may_use_none_of_its_tools_is_not_started(departm
 
 
 async def test_another_agents_profile_only_where_the_operator_names_it(department: Department):
-    agents = department.office.gate.agents
+    agents = department.office.runtime.agents
     await agents.create(AgentProfile(id="expert", system_prompt="You know it all."), actor="ann")
     await agents.create(
         AgentProfile(id="lead", subagents=SubagentLimits(agents=("expert",))), actor="ann"
@@ -382,7 +382,7 @@ async def test_what_a_dead_process_left_is_closed_with_its_partial_work(settings
             )
             transaction.execute("UPDATE delegated_tasks SET status = 'running', finished_at = NULL")
 
-        await department.office.gate.db.transact(as_if_it_ran)
+        await department.office.runtime.db.transact(as_if_it_ran)
         session_id = department.session.id
     async with open_department(settings) as department:
         report = (await department.delegation.reports(session_id=session_id))[0]

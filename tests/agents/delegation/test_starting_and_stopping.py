@@ -19,7 +19,7 @@ from tests.support.scripted_anthropic.turns import Gate, Turn, text
 @contextmanager
 def held_up(department: Department, monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
     """The database takes the next work only when the gate is opened."""
-    db, gate = department.office.gate.db, Gate()
+    db, gate = department.office.runtime.db, Gate()
     transact = db.transact
 
     async def later(work: Any) -> Any:
@@ -98,12 +98,12 @@ async def test_what_was_asked_for_again_in_the_background_outlives_who_asked_fir
 async def test_cancelled_before_it_is_kept_nothing_begins_and_all_of_it_ends(
     department: Department, monkeypatch: pytest.MonkeyPatch
 ):
-    with held_up(department, monkeypatch) as gate:
+    with held_up(department, monkeypatch) as runtime:
         starting = asyncio.create_task(department.delegate(spec("a"), spec("b", after=("a",))))
         async with asyncio.timeout(PATIENCE_S):
-            await gate.reached.wait()
+            await runtime.reached.wait()
             starting.cancel()
-            gate.open()
+            runtime.open()
             await asyncio.wait({starting})
     assert starting.cancelled()
     assert await _statuses(department) == [["cancelled", "cancelled", "cancelled"]]
@@ -119,16 +119,16 @@ async def test_stopped_before_it_is_kept_nothing_begins(
 
     department.payers[department.session.id] = (QuotaSubject("tok_1"), True)
     delegation = department.delegation
-    with held_up(department, monkeypatch) as gate:
+    with held_up(department, monkeypatch) as runtime:
         starting = asyncio.create_task(department.delegate(spec("a"), background=True))
         async with asyncio.timeout(PATIENCE_S):
-            await gate.reached.wait()
+            await runtime.reached.wait()
             if how == "run":
                 delegation.run_cancelled("run_parent")
             stopping = asyncio.create_task(
                 delegation.cancel_by_token("tok_1") if how == "token" else delegation.close()
             )
-            gate.open()
+            runtime.open()
             await asyncio.wait({starting, stopping})
     expected = "waiting" if how == "close" else "cancelled"  # left to the next process
     assert [task[1] for task in await _statuses(department)] == [expected]
@@ -142,7 +142,7 @@ async def test_what_cannot_be_kept_is_not_begun_and_may_be_asked_for_again(
         raise StorageUnavailable("The disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(department.office.gate.db, "transact", refuses)
+        patched.setattr(department.office.runtime.db, "transact", refuses)
         for background in (False, True):
             with pytest.raises(StorageUnavailable):
                 await department.delegate(spec("a"), background=background)

@@ -59,7 +59,7 @@ class Desk:
     def scheduler(self) -> Scheduler:
         service = self.service
         return Scheduler(
-            service.gate, service.schedules, service.sessions, service.runs, service.tokens
+            service.runtime, service.schedules, service.sessions, service.runs, service.tokens
         )
 
     async def history(self, schedule_id: str) -> list[Occurrence]:
@@ -73,7 +73,7 @@ class Desk:
             if run is not None:
                 async with asyncio.timeout(PATIENCE_S):
                     await run.done
-        await self.service.gate.db.flush()
+        await self.service.runtime.db.flush()
         return list(await self.book.history(None, schedule_id, 100))
 
     async def _is_beginning(self, schedule_id: str) -> bool:
@@ -91,5 +91,5 @@ async def open_desk(
         configured = AnthropicSettings(api_key=KEY, base_url=provider.base_url)
         model = AnthropicModel(configured, sleep=Waits())
         async with open_service(settings, model=model, clock=clock) as service:
-            lab = await furnish(service.gate, project="default")
+            lab = await furnish(service.runtime, project="default")
             yield Desk(service, provider, clock, lab)

@@ -155,7 +155,7 @@ async def test_an_agent_that_waits_for_people_waits_in_a_schedule_too(settings: 
     asking = Turn(tool_use("bash", {"command": "rm -rf build"}))
     async with open_desk(settings, asking, Turn(text("done"))) as desk:
         profile = AgentProfile(id="patient", unattended="park")
-        await desk.service.gate.agents.create(profile, actor="root")
+        await desk.service.runtime.agents.create(profile, actor="root")
         made = await desk.make(every_seconds=HOUR, context={"agent_id": "patient"})
         await desk.pass_time(HOUR)
         (slot,) = await desk.book.history(None, made["id"], 10)
@@ -163,16 +163,16 @@ async def test_an_agent_that_waits_for_people_waits_in_a_schedule_too(settings: 
         assert session is not None
         watcher = Watcher()
         session.log.subscribers.add(watcher)
-        if not desk.service.gate.confirmations.pending(session.id):
+        if not desk.service.runtime.confirmations.pending(session.id):
             await watcher.until("tool_confirmation_request")
-        (pending,) = desk.service.gate.confirmations.pending(session.id)
+        (pending,) = desk.service.runtime.confirmations.pending(session.id)
         assert pending["tool_name"] == "bash"
         assert pending["agent_id"] == "patient"
         await desk.service.runs.cancel(slot.session_id, slot.run_id)
 
 
 async def test_a_schedule_whose_agent_is_gone_stands_still_and_says_why(desk: Desk):
-    agents = desk.service.gate.agents
+    agents = desk.service.runtime.agents
     await agents.create(AgentProfile(id="helper"), actor="root")
     made = await desk.make(every_seconds=HOUR, context={"agent_id": "helper"})
     await agents.remove("helper", actor="root")

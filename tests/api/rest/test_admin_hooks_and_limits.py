@@ -52,9 +52,9 @@ async def test_hooks_are_listed_with_what_they_did_and_what_is_missing(client: h
 
 
 async def test_limits_are_shown_with_their_use(client: httpx2.AsyncClient, serving: Running):
-    gate = serving.service.gate
+    runtime = serving.service.runtime
     priced = AgentProfile(id="coder", model="m", limits=Limits(cost_per_session=2, concurrent=1))
-    await gate.agents.create(priced, actor="local")
+    await runtime.agents.create(priced, actor="local")
     for number in range(4):
         answer = await call(client, "calculator", arguments={"expression": f"{number}+1"})
     shown = (await client.get("/admin/limits")).json()
@@ -79,7 +79,7 @@ async def test_a_token_s_limits_hold_for_who_comes_with_it(serving: Running):
             await call(ann, "calculator", arguments={"expression": f"{number}+1"})
             for number in range(2)
         ]
-    keys = {usage.key for usage in serving.service.gate.limits.store.usage()}
+    keys = {usage.key for usage in serving.service.runtime.limits.store.usage()}
 
     assert [answer["status"] for answer in ended] == ["success", "denied"]
     assert keys == {f"token:{token.id}"}

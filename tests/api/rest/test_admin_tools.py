@@ -173,10 +173,10 @@ async def test_a_tool_that_is_not_there_is_suggested_another(client: httpx2.Asyn
 async def test_a_tool_the_catalog_has_lost_is_shown_with_its_choices(
     client: httpx2.AsyncClient, serving: Running
 ):
-    gate = serving.service.gate
+    runtime = serving.service.runtime
     await client.patch("/admin/tools/calculator", json={"prompt_hint": "kept"})
-    gate.registry.unregister("calculator")
-    await gate.catalog_sync.settled()
+    runtime.registry.unregister("calculator")
+    await runtime.catalog_sync.settled()
     assert await listed(client, state="absent") == ["calculator"]
     lost = await row(client, "calculator")
     assert (lost["present"], lost["choices"]["prompt_hint"]) == (False, "kept")
@@ -187,7 +187,7 @@ async def test_a_change_is_on_record_with_who_and_what(
     client: httpx2.AsyncClient, serving: Running
 ):
     await client.patch("/admin/tools/bash", json={"enabled": False})
-    rows = await serving.service.gate.db.transact(
+    rows = await serving.service.runtime.db.transact(
         lambda t: t.fetch("SELECT actor, detail FROM audit WHERE kind = 'governance.tool'")
     )
     ((actor, detail),) = rows

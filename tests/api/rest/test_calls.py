@@ -99,7 +99,7 @@ async def test_each_call_without_a_session_gets_a_direct_session(client: httpx2.
 async def test_a_direct_session_leaves_nothing_open(client: httpx2.AsyncClient, serving: Running):
     result = await call(client, "calculator", arguments={"expression": "1"})
 
-    assert serving.service.gate.events.get(result["session_id"]) is None
+    assert serving.service.runtime.events.get(result["session_id"]) is None
 
 
 @pytest.mark.requirement("REG-06")
@@ -316,11 +316,11 @@ async def test_no_secret_in_a_rule_or_a_tools_name_is_kept_with_a_call(
 ):
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     body = {"tool": "calculator", "decision": "deny", "justification": f"use {secret}"}
-    await serving.service.gate.rules.create(body, actor="root")
+    await serving.service.runtime.rules.create(body, actor="root")
     denied = await client.post("/tools/calculator/call", json={"arguments": {"expression": "1"}})
     assert denied.json()["status"] == "denied"
     assert (await client.post(f"/tools/{secret}/call", json={})).json()["status"] == "error"
-    db = serving.service.gate.db
+    db = serving.service.runtime.db
     await db.flush()
     held = {
         table: await db.transact(partial(fetch_all, table))

@@ -70,7 +70,7 @@ async def test_the_owner_finds_reads_and_answers_and_nobody_else(serving: Runnin
         active = serving.service.runs.active(asked["session_id"])
         if active is not None:
             await active.done
-        await serving.service.gate.db.flush()
+        await serving.service.runtime.db.flush()
         detail = (await ann.get(path)).json()
         assert (detail["state"], detail["by"], detail["call_status"]) == (
             "approved",
@@ -87,7 +87,7 @@ async def test_who_may_only_call_tools_cannot_answer(serving: Running):
         answer = {"option_id": "approve_once", "digest": asked["digest"]}
         assert (await ann.post(path, json=answer)).status_code == 403
         assert (await ann.get("/confirmations")).status_code == 403
-        assert serving.service.gate.confirmations.pending(asked["session_id"])
+        assert serving.service.runtime.confirmations.pending(asked["session_id"])
 
 
 async def test_only_an_administrator_approves_always_and_revokes(serving: Running):
@@ -147,7 +147,7 @@ async def test_revoking_a_token_ends_the_runs_it_started(serving: Running):
         assert (await root.delete(f"/admin/tokens/{token.id}")).status_code == 200
         async with asyncio.timeout(60):
             assert await run.done == "cancelled"
-        assert not serving.service.gate.confirmations.pending(session_id)
+        assert not serving.service.runtime.confirmations.pending(session_id)
 
 
 async def test_questions_are_listed_page_by_page(serving: Running):
@@ -190,9 +190,9 @@ async def test_what_is_kept_to_run_the_call_is_never_shown(serving: Running, fie
 
 
 async def test_who_may_use_one_agent_answers_for_no_other(serving: Running):
-    gate = serving.service.gate
+    runtime = serving.service.runtime
     for name in ("one", "other"):
-        await gate.agents.create(read_profile(name, {}), actor="root")
+        await runtime.agents.create(read_profile(name, {}), actor="root")
     async with (
         user(serving, "ann") as ann,
         user(serving, "ann", "approve", agents=["one"]) as limited,
@@ -202,9 +202,11 @@ async def test_who_may_use_one_agent_answers_for_no_other(serving: Running):
         watcher = Watcher()
         session.log.subscribers.add(watcher)
         context = CallContext(
-            log=session.log, agent_id="other", project=gate.projects.get("default")
+            log=session.log, agent_id="other", project=runtime.projects.get("default")
         )
-        running = asyncio.create_task(gate.executor.run([CallRequest("c1", "bash", RM)], context))
+        running = asyncio.create_task(
+            runtime.executor.run([CallRequest("c1", "bash", RM)], context)
+        )
         asked = await watcher.until("tool_confirmation_request")
         path = f"/confirmations/{asked['confirmation_id']}"
         answer = {"option_id": "approve_once", "digest": asked["digest"]}
@@ -214,7 +216,7 @@ async def test_who_may_use_one_agent_answers_for_no_other(serving: Running):
 
 
 async def test_a_secret_in_the_reason_for_declining_is_kept_nowhere(serving: Running):
-    serving.service.gate.redactor.learn("test", ["hunter2 hunter2"])
+    serving.service.runtime.redactor.learn("test", ["hunter2 hunter2"])
     async with user(serving, "ann") as ann:
         asked = await ask(serving, ann)
         path = f"/confirmations/{asked['confirmation_id']}"

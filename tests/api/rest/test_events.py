@@ -98,7 +98,7 @@ async def test_live_output_has_no_id_and_can_be_left_out(client: httpx2.AsyncCli
 
 async def test_a_stream_that_ends_no_longer_watches(client: httpx2.AsyncClient, serving: Running):
     session_id, _ = await filled(client)
-    log = serving.service.gate.events.get(session_id)
+    log = serving.service.runtime.events.get(session_id)
     assert log is not None
     async with watching(client, session_id) as reader:
         await reader.next()
@@ -115,7 +115,7 @@ async def test_a_client_that_leaves_in_the_middle_is_no_failure(
     client: httpx2.AsyncClient, serving: Running, caplog: pytest.LogCaptureFixture
 ):
     session_id, _ = await filled(client)
-    log = serving.service.gate.events.get(session_id)
+    log = serving.service.runtime.events.get(session_id)
     assert log is not None
     for _ in range(20):
         async with watching(client, session_id):
@@ -166,7 +166,7 @@ class TestLongLog:
 @pytest.fixture
 async def log(client: httpx2.AsyncClient, serving: Running) -> SessionLog:
     session_id, _ = await filled(client)
-    log = serving.service.gate.events.get(session_id)
+    log = serving.service.runtime.events.get(session_id)
     assert log is not None
     return log
 
@@ -209,7 +209,7 @@ async def test_what_is_committed_during_the_replay_comes_once_after_it(
     frames = feed.frames(serving.service.archive)
     first = await anext(frames)
     log.append("process_event", '"op_seq":1,"stage":"x","status":"log"}')
-    await serving.service.gate.db.flush()
+    await serving.service.runtime.db.flush()
     feed.close()
     rest = [frame.seq async for frame in frames]
 
@@ -219,7 +219,7 @@ async def test_what_is_committed_during_the_replay_comes_once_after_it(
 async def test_a_replay_that_would_have_a_hole_is_refused(log: SessionLog, serving: Running):
     archive = serving.service.archive
     log.ring.clear()
-    db = serving.service.gate.db
+    db = serving.service.runtime.db
     await db.flush()
     with closing(sqlite3.connect(serving.service.settings.database_path)) as database, database:
         forget(database, lambda event: event.seq <= 2)

@@ -11,7 +11,7 @@ EVENT_LIMIT = 256 << 10
 
 def fill(running: Running, session_id: str, number: int, size: int) -> None:
     """Append durable events of `size` bytes."""
-    log = running.service.gate.events.get(session_id)
+    log = running.service.runtime.events.get(session_id)
     assert log is not None
     for _ in range(number):
         log.append("process_event", f'"padding":"{"x" * size}"}}')
@@ -22,12 +22,12 @@ async def test_a_replay_larger_than_the_outbox_arrives_whole(tmp_path: Path):
     async with serving(settings) as running:
         session = running.session()
         fill(running, session.id, 300, 5000)
-        await running.service.gate.db.flush()
+        await running.service.runtime.db.flush()
         async with running.connect() as chat:
             await chat.send({"type": "subscribe", "id": "s", "session_id": session.id})
             await chat.until("process_event", lambda event: event["seq"] == 150)
             fill(running, session.id, 5, 5000)
-            await running.service.gate.db.flush()
+            await running.service.runtime.db.flush()
             await chat.until("process_event", lambda event: event["seq"] == 305)
 
     assert [event["seq"] for event in chat.durable()] == list(range(1, 306))
@@ -36,7 +36,7 @@ async def test_a_replay_larger_than_the_outbox_arrives_whole(tmp_path: Path):
 async def test_a_thousand_missed_events_are_replayed(running: Running):
     session = running.session()
     fill(running, session.id, 1000, 10)
-    await running.service.gate.db.flush()
+    await running.service.runtime.db.flush()
     async with running.connect() as chat:
         answer = await chat.command(type="subscribe", session_id=session.id)
         await chat.until("process_event", lambda event: event["seq"] == 1000)

@@ -53,8 +53,8 @@ async def test_taking_waits_for_something_to_send():
 
 async def _overflow(running: Running, session_id: str) -> None:
     """Append events until the session's only watcher has been dropped."""
-    db = running.service.gate.db
-    log = running.service.gate.events.get(session_id)
+    db = running.service.runtime.db
+    log = running.service.runtime.events.get(session_id)
     assert log is not None
     async with asyncio.timeout(60):
         while not log.subscribers:

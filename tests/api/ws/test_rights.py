@@ -65,7 +65,7 @@ async def test_a_house_does_not_open_again_when_its_last_token_expires(tmp_path:
     async with serving(settings_for(tmp_path)) as running:
         service = running.service
         await service.tokens.create("short", ("chat",), days=1)
-        await service.gate.db.transact(
+        await service.runtime.db.transact(
             lambda transaction: transaction.execute("UPDATE tokens SET expires_at = '2020-01-01'")
         )
         await service.tokens.refresh()
@@ -130,7 +130,7 @@ async def test_a_token_that_expires_while_connected_asks_for_a_new_one(tmp_path:
         tokens = running.service.tokens
         secret, token = await tokens.create("dashboard", ("chat",), days=1)
         async with running.connect(hello={"auth": {"token": secret}}) as chat:
-            await running.service.gate.db.transact(
+            await running.service.runtime.db.transact(
                 lambda transaction: transaction.execute(
                     "UPDATE tokens SET expires_at = '2020-01-01' WHERE id = ?", (token.id,)
                 )
@@ -172,7 +172,7 @@ async def test_what_a_token_may_not_do_stands_in_the_audit(tmp_path: Path):
         call = {"name": "calculator", "arguments": {"expression": "1"}}
         async with running.connect(hello={"auth": {"token": secret}}) as ann:
             refused = await ann.command(type="tool_call", session_id=session.id, **call)
-        await running.service.gate.db.flush()
+        await running.service.runtime.db.flush()
         (row,) = await AuditReader(running.service.database).page(
             AuditFilters(kind="auth.refused"), limit=5
         )

@@ -31,7 +31,7 @@ class Workshop:
         return outcome
 
     async def restore(self, run_id: str, **options: Any) -> Restored:
-        return await self.lab.gate.undo.restore(
+        return await self.lab.runtime.undo.restore(
             self.lab.session.id,
             run_id,
             actor="ann",

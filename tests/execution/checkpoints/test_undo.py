@@ -24,7 +24,7 @@ MANY = """*** Begin Patch
 
 
 async def states(shop: Workshop, run_id: str) -> dict[str, str]:
-    changes = await shop.lab.gate.undo.changes(shop.lab.session.id, run_id)
+    changes = await shop.lab.runtime.undo.changes(shop.lab.session.id, run_id)
     return {change.record.path: change.state for change in changes}
 
 
@@ -52,7 +52,7 @@ async def test_taking_back_can_be_taken_back(shop: Workshop):
     await shop.done("r1", "write_file", path="a.txt", content="two\n")
     restored = await shop.restore("r1")
 
-    runs = await shop.lab.gate.undo.runs(shop.lab.session.id)
+    runs = await shop.lab.runtime.undo.runs(shop.lab.session.id)
     again = await shop.restore(restored.run_id)
 
     assert [(run.run_id, run.restores) for run in runs] == [(restored.run_id, "r1"), ("r1", "")]
@@ -115,7 +115,7 @@ async def test_a_run_that_starts_meanwhile_stops_the_restore(shop: Workshop):
     asked = iter([False, True])
 
     with pytest.raises(Busy):
-        await shop.lab.gate.undo.restore(
+        await shop.lab.runtime.undo.restore(
             shop.lab.session.id, "r1", actor="ann", is_active=lambda: next(asked)
         )
 
@@ -128,15 +128,15 @@ async def test_runs_that_changed_nothing_are_not_found(shop: Workshop):
 
     with pytest.raises(NotFound):
         await shop.restore("r1")
-    assert await shop.lab.gate.undo.runs(shop.lab.session.id) == []
+    assert await shop.lab.runtime.undo.runs(shop.lab.session.id) == []
 
 
 async def test_other_sessions_do_not_see_it(shop: Workshop):
     await shop.done("r1", "write_file", path="a.txt", content="x")
 
-    assert await shop.lab.gate.undo.runs("ses_other") == []
+    assert await shop.lab.runtime.undo.runs("ses_other") == []
     with pytest.raises(NotFound):
-        await shop.lab.gate.undo.restore("ses_other", "r1", actor="bob", is_active=lambda: False)
+        await shop.lab.runtime.undo.restore("ses_other", "r1", actor="bob", is_active=lambda: False)
 
 
 async def test_a_deleted_file_comes_back(shop: Workshop):
@@ -166,7 +166,7 @@ async def test_what_is_not_kept_is_said(shop: Workshop):
 
 async def test_a_file_without_a_checkpoint_is_not_written(shop: Workshop):
     shop.put("a.txt", "one\n")
-    folder = shop.lab.gate.settings.data_dir / "checkpoints"
+    folder = shop.lab.runtime.settings.data_dir / "checkpoints"
     folder.write_text("a file where the folder of the contents should be")
 
     outcome = await shop.call("r1", "write_file", path="a.txt", content="two\n")
@@ -178,7 +178,7 @@ async def test_a_file_without_a_checkpoint_is_not_written(shop: Workshop):
 async def test_a_name_the_database_cannot_hold_is_not_written(shop: Workshop):
     name = os.fsdecode(b"\xff.txt")
     shop.put(name, "one\n")
-    files = shop.lab.gate.projects.get("default").operations.files
+    files = shop.lab.runtime.projects.get("default").operations.files
     assert await files.read(name, max_bytes=9) == b"one\n"
 
     outcome = await shop.call("r1", "file_delete", path=name)
@@ -211,7 +211,7 @@ async def test_what_somebody_wrote_between_two_tries_is_what_was_before(shop: Wo
     files = shop.lab.context["project"].operations.files
     context = shop.lab.call_context(run_id="r1")
     assert context.project is not None
-    watched = shop.lab.gate.undo.watched(shop.lab.session.id, "r1", context.project.id)
+    watched = shop.lab.runtime.undo.watched(shop.lab.session.id, "r1", context.project.id)
     tries: list[int] = []
 
     async def meddle(_: object) -> None:
@@ -262,7 +262,7 @@ async def test_a_restored_file_is_news_to_the_session(shop: Workshop):
 async def test_who_took_what_back_is_in_the_audit(shop: Workshop):
     await shop.done("r1", "write_file", path="a.txt", content="x")
     await shop.restore("r1")
-    await shop.lab.gate.db.flush()
+    await shop.lab.runtime.db.flush()
 
     rows = await shop.lab.rows(
         "SELECT actor, subject, session_id FROM audit WHERE kind = 'checkpoint.restored'"

@@ -11,7 +11,7 @@ import pytest
 from app.core.errors import InvalidInput
 from app.core.settings import load_settings
 from app.execution.doctor.examination import Installation, findings
-from app.execution.doctor.gate_checks import load_gates
+from app.execution.doctor.hook_checks import load_hooks
 from app.execution.doctor.live import Doctor
 from app.governance.identity.tokens import Token
 from app.operations.protocols.sandbox import SandboxStatus
@@ -25,7 +25,7 @@ def installation(tmp_path: Path) -> Installation:
     return Installation(
         settings,
         tokens=list,
-        gates=lambda: load_gates(settings),
+        loaded_hooks=lambda: load_hooks(settings),
         sandbox=lambda: status,
         disabled=dict,
         is_running=True,
@@ -56,7 +56,7 @@ async def test_a_check_that_hangs_leaves_what_was_found_and_is_not_started_twice
     hanging = Installation(
         installation.settings,
         tokens=hang,
-        gates=installation.gates,
+        loaded_hooks=installation.loaded_hooks,
         sandbox=installation.sandbox,
         disabled=installation.disabled,
         is_running=True,
@@ -81,7 +81,7 @@ async def test_what_keeps_tools_from_being_known_is_a_finding(installation: Inst
     shut = Installation(
         installation.settings,
         tokens=installation.tokens,
-        gates=installation.gates,
+        loaded_hooks=installation.loaded_hooks,
         sandbox=installation.sandbox,
         disabled=fail,
     )

@@ -34,7 +34,7 @@ def asking(house: Lab, call_id: str = "c1", **arguments: Any) -> asyncio.Task[An
 
 async def answer(house: Lab, asked: Event, said: Any, *, by: str = "ann") -> TakenAnswer:
     reply, session_id = QuestionReply("answered", said), house.session.id
-    questions = house.gate.questions
+    questions = house.runtime.questions
     return await questions.answer(asked["question_id"], reply, by=by, session_id=session_id)
 
 
@@ -53,7 +53,7 @@ async def test_the_answer_of_the_user_is_the_result_of_the_call(house: Lab):
     asked = await house.watcher.until("question_asked")
     rows = await house.rows("SELECT status, caller FROM questions")
     assert rows == [("open", "agent")]
-    (pending,) = house.gate.questions.pending(house.session.id)
+    (pending,) = house.runtime.questions.pending(house.session.id)
     assert pending["question_id"] == asked["question_id"]
     assert pending["questions"] == asked["questions"]
     assert asked["questions"][0]["choices"][1] == {
@@ -74,7 +74,7 @@ async def test_the_answer_of_the_user_is_the_result_of_the_call(house: Lab):
     ]
     (ended,) = house.watcher.of("question_answered")
     assert (ended["outcome"], ended["answer"], ended["by"]) == ("answered", {"q1": "blue"}, "ann")
-    assert house.gate.questions.pending(house.session.id) == []
+    assert house.runtime.questions.pending(house.session.id) == []
     kinds = await house.rows(
         "SELECT kind, actor, outcome FROM audit WHERE kind LIKE 'question.%' ORDER BY seq"
     )
@@ -102,7 +102,7 @@ async def test_the_same_answer_again_is_harmless(house: Lab):
     asked = await house.watcher.until("question_asked")
     await say(house, asked)
     await call
-    again = await house.gate.questions.answer(
+    again = await house.runtime.questions.answer(
         asked["question_id"],
         QuestionReply("answered", "blue"),
         by="ann",
@@ -120,7 +120,7 @@ async def test_a_question_of_another_session_is_not_there(house: Lab, session_id
     asked = await house.watcher.until("question_asked")
     for question_id, place in ((asked["question_id"], session_id), ("qst_x", house.session.id)):
         with pytest.raises(NotFound):
-            await house.gate.questions.answer(
+            await house.runtime.questions.answer(
                 question_id, QuestionReply("answered", "blue"), by="eve", session_id=place
             )
     assert not call.done()
@@ -134,7 +134,7 @@ async def test_an_answer_that_does_not_fit_leaves_the_question_open(house: Lab):
     for wrong in (["green"], "x" * 20_000, {"choices": ["red", "blue"]}, 7):
         with pytest.raises(InvalidInput):
             await say(house, asked, wrong)
-    assert len(house.gate.questions.pending(house.session.id)) == 1
+    assert len(house.runtime.questions.pending(house.session.id)) == 1
     await say(house, asked)
     assert (await call).success
 
@@ -147,7 +147,7 @@ async def test_nobody_answers_in_time(settings: Settings):
         assert outcome.result.data["user_response"] == TIMED_OUT
         assert house.watcher.of("question_answered")[0]["outcome"] == "expired"
         asked = house.watcher.of("question_asked")[0]
-        taken = await house.gate.questions.answer(
+        taken = await house.runtime.questions.answer(
             asked["question_id"],
             QuestionReply("answered", "blue"),
             by="ann",
@@ -158,7 +158,7 @@ async def test_nobody_answers_in_time(settings: Settings):
         assert "blue" in str(taken.message)
         with pytest.raises(QuestionAlreadyAnswered):
             await say(house, asked, "red")
-        await house.gate.questions.reopen(taken)
+        await house.runtime.questions.reopen(taken)
         assert await say(house, asked, "red") == "late"
 
 
@@ -174,7 +174,7 @@ async def test_a_late_answer_that_a_killed_process_did_not_bring_can_be_sent_aga
         assert (again.outcome, again.is_repeat) == ("late", False)
         assert (again.message, again.run_id) == (first.message, first.run_id)
         row = (first.run_id, house.session.id, "message", "queued", None, None, None, "x", "now")
-        house.gate.db.append(ADD_RUN, row)
+        house.runtime.db.append(ADD_RUN, row)
         brought = await answer(house, asked, "blue")
         assert (brought.is_repeat, brought.message) == (True, None)
         with pytest.raises(QuestionAlreadyAnswered):
@@ -201,11 +201,11 @@ def test_people_have_their_time_and_the_call_a_little_more():
 async def test_a_cancelled_call_takes_its_question_back(house: Lab):
     call = asking(house)
     asked = await house.watcher.until("question_asked")
-    assert house.gate.executor.cancel(house.session.id, "c1")
+    assert house.runtime.executor.cancel(house.session.id, "c1")
     assert (await call).status == "cancelled"
     assert house.watcher.about("c1")[-2:] == ["question_answered", "tool_call_completed"]
     assert house.watcher.of("question_answered")[0]["outcome"] == "cancelled"
-    assert house.gate.questions.pending(house.session.id) == []
+    assert house.runtime.questions.pending(house.session.id) == []
     assert await house.rows("SELECT status, told FROM questions") == [("cancelled", 1)]
     assert await say(house, asked) == "late"
 
@@ -214,7 +214,7 @@ async def test_an_answer_while_the_call_is_cancelled_is_never_told_as_read(house
     call = asking(house)
     asked = await house.watcher.until("question_asked")
     answer = asyncio.create_task(say(house, asked))
-    house.gate.executor.cancel(house.session.id, "c1")
+    house.runtime.executor.cancel(house.session.id, "c1")
     try:
         assert await answer == "late"
     except AlreadyFinished:
@@ -272,7 +272,7 @@ async def test_a_session_has_only_so_many_open_questions(house: Lab):
     calls.cancel()
     async with asyncio.timeout(PATIENCE_S):
         await asyncio.gather(calls, return_exceptions=True)
-    assert house.gate.questions.pending(house.session.id) == []
+    assert house.runtime.questions.pending(house.session.id) == []
 
 
 async def test_secrets_are_masked_where_others_read(house: Lab):

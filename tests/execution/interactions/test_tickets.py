@@ -26,7 +26,7 @@ async def resolve(
     *,
     expected: int | None = None,
 ) -> ResolvedTicket:
-    return await house.gate.tickets.resolve(
+    return await house.runtime.tickets.resolve(
         ticket_id, status, answer, actor="boss", expected=expected, log=house.session.log
     )
 
@@ -43,7 +43,7 @@ async def test_a_ticket_is_listed_and_told_of_and_the_call_goes_on(house: Lab):
     )
     data = outcome.result.data
     assert (outcome.status, data["status"], data["answer"]) == ("success", "open", None)
-    (ticket,) = await house.gate.tickets.page(TicketFilter(), limit=10, before=None)
+    (ticket,) = await house.runtime.tickets.page(TicketFilter(), limit=10, before=None)
     assert (ticket.id, ticket.reason, ticket.severity) == (data["ticket_id"], "Pay twice?", "high")
     assert (ticket.context, ticket.status, ticket.version) == ("Invoice 20", "open", 1)
     assert house.watcher.about("c1") == [
@@ -92,9 +92,9 @@ async def test_no_operator_answers_in_time_and_the_ticket_stays_open(settings: S
 async def test_a_cancelled_call_leaves_its_ticket_open(house: Lab):
     call = waiting(house)
     opened = await house.watcher.until("ticket_opened")
-    house.gate.executor.cancel(house.session.id, "c1")
+    house.runtime.executor.cancel(house.session.id, "c1")
     assert (await call).status == "cancelled"
-    assert (await house.gate.tickets.get(opened["ticket_id"])).status == "open"
+    assert (await house.runtime.tickets.get(opened["ticket_id"])).status == "open"
     assert (await resolve(house, opened["ticket_id"])).message is not None
 
 
@@ -173,7 +173,7 @@ async def test_a_terminal_cannot_wait_for_an_operator(house: Lab):
 async def test_what_an_operator_reads_holds_no_secrets(house: Lab):
     key = "sk-ant-api03-" + "A1b2C3d4" * 11
     await house.call("escalate", reason=f"May I use {key}?", context=f"It is {key}")
-    (ticket,) = await house.gate.tickets.page(TicketFilter(), limit=10, before=None)
+    (ticket,) = await house.runtime.tickets.page(TicketFilter(), limit=10, before=None)
     assert key not in ticket.reason + ticket.context
     assert key not in orjson.dumps(house.watcher.events).decode()
 
@@ -182,7 +182,7 @@ async def test_tickets_are_found_by_what_they_are_page_by_page(house: Lab):
     for number in range(3):
         severity = "high" if number == 1 else "low"
         await house.call("escalate", f"c{number}", reason=f"{number}?", severity=severity)
-    tickets = house.gate.tickets
+    tickets = house.runtime.tickets
     (high,) = await tickets.page(TicketFilter(severity="high"), limit=10, before=None)
     assert high.reason == "1?"
     await resolve(house, high.id, "closed", None)

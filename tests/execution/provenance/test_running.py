@@ -143,7 +143,7 @@ async def test_a_file_that_no_session_wrote_runs_as_ever(
     (root / "clean.sh").write_text("rm -f nothing\n", encoding="utf-8")
     (root / "Makefile").write_text("all:\n\trm -f nothing\n", encoding="utf-8")
     # As if they had been there for a while.
-    monkeypatch.setattr(house.gate.written, "_now", lambda: time.time() + 1)
+    monkeypatch.setattr(house.runtime.written, "_now", lambda: time.time() + 1)
 
     assert await asked(house, "bash", command="bash clean.sh; make --version || true") is None
 
@@ -248,14 +248,14 @@ async def test_what_changes_before_the_start_is_judged_again(
     house: Lab, root: Path, monkeypatch: pytest.MonkeyPatch
 ):
     await house.call("write_file", path="run.sh", content="true\n")
-    known = house.gate.written.content
+    known = house.runtime.written.content
 
     def content(*given: Any) -> Any:
         found = known(*given)
         (root / "run.sh").write_text(GONE, encoding="utf-8")
         return found
 
-    monkeypatch.setattr(house.gate.written, "content", content)
+    monkeypatch.setattr(house.runtime.written, "content", content)
     outcome = await house.call("bash", command="bash run.sh")
 
     assert (outcome.status, outcome.result.code) == ("denied", "decision_changed")
@@ -275,7 +275,7 @@ async def test_a_lasting_approval_ends_with_the_content(house: Lab, root: Path):
 
 
 async def test_what_a_rule_denies_is_denied_in_a_file_too(house: Lab, root: Path):
-    await house.gate.rules.create(
+    await house.runtime.rules.create(
         {
             "tool": "bash",
             "decision": "deny",

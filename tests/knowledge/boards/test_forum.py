@@ -19,7 +19,7 @@ async def _post(call: Call, title: str, body: str = "text", **changes: object) -
 @pytest.mark.requirement("LGY-01")
 async def test_another_agent_reads_and_answers_a_post(lab: Lab, call: Call):
     for agent in ("writer", "reader"):
-        await lab.gate.agents.create(AgentProfile(id=agent), actor="root")
+        await lab.runtime.agents.create(AgentProfile(id=agent), actor="root")
     number = await _post(call, "Deploy", agent_id="writer")
     answer = {"action": "reply", "post": number, "body": "Done"}
     assert (await call("forum", answer, agent_id="reader", user_id="bob")).status == "success"
@@ -96,7 +96,7 @@ async def test_what_does_not_fit_is_named(call: Call, arguments, message: str):
 
 
 async def test_an_administrator_removes_a_thread_and_the_audit_says_so(lab: Lab, call: Call):
-    forum = lab.gate.boards.forum
+    forum = lab.runtime.boards.forum
     number = await _post(call, "Spam", user_id="bob")
     await call("forum", {"action": "reply", "post": number, "body": "x"})
     placed = await forum.posts(project_id="default", limit=10, before=None)

@@ -9,7 +9,7 @@ import pytest
 
 from app.core.sources import SourceSettings
 from app.governance.agents import AgentProfile
-from app.main import local_gate
+from app.main import local_runtime
 from tests.execution.lab import Lab, furnish
 from tests.knowledge.sources.shops import AGENT, OTHER_AGENT
 from tests.support.service import settings_for
@@ -47,7 +47,7 @@ async def lab(tmp_path: Path, shop_file: Path) -> AsyncIterator[Lab]:
     folder = tmp_path / "data"
     folder.mkdir()
     chosen = SourceSettings(sqlite_folders=[shop_file.parent, tmp_path / "files"])
-    async with local_gate(settings_for(folder, sources=chosen)) as gate:
+    async with local_runtime(settings_for(folder, sources=chosen)) as runtime:
         for agent_id in (AGENT, OTHER_AGENT):
-            await gate.agents.create(AgentProfile(id=agent_id), actor="ann")
-        yield await furnish(gate, project="default")
+            await runtime.agents.create(AgentProfile(id=agent_id), actor="ann")
+        yield await furnish(runtime, project="default")

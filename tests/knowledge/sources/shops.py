@@ -45,7 +45,7 @@ def server_change(server: SqlServer, **fields: Any) -> SourceUpdate:
 
 async def on_server(lab: Lab, server: SqlServer, **fields: Any) -> Source:
     """A source on a server, stored."""
-    return await lab.gate.sources.store.create(server_change(server, **fields), actor="ann")
+    return await lab.runtime.sources.store.create(server_change(server, **fields), actor="ann")
 
 
 async def on_file(lab: Lab, path: Path, **fields: Any) -> Source:
@@ -57,7 +57,7 @@ async def on_file(lab: Lab, path: Path, **fields: Any) -> Source:
         "tables": allowed("sqlite", *OPEN_TABLES),
         "agents": (AGENT,),
     }
-    return await lab.gate.sources.store.create(SourceUpdate({**usual, **fields}), actor="ann")
+    return await lab.runtime.sources.store.create(SourceUpdate({**usual, **fields}), actor="ann")
 
 
 async def ask(

@@ -19,18 +19,18 @@ ADD = (
 
 async def write(lab: Lab, sql: str, *, days: float, times: int = 1) -> None:
     """Rows of queries that were asked so many days ago."""
-    moment = isoformat(lab.gate.clock.now() - timedelta(days=days))
+    moment = isoformat(lab.runtime.clock.now() - timedelta(days=days))
 
     def add(transaction: Transaction) -> None:
         for _ in range(times):
             transaction.execute(ADD, (moment, sql))
 
-    await lab.gate.db.transact(add)
+    await lab.runtime.db.transact(add)
 
 
 def retention(lab: Lab, days: int) -> QueryRetention:
-    gate = lab.gate
-    return QueryRetention(gate.db, gate.clock, gate.audit, days=days)
+    runtime = lab.runtime
+    return QueryRetention(runtime.db, runtime.clock, runtime.audit, days=days)
 
 
 async def left(lab: Lab) -> list[tuple[str, ...]]:

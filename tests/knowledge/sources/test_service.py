@@ -62,7 +62,7 @@ def quoted(source: Source, column: str) -> str:
 @pytest.mark.requirement("SQL-01")
 async def test_an_agent_sees_its_sources_and_nothing_of_where_they_are(lab: Lab, make: Make):
     source = await make()
-    await lab.gate.sources.store.create(
+    await lab.runtime.sources.store.create(
         SourceUpdate(
             {"name": "Hidden", "kind": "mysql", "host": "h", "user": "u", "agents": ("x",)}
         ),
@@ -97,7 +97,7 @@ async def test_nobody_is_authorised_before_an_administrator_says_so(lab: Lab, ma
 
 async def test_two_agents_see_what_each_was_given(lab: Lab, make: Make):
     mine = await make(name="Mine")
-    await lab.gate.sources.store.change(
+    await lab.runtime.sources.store.change(
         mine.id, SourceUpdate({"tables": allowed(mine.kind, "orders")}), actor="ann"
     )
     theirs = await make(name="Theirs", agents=(OTHER_AGENT,), tables=allowed(mine.kind, "products"))
@@ -120,7 +120,7 @@ async def test_a_star_is_everybody_and_a_disabled_source_nobodys(lab: Lab, make:
     for agent in (None, OTHER_AGENT):
         found = await ask(lab, "mysql_query", agent=agent, source_id=source.name, sql=sql)
         assert good(found)["rows"] == [[2]]
-    await lab.gate.sources.store.change(source.id, SourceUpdate({"enabled": False}), actor="ann")
+    await lab.runtime.sources.store.change(source.id, SourceUpdate({"enabled": False}), actor="ann")
     refused = await ask(lab, "mysql_query", source_id=source.id, sql=sql)
     assert refused.result.code == "source_not_found"
 
@@ -151,7 +151,7 @@ async def test_the_schema_tells_columns_keys_and_masks(lab: Lab, make: Make):
 async def test_the_schema_shows_no_table_that_is_not_allowed(lab: Lab, make: Make):
     source = await make()
     tables = allowed(source.kind, "orders")
-    await lab.gate.sources.store.change(source.id, SourceUpdate({"tables": tables}), actor="ann")
+    await lab.runtime.sources.store.change(source.id, SourceUpdate({"tables": tables}), actor="ann")
     shown = good(await ask(lab, "mysql_schema", source_id=source.id))["tables"]
     assert [item["table"] for item in shown] == ["orders"]
     # Where its key leads is no secret of the key, but of the other table.
@@ -240,7 +240,7 @@ async def test_only_so_many_rows_of_a_million_come_back(lab: Lab, make: Make):
     for limit, expected in ((7, 7), (1000, 1000)):
         data = good(await ask(lab, "mysql_query", source_id=source.id, sql=sql, limit=limit))
         assert (data["row_count"], data["truncated"]) == (expected, True)
-    await lab.gate.sources.store.change(
+    await lab.runtime.sources.store.change(
         source.id, SourceUpdate({"limits": QueryLimits(max_rows=3, max_bytes=1000)}), actor="ann"
     )
     data = good(await ask(lab, "mysql_query", source_id=source.id, sql=sql, limit=1000))
@@ -266,7 +266,7 @@ async def test_every_query_leaves_a_row_with_who_what_and_how(lab: Lab, make: Ma
     assert asked["ms"] > 0
     assert (sampled["rows"], sampled["sql"].startswith("SELECT")) == (2, True)
     assert (missed["verdict"], missed["source_id"]) == ("refused", "src_none")
-    await lab.gate.db.flush()
+    await lab.runtime.db.flush()
     house = await lab.rows("SELECT verdict, outcome FROM audit WHERE kind = 'sql.query'")
     assert house == [("allow", "success"), ("allow", "success"), ("deny", "error")]
 
@@ -315,11 +315,11 @@ async def test_a_broken_connection_is_replaced(lab: Lab, server: SqlServer):
 async def test_a_table_whose_mask_has_no_column_cannot_be_read(lab: Lab, make: Make):
     source = await make()
     tables = (AllowedTable(TableName(schema_of(source.kind), "customers"), ("eMailAddress",)),)
-    await lab.gate.sources.store.change(source.id, SourceUpdate({"tables": tables}), actor="ann")
+    await lab.runtime.sources.store.change(source.id, SourceUpdate({"tables": tables}), actor="ann")
     sql = f"SELECT {quoted(source, 'fullName')} FROM customers"
     outcome = await ask(lab, "mysql_query", source_id=source.id, sql=sql)
     assert outcome.result.code == "unauthorised_table"
-    tested = await lab.gate.sources.inspection.test(source.id)
+    tested = await lab.runtime.sources.inspection.test(source.id)
     assert any(
         "customers.eMailAddress matches no column" in one.sentence for one in tested.warnings
     )
@@ -342,7 +342,7 @@ async def test_what_agents_and_logs_get_names_no_host_user_or_password(
         )
     ]
     change = SourceUpdate({"port": 1}, "quite-another-pass-1")
-    await lab.gate.sources.store.change(source.id, change, actor="ann")
+    await lab.runtime.sources.store.change(source.id, change, actor="ann")
     sql = "SELECT total FROM orders"
     broken = await ask(lab, "mysql_query", "c9", source_id=source.id, sql=sql)
     assert broken.result.code == "source_unavailable"
@@ -373,7 +373,7 @@ async def test_nothing_stays_open_to_a_source_that_was_forgotten(lab: Lab, serve
     sql = "SELECT count(*) AS n FROM orders"
     good(await ask(lab, "mysql_query", source_id=source.id, sql=sql))
     assert await asyncio.to_thread(server.connections) == 1
-    await lab.gate.sources.store.remove(source.id, actor="ann")
+    await lab.runtime.sources.store.remove(source.id, actor="ann")
     async with asyncio.timeout(60):
         while await asyncio.to_thread(server.connections):
             pass
@@ -381,8 +381,10 @@ async def test_nothing_stays_open_to_a_source_that_was_forgotten(lab: Lab, serve
 
 async def test_a_call_that_began_before_a_change_does_not_read_after_it(lab: Lab, make: Make):
     source = await make()
-    gate, store = lab.gate, lab.gate.sources.store
-    links = ConnectionManager(store, gate.settings.sources, gate.clock, gate.redactor, hidden=())
+    runtime, store = lab.runtime, lab.runtime.sources.store
+    links = ConnectionManager(
+        store, runtime.settings.sources, runtime.clock, runtime.redactor, hidden=()
+    )
     assert (await links.use(source, lambda connection: connection.facts())).can_write is False
     after = await store.change(source.id, SourceUpdate({"agents": ()}), actor="ann")
     with pytest.raises(ToolFailed, match="was changed; try again"):
@@ -393,10 +395,10 @@ async def test_a_call_that_began_before_a_change_does_not_read_after_it(lab: Lab
 
 async def test_all_four_run_in_the_main_process(lab: Lab, mariadb_server: SqlServer):
     source = await on_server(lab, mariadb_server)
-    resolved = lab.gate.resolver.resolve(AGENT)
+    resolved = lab.runtime.resolver.resolve(AGENT)
     names = ("mysql_list_sources", "mysql_schema", "mysql_table_sample", "mysql_query")
     assert {resolved.routes[name] for name in names} == {"main-process-proxy"}
-    tools = lab.gate.registry.snapshot().tools
+    tools = lab.runtime.registry.snapshot().tools
     # All that a worker gets of them: nothing in it can reach a database.
     manifest = json.dumps([tools[name].manifest() for name in names])
     assert str(source.id) not in manifest
@@ -422,7 +424,7 @@ async def test_a_reason_quotes_nothing_where_no_arguments_are_kept(
     lab: Lab, make: Make, monkeypatch: pytest.MonkeyPatch
 ):
     source = await make()
-    monkeypatch.setattr(lab.gate.audit, "level", "shape")
+    monkeypatch.setattr(lab.runtime.audit, "level", "shape")
     await ask(lab, "mysql_query", source_id=source.id, sql="SELECT o.hidden_word FROM orders AS o")
     [row] = await queries(lab)
     assert (row["sql"], row["reason"]) == ("", "unknown_column")

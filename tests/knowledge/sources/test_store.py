@@ -23,7 +23,7 @@ from app.core.sources import SourceSettings
 from app.db.writer import Transaction
 from app.knowledge.sources.model import AllowedTable, QueryLimits, Source, TableName
 from app.knowledge.sources.store import SourceUpdate
-from app.main import local_gate
+from app.main import local_runtime
 from tests.execution.lab import Lab
 from tests.support.service import settings_for
 
@@ -38,13 +38,13 @@ MYSQL: dict[str, Any] = {
 
 
 async def made(lab: Lab, password: str | None = SECRET, **fields: Any) -> Source:
-    return await lab.gate.sources.store.create(
+    return await lab.runtime.sources.store.create(
         SourceUpdate({**MYSQL, **fields}, password), actor="ann"
     )
 
 
 async def changed(lab: Lab, source: Source, password: str | None = None, **fields: Any) -> Source:
-    return await lab.gate.sources.store.change(
+    return await lab.runtime.sources.store.change(
         source.id, SourceUpdate(fields, password), actor="ann"
     )
 
@@ -59,12 +59,12 @@ async def swap(lab: Lab, one: str, other: str) -> None:
             (one, other),
         )
 
-    await lab.gate.db.transact(write)
-    await lab.gate.sources.store.load()
+    await lab.runtime.db.transact(write)
+    await lab.runtime.sources.store.load()
 
 
 async def test_a_source_is_stored_changed_and_forgotten(lab: Lab):
-    store = lab.gate.sources.store
+    store = lab.runtime.sources.store
     source = await made(lab)
     assert store.password(source) == SECRET
     table = AllowedTable(TableName("shop", "orders"), ("total",))
@@ -81,7 +81,7 @@ async def test_a_source_is_stored_changed_and_forgotten(lab: Lab):
 
 
 async def test_an_outdated_change_is_refused(lab: Lab):
-    store, source = lab.gate.sources.store, await made(lab)
+    store, source = lab.runtime.sources.store, await made(lab)
     await changed(lab, source, name="Shop 2")
     with pytest.raises(VersionMismatch):
         await store.change(source.id, SourceUpdate({"name": "X"}), actor="ann", expected=1)
@@ -101,7 +101,7 @@ async def test_two_sources_have_two_names(lab: Lab):
 async def test_nothing_that_is_kept_shows_the_password(lab: Lab):
     source = await made(lab)
     await changed(lab, source, "second-pass-43")
-    await lab.gate.db.flush()
+    await lab.runtime.db.flush()
     tables = await lab.rows("SELECT name FROM sqlite_master WHERE type = 'table'")
     for (table,) in tables:
         held = repr(await lab.rows(f'SELECT * FROM "{table}"'))
@@ -121,11 +121,11 @@ async def test_nothing_that_is_kept_shows_the_password(lab: Lab):
 async def test_a_password_that_is_copied_to_another_row_does_not_open(lab: Lab):
     one, other = await made(lab, name="A"), await made(lab, "another-pass-44", name="B")
     await swap(lab, one.id, other.id)
-    store = lab.gate.sources.store
+    store = lab.runtime.sources.store
     assert store.password(store.get(one.id)) == SECRET
     with pytest.raises(ConfigurationError, match="decrypt"):
         store.password(store.get(other.id))
-    tested = await lab.gate.sources.inspection.test(other.id)
+    tested = await lab.runtime.sources.inspection.test(other.id)
     assert (tested.ok, "decrypt" in str(tested.error)) == (False, True)
 
 
@@ -146,9 +146,9 @@ async def test_a_stored_password_does_not_travel_to_another_place(lab: Lab, move
         await changed(lab, source, **move)
     assert caught.value.details["field"] == "password"
     moved = await changed(lab, source, "typed-again-45", **move)
-    assert lab.gate.sources.store.password(moved) == "typed-again-45"
+    assert lab.runtime.sources.store.password(moved) == "typed-again-45"
     gone = await changed(lab, moved, "")
-    assert lab.gate.sources.store.password(gone) is None
+    assert lab.runtime.sources.store.password(gone) is None
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ async def test_what_does_not_fit_is_refused_by_name(lab: Lab, fields: dict[str, 
     with pytest.raises(InvalidInput) as caught:
         await made(lab, **fields)
     assert caught.value.details["field"] == field
-    assert lab.gate.sources.store.list_all() == []
+    assert lab.runtime.sources.store.list_all() == []
 
 
 async def test_a_rotation_seals_every_password_with_a_new_key(lab: Lab, tmp_path: Path):
@@ -183,8 +183,8 @@ async def test_a_rotation_seals_every_password_with_a_new_key(lab: Lab, tmp_path
     await made(lab, None, name="Without")
     path = tmp_path / "data" / "keys" / "sources.key"
     old = path.read_text(encoding="ascii")
-    assert await lab.gate.sources.inspection.rotate_key(actor="ann") == 1
-    store = lab.gate.sources.store
+    assert await lab.runtime.sources.inspection.rotate_key(actor="ann") == 1
+    store = lab.runtime.sources.store
     assert store.get(source.id).sealed != source.sealed
     assert store.password(store.get(source.id)) == SECRET
     new = path.read_text(encoding="ascii")
@@ -195,8 +195,8 @@ async def test_a_rotation_that_cannot_read_a_password_changes_nothing(lab: Lab, 
     one, other = await made(lab, name="A"), await made(lab, "another-pass-44", name="B")
     await swap(lab, one.id, other.id)
     with pytest.raises(Conflict, match="decrypt"):
-        await lab.gate.sources.inspection.rotate_key(actor="ann")
-    store = lab.gate.sources.store
+        await lab.runtime.sources.inspection.rotate_key(actor="ann")
+    store = lab.runtime.sources.store
     assert store.password(store.get(one.id)) == SECRET
 
 
@@ -205,10 +205,10 @@ async def test_without_its_key_a_source_says_what_is_missing(tmp_path: Path):
         keys = SecretStr(b64encode(key).decode())
         return settings_for(tmp_path, sources=SourceSettings(keys=keys))
 
-    async with local_gate(settings(b"a" * 32)) as gate:
-        source = await gate.sources.store.create(SourceUpdate(MYSQL, SECRET), actor="ann")
-    async with local_gate(settings(b"b" * 32)) as gate:
-        tested = await gate.sources.inspection.test(source.id)
+    async with local_runtime(settings(b"a" * 32)) as runtime:
+        source = await runtime.sources.store.create(SourceUpdate(MYSQL, SECRET), actor="ann")
+    async with local_runtime(settings(b"b" * 32)) as runtime:
+        tested = await runtime.sources.inspection.test(source.id)
     assert (tested.ok, tested.error_code) == (False, "configuration")
     assert "TOLLGATE_SOURCES__KEYS" in str(tested.error)
     assert not (tmp_path / "keys").exists()

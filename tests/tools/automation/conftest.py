@@ -15,7 +15,7 @@ from app.execution.calls import CallRequest
 from app.execution.outcome import CallOutcome
 from app.knowledge.outbound_requests.model import OutboundRequest
 from app.knowledge.outbound_requests.store import OutboundRequestChange
-from app.main import local_gate
+from app.main import local_runtime
 from app.operations.web.client import Web
 from app.tools.web.ports import WEB_ACCESS
 from tests.execution.lab import Lab, furnish
@@ -47,7 +47,7 @@ class House:
         url = fields.pop("url", f"{self.recorder.url}/hooks/deploy")
         headers = fields.pop("headers", {})
         usual = {"name": name, "free": True, "agents": ("*",)}
-        return await self.lab.gate.triggers.store.create(
+        return await self.lab.runtime.triggers.store.create(
             OutboundRequestChange(usual | fields, url, headers), actor="boss"
         )
 
@@ -61,9 +61,9 @@ async def recorder() -> AsyncIterator[Recorder]:
 @pytest.fixture
 async def house(tmp_path: Path, recorder: Recorder) -> AsyncIterator[House]:
     chosen = TriggerSettings(allow=[f"{recorder.url}/hooks/"])
-    async with local_gate(settings_for(tmp_path, triggers=chosen)) as gate:
-        web = Web(gate.settings.web, gate.clock)
-        gate.services.register(WEB_ACCESS, web)
-        gate.resolver.forget()
-        yield House(await furnish(gate, project="default"), recorder)
+    async with local_runtime(settings_for(tmp_path, triggers=chosen)) as runtime:
+        web = Web(runtime.settings.web, runtime.clock)
+        runtime.services.register(WEB_ACCESS, web)
+        runtime.resolver.forget()
+        yield House(await furnish(runtime, project="default"), recorder)
         await web.aclose()

@@ -13,7 +13,7 @@ from app.core.errors import InvalidInput
 from app.core.web import WebSettings
 from app.execution.calls import CallRequest
 from app.knowledge.outbound_requests.store import OutboundRequestChange
-from app.main import local_gate
+from app.main import local_runtime
 from app.operations.web.client import Web
 from app.tools.web.ports import WEB_ACCESS
 from tests.execution.lab import furnish
@@ -80,7 +80,7 @@ async def test_it_asks_and_a_refusal_sends_nothing(house: House, recorder: Recor
 
 @pytest.mark.requirement("SYS-03")
 async def test_the_seeds_name_leads_to_it(house: House):
-    tool = house.lab.gate.registry.snapshot().tools["remote_trigger"]
+    tool = house.lab.runtime.registry.snapshot().tools["remote_trigger"]
     assert "RemoteTriggerTool" in {alias.name for alias in tool.aliases}
     assert (tool.permission_class.value, tool.side_effect_scope.value) == ("EXTERNAL", "NETWORK")
 
@@ -216,7 +216,7 @@ async def test_a_trigger_is_for_its_agents_while_it_is_enabled(house: House, rec
     done = await house.call(name="deploy")
     assert (done.result.code, recorder.arrived) == ("not_found", [])
     assert "none is available" in str(done.result.error)
-    store = house.lab.gate.triggers.store
+    store = house.lab.runtime.triggers.store
     await store.change(made.id, OutboundRequestChange({"agents": ("*",)}), actor="boss")
     assert (await house.call(name="deploy")).success
     await store.change(made.id, OutboundRequestChange({"enabled": False}), actor="boss")
@@ -230,7 +230,7 @@ async def test_a_call_sends_another_body_where_the_operator_allows_it(
     refused = await house.call(name="deploy", body="mine")
     assert (refused.result.code, recorder.arrived) == ("body_refused", [])
     change = OutboundRequestChange({"body_from_call": True})
-    await house.lab.gate.triggers.store.change(made.id, change, actor="boss")
+    await house.lab.runtime.triggers.store.change(made.id, change, actor="boss")
     assert (await house.call(name="deploy", body="mine")).success
     assert recorder.arrived[0].body == b"mine"
     assert recorder.arrived[0].headers["content-type"].startswith("text/plain")
@@ -260,7 +260,7 @@ async def test_secrets_are_in_no_result_event_audit_or_database(
     done = await house.call(name="deploy")
     assert done.success
     assert recorder.arrived[0].headers["x-key"] == SECRET
-    await house.lab.gate.db.flush()
+    await house.lab.runtime.db.flush()
     seen = [repr(done), *(frame.body.decode() for frame in house.lab.watcher.frames)]
     rows = await house.lab.rows("SELECT detail, subject, actor FROM audit")
     triggers = await house.lab.rows("SELECT * FROM triggers")
@@ -282,7 +282,7 @@ async def test_what_everybody_says_is_not_masked(house: House, recorder: Recorde
 
 async def test_stored_headers_do_not_go_to_another_host(house: House, recorder: Recorder):
     made = await house.make(headers={"X-Key": SECRET})
-    store = house.lab.gate.triggers.store
+    store = house.lab.runtime.triggers.store
     with pytest.raises(InvalidInput, match="set them again"):
         await store.change(
             made.id, OutboundRequestChange({}, url="https://evil.example/"), actor="eve"
@@ -303,10 +303,10 @@ async def test_a_trigger_whose_key_is_gone_says_so_and_sends_nothing(
     await house.make(headers={"X-Key": SECRET})
     key = base64.b64encode(b"k" * 32).decode()
     (tmp_path / "keys" / "triggers.key").write_text(f"{key}\n")
-    async with local_gate(settings_for(tmp_path)) as gate:
-        gate.services.register(WEB_ACCESS, Web(gate.settings.web, gate.clock))
-        gate.resolver.forget()
-        lab = await furnish(gate, project=None)
+    async with local_runtime(settings_for(tmp_path)) as runtime:
+        runtime.services.register(WEB_ACCESS, Web(runtime.settings.web, runtime.clock))
+        runtime.resolver.forget()
+        lab = await furnish(runtime, project=None)
         done = await lab.call("remote_trigger", name="deploy")
     assert (done.result.code, recorder.arrived) == ("trigger_broken", [])
 
@@ -317,25 +317,25 @@ async def test_a_trigger_whose_key_is_gone_says_so_and_sends_nothing(
 async def test_it_is_off_with_a_reason_until_there_is_something_to_send(
     tmp_path: Path, recorder: Recorder
 ):
-    async with local_gate(settings_for(tmp_path)) as gate:
-        gate.services.register(WEB_ACCESS, Web(WebSettings(), gate.clock))
-        gate.resolver.forget()
+    async with local_runtime(settings_for(tmp_path)) as runtime:
+        runtime.services.register(WEB_ACCESS, Web(WebSettings(), runtime.clock))
+        runtime.resolver.forget()
 
         def reason() -> str | None:
-            found = gate.resolver.resolve().disabled_reasons.get("remote_trigger")
+            found = runtime.resolver.resolve().disabled_reasons.get("remote_trigger")
             return None if found is None else found.message
 
         assert "triggers" in str(reason())
         change = OutboundRequestChange({"name": "deploy", "agents": ("*",)}, recorder.url)
-        made = await gate.triggers.store.create(change, actor="boss")
+        made = await runtime.triggers.store.create(change, actor="boss")
         assert reason() is None
-        await gate.triggers.store.remove(made.id, actor="boss")
+        await runtime.triggers.store.remove(made.id, actor="boss")
         assert "triggers" in str(reason())
 
 
 async def test_another_process_sees_a_new_trigger(house: House, tmp_path: Path):
-    async with local_gate(settings_for(tmp_path)) as gate:
-        assert gate.triggers.store.named("deploy") is None
+    async with local_runtime(settings_for(tmp_path)) as runtime:
+        assert runtime.triggers.store.named("deploy") is None
         await house.make()
-        await gate.changes.poll()
-        assert gate.triggers.store.named("deploy") is not None
+        await runtime.changes.poll()
+        assert runtime.triggers.store.named("deploy") is not None

@@ -23,7 +23,7 @@ __all__ = ["settings", "template"]
 @pytest.fixture
 async def department(settings: Settings) -> AsyncIterator[Department]:
     async with open_department(settings) as opened:
-        opened.office.gate.services.register(DELEGATION, opened.delegation)
+        opened.office.runtime.services.register(DELEGATION, opened.delegation)
         yield opened
         await opened.delegation.close()
 

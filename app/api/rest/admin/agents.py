@@ -176,7 +176,7 @@ class Override(AgentTool):
 @agents.page(AgentPage, "List agents")
 async def list_agents(service: ServiceDep, principal: Admin) -> dict[str, AgentView]:
     """Scope `admin`."""
-    stored = service.gate.agents.list_all()
+    stored = service.runtime.agents.list_all()
     return {item.profile.id: AgentView.of(item, service) for item in stored}
 
 
@@ -186,14 +186,14 @@ async def create_agent(body: NewAgent, service: ServiceDep, principal: Admin) ->
     given = {name: getattr(body, name) for name in AgentProfile.model_fields}
     profile = AgentProfile.model_validate(_under_own_names(given, service))
     _guard_core(service, profile.tools, force=body.force)
-    stored = await service.gate.agents.create(profile, actor=principal.user_id)
+    stored = await service.runtime.agents.create(profile, actor=principal.user_id)
     return AgentView.of(stored, service)
 
 
 @agents.read("Get an agent")
 async def get_agent(agent_id: PathId, service: ServiceDep, principal: Admin) -> AgentView:
     """Scope `admin`. `GET /admin/resolve?agent_id=` tells what follows for each tool."""
-    return AgentView.of(service.gate.agents.require(agent_id), service)
+    return AgentView.of(service.runtime.agents.require(agent_id), service)
 
 
 @agents.change("Update an agent", Conflict)
@@ -211,7 +211,7 @@ async def change_agent(
     fields = _under_own_names(fields, service)
     if "tools" in fields:
         _guard_core(service, fields["tools"], force=body.force)
-    stored = await service.gate.agents.change(
+    stored = await service.runtime.agents.change(
         agent_id, fields, actor=principal.user_id, expected=expected
     )
     return AgentView.of(stored, service)
@@ -222,8 +222,8 @@ async def remove_agent(
     agent_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
 ) -> AgentView:
     """Scope `admin`. What it was. Its sessions can be read; nothing runs in them any more."""
-    gone = service.gate.agents.require(agent_id)
-    await service.gate.agents.remove(agent_id, actor=principal.user_id, expected=expected)
+    gone = service.runtime.agents.require(agent_id)
+    await service.runtime.agents.remove(agent_id, actor=principal.user_id, expected=expected)
     return AgentView.of(gone, service)
 
 
@@ -245,15 +245,15 @@ async def override_tool(
     expected: ExpectedVersion,
 ) -> AgentView:
     """Scope `admin`. `off` for a core tool takes `force`, as it does for everybody."""
-    catalog = service.gate.registry.snapshot()
+    catalog = service.runtime.registry.snapshot()
     entry = catalog.lookup(name)
-    if entry is None and name not in service.gate.governance.snapshot.tools:
+    if entry is None and name not in service.runtime.governance.snapshot.tools:
         suggestions = catalog.suggest(name)
         raise ToolNotFound(f"Tool not found: {name}", tool_name=name, suggestions=suggestions)
     tool_name = entry.tool.name if entry else name
     override = AgentTool(state=body.state, hint=body.hint)
     _guard_core(service, {tool_name: override}, force=body.force)
-    stored = await service.gate.agents.override(
+    stored = await service.runtime.agents.override(
         agent_id, tool_name, override, actor=principal.user_id, expected=expected
     )
     return AgentView.of(stored, service)
@@ -265,7 +265,7 @@ def _under_own_names(fields: dict[str, Any], service: Service) -> dict[str, Any]
     Raises:
         InvalidInput: two overrides are about the same tool.
     """
-    catalog = service.gate.registry.snapshot()
+    catalog = service.runtime.registry.snapshot()
     own = dict(fields)
     if own.get("selection") is not None:
         own["selection"] = _own_names(own["selection"], catalog)
@@ -298,11 +298,11 @@ def _own_overrides(tools: dict[str, AgentTool], catalog: Catalog) -> dict[str, A
 
 def _guard_core(service: Service, overrides: dict[str, AgentTool], *, force: bool) -> None:
     off = [name for name, override in overrides.items() if override.state == "off"]
-    service.gate.governance.guard_core(off, force=force)
+    service.runtime.governance.guard_core(off, force=force)
 
 
 def _unknown(profile: AgentProfile, service: Service) -> list[str]:
-    catalog = service.gate.registry.snapshot()
+    catalog = service.runtime.registry.snapshot()
     known = {*catalog.tools, *(TOOLSET + tool.toolset for tool in catalog.tools.values())}
     subagents = profile.subagents.selection or ()
     named = dict.fromkeys((*(profile.selection or ()), *profile.tools, *subagents))

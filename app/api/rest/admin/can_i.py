@@ -94,7 +94,7 @@ async def decide_call(body: CallQuestion, service: ServiceDep, principal: Admin)
         project_id = project_id or session.project_id
         agent_id = agent_id or session.agent_id
     reported = can_i(
-        service.gate,
+        service.runtime,
         body.tool,
         body.arguments,
         agent_id=agent_id,

@@ -99,13 +99,13 @@ class ChannelChange(Body):
 @channels.page(AdminChannelPage, "List channels")
 async def list_channels(service: ServiceDep, principal: Admin) -> dict[str, AdminChannel]:
     """Scope `admin`."""
-    return {item.id: AdminChannel.of(item) for item in service.gate.channels.store.list_all()}
+    return {item.id: AdminChannel.of(item) for item in service.runtime.channels.store.list_all()}
 
 
 @channels.create("Create a channel", AlreadyExists)
 async def create_channel(body: NewChannel, service: ServiceDep, principal: Admin) -> AdminChannel:
     """Scope `admin`. Nothing is sent until `config.weixinReply.enabled` is true."""
-    made = await service.gate.channels.store.create(
+    made = await service.runtime.channels.store.create(
         body.id or new_id("chn"),
         name=body.name,
         kind=body.kind,
@@ -119,7 +119,7 @@ async def create_channel(body: NewChannel, service: ServiceDep, principal: Admin
 @channels.read("Get a channel")
 async def get_channel(channel_id: PathId, service: ServiceDep, principal: Admin) -> AdminChannel:
     """Scope `admin`."""
-    return AdminChannel.of(service.gate.channels.store.get(channel_id))
+    return AdminChannel.of(service.runtime.channels.store.get(channel_id))
 
 
 @channels.change("Update a channel")
@@ -131,7 +131,7 @@ async def change_channel(
     expected: ExpectedVersion,
 ) -> AdminChannel:
     """Scope `admin`. With `autoReply` nobody is asked before a text is sent."""
-    changed = await service.gate.channels.store.change(
+    changed = await service.runtime.channels.store.change(
         channel_id, body.sent(), actor=principal.user_id, expected=expected
     )
     return AdminChannel.of(changed)
@@ -142,7 +142,7 @@ async def remove_channel(
     channel_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
 ) -> AdminChannel:
     """Scope `admin`. What it was. Its finished tasks stay; those that wait are given to nobody."""
-    gone = await service.gate.channels.store.remove(
+    gone = await service.runtime.channels.store.remove(
         channel_id, actor=principal.user_id, expected=expected
     )
     return AdminChannel.of(gone)

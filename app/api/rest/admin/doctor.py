@@ -16,7 +16,7 @@ from app.core.errors import StorageUnavailable
 from app.core.escaping import visible
 from app.execution.doctor.check import Check, State
 from app.execution.doctor.examination import Installation
-from app.execution.doctor.gate_checks import Gates
+from app.execution.doctor.hook_checks import LoadedHooks
 from app.governance.identity.tokens import Token
 
 router = routes_of("admin", below="/admin")
@@ -88,18 +88,18 @@ async def examine_installation(service: ServiceDep, principal: Admin) -> Examina
 
 async def _installation(service: Service) -> Installation:
     """State of the running service, so that the checks open nothing twice."""
-    gate = service.gate
+    runtime = service.runtime
     tokens = await _tokens(service)
-    gates = Gates(gate.registry.snapshot(), gate.hooks)
-    status = gate.workspaces.status
-    disabled = dict(gate.resolver.resolve().disabled_reasons)
+    loaded_hooks = LoadedHooks(runtime.registry.snapshot(), runtime.hooks)
+    status = runtime.workspaces.status
+    disabled = dict(runtime.resolver.resolve().disabled_reasons)
     return Installation(
         service.settings,
         tokens=lambda: tokens,
-        gates=lambda: gates,
+        loaded_hooks=lambda: loaded_hooks,
         sandbox=lambda: status,
         disabled=lambda: disabled,
-        conditions=gate.conditions.current,
+        conditions=runtime.conditions.current,
         is_running=True,
         blockages=tuple(service.loop_watch.blockages) if service.loop_watch else (),
     )
@@ -113,7 +113,7 @@ async def _tokens(service: Service) -> list[Token]:
 
 
 def _shown(service: Service, check: Check) -> Finding:
-    hide = service.gate.redactor.text
+    hide = service.runtime.redactor.text
     return Finding(
         code=check.code,
         found_code=check.found_code,

@@ -101,9 +101,9 @@ async def list_grants(
     rows = await ConfirmationArchive(service.database).grants(
         tool_name=tool_name, scope=scope, limit=limit, before=before
     )
-    gate = service.gate
-    counting = frozenset(grant.id for grant in gate.grants.snapshot)
-    now = gate.clock.time()
+    runtime = service.runtime
+    counting = frozenset(grant.id for grant in runtime.grants.snapshot)
+    now = runtime.clock.time()
     return GrantPage(
         grants=[GrantView.of(row, counting, now) for row in rows],
         next_before=rows[-1].id if len(rows) == limit else None,
@@ -115,8 +115,8 @@ async def list_grants(
 )
 async def revoke_grant(grant_id: PathId, service: ServiceDep, principal: Admin) -> GrantView:
     """Scope `admin`. From the next call on it answers nothing; revoking twice changes nothing."""
-    gate = service.gate
-    await gate.grants.revoke(grant_id, by=principal.user_id)
+    runtime = service.runtime
+    await runtime.grants.revoke(grant_id, by=principal.user_id)
     row = await ConfirmationArchive(service.database).grant(grant_id)
     assert row is not None
-    return GrantView.of(row, frozenset(), gate.clock.time())
+    return GrantView.of(row, frozenset(), runtime.clock.time())

@@ -14,7 +14,7 @@ from app.api.rest.routing import routes_of
 from app.core.text import clean
 from app.execution.hooks.chain import Hooks
 from app.execution.hooks.model import HookConfig
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 
 router = routes_of("admin", below="/admin")
 
@@ -98,15 +98,15 @@ class HookList(BaseModel):
 @router.get("/hooks", summary="List hooks", responses=problems())
 async def list_hooks(service: ServiceDep, principal: Admin) -> HookList:
     """Scope `admin`. One that matches no tool, or fails, is worth a look."""
-    gate = service.gate
-    shown = [_view(gate, hook) for hook in gate.hooks.in_order()]
-    return HookList(hooks=shown, missing=_missing(gate.hooks))
+    runtime = service.runtime
+    shown = [_view(runtime, hook) for hook in runtime.hooks.in_order()]
+    return HookList(hooks=shown, missing=_missing(runtime.hooks))
 
 
-def _view(gate: Gate, hook: HookConfig) -> HookView:
-    stats = gate.hooks.stats(hook)
+def _view(runtime: Runtime, hook: HookConfig) -> HookView:
+    stats = runtime.hooks.stats(hook)
     failure = stats.last_failure
-    names = [name for name in gate.registry.snapshot().tools if hook.concerns(name)]
+    names = [name for name in runtime.registry.snapshot().tools if hook.concerns(name)]
     filtered = ", ".join(sorted(hook.filter_names)) if hook.filter_names is not None else None
     return HookView(
         name=clean(hook.name),

@@ -11,7 +11,7 @@ from app.api.errors import problems
 from app.api.rest.examples import example
 from app.api.rest.routing import routes_of
 from app.core.settings import Settings
-from app.execution.setup import Gate
+from app.execution.setup import Runtime
 
 router = routes_of("admin", below="/admin")
 
@@ -68,9 +68,9 @@ class LimitUsage(BaseModel):
 @router.get("/limits", summary="Get limits and their use", responses=problems())
 async def get_limit_usage(service: ServiceDep, principal: Admin) -> LimitUsage:
     """Scope `admin`. Of this moment and this process."""
-    gate = service.gate
-    uncounted = _unpriced(gate, service.settings)
-    snapshot = gate.governance.snapshot
+    runtime = service.runtime
+    uncounted = _unpriced(runtime, service.settings)
+    snapshot = runtime.governance.snapshot
     counters = [
         Counter(
             scope=usage.key.partition(":")[0],
@@ -79,10 +79,10 @@ async def get_limit_usage(service: ServiceDep, principal: Admin) -> LimitUsage:
             running=usage.running,
             waiting=usage.waiting,
         )
-        for usage in gate.limits.store.usage()
+        for usage in runtime.limits.store.usage()
     ]
     return LimitUsage(
-        defaults=gate.limits.defaults.to_json(),
+        defaults=runtime.limits.defaults.to_json(),
         tools={n: s.limits.to_json() for n, s in snapshot.tools.items() if s.limits},
         agents={
             agent_id: stored.profile.limits.to_json()
@@ -93,7 +93,7 @@ async def get_limit_usage(service: ServiceDep, principal: Admin) -> LimitUsage:
         counters=counters,
         hits={
             label: count
-            for (name, label), count in sorted(gate.metrics.counters.items())
+            for (name, label), count in sorted(runtime.metrics.counters.items())
             if name == "limit_hits"
         },
         problems=[problem.sentence for problem in uncounted],
@@ -108,11 +108,11 @@ class _Uncounted(NamedTuple):
     sentence: str
 
 
-def _unpriced(gate: Gate, settings: Settings) -> list[_Uncounted]:
+def _unpriced(runtime: Runtime, settings: Settings) -> list[_Uncounted]:
     """Agents, and the service itself, whose cost is limited while their model has no price."""
-    everybody = gate.limits.defaults.cost_per_session
+    everybody = runtime.limits.defaults.cost_per_session
     asked = {"the service": (everybody, settings.model)}
-    for agent_id, stored in gate.governance.snapshot.agents.items():
+    for agent_id, stored in runtime.governance.snapshot.agents.items():
         cost = stored.profile.limits.cost_per_session
         model = stored.profile.model or settings.model
         asked[f"agent {agent_id!r}"] = (everybody if cost is None else cost, model)

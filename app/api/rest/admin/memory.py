@@ -256,7 +256,7 @@ async def list_memories(
     ] = None,
 ) -> AdminMemoryPage:
     """Scope `admin`. Everybody's memories, newest first."""
-    memory = service.gate.memory
+    memory = service.runtime.memory
     found, total = await memory.page(wanted, limit=limit, before=before)
     return AdminMemoryPage(
         memories=[_view(memory, item) for item in found],
@@ -275,7 +275,7 @@ async def export_memories(
     service: ServiceDep, principal: Admin, wanted: Wanted
 ) -> StreamingResponse:
     """Scope `admin`. Every memory that fits, up to the newest one now; the audit notes it."""
-    pages = service.gate.memory.export(wanted, actor=principal.user_id)
+    pages = service.runtime.memory.export(wanted, actor=principal.user_id)
     # A database that cannot be read is an error before anything is sent.
     first = await anext(pages, b"")
 
@@ -294,7 +294,7 @@ async def import_memories(
     body: MemoryImport, service: ServiceDep, principal: Admin
 ) -> MemoryImported:
     """Scope `admin`. They get new ids; texts that look like secrets are refused."""
-    done = await service.gate.memory.take_in(
+    done = await service.runtime.memory.take_in(
         [item.entry() for item in body.memories],
         on_conflict=body.on_conflict,
         actor=principal.user_id,
@@ -314,7 +314,7 @@ async def forget_memories(
     body: MemoriesToForget, service: ServiceDep, principal: Admin
 ) -> ForgottenMemories:
     """Scope `admin`. A dry run unless `dry_run` is false. Deletion is permanent."""
-    memory, filters = service.gate.memory, body.filters()
+    memory, filters = service.runtime.memory, body.filters()
     if body.dry_run:
         return ForgottenMemories(matched=await memory.count(filters), forgotten=0)
     gone = await memory.forget_many(filters, actor=principal.user_id, expected=body.expected)
@@ -324,7 +324,7 @@ async def forget_memories(
 @memories.read("Get a memory")
 async def get_memory(memory_id: PathId, service: ServiceDep, principal: Admin) -> AdminMemory:
     """Scope `admin`."""
-    memory = service.gate.memory
+    memory = service.runtime.memory
     return _view(memory, await memory.get(memory_id))
 
 
@@ -337,7 +337,7 @@ async def change_memory(
     expected: ExpectedVersion,
 ) -> AdminMemory:
     """Scope `admin`. From then on agents read it as written by somebody else."""
-    memory = service.gate.memory
+    memory = service.runtime.memory
     changed = await memory.change(
         memory_id,
         content=body.content,
@@ -353,7 +353,7 @@ async def forget_memory(
     memory_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
 ) -> AdminMemory:
     """Scope `admin`. Returns the deleted memory. Deletion is permanent."""
-    memory = service.gate.memory
+    memory = service.runtime.memory
     gone = await memory.forget(memory_id, actor=principal.user_id, expected=expected)
     return _view(memory, gone)
 

@@ -69,9 +69,9 @@ async def reload_plugins(service: ServiceDep, principal: Admin) -> PluginsReload
     Calls that run end with the code that they began with. Plugins that bring hooks, and packages
     that are installed, are read when the service starts.
     """
-    gate = service.gate
+    runtime = service.runtime
     done = await service.plugins.reload()
-    gate.cache.tools_changed()
+    runtime.cache.tools_changed()
     detail: dict[str, Any] = {
         "read": list(done.read),
         "removed": list(done.removed),
@@ -79,14 +79,14 @@ async def reload_plugins(service: ServiceDep, principal: Admin) -> PluginsReload
         "tools_changed": list(done.tools_changed),
         "tools_removed": list(done.tools_removed),
     }
-    gate.audit.record(
+    runtime.audit.record(
         "governance.plugins",
         actor=principal.user_id,
         subject=str(service.settings.plugins_dir),
         detail=detail,
     )
-    await gate.catalog_sync.settled()
-    await gate.db.flush()
+    await runtime.catalog_sync.settled()
+    await runtime.db.flush()
     left_out = [
         LeftOut(
             name=one.name, where=one.where, at=one.at, code=one.code, error=one.error, fix=one.fix

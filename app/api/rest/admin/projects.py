@@ -154,13 +154,13 @@ class ProjectChange(Body):
 @projects.page(AdminProjectPage, "List projects with their roots")
 async def list_governed_projects(service: ServiceDep, principal: Admin) -> dict[str, AdminProject]:
     """Scope `admin`."""
-    return {item.id: AdminProject.of(item) for item in service.gate.projects.list_all()}
+    return {item.id: AdminProject.of(item) for item in service.runtime.projects.list_all()}
 
 
 @projects.create("Create a project", AlreadyExists)
 async def create_project(body: NewProject, service: ServiceDep, principal: Admin) -> AdminProject:
     """Scope `admin`. The folder must be there; it is not made."""
-    made = await service.gate.projects.create(
+    made = await service.runtime.projects.create(
         body.name,
         body.root,
         tcp_ports=body.tcp_ports,
@@ -178,7 +178,7 @@ async def get_governed_project(
     project_id: PathId, service: ServiceDep, principal: Admin
 ) -> AdminProject:
     """Scope `admin`."""
-    return AdminProject.of(service.gate.projects.about(project_id))
+    return AdminProject.of(service.runtime.projects.about(project_id))
 
 
 @projects.change("Update a project", Conflict)
@@ -190,7 +190,7 @@ async def change_project(
     expected: ExpectedVersion,
 ) -> AdminProject:
     """Scope `admin`. A wider root widens what its tools reach, from the next call on."""
-    changed = await service.gate.projects.change(
+    changed = await service.runtime.projects.change(
         project_id,
         body.sent("force"),
         actor=principal.user_id,
@@ -205,7 +205,7 @@ async def remove_project(
     project_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
 ) -> AdminProject:
     """Scope `admin`. What it was. Its folder stays, its sessions can be read."""
-    gone = await service.gate.projects.remove(
+    gone = await service.runtime.projects.remove(
         project_id, actor=principal.user_id, expected=expected
     )
     return AdminProject.of(gone)

@@ -140,7 +140,7 @@ async def preview_agent(
     subagent: Annotated[bool, Query(description="Resolve for one of its sub-agents.")] = False,  # noqa: FBT002 - a query parameter
 ) -> Resolved:
     """Scope `admin`. And why not the rest: every tool is in `tool_names` or has a reason."""
-    return Resolved(**await preview(service.gate, agent_id, subagent=subagent))
+    return Resolved(**await preview(service.runtime, agent_id, subagent=subagent))
 
 
 @router.post("/risk/explain", summary="Classify a command", responses=problems(body=True))

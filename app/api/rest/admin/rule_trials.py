@@ -219,11 +219,11 @@ class FatigueView(BaseModel):
 )
 async def try_rule(body: RuleTest, service: ServiceDep, principal: Admin) -> RuleTestResult:
     """Scope `admin`. Nothing is run, stored or counted."""
-    gate = service.gate
+    runtime = service.runtime
     facts = _facts(service, body)
-    now = gate.clock.time()
+    now = runtime.clock.time()
     rule = _draft(service, body.definition) if body.definition else None
-    book = gate.rule_sets.with_rule(rule)
+    book = runtime.rule_sets.with_rule(rule)
     report = None
     if facts.tool.shell is not None:
         report = assess_command(facts.command, shell=facts.tool.shell, cwd=facts.shell_cwd)
@@ -233,7 +233,7 @@ async def try_rule(body: RuleTest, service: ServiceDep, principal: Admin) -> Rul
         for known in book.for_tool(facts.tool.name)
         if known.in_force(facts, now)
     ]
-    without = decide(facts, rules=gate.rule_sets.current(), now=now) if rule else None
+    without = decide(facts, rules=runtime.rule_sets.current(), now=now) if rule else None
     return RuleTestResult(
         decision=_explained(decide(facts, rules=book, now=now)),
         without=_explained(without) if without else None,
@@ -250,17 +250,17 @@ async def try_rule(body: RuleTest, service: ServiceDep, principal: Admin) -> Rul
 )
 async def dry_run(body: DryRun, service: ServiceDep, principal: Admin) -> DryRunResult:
     """Scope `admin`. Grants and hooks are left out, before and after alike."""
-    gate = service.gate
+    runtime = service.runtime
     rule = _draft(service, body.definition)
-    after = gate.rule_sets.with_rule(
+    after = runtime.rule_sets.with_rule(
         rule if body.definition.enabled else None, instead_of=body.instead_of
     )
-    calls, not_judged = await past_calls(service.database, gate, body.last)
-    now = gate.clock.time()
+    calls, not_judged = await past_calls(service.database, runtime, body.last)
+    now = runtime.clock.time()
     # Judging thousands of commands takes a while; the service goes on meanwhile.
-    effect = await asyncio.to_thread(compare, calls, gate.rule_sets.current(), after, DRAFT, now)
-    review = gate.rule_sets.review(
-        now, agents=gate.governance.snapshot.agents, further={DRAFT: body.definition}
+    effect = await asyncio.to_thread(compare, calls, runtime.rule_sets.current(), after, DRAFT, now)
+    review = runtime.rule_sets.review(
+        now, agents=runtime.governance.snapshot.agents, further={DRAFT: body.definition}
     )
     warned = await asyncio.to_thread(review)
     return _result(effect, not_judged, warned[DRAFT])
@@ -273,7 +273,7 @@ async def rule_fatigue(
     days: Annotated[int, Query(ge=1, le=365, description="Number of days to analyse.")] = 30,
 ) -> FatigueView:
     """Scope `admin`. A reason approved more than 95 % of 20 times proposes narrow allows."""
-    since = isoformat(service.gate.clock.now() - timedelta(days=days))
+    since = isoformat(service.runtime.clock.now() - timedelta(days=days))
     found = await fatigue(service.database, since)
     return FatigueView.model_validate(asdict(found) | {"codes": [_code(c) for c in found.codes]})
 
@@ -283,12 +283,12 @@ def _code(figures: Any) -> dict[str, Any]:
 
 
 def _draft(service: Service, definition: RuleDefinition) -> Rule:
-    return compile_rule(DRAFT, definition, service.gate.registry.snapshot().tools)
+    return compile_rule(DRAFT, definition, service.runtime.registry.snapshot().tools)
 
 
 def _facts(service: Service, body: RuleTest) -> CallFacts:
-    gate = service.gate
-    catalog = gate.registry.snapshot()
+    runtime = service.runtime
+    catalog = runtime.registry.snapshot()
     entry = catalog.lookup(body.tool)
     if entry is None:
         raise ToolNotFound(
@@ -303,11 +303,11 @@ def _facts(service: Service, body: RuleTest) -> CallFacts:
         )
     if body.agent_id is not None:
         # A slip in the name would be judged without the agent's own rules.
-        gate.agents.require(body.agent_id)
+        runtime.agents.require(body.agent_id)
     raw = {tool.command_argument: body.command} if body.arguments is None else body.arguments
-    resolved = gate.resolver.resolve(body.agent_id)
+    resolved = runtime.resolver.resolve(body.agent_id)
     setting = resolved.states.get(tool.name)
-    project = workspace_of(gate, None)
+    project = workspace_of(runtime, None)
     return CallFacts(
         tool,
         tool.validate(dump_json(raw)),

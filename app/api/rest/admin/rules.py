@@ -193,15 +193,15 @@ async def create_rule(
     principal: Admin,
 ) -> RuleView:
     """Scope `admin`. Its examples are run first; it speaks from the next call on."""
-    compile_rule("new", body, service.gate.registry.snapshot().tools)
-    stored = await service.gate.rules.create(body.to_json(), actor=principal.user_id)
+    compile_rule("new", body, service.runtime.registry.snapshot().tools)
+    stored = await service.runtime.rules.create(body.to_json(), actor=principal.user_id)
     return await _shown(service, stored.id)
 
 
 @rules.read("Get a rule")
 async def get_rule(rule_id: PathId, service: ServiceDep, principal: Admin) -> RuleView:
     """Scope `admin`."""
-    service.gate.rules.require(rule_id)
+    service.runtime.rules.require(rule_id)
     return await _shown(service, rule_id)
 
 
@@ -214,14 +214,14 @@ async def change_rule(
     expected: ExpectedVersion,
 ) -> RuleView:
     """Scope `admin`. The whole of it is checked again, examples included."""
-    tools = service.gate.registry.snapshot().tools
+    tools = service.runtime.registry.snapshot().tools
 
     def change(present: Any) -> dict[str, Any]:
         definition = read_definition(body.onto(present))
         compile_rule(rule_id, definition, tools)
         return definition.to_json()
 
-    await service.gate.rules.change(rule_id, change, actor=principal.user_id, expected=expected)
+    await service.runtime.rules.change(rule_id, change, actor=principal.user_id, expected=expected)
     return await _shown(service, rule_id)
 
 
@@ -230,9 +230,9 @@ async def remove_rule(
     rule_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
 ) -> RuleView:
     """Scope `admin`. What it was."""
-    service.gate.rules.require(rule_id)
+    service.runtime.rules.require(rule_id)
     gone = next(view for view in await _views(service) if view.id == rule_id)
-    await service.gate.rules.remove(rule_id, actor=principal.user_id, expected=expected)
+    await service.runtime.rules.remove(rule_id, actor=principal.user_id, expected=expected)
     return gone
 
 
@@ -244,13 +244,13 @@ async def _shown(service: Service, rule_id: str) -> RuleView:
 
 
 async def _views(service: Service) -> list[RuleView]:
-    gate = service.gate
-    now = gate.clock.time()
-    loaded = gate.rule_sets.loaded()
-    review = gate.rule_sets.review(now, agents=gate.governance.snapshot.agents)
+    runtime = service.runtime
+    now = runtime.clock.time()
+    loaded = runtime.rule_sets.loaded()
+    review = runtime.rule_sets.review(now, agents=runtime.governance.snapshot.agents)
     # Thousands of rules are compared with each other: not on the loop.
     warnings = await asyncio.to_thread(review)
-    counted = await gate.rules.counted()
+    counted = await runtime.rules.counted()
     return [
         RuleView.of(
             item, warnings.get(item.stored.id, []), counted.get(item.stored.id, (0, None)), now

@@ -76,8 +76,8 @@ class EffectiveSettings(BaseModel):
 async def list_settings(service: ServiceDep, principal: Admin) -> EffectiveSettings:
     """Scope `admin`. Of this process, and of sessions that name no agent. Tools, rules and other
     agents, which change while it runs, are not among them."""
-    decided = decided_by(service.gate.agents.get(None))
-    rows = _rows(service.settings, decided, service.gate.redactor)
+    decided = decided_by(service.runtime.agents.get(None))
+    rows = _rows(service.settings, decided, service.runtime.redactor)
     return EffectiveSettings(settings=list(rows))
 
 

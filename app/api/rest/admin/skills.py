@@ -177,7 +177,7 @@ async def list_governed_skills(
     ] = 0,
 ) -> AdminSkillPage:
     """Scope `admin`. Every skill that is found, and what keeps this agent's model from it."""
-    rows = list(await service.gate.skills.rows(_viewer(service, agent_id, project_id)))
+    rows = list(await service.runtime.skills.rows(_viewer(service, agent_id, project_id)))
     end = after + limit
     return AdminSkillPage(
         skills=[AdminSkill.of(row) for row in rows[after:end]],
@@ -195,7 +195,7 @@ async def get_governed_skill(
 ) -> AdminSkillDetail:
     """Scope `admin`. Its instructions, its files, its program, and what is wrong with it."""
     viewer = _viewer(service, agent_id, _project_of(skill_id))
-    row, found = await service.gate.skills.row(skill_id, viewer)
+    row, found = await service.runtime.skills.row(skill_id, viewer)
     return AdminSkillDetail.whole(row, found)
 
 
@@ -208,7 +208,7 @@ async def switch_skill(
     expected: ExpectedVersion,
 ) -> AdminSkill:
     """Scope `admin`. What is enabled may be followed and run by agents until it changes."""
-    row = await service.gate.skills.switch(
+    row = await service.runtime.skills.switch(
         skill_id,
         _viewer(service, None, _project_of(skill_id)),
         enabled=body.enabled,
@@ -226,9 +226,9 @@ def _viewer(service: Service, agent_id: str | None, project_id: str | None) -> S
         NotFound: there is no such agent or project.
     """
     if agent_id is not None:
-        service.gate.agents.require(agent_id)
+        service.runtime.agents.require(agent_id)
     if project_id is not None:
-        service.gate.projects.about(project_id)
+        service.runtime.projects.about(project_id)
     return SkillViewer(agent_id, project_id)
 
 

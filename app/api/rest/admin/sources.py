@@ -86,13 +86,13 @@ async def list_queries(
 @sources.page(AdminSourcePage, "List data sources")
 async def list_sources(service: ServiceDep, principal: Admin) -> dict[str, AdminSource]:
     """Scope `admin`. Their passwords are never shown."""
-    return {item.name: AdminSource.of(item) for item in service.gate.sources.store.list_all()}
+    return {item.name: AdminSource.of(item) for item in service.runtime.sources.store.list_all()}
 
 
 @sources.create("Create a data source", AlreadyExists)
 async def create_source(body: NewSource, service: ServiceDep, principal: Admin) -> AdminSource:
     """Scope `admin`. Nothing is connected yet: test it afterwards."""
-    store = service.gate.sources.store
+    store = service.runtime.sources.store
     return AdminSource.of(await store.create(body.change(), actor=principal.user_id))
 
 
@@ -103,14 +103,14 @@ async def create_source(body: NewSource, service: ServiceDep, principal: Admin) 
 )
 async def rotate_source_key(service: ServiceDep, principal: Admin) -> KeyRotation:
     """Scope `admin`. With keys of the settings, the first of them seals: put a new one there."""
-    sealed = await service.gate.sources.inspection.rotate_key(actor=principal.user_id)
+    sealed = await service.runtime.sources.inspection.rotate_key(actor=principal.user_id)
     return KeyRotation(sealed=sealed)
 
 
 @sources.read("Get a data source")
 async def get_source(source_id: PathId, service: ServiceDep, principal: Admin) -> AdminSource:
     """Scope `admin`."""
-    return AdminSource.of(service.gate.sources.store.get(source_id))
+    return AdminSource.of(service.runtime.sources.store.get(source_id))
 
 
 @sources.change("Update a data source", AlreadyExists)
@@ -122,7 +122,7 @@ async def change_source(
     expected: ExpectedVersion,
 ) -> AdminSource:
     """Scope `admin`. It counts from the next call on."""
-    changed = await service.gate.sources.store.change(
+    changed = await service.runtime.sources.store.change(
         source_id, body.change(), actor=principal.user_id, expected=expected
     )
     return AdminSource.of(changed)
@@ -133,7 +133,7 @@ async def remove_source(
     source_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
 ) -> AdminSource:
     """Scope `admin`. What it was. Its queries stay in the audit."""
-    gone = await service.gate.sources.store.remove(
+    gone = await service.runtime.sources.store.remove(
         source_id, actor=principal.user_id, expected=expected
     )
     return AdminSource.of(gone)
@@ -146,7 +146,7 @@ async def remove_source(
 )
 async def test_source(source_id: PathId, service: ServiceDep, principal: Admin) -> SourceTest:
     """Scope `admin`. Also reloads the schema of its tables."""
-    return SourceTest.of(await service.gate.sources.inspection.test(source_id))
+    return SourceTest.of(await service.runtime.sources.inspection.test(source_id))
 
 
 @router.get(
@@ -158,8 +158,8 @@ async def discover_tables(
     source_id: PathId, service: ServiceDep, principal: Admin
 ) -> DiscoveredTables:
     """Scope `admin`. Every table that its account can see, allowed or not, as it is now."""
-    source = service.gate.sources.store.get(source_id)
-    found = await service.gate.sources.inspection.discover(source_id)
+    source = service.runtime.sources.store.get(source_id)
+    found = await service.runtime.sources.inspection.discover(source_id)
     return DiscoveredTables(
         tables=[DiscoveredTable.of(item, source) for item in found],
         total=len(found),

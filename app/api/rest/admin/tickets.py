@@ -124,7 +124,7 @@ async def list_tickets(
 ) -> TicketPage:
     """Scope `admin`. The newest first."""
     wanted = TicketFilter(status, severity, to, session_id, agent_id)
-    found = await service.gate.tickets.page(wanted, limit=limit, before=before)
+    found = await service.runtime.tickets.page(wanted, limit=limit, before=before)
     return TicketPage(
         tickets=[AdminTicket.of(ticket) for ticket in found],
         next_before=found[-1].id if len(found) == limit else None,
@@ -134,7 +134,7 @@ async def list_tickets(
 @tickets.read("Get a ticket")
 async def get_ticket(ticket_id: PathId, service: ServiceDep, principal: Admin) -> AdminTicket:
     """Scope `admin`."""
-    return AdminTicket.of(await service.gate.tickets.get(ticket_id))
+    return AdminTicket.of(await service.runtime.tickets.get(ticket_id))
 
 
 @router.post(
@@ -178,11 +178,11 @@ async def _resolve(
     answer: str | None,
     expected: int | None,
 ) -> TicketResolution:
-    ticket = await service.gate.tickets.get(ticket_id)
+    ticket = await service.runtime.tickets.get(ticket_id)
     session = await service.sessions.get(ticket.session_id)
     if session is None:
         raise NotFound(f"The session of ticket {ticket_id!r} no longer exists", ticket_id=ticket_id)
-    resolved = await service.gate.tickets.resolve(
+    resolved = await service.runtime.tickets.resolve(
         ticket_id,
         status,
         answer,
@@ -191,7 +191,7 @@ async def _resolve(
         log=session.log,
     )
     told = await _tell(service, session, resolved)
-    await service.gate.db.flush()
+    await service.runtime.db.flush()
     return TicketResolution(**_fields(resolved.ticket), **told)
 
 

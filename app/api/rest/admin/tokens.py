@@ -64,7 +64,7 @@ class TokenView(BaseModel):
 
     @classmethod
     def of(cls, token: Token, service: Service) -> Self:
-        now = isoformat(service.gate.clock.now())
+        now = isoformat(service.runtime.clock.now())
         state = token.state(now)
         return cls(**token.to_dict(), state="active" if state == "holds" else state)
 
@@ -144,7 +144,7 @@ async def create_token(
     A token with the scope `admin` cannot be limited to agents or projects: an administrator
     could lift the limit. 422 for an agent or a project that there is not.
     """
-    (await known_names(service.gate.db)).check(body.agents, body.projects)
+    (await known_names(service.runtime.db)).check(body.agents, body.projects)
     secret, token = await service.tokens.create(
         body.name,
         body.scopes,

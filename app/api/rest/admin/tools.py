@@ -219,7 +219,7 @@ async def change_tool(
     if "limits" in changes:
         limits = Limits.from_json(changes["limits"], field="body.limits", of_calls=True)
         changes["limits"] = limits
-    await service.gate.governance.change_tool(
+    await service.runtime.governance.change_tool(
         tool_name, changes, actor=principal.user_id, expected=expected, force=body.force
     )
     return _shown(service, tool_name)
@@ -234,11 +234,11 @@ async def switch_tools(
     body: ManyToolsSwitch, service: ServiceDep, principal: Admin
 ) -> ToolsSwitched:
     """Scope `admin`. All or none: `details.unknown` names everything that is no tool."""
-    catalog = service.gate.registry.snapshot()
+    catalog = service.runtime.registry.snapshot()
     entries = {name: catalog.lookup(name) for name in body.names}
     names = {name: entry.tool.name if entry else name for name, entry in entries.items()}
     wanted = list(dict.fromkeys(names.values()))
-    changed = await service.gate.governance.switch_tools(
+    changed = await service.runtime.governance.switch_tools(
         wanted, enabled=body.enabled, actor=principal.user_id, force=body.force
     )
     unchanged = [name for name in wanted if name not in changed]
@@ -248,7 +248,7 @@ async def switch_tools(
 @router.get("/toolsets", summary="List toolsets", responses=problems())
 async def list_toolsets(service: ServiceDep, principal: Admin) -> ToolsetList:
     """Scope `admin`."""
-    names = sorted({state.toolset for state in service.gate.governance.snapshot.tools.values()})
+    names = sorted({state.toolset for state in service.runtime.governance.snapshot.tools.values()})
     return ToolsetList(toolsets=[_toolset(service, name) for name in names])
 
 
@@ -270,7 +270,7 @@ async def change_toolset(
     expected: ExpectedVersion,
 ) -> ToolsetView:
     """Scope `admin`. The switches of its tools stay as they are, and count again when it is on."""
-    await service.gate.governance.change_toolset(
+    await service.runtime.governance.change_toolset(
         name, enabled=body.enabled, actor=principal.user_id, expected=expected, force=body.force
     )
     return _toolset(service, name)
@@ -278,11 +278,11 @@ async def change_toolset(
 
 def _canonical(service: Service, name: str) -> str:
     """The tool's own name; a lost tool is known to governance alone."""
-    catalog = service.gate.registry.snapshot()
+    catalog = service.runtime.registry.snapshot()
     entry = catalog.lookup(name)
     if entry is not None:
         return entry.tool.name
-    if name in service.gate.governance.snapshot.tools:
+    if name in service.runtime.governance.snapshot.tools:
         return name
     raise ToolNotFound(f"Tool not found: {name}", tool_name=name, suggestions=catalog.suggest(name))
 
@@ -292,9 +292,9 @@ def _shown(service: Service, name: str) -> AdminTool:
 
 
 def _rows(service: Service) -> list[AdminTool]:
-    gate = service.gate
-    catalog, resolved = gate.registry.snapshot(), gate.resolver.resolve()
-    states = gate.governance.snapshot
+    runtime = service.runtime
+    catalog, resolved = runtime.registry.snapshot(), runtime.resolver.resolve()
+    states = runtime.governance.snapshot
     rows = {row["name"]: row for row in resolved.runtime_diagnostic["tools"]}
     return [_row(name, catalog, states.state(name), rows[name]) for name in sorted(rows)]
 
@@ -322,7 +322,7 @@ def _matches(row: AdminTool, text: str) -> bool:
 
 
 def _toolset(service: Service, name: str) -> ToolsetView:
-    snapshot = service.gate.governance.snapshot
+    snapshot = service.runtime.governance.snapshot
     members = sorted(tool for tool, state in snapshot.tools.items() if state.toolset == name)
     state = snapshot.toolset(name)
     return ToolsetView(name=name, enabled=state.enabled, tools=members, version=state.version)

@@ -165,20 +165,20 @@ def _change(body: NewTrigger | TriggerChange) -> OutboundRequestChange:
 @triggers.page(AdminTriggerPage, "List named triggers")
 async def list_triggers(service: ServiceDep, principal: Admin) -> dict[str, AdminTrigger]:
     """Scope `admin`. Addresses and values of headers are never shown."""
-    return {item.name: AdminTrigger.of(item) for item in service.gate.triggers.store.list_all()}
+    return {item.name: AdminTrigger.of(item) for item in service.runtime.triggers.store.list_all()}
 
 
 @triggers.create("Create a named trigger", AlreadyExists)
 async def create_trigger(body: NewTrigger, service: ServiceDep, principal: Admin) -> AdminTrigger:
     """Scope `admin`. Its address may be anywhere, also in a private network."""
-    store = service.gate.triggers.store
+    store = service.runtime.triggers.store
     return AdminTrigger.of(await store.create(_change(body), actor=principal.user_id))
 
 
 @triggers.read("Get a named trigger")
 async def get_trigger(trigger_id: PathId, service: ServiceDep, principal: Admin) -> AdminTrigger:
     """Scope `admin`."""
-    return AdminTrigger.of(service.gate.triggers.store.get(trigger_id))
+    return AdminTrigger.of(service.runtime.triggers.store.get(trigger_id))
 
 
 @triggers.change("Update a named trigger", AlreadyExists)
@@ -190,7 +190,7 @@ async def change_trigger(
     expected: ExpectedVersion,
 ) -> AdminTrigger:
     """Scope `admin`. It counts from the next call on; `enabled` of false pauses it."""
-    changed = await service.gate.triggers.store.change(
+    changed = await service.runtime.triggers.store.change(
         trigger_id, _change(body), actor=principal.user_id, expected=expected
     )
     return AdminTrigger.of(changed)
@@ -201,7 +201,7 @@ async def remove_trigger(
     trigger_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
 ) -> AdminTrigger:
     """Scope `admin`. What it was."""
-    gone = await service.gate.triggers.store.remove(
+    gone = await service.runtime.triggers.store.remove(
         trigger_id, actor=principal.user_id, expected=expected
     )
     return AdminTrigger.of(gone)

@@ -14,7 +14,7 @@ from app.core.settings import Settings, load_settings
 from app.db.schema import ensure_schema
 from app.execution.calls import CallRequest
 from app.execution.context import CallContext
-from app.execution.setup import Gate, open_gate
+from app.execution.setup import Runtime, open_runtime
 from app.operations.local.workspace import LocalWorkspaces
 from app.toolkit.tool import Tool
 
@@ -27,7 +27,9 @@ def bench_settings(folder: Path, **changes: object) -> Settings:
 
 
 @asynccontextmanager
-async def bench_gate(tools: Iterable[Tool], workspace: Path | None = None) -> AsyncIterator[Gate]:
+async def bench_runtime(
+    tools: Iterable[Tool], workspace: Path | None = None
+) -> AsyncIterator[Runtime]:
     """The whole gate with `tools` in its catalog; `workspace` becomes the project `bench`."""
     with tempfile.TemporaryDirectory(prefix="tollgate-bench-") as name:
         settings = bench_settings(Path(name))
@@ -35,28 +37,28 @@ async def bench_gate(tools: Iterable[Tool], workspace: Path | None = None) -> As
         registry = ToolRegistry()
         for tool in tools:
             registry.register(tool)
-        async with open_gate(settings, registry, LocalWorkspaces()) as gate:
+        async with open_runtime(settings, registry, LocalWorkspaces()) as runtime:
             if workspace is not None:
-                gate.projects.mount(PROJECT, workspace)
-            yield gate
+                runtime.projects.mount(PROJECT, workspace)
+            yield runtime
 
 
-def context(gate: Gate, *, project: bool = False) -> CallContext:
+def context(runtime: Runtime, *, project: bool = False) -> CallContext:
     """An agent's calls in a new session."""
     return CallContext(
-        log=gate.events.open(new_id("ses"), new_id("ep"), 0),
+        log=runtime.events.open(new_id("ses"), new_id("ep"), 0),
         run_id=new_id("run"),
-        project=gate.projects.get(PROJECT) if project else None,
+        project=runtime.projects.get(PROJECT) if project else None,
         cacheable=False,
     )
 
 
-async def must_succeed(gate: Gate, requests: list[CallRequest], context: CallContext) -> None:
+async def must_succeed(runtime: Runtime, requests: list[CallRequest], context: CallContext) -> None:
     """Run one batch; a benchmark of failures would look fast.
 
     Raises:
         RuntimeError: a call did not succeed.
     """
-    for outcome in await gate.executor.run(requests, context):
+    for outcome in await runtime.executor.run(requests, context):
         if outcome.status != "success":
             raise RuntimeError(f"{outcome.tool_name} ended as {outcome.status}: {outcome.text}")

@@ -25,14 +25,14 @@ from app.execution.hooks.plugins import load_hook_plugins
 from app.execution.hooks.validation import check_hooks
 
 
-class Gates(NamedTuple):
+class LoadedHooks(NamedTuple):
     """What calls meet: the tools there are, and the hooks of plugins."""
 
     catalog: Catalog
     hooks: Hooks
 
 
-def load_gates(settings: Settings) -> Gates:
+def load_hooks(settings: Settings) -> LoadedHooks:
     """Those of an installation that does not run.
 
     Raises:
@@ -44,13 +44,13 @@ def load_gates(settings: Settings) -> Gates:
     catalog = registry.snapshot()
     hooks = Hooks()
     load_hook_plugins(hooks, catalog, shut=settings.broken_hook_plugins == "deny")
-    return Gates(catalog, hooks)
+    return LoadedHooks(catalog, hooks)
 
 
-def gate_checks(settings: Settings, gates: Callable[[], Gates]) -> Iterator[Check]:
+def hook_checks(settings: Settings, loaded_hooks: Callable[[], LoadedHooks]) -> Iterator[Check]:
     """Hooks that cannot do their work, and limits that cannot be counted."""
     try:
-        catalog, hooks = gates()
+        catalog, hooks = loaded_hooks()
     except ConfigurationError as error:
         yield Check("plugins", "broken", "error", error=error.message)
         return

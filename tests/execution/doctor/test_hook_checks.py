@@ -9,12 +9,12 @@ from typing import Any
 from app.core.sections import HookSettings, LimitSettings, ModelPrice
 from app.core.settings import Settings, load_settings
 from app.execution.doctor.check import Check
-from app.execution.doctor.gate_checks import gate_checks, load_gates, missing_hooks
+from app.execution.doctor.hook_checks import hook_checks, load_hooks, missing_hooks
 from app.execution.hooks.model import HookProblem
 
 
 def checks(settings: Settings) -> dict[str, Check]:
-    return {check.name: check for check in gate_checks(settings, lambda: load_gates(settings))}
+    return {check.name: check for check in hook_checks(settings, lambda: load_hooks(settings))}
 
 
 def installation(folder: Path, **fields: Any) -> Settings:
