@@ -26,7 +26,7 @@ from app.policy.decision import ALLOW, Decision
 from app.policy.evaluator import decide, is_plain, written_files
 from app.policy.facts import CallFacts, never
 from app.policy.grants import NO_GRANTS, GrantSet, pattern_for
-from app.policy.risk.model import Given, Run, Verdict
+from app.policy.risk.model import FileRun, Given, Verdict
 from app.policy.rules.rule_set import NO_RULES, RuleSet
 from app.policy.self_protection import SelfProtection
 from app.resolver.resolver import ResolvedToolset, Resolver
@@ -238,7 +238,7 @@ class Admission:
             written=partial(self._content, call),
         )
 
-    def _content(self, call: CallState, runs: Sequence[Run]) -> tuple[Given, ...]:
+    def _content(self, call: CallState, runs: Sequence[FileRun]) -> tuple[Given, ...]:
         """The files among `runs` that a session of the workspace wrote."""
         project = call.context.project
         if project is None:

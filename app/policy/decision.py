@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from app.policy.risk.model import Finding, Segment, Verdict
+from app.policy.risk.model import CommandFinding, Segment, Verdict
 
 RiskName = Literal["low", "medium", "high", "critical"]
 
@@ -36,7 +36,7 @@ class Decision:
     reason: str = ""
     rule_ids: tuple[str, ...] = ()
     risk: RiskName = "low"
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[CommandFinding, ...] = ()
     asks: bool = False
     resolved_targets: tuple[str, ...] = ()
     segments: tuple[Segment, ...] = ()
@@ -44,7 +44,7 @@ class Decision:
     opaque: bool = False
     grant_id: str | None = None
     covered_by: tuple[str, ...] = ()
-    released: tuple[Finding, ...] = ()
+    released: tuple[CommandFinding, ...] = ()
     reported: tuple[str, ...] = ()
     spoke: tuple[str, ...] = ()
     judged: tuple[tuple[str, str], ...] = ()

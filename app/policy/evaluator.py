@@ -18,11 +18,11 @@ from app.policy.risk.assess import assess_command, assess_program
 from app.policy.risk.collected import ANY_HOME
 from app.policy.risk.model import (
     NOTHING_FOUND,
-    Finding,
+    CommandFinding,
+    FileRun,
     Given,
     RiskLevel,
     RiskReport,
-    Run,
     ShellName,
     Verdict,
     worst_level,
@@ -117,8 +117,8 @@ class _Weighing:
         self._now = now
         # Rules look at the arguments of a tool that writes files, as of any that is no shell.
         self._sight = CallView(facts, None if facts.tool.edits_files else report)
-        self._denies: list[Finding] = []
-        self._asks: list[Finding] = []
+        self._denies: list[CommandFinding] = []
+        self._asks: list[CommandFinding] = []
         self._allows: list[Rule] = []
         self._spoke: list[str] = []
 
@@ -138,7 +138,7 @@ class _Weighing:
         self._suspect()
         facts, report = self._facts, self._report
         risky = report.findings if report is not None else ()
-        flagged, released = facts.asks, tuple[Finding, ...]()
+        flagged, released = facts.asks, tuple[CommandFinding, ...]()
         covered = covering(self._sight, self._answering(risky)) if self._allows else ()
         if covered:
             self._spoke.extend(covered)
@@ -164,7 +164,7 @@ class _Weighing:
             )
         return decision
 
-    def _answering(self, risky: tuple[Finding, ...]) -> list[Rule]:
+    def _answering(self, risky: tuple[CommandFinding, ...]) -> list[Rule]:
         """The allows that may answer: for a protected file only those that name paths."""
         named_only = self._facts.tool.edits_files and risky
         return [rule for rule in self._allows if rule.paths or not named_only]
@@ -213,7 +213,7 @@ class _Weighing:
             justification=denies[0].why,
         )
 
-    def _allowed(self, covered: tuple[str, ...], released: tuple[Finding, ...]) -> Decision:
+    def _allowed(self, covered: tuple[str, ...], released: tuple[CommandFinding, ...]) -> Decision:
         report = self._report
         asked = bool(released) or self._facts.asks
         if not covered or not asked:
@@ -232,7 +232,7 @@ class _Weighing:
 def _asking(
     facts: CallFacts,
     report: RiskReport | None,
-    findings: tuple[Finding, ...],
+    findings: tuple[CommandFinding, ...],
     grants: GrantSet,
     now: float,
     *,
@@ -289,19 +289,19 @@ def _floor(report: RiskReport) -> Decision:
     )
 
 
-def _said(code: str, segment: int | None, why: str, verdict: Verdict) -> Finding:
-    return Finding(code, segment, why.removesuffix(": "), RiskLevel.MEDIUM, verdict)
+def _said(code: str, segment: int | None, why: str, verdict: Verdict) -> CommandFinding:
+    return CommandFinding(code, segment, why.removesuffix(": "), RiskLevel.MEDIUM, verdict)
 
 
-def _codes(findings: Iterable[Finding]) -> tuple[str, ...]:
+def _codes(findings: Iterable[CommandFinding]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(finding.code for finding in findings))
 
 
-def _joined(findings: Iterable[Finding]) -> str:
+def _joined(findings: Iterable[CommandFinding]) -> str:
     return "; ".join(dict.fromkeys(finding.why for finding in findings))
 
 
-def _risk(report: RiskReport | None, findings: Iterable[Finding]) -> RiskName:
+def _risk(report: RiskReport | None, findings: Iterable[CommandFinding]) -> RiskName:
     levels = [finding.level for finding in findings]
     level = worst_level(levels if report is None else [report.risk, *levels])
     return level.value
@@ -324,11 +324,13 @@ def _report(
     report = NOTHING_FOUND
     if facts.secret_in is not None:
         why = f"{facts.tool.name} sends what looks like a secret in {facts.secret_in}"
-        report = _with(report, Finding("secret_sent", None, why, RiskLevel.HIGH, Verdict.ASK))
+        report = _with(
+            report, CommandFinding("secret_sent", None, why, RiskLevel.HIGH, Verdict.ASK)
+        )
     if facts.why_asks is not None:
         if facts.tool.language is not None:
             report = assess_program(facts.command, facts.tool.language, cwd=facts.cwd)
-        found = Finding("unrestricted", None, facts.why_asks, RiskLevel.HIGH, Verdict.ASK)
+        found = CommandFinding("unrestricted", None, facts.why_asks, RiskLevel.HIGH, Verdict.ASK)
         report = _with(report, found)
     return report if report.findings else None
 
@@ -341,9 +343,9 @@ def _written_paths(facts: CallFacts, paths: tuple[str, ...]) -> RiskReport | Non
         return None
     report = NOTHING_FOUND
     for hit in found:
-        report = _with(report, Finding(hit.code, None, hit.why, hit.level, hit.verdict))
+        report = _with(report, CommandFinding(hit.code, None, hit.why, hit.level, hit.verdict))
     if facts.why_asks is not None:
-        own = Finding("unrestricted", None, facts.why_asks, RiskLevel.HIGH, Verdict.ASK)
+        own = CommandFinding("unrestricted", None, facts.why_asks, RiskLevel.HIGH, Verdict.ASK)
         report = _with(report, own)
     return report
 
@@ -360,7 +362,7 @@ def _assess(facts: CallFacts, protection: SelfProtection | None) -> RiskReport:
         report = _with(report, protection.finding(command, report.segments, facts.shell_cwd))
     if facts.why_asks is None:
         return report
-    found = Finding("typed_input", None, facts.why_asks, RiskLevel.MEDIUM, Verdict.ASK)
+    found = CommandFinding("typed_input", None, facts.why_asks, RiskLevel.MEDIUM, Verdict.ASK)
     return replace(_with(report, found), opaque=True)
 
 
@@ -370,7 +372,7 @@ def _with_files(facts: CallFacts, shell: ShellName) -> RiskReport:
     What one of them says may bring in the next: a target of `make` runs a script.
     """
     report = assess_command(facts.command, shell=shell, cwd=facts.shell_cwd)
-    given, looked_at = tuple[Given, ...](), frozenset[Run]()
+    given, looked_at = tuple[Given, ...](), frozenset[FileRun]()
     for _ in range(_MOST_ROUNDS):
         if looked_at.issuperset(report.runs):
             break
@@ -383,7 +385,7 @@ def _with_files(facts: CallFacts, shell: ShellName) -> RiskReport:
     return report
 
 
-def _with(report: RiskReport, found: Finding | None) -> RiskReport:
+def _with(report: RiskReport, found: CommandFinding | None) -> RiskReport:
     if found is None:
         return report
     return replace(

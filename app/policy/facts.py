@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from app.policy.risk.model import Given, Run
+from app.policy.risk.model import FileRun, Given
 from app.toolkit.tool import CONTROL_KEYS, Tool
 
 
@@ -18,7 +18,7 @@ def never(_: str) -> bool:
     return False
 
 
-def _unwritten(_: Sequence[Run]) -> tuple[Given, ...]:
+def _unwritten(_: Sequence[FileRun]) -> tuple[Given, ...]:
     return ()
 
 
@@ -58,7 +58,7 @@ class CallFacts:
     secret_in: str | None = None
     is_there: Callable[[str], bool] = never
     is_own: Callable[[str], bool] = never
-    written: Callable[[Sequence[Run]], tuple[Given, ...]] = _unwritten
+    written: Callable[[Sequence[FileRun]], tuple[Given, ...]] = _unwritten
     is_released: Callable[[str], bool] = never
 
     @property

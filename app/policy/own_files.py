@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from app.policy.risk.model import (
-    Finding,
+    CommandFinding,
     RiskLevel,
     RiskReport,
     Segment,
@@ -53,7 +53,7 @@ def with_losses(
     if not lost:
         return report
     found = [
-        Finding("delete", None, f"empties or replaces {path}", RiskLevel.MEDIUM, Verdict.ASK)
+        CommandFinding("delete", None, f"empties or replaces {path}", RiskLevel.MEDIUM, Verdict.ASK)
         for path in lost
     ]
     return replace(
@@ -65,7 +65,7 @@ def with_losses(
     )
 
 
-def _is_free(report: RiskReport, found: Finding, is_own: Callable[[str], bool]) -> bool:
+def _is_free(report: RiskReport, found: CommandFinding, is_own: Callable[[str], bool]) -> bool:
     if found.segment is None:
         return False
     segments = report.segments

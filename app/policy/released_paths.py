@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from app.policy.risk.collected import ANY_HOME
-from app.policy.risk.model import Finding, RiskReport, worst_level, worst_verdict
+from app.policy.risk.model import CommandFinding, RiskReport, worst_level, worst_verdict
 from app.policy.risk.paths import protected_write
 
 _CODES = frozenset({"git_code", "runs_later", "startup_file"})
@@ -27,7 +27,7 @@ def without_released(report: RiskReport, is_released: Callable[[str], bool]) -> 
     )
 
 
-def _is_free(found: Finding, is_released: Callable[[str], bool]) -> bool:
+def _is_free(found: CommandFinding, is_released: Callable[[str], bool]) -> bool:
     if found.code not in _CODES:
         return False
     named = _WRITES.fullmatch(found.why)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from app.policy.risk.model import Finding, RiskLevel, Segment, Verdict
+from app.policy.risk.model import CommandFinding, RiskLevel, Segment, Verdict
 from app.policy.rules.places import redirected, word_places
 
 _ALWAYS = (
@@ -84,7 +84,7 @@ class SelfProtection:
 
     def finding(
         self, command: str, segments: Sequence[Segment] = (), cwd: str | None = None
-    ) -> Finding | None:
+    ) -> CommandFinding | None:
         """A finding that asks, when the command names the service.
 
         Args:
@@ -96,7 +96,7 @@ class SelfProtection:
         if told is None:
             return None
         why = f"it names the service itself ({told[:60]})"
-        return Finding("service_access", None, why, RiskLevel.HIGH, Verdict.ASK)
+        return CommandFinding("service_access", None, why, RiskLevel.HIGH, Verdict.ASK)
 
     def _reached(self, command: str, segments: Sequence[Segment], cwd: str | None) -> str | None:
         """The first path that leads into the service's own folder, or what shows its secrets."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.policy.risk.assess import assess_command
-from app.policy.risk.model import Finding
+from app.policy.risk.model import CommandFinding
 from app.policy.self_protection import SelfProtection
 
 PROTECTION = SelfProtection(port=8420, data_dir="/srv/tg/data", workspace="/srv/tg/data/workspace")
@@ -53,7 +53,7 @@ def test_a_command_that_only_looks_like_it_does_not(command: str):
     assert PROTECTION.finding(command) is None
 
 
-def finding_in(command: str, *, workspace: str = "/srv/tg/data/workspace") -> Finding | None:
+def finding_in(command: str, *, workspace: str = "/srv/tg/data/workspace") -> CommandFinding | None:
     """What is found when the command's paths are followed from the workspace."""
     protection = SelfProtection(port=8420, data_dir="/srv/tg/data", workspace=workspace)
     report = assess_command(command, shell="bash", cwd=workspace)

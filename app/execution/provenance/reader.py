@@ -20,7 +20,7 @@ from typing import Literal
 from app.policy.risk import kinds
 from app.policy.risk.call import is_pattern
 from app.policy.risk.given import HANDED_IN
-from app.policy.risk.model import Given, Run
+from app.policy.risk.model import FileRun, Given
 
 Known = Literal["named", "timed"]
 "How a written file was detected: by its name, or by its modification time."
@@ -44,7 +44,7 @@ _TEST_FOLDERS = frozenset({"test", "tests", "spec", "__tests__"})
 _STANDARD = frozenset(sys.stdlib_module_names)
 
 
-def look(root: str, runs: Sequence[Run], how_known: HowKnown) -> tuple[Given, ...]:
+def look(root: str, runs: Sequence[FileRun], how_known: HowKnown) -> tuple[Given, ...]:
     """The files among `runs` that sessions wrote, and the modules of theirs that those import."""
     finding = _Finding(os.path.realpath(root), root, how_known)
     for how in runs:
@@ -64,7 +64,7 @@ class _Finding:
     looked_into: int = 0
     size: int = 0
 
-    def places(self, how: Run) -> Iterator[str]:
+    def places(self, how: FileRun) -> Iterator[str]:
         """The paths that a run may stand for."""
         folder, _, name = how.path.rpartition("/")
         if not (how.path + "/").startswith(self.root.rstrip("/") + "/") or is_pattern(folder):
@@ -106,7 +106,7 @@ class _Finding:
             if left <= 0:
                 return
 
-    def take(self, path: str, how: Run) -> None:
+    def take(self, path: str, how: FileRun) -> None:
         """Hand in the file, when a session wrote it, and the modules that it brings along."""
         if self._is_seen(path, how):
             return
@@ -131,7 +131,7 @@ class _Finding:
         if language in _FOLLOWED:
             self._follow(path, real, status, language, how)
 
-    def _is_seen(self, path: str, how: Run) -> bool:
+    def _is_seen(self, path: str, how: FileRun) -> bool:
         """Whether the file was looked at for the same command; it may be data, too."""
         if (path, how.path) not in self.seen:
             self.seen.add((path, how.path))
@@ -151,7 +151,7 @@ class _Finding:
             return None
         return (real, status) if real.startswith(self.real_root + "/") else None
 
-    def _hand_in(self, path: str, real: str, how: Run, known: Known) -> str | None:
+    def _hand_in(self, path: str, real: str, how: FileRun, known: Known) -> str | None:
         """Note the content of the file; its text, where it can be judged."""
         if len(self.given) >= MAX_GIVEN:
             self._leave_out(path, real, how)
@@ -171,7 +171,7 @@ class _Finding:
         )
         return text
 
-    def _leave_out(self, path: str, real: str, how: Run) -> None:
+    def _leave_out(self, path: str, real: str, how: FileRun) -> None:
         """Say of a file that is named that it is one of too many; of a module, nothing."""
         if path == how.path:
             status = Path(real).stat()
@@ -180,7 +180,7 @@ class _Finding:
             self.given[path, how.path] = Given(path, how.path, None, digest, _TOO_MANY)
 
     def _follow(
-        self, path: str, real: str, status: os.stat_result, language: str, how: Run
+        self, path: str, real: str, status: os.stat_result, language: str, how: FileRun
     ) -> None:
         """The modules that a program imports and that lie beside it or in the project."""
         self.looked_into += 1
@@ -202,13 +202,13 @@ class _Finding:
             known = self.there[path] = Path(path).is_file()
         return known
 
-    def _standard_names(self, folder: str, how: Run) -> None:
+    def _standard_names(self, folder: str, how: FileRun) -> None:
         """Modules that hide one of the standard library, which anything may import."""
         for entry in _listed(folder):
             stem, dot, ending = entry.partition(".")
             if stem in _STANDARD and (ending == "py" or not dot):
                 place = f"{folder}/{entry}"
-                self.take(place if dot else f"{place}/__init__.py", Run(how.path, "module"))
+                self.take(place if dot else f"{place}/__init__.py", FileRun(how.path, "module"))
 
 
 _NO_TEXT, _TOO_LONG = "is not text", "is too long to be analysed"

@@ -23,7 +23,7 @@ from app.db.writer import DatabaseWriter, Transaction
 from app.execution.context import Project
 from app.execution.provenance.reader import Known, look
 from app.governance.config_versions import ConfigVersions
-from app.policy.risk.model import Given, Run
+from app.policy.risk.model import FileRun, Given
 
 MAX_FILES = 5_000
 MAX_SPANS = 5_000
@@ -191,7 +191,7 @@ class WrittenFiles:
         while len(workspace.accepted) > MAX_ACCEPTED:
             workspace.accepted.popitem(last=False)
 
-    def content(self, root: str, command: str, runs: Sequence[Run]) -> tuple[Given, ...]:
+    def content(self, root: str, command: str, runs: Sequence[FileRun]) -> tuple[Given, ...]:
         """The present content of those of the files that sessions wrote; blocking, and bounded."""
         workspace = self._workspaces.get(root)
         if workspace is None:

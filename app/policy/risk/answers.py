@@ -5,9 +5,9 @@ from __future__ import annotations
 import shlex
 from functools import lru_cache
 
-from app.policy.risk.call import Answer, Call, Hit
+from app.policy.risk.call import Answer, CommandCall, RuleMatch
 from app.policy.risk.command import plain_name, wrapped_by_stranger
-from app.policy.risk.explaining import only_explains
+from app.policy.risk.informational import only_explains
 from app.policy.risk.registry import HARDLY_KNOWN, NOT_ALL_KNOWN, RULES
 from app.policy.risk.shown_secrets import shows_secret
 from app.policy.risk.strangers import stranger
@@ -16,15 +16,15 @@ from app.policy.risk.unknown_clients import statements
 from app.policy.risk.unknown_senders import sends_by_shape
 
 
-def judged(call: Call) -> tuple[Answer, ...]:
+def judged(call: CommandCall) -> tuple[Answer, ...]:
     found = _judged(call)
-    if any(isinstance(answer, Hit) and answer.code == "secret_read" for answer in found):
+    if any(isinstance(answer, RuleMatch) and answer.code == "secret_read" for answer in found):
         return found
     known = call.name in RULES and call.name not in HARDLY_KNOWN
     return (*found, *shows_secret(call, known=known))
 
 
-def _judged(call: Call) -> tuple[Answer, ...]:
+def _judged(call: CommandCall) -> tuple[Answer, ...]:
     rules = RULES.get(call.name)
     if rules is None:
         # A rule looks its tables up by the name, so it has to get the one that it is known by.
@@ -47,7 +47,7 @@ def _judged(call: Call) -> tuple[Answer, ...]:
     return (*stranger(call, options_too=False), *acts(call, known=True), *sends_by_shape(call))
 
 
-def _by_shape(call: Call, *, known: bool) -> tuple[Answer, ...]:
+def _by_shape(call: CommandCall, *, known: bool) -> tuple[Answer, ...]:
     return (
         *wrapped_by_stranger(call),
         *stranger(call),

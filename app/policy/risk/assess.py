@@ -13,7 +13,7 @@ from app.policy.risk.collected import ANY_HOME
 from app.policy.risk.engine import Assessor
 from app.policy.risk.known import known
 from app.policy.risk.model import Given, RiskReport, ShellName
-from app.policy.risk.scope import Scope
+from app.policy.risk.scope import ShellScope
 from app.policy.risk.syntax import Unreadable
 
 MAX_BYTES = 64 * 1024
@@ -54,7 +54,7 @@ def assess_program(
     """What a program in `language`, such as `python`, would do. Never raises; asks as
     `assess_command` does."""
     assessor = Assessor(home or ANY_HOME)
-    scope = Scope({"HOME": assessor.home}, cwd, assessor.home)
+    scope = ShellScope({"HOME": assessor.home}, cwd, assessor.home)
     program = Payload(language, text=text)
     return _read(assessor, text, scope, lambda: assessor.program(program, scope))
 
@@ -65,14 +65,18 @@ def _assess(
     assessor = Assessor(home or ANY_HOME, given)
     for hit in integrity.findings(command):
         assessor.found(hit, None)
-    scope = Scope({"HOME": assessor.home, "IFS": " \t\n", "SHELL": "/bin/bash"}, cwd, assessor.home)
+    scope = ShellScope(
+        {"HOME": assessor.home, "IFS": " \t\n", "SHELL": "/bin/bash"}, cwd, assessor.home
+    )
     handed = {one.path: one.text for one in given if one.is_data}
     scope.files.update(handed)
     lines = command.replace("\r\n", "\n")
     return _read(assessor, command, scope, lambda: assessor.text(lines, scope, shell))
 
 
-def _read(assessor: Assessor, text: str, scope: Scope, walk: Callable[[], object]) -> RiskReport:
+def _read(
+    assessor: Assessor, text: str, scope: ShellScope, walk: Callable[[], object]
+) -> RiskReport:
     """What a walk finds; what is too long for one, or cannot be read, asks."""
     before = scope.files.copy()
     if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:

@@ -1,4 +1,4 @@
-"""What a rule sees (`Call`), what it answers (`Hit`, `Payload`) and how options are read.
+"""What a rule sees (`CommandCall`), what it answers (`RuleMatch`, `Payload`), how options are read.
 
 Values that are made by the hundred for a script are named tuples: a frozen dataclass takes
 twice the time to make.
@@ -40,7 +40,7 @@ class Stream(NamedTuple):
     secret: str = ""
 
 
-class Hit(NamedTuple):
+class RuleMatch(NamedTuple):
     """A finding.
 
     Attributes:
@@ -65,7 +65,7 @@ class Payload(NamedTuple):
     `text` for "shell", "powershell" or the name of a language (None: not known). `moves` is
     a directory to run in; `contained` says that the command runs in a container, where the
     host's floor does not apply. `here` keeps the variables.
-    `given` is the name and the arguments that a shell script gets; `vague` as for a `Hit`.
+    `given` is the name and the arguments that a shell script gets; `vague` as for a `RuleMatch`.
     """
 
     kind: str
@@ -109,7 +109,7 @@ _NO_FLOW = Flow()
 
 
 @dataclass(slots=True)
-class Call:
+class CommandCall:
     """One command with its words. `args` exclude the name; `paths` are resolved by `at`."""
 
     name: str
@@ -138,22 +138,22 @@ class Call:
         return resolve(path, self.cwd, self.home)
 
 
-Answer = Hit | Payload
-Rule = Callable[[Call], Iterator[Answer]]
+Answer = RuleMatch | Payload
+Rule = Callable[[CommandCall], Iterator[Answer]]
 RuleTable = dict[str, Rule]
 
 
-def ask(code: str, why: str, level: RiskLevel = RiskLevel.HIGH) -> Hit:
-    return Hit(code, why, level)
+def ask(code: str, why: str, level: RiskLevel = RiskLevel.HIGH) -> RuleMatch:
+    return RuleMatch(code, why, level)
 
 
-def vaguely(code: str, why: str) -> Hit:
+def vaguely(code: str, why: str) -> RuleMatch:
     """A finding that does not count in a file that the command runs."""
-    return Hit(code, why, vague=True)
+    return RuleMatch(code, why, vague=True)
 
 
-def deny(code: str, why: str) -> Hit:
-    return Hit(code, why, RiskLevel.CRITICAL, Verdict.DENY)
+def deny(code: str, why: str) -> RuleMatch:
+    return RuleMatch(code, why, RiskLevel.CRITICAL, Verdict.DENY)
 
 
 OWN_PROGRAMS = Payload("own_programs")
@@ -167,7 +167,7 @@ def table(names: str, rule: Rule) -> RuleTable:
 def asking(names: str, code: str, why: str, level: RiskLevel = RiskLevel.HIGH) -> RuleTable:
     """Commands that ask whatever their arguments are, unless they only print help."""
 
-    def rule(call: Call) -> Iterator[Answer]:
+    def rule(call: CommandCall) -> Iterator[Answer]:
         if not only_help(call.args):
             yield ask(code, f"{call.name} {why}", level)
 
@@ -189,7 +189,7 @@ def may_be_option(word: str) -> bool:
     return word.startswith(("-", "[-")) and is_pattern(word.partition("=")[0])
 
 
-def unresolved_verb(call: Call, verb: str) -> Iterator[Hit]:
+def unresolved_verb(call: CommandCall, verb: str) -> Iterator[RuleMatch]:
     """A subcommand that is not known decides everything, as the command's name does."""
     if UNKNOWN in verb or is_pattern(verb):
         yield ask("unresolved_command", f"what {call.name} does is not known before it runs")

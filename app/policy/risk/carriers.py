@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from app.policy.risk.call import Call, names, options
+from app.policy.risk.call import CommandCall, names, options
 from app.policy.risk.named_secrets import (
     WHOLE_DATABASE,
     WHOLE_FOLDER,
@@ -17,7 +17,7 @@ from app.policy.risk.named_secrets import (
 from app.policy.risk.sources import DUMPS, SOURCES, packed
 
 
-def _fill_archive(call: Call) -> Iterator[tuple[str, str]]:
+def _fill_archive(call: CommandCall) -> Iterator[tuple[str, str]]:
     archive, what = packed(call)
     if archive != "-":
         yield archive, what
@@ -31,12 +31,12 @@ def _fill_archive(call: Call) -> Iterator[tuple[str, str]]:
 _COMPRESSED = {"gzip": ".gz", "pigz": ".gz", "bzip2": ".bz2", "xz": ".xz", "zstd": ".zst"}
 
 
-def _fill_beside(call: Call) -> Iterator[tuple[str, str]]:
+def _fill_beside(call: CommandCall) -> Iterator[tuple[str, str]]:
     for path in options(call.args, "o T S").rest:
         yield path + _COMPRESSED[call.name], in_file(call, path)
 
 
-def _fill_copy(call: Call) -> Iterator[tuple[str, str]]:
+def _fill_copy(call: CommandCall) -> Iterator[tuple[str, str]]:
     given = options(call.args, "t S m o g e -target-directory -exclude -rsh")
     folder = given.value("-t", "--target-directory")
     sources = given.rest if folder else given.rest[:-1]
@@ -49,7 +49,7 @@ def _fill_copy(call: Call) -> Iterator[tuple[str, str]]:
         yield f"{target.rstrip('/')}/{source.rstrip('/').rsplit('/', 1)[-1]}", what
 
 
-def _fill_operands(call: Call) -> Iterator[tuple[str, str]]:
+def _fill_operands(call: CommandCall) -> Iterator[tuple[str, str]]:
     for word in call.args:
         if word[:1] != "-":
             yield word.removeprefix("of="), incoming(call)
@@ -61,14 +61,14 @@ _SCREENS = names(
 )
 
 
-def _fill_picture(call: Call) -> Iterator[tuple[str, str]]:
+def _fill_picture(call: CommandCall) -> Iterator[tuple[str, str]]:
     """A picture of the screen, or of who sits before it."""
     for word in call.args:
         if "." in word and word[:1] != "-":
             yield word, "a screenshot"
 
 
-def _fill_device_copy(call: Call) -> Iterator[tuple[str, str]]:
+def _fill_device_copy(call: CommandCall) -> Iterator[tuple[str, str]]:
     given = dict(word.split("=", 1) for word in call.args if "=" in word)
     yield given.get("of", ""), in_file(call, given.get("if", "")) or incoming(call)
 
@@ -76,7 +76,7 @@ def _fill_device_copy(call: Call) -> Iterator[tuple[str, str]]:
 _OUTPUT_OPTIONS = frozenset(names("-o -out --output --out --result-file -r -f --file --outfile -w"))
 
 
-def _fill_output(call: Call) -> Iterator[tuple[str, str]]:
+def _fill_output(call: CommandCall) -> Iterator[tuple[str, str]]:
     what = WHOLE_DATABASE if call.name in DUMPS else incoming(call) or named_by(call)
     for at, word in enumerate(call.args):
         name, equals, value = word.partition("=")
@@ -93,7 +93,7 @@ def _fill_output(call: Call) -> Iterator[tuple[str, str]]:
         yield call.args[-1], what
 
 
-def _git_writes(call: Call) -> Iterator[tuple[str, str]]:
+def _git_writes(call: CommandCall) -> Iterator[tuple[str, str]]:
     """A bundle or an archive holds the whole repository."""
     words = options(call.args, "C c -git-dir -work-tree", stop=True).rest
     if words[:2] == ["bundle", "create"] and len(words) > 2:
@@ -105,7 +105,7 @@ def _git_writes(call: Call) -> Iterator[tuple[str, str]]:
     yield from _remote(call)
 
 
-def _remote(call: Call) -> Iterator[tuple[str, str]]:
+def _remote(call: CommandCall) -> Iterator[tuple[str, str]]:
     """A remote that the script sets is a place where nothing has gone before."""
     words = options(call.args, "C c -git-dir -work-tree", stop=True).rest
     rest = options(words[2:], "t m f").rest if words[:1] == ["remote"] else []
@@ -118,7 +118,7 @@ def _remote(call: Call) -> Iterator[tuple[str, str]]:
     return iter(())
 
 
-FILLING: dict[str, Callable[[Call], Iterator[tuple[str, str]]]] = {
+FILLING: dict[str, Callable[[CommandCall], Iterator[tuple[str, str]]]] = {
     **dict.fromkeys(("tar", "bsdtar", "gtar", "zip", "7z", "7za", "rar", "ar"), _fill_archive),
     **dict.fromkeys(_COMPRESSED, _fill_beside),
     **dict.fromkeys(("cp", "mv", "ln", "install", "rsync", "ditto", "scp"), _fill_copy),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from app.policy.risk.call import Answer, Hit, ask
+from app.policy.risk.call import Answer, RuleMatch, ask
 from app.policy.risk.code_secrets import SENDS
 from app.policy.risk.model import RiskLevel
 
@@ -46,7 +46,7 @@ def deletes_by_request(language: str, text: str) -> Iterator[Answer]:
         yield http_delete(f"{language} code asks a server to delete")
 
 
-def http_delete(why: str) -> Hit:
+def http_delete(why: str) -> RuleMatch:
     """Not counted in the files that a command runs: whole programs have such calls, and tests."""
     return ask("http_delete", why, RiskLevel.MEDIUM)._replace(vague=True)
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.policy.risk.answers import quoted
-from app.policy.risk.call import SECRET, UNKNOWN, Hit, ask
+from app.policy.risk.call import SECRET, UNKNOWN, RuleMatch, ask
 from app.policy.risk.model import (
     OPAQUE_CODES,
-    Finding,
+    CommandFinding,
     Given,
     RiskLevel,
     RiskReport,
@@ -20,7 +20,7 @@ from app.policy.risk.model import (
     worst_level,
     worst_verdict,
 )
-from app.policy.risk.scope import Scope
+from app.policy.risk.scope import ShellScope
 from app.policy.risk.syntax import Unreadable
 
 ANY_HOME = "/home/~"
@@ -32,11 +32,11 @@ MAX_WALKED = 2_250
 """Commands judged at most, those counted twice that are judged with other values again."""
 _PLAIN_WORDS = re.compile(r"[\w@%+=:,./-]+(?>(?: [\w@%+=:,./-]+)*)", re.ASCII)
 _Found = tuple[str, int | None, str, RiskLevel, Verdict]
-"""What a `Finding` is made of."""
+"""What a `CommandFinding` is made of."""
 
 
 @dataclass(slots=True)
-class Met:
+class CollectedCommand:
     """A command that was met. The segment is made of it once it is certain to be reported.
 
     One that is kept for every time that it is met (`known`) is never changed but for `made`.
@@ -62,7 +62,7 @@ class Collected:
 
     def __init__(self, home: str) -> None:
         self.home = home
-        self.segments: list[Met] = []
+        self.segments: list[CollectedCommand] = []
         self.findings: dict[_Found, None] = {}
         self.targets: dict[str, None] = {}
         self.emptied: dict[str, None] = {}
@@ -76,7 +76,7 @@ class Collected:
     def report(self) -> RiskReport:
         findings = tuple(
             [
-                Finding(code, segment, why, level, verdict)
+                CommandFinding(code, segment, why, level, verdict)
                 for code, segment, why, level, verdict in self.findings
             ]
         )
@@ -92,7 +92,7 @@ class Collected:
             opaque=not OPAQUE_CODES.isdisjoint([finding.code for finding in findings]),
         )
 
-    def found(self, hit: Hit, segment: int | None) -> None:
+    def found(self, hit: RuleMatch, segment: int | None) -> None:
         verdict, level = hit.verdict, hit.level
         if self.contained and verdict is Verdict.DENY:
             verdict, level = Verdict.ASK, RiskLevel.HIGH
@@ -110,12 +110,14 @@ class Collected:
         if UNKNOWN not in path and len(self.opened) < MAX_OPENED and path != "/dev/null":
             self.opened[path.replace(ANY_HOME, "~", 1)] = None
 
-    def segment(self, argv: list[str], scope: Scope, met: Met | None = None) -> int:
+    def segment(
+        self, argv: list[str], scope: ShellScope, met: CollectedCommand | None = None
+    ) -> int:
         self.walked += 1
         at = len(self.segments)
         if at >= MAX_SEGMENTS or self.walked > MAX_WALKED:
             raise Unreadable(f"more than {MAX_SEGMENTS} commands")
-        self.segments.append(met or Met(tuple(argv), scope.cwd))
+        self.segments.append(met or CollectedCommand(tuple(argv), scope.cwd))
         if argv[0] in _ENDING and UNKNOWN in argv[-1]:
             self._ends_what_is_listed(argv, at)
         return at
@@ -170,12 +172,12 @@ def _shorten(kept: dict[Any, None], length: int) -> None:
         kept.popitem()
 
 
-def _segment(met: Met) -> Segment:
+def _segment(met: CollectedCommand) -> Segment:
     met.made = _made(met)
     return met.made
 
 
-def _made(met: Met) -> Segment:
+def _made(met: CollectedCommand) -> Segment:
     argv = met.argv
     text = " ".join(argv)
     if ANY_HOME in text:

@@ -7,7 +7,17 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
-from app.policy.risk.call import UNKNOWN, Answer, Call, Hit, Stream, ask, names, run, vaguely
+from app.policy.risk.call import (
+    UNKNOWN,
+    Answer,
+    CommandCall,
+    RuleMatch,
+    Stream,
+    ask,
+    names,
+    run,
+    vaguely,
+)
 
 _VERSIONED = re.compile(r"(python|pypy|perl|ruby|node|lua|php|bash|zsh|ksh|tclsh)[\d.]+")
 
@@ -18,7 +28,7 @@ _MOST_COMPARED = 50
 _SIMPLE_FLAG = re.compile(r"-[a-zA-Z]+")
 
 
-def reads_written(call: Call, files: Mapping[str, str | None]) -> bool:
+def reads_written(call: CommandCall, files: Mapping[str, str | None]) -> bool:
     """Whether a reader reads a file that this script wrote.
 
     `python3 process.py data.json` runs what its first word names, and no other.
@@ -35,7 +45,7 @@ def reads_written(call: Call, files: Mapping[str, str | None]) -> bool:
     return True
 
 
-def may_run_written(call: Call, files: Mapping[str, str | None]) -> bool:
+def may_run_written(call: CommandCall, files: Mapping[str, str | None]) -> bool:
     """Whether the script that an interpreter runs may turn out to be one that was written
     here: `bash ./*`, `. "$x/a"`."""
     if not may_name_written(call):
@@ -46,16 +56,16 @@ def may_run_written(call: Call, files: Mapping[str, str | None]) -> bool:
     return any(fnmatchcase(written, pattern) for written in files)
 
 
-def may_name_written(call: Call) -> bool:
+def may_name_written(call: CommandCall) -> bool:
     """Whether it is not told which script an interpreter runs."""
     return call.name != "cat" and _NOT_TOLD.search(_script_of(call)) is not None
 
 
-def _script_of(call: Call) -> str:
+def _script_of(call: CommandCall) -> str:
     return next((arg for arg in call.args if arg[:1] != "-"), "")
 
 
-def file_operand(call: Call, files: Mapping[str, str | None]) -> Stream:
+def file_operand(call: CommandCall, files: Mapping[str, str | None]) -> Stream:
     """For readers (`cat f`) and interpreters (`bash f`) of a file that this script wrote."""
     written = next(files[call.at(arg)] for arg in call.args if call.at(arg) in files)
     rest = [arg for arg in call.args if call.at(arg) not in files]
@@ -87,7 +97,7 @@ def plain_name(name: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def unresolved(word: str) -> Hit | None:
+def unresolved(word: str) -> RuleMatch | None:
     if UNKNOWN in word:
         return vaguely("unresolved_command", "the command is not known before it runs")
     if not word or (
@@ -114,7 +124,7 @@ _STARTS = _LONG_STARTS | {"-e", "-x"}
 _BEFORE_COMMANDS = _LONG_STARTS | {"rm"}
 
 
-def wrapped_by_stranger(call: Call) -> Iterator[Answer]:
+def wrapped_by_stranger(call: CommandCall) -> Iterator[Answer]:
     """`unknown-program … rm x`: a wrapper that no table knows is still a wrapper, and where
     `rm` is a subcommand it deletes too."""
     if call.name in PRINTERS or _BEFORE_COMMANDS.isdisjoint(call.args):

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from app.policy.risk import effects
-from app.policy.risk.call import SECRET, UNKNOWN, Call, Flow, Stream, ask, deny, resolve
+from app.policy.risk.call import SECRET, UNKNOWN, CommandCall, Flow, Stream, ask, deny, resolve
 from app.policy.risk.collected import Collected
 from app.policy.risk.definitions import CALLED_BY_SHELLS, Definitions
 from app.policy.risk.expand import Expander
-from app.policy.risk.scope import Scope, certain_words
+from app.policy.risk.scope import ShellScope, certain_words
 from app.policy.risk.secrets import ALL_OF, held
 from app.policy.risk.syntax import (
     ARGUMENTS,
@@ -49,35 +49,35 @@ class ControlFlow(Collected):
         self.repeats = 0
         self.running: set[str] = set()
         self.definitions = Definitions()
-        self.handlers: dict[str, Scope] = {}
+        self.handlers: dict[str, ShellScope] = {}
         self.flow = Flow()
         self.fed = ""
         """The secret that `>(…)` in the words of this command is sent."""
         self.consumed = 0
         """In so many ways what the commands write now is read by others."""
 
-    def simple(self, node: Simple, scope: Scope, stdin: Stream | None) -> Stream:
+    def simple(self, node: Simple, scope: ShellScope, stdin: Stream | None) -> Stream:
         raise NotImplementedError
 
     def redirects(
-        self, redirects: Sequence[Redirect], scope: Scope, stdin: Stream | None
+        self, redirects: Sequence[Redirect], scope: ShellScope, stdin: Stream | None
     ) -> tuple[Stream | None, list[tuple[str, str]]]:
         """Check where output goes; answer what the command reads, and operators with files."""
         raise NotImplementedError
 
-    def into_files(self, files: list[tuple[str, str]], scope: Scope, output: Stream) -> Stream:
+    def into_files(self, files: list[tuple[str, str]], scope: ShellScope, output: Stream) -> Stream:
         """Remember what a command wrote; answer what is left of its output."""
         raise NotImplementedError
 
-    def arithmetic(self, parts: Sequence[Part], scope: Scope) -> None:
+    def arithmetic(self, parts: Sequence[Part], scope: ShellScope) -> None:
         raise NotImplementedError
 
-    def script(self, script: Script, scope: Scope, stdin: Stream | None = None) -> Stream:
+    def script(self, script: Script, scope: ShellScope, stdin: Stream | None = None) -> Stream:
         if len(script.items) == 1:
             return self.node(script.items[0], scope, stdin)
         return _joined([self.node(item, scope, stdin) for item in script.items])
 
-    def node(self, node: Node, scope: Scope, stdin: Stream | None = None) -> Stream:
+    def node(self, node: Node, scope: ShellScope, stdin: Stream | None = None) -> Stream:
         match node:
             case Simple():
                 return self.simple(node, scope, stdin)
@@ -92,7 +92,7 @@ class ControlFlow(Collected):
             case Function():
                 return self._function(node, scope)
 
-    def substitute(self, body: Script, scope: Scope) -> str:
+    def substitute(self, body: Script, scope: ShellScope) -> str:
         self.consumed += 1
         if len(body.items) == 1 and _leaves_no_trace(body.items[0], scope):
             output = self.script(body, scope)
@@ -107,7 +107,7 @@ class ControlFlow(Collected):
             return UNKNOWN
         return (output.text or UNKNOWN).rstrip("\n")
 
-    def process(self, part: Proc, scope: Scope) -> str:
+    def process(self, part: Proc, scope: ShellScope) -> str:
         inner = scope.copy()
         self.consumed += part.reads
         fed = Stream(None, secret=self.fed)
@@ -120,7 +120,7 @@ class ControlFlow(Collected):
             self.flow.files[path] = output.secret
         return path
 
-    def _pipeline(self, node: Pipeline, scope: Scope, stdin: Stream | None) -> Stream:
+    def _pipeline(self, node: Pipeline, scope: ShellScope, stdin: Stream | None) -> Stream:
         flow = stdin
         last = len(node.commands) - 1
         for at, command in enumerate(node.commands):
@@ -134,7 +134,7 @@ class ControlFlow(Collected):
             self.consumed -= at < last
         return flow or UNSEEN
 
-    def _and_or(self, node: AndOr, scope: Scope, stdin: Stream | None) -> Stream:
+    def _and_or(self, node: AndOr, scope: ShellScope, stdin: Stream | None) -> Stream:
         names = assigned_names(*node.items[1:])
         files, earlier = scope.files.copy(), scope.cwd
         skipped: list[str | None] = []
@@ -158,12 +158,12 @@ class ControlFlow(Collected):
         scope.forget(names)
         return _joined(outputs)
 
-    def _files_before(self, scope: Scope, node: AndOr) -> dict[str, str | None]:
+    def _files_before(self, scope: ShellScope, node: AndOr) -> dict[str, str | None]:
         if len(scope.files) * len(node.otherwise) > MAX_COMPARED:
             raise Unreadable("a command list writes too many files")
         return scope.files.copy()
 
-    def _group(self, node: Group, scope: Scope, stdin: Stream | None) -> Stream:
+    def _group(self, node: Group, scope: ShellScope, stdin: Stream | None) -> Stream:
         inner = scope.copy() if node.subshell else scope
         stdin, files = self.redirects(node.redirects, inner, stdin)
         self.consumed += bool(files)
@@ -172,7 +172,7 @@ class ControlFlow(Collected):
         scope.files.update(inner.files)
         return self.into_files(files, scope, output)
 
-    def _branches(self, node: Branches, scope: Scope, stdin: Stream | None) -> Stream:
+    def _branches(self, node: Branches, scope: ShellScope, stdin: Stream | None) -> Stream:
         expander = Expander(scope, self)
         for word in node.words:
             if node.arithmetic:
@@ -195,7 +195,7 @@ class ControlFlow(Collected):
         return self.into_files(files, scope, Stream(None, secret=_secret_in(outputs)))
 
     def _again(
-        self, node: Branches, scope: Scope, stdin: Stream | None, names: frozenset[str]
+        self, node: Branches, scope: ShellScope, stdin: Stream | None, names: frozenset[str]
     ) -> None:
         """The next turn of a loop begins where the one before ended."""
         self.repeats += 1
@@ -207,14 +207,14 @@ class ControlFlow(Collected):
     def _bodies(
         self,
         node: Branches,
-        scope: Scope,
+        scope: ShellScope,
         stdin: Stream | None,
         names: frozenset[str],
         outputs: list[Stream],
-    ) -> list[Scope]:
+    ) -> list[ShellScope]:
         """Walk what may run; what may be known where it ends. A test runs before all that
         follows it. What the bodies write goes to `outputs`."""
-        ends: list[Scope] = []
+        ends: list[ShellScope] = []
         for values in self._turns(node, scope):
             for at, body in enumerate(node.bodies):
                 if node.is_test(at):
@@ -234,7 +234,7 @@ class ControlFlow(Collected):
                     scope.record(name, inner.variables.get(name))
         return ends
 
-    def _turns(self, node: Branches, scope: Scope) -> list[dict[str, str]]:
+    def _turns(self, node: Branches, scope: ShellScope) -> list[dict[str, str]]:
         """The values of a `for` variable, one turn each, when they are few and all known."""
         if node.variable is None or node.variable in scope.poisoned:
             return [{}]
@@ -248,7 +248,7 @@ class ControlFlow(Collected):
             return [{}]
         return [{node.variable: value} for value in values]
 
-    def _names_secrets(self, value: str, scope: Scope) -> bool:
+    def _names_secrets(self, value: str, scope: ShellScope) -> bool:
         """Whether a word stands for files that hold secrets: `~/.ssh/*`."""
         if "*" not in value:
             return False
@@ -258,18 +258,18 @@ class ControlFlow(Collected):
     def _body(
         self,
         body: Script,
-        scope: Scope,
+        scope: ShellScope,
         stdin: Stream | None,
         values: dict[str, str],
         outputs: list[Stream],
-    ) -> Scope:
+    ) -> ShellScope:
         inner = scope.copy()
         if values:
             inner.variables.update(values)
         outputs.append(self.script(body, inner, stdin))
         return inner
 
-    def _function(self, node: Function, scope: Scope) -> Stream:
+    def _function(self, node: Function, scope: ShellScope) -> Stream:
         calls = self_calls(node.body, node.name, piped=False)
         if self_calls(node.body, node.name, piped=True) >= 2:
             self.found(deny("fork_bomb", "a function that pipes itself into itself"), None)
@@ -289,13 +289,13 @@ class ControlFlow(Collected):
             self.handlers[node.name] = scope
         return SILENT
 
-    def _leaves(self, inner: Scope, names: frozenset[str], scope: Scope) -> None:
+    def _leaves(self, inner: ShellScope, names: frozenset[str], scope: ShellScope) -> None:
         """What a function's body leaves to those outside of it."""
         scope.poisoned |= inner.poisoned
         for name in names:
             scope.record(name, inner.variables.get(name))
 
-    def called(self, call: Call, body: Node, scope: Scope) -> tuple[bool, Stream]:
+    def called(self, call: CommandCall, body: Node, scope: ShellScope) -> tuple[bool, Stream]:
         """A function of the script, with the words and variables of this call; whether what it
         runs is all told by that, and what it writes."""
         if call.name in self.running:
@@ -344,12 +344,12 @@ def _shows_a_file(body: Script) -> bool:
     )
 
 
-def _leaves_no_trace(node: Node, scope: Scope) -> bool:
+def _leaves_no_trace(node: Node, scope: ShellScope) -> bool:
     """Whether the scope is the same after `node`, so that a process of its own need not copy it."""
     return isinstance(node, Simple) and bool(node.plain) and is_traceless(node.plain[0], scope)
 
 
-def is_traceless(word: str, scope: Scope) -> bool:
+def is_traceless(word: str, scope: ShellScope) -> bool:
     return not (
         "/" in word
         or "\\" in word

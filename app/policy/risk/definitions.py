@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.policy.risk.model import Given
-from app.policy.risk.scope import Scope
+from app.policy.risk.scope import ShellScope
 from app.policy.risk.syntax import Function, Node
 
 CALLED_BY_SHELLS = frozenset(["command_not_found_handle", "command_not_found_handler"])
@@ -27,7 +27,7 @@ class Waiting:
     """
 
     node: Function
-    scope: Scope
+    scope: ShellScope
     contained: bool
     origins: tuple[Given, ...] = ()
     is_called: bool = False
@@ -44,7 +44,7 @@ class Definitions:
     def waits(
         self,
         node: Function,
-        scope: Scope,
+        scope: ShellScope,
         *,
         contained: bool,
         origins: tuple[Given, ...] = (),

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from app.policy.risk import fold
-from app.policy.risk.call import SECRET, UNKNOWN, Call, names, options, resolve
-from app.policy.risk.scope import Scope, certain_words
+from app.policy.risk.call import SECRET, UNKNOWN, CommandCall, names, options, resolve
+from app.policy.risk.scope import ShellScope, certain_words
 from app.policy.risk.syntax import ARGUMENTS, EVERY_NAME
 
 _PROGRAM = re.compile(r"/(?:usr/)?(?:local/)?s?bin/[\w.+-]+$")
@@ -29,7 +29,7 @@ EFFECTIVE = frozenset(
 )
 
 
-def apply(call: Call, scope: Scope) -> None:
+def apply(call: CommandCall, scope: ShellScope) -> None:
     """Update `scope` as running `call` in this shell would."""
     if call.name in _MOVING:
         _move(call, scope)
@@ -52,11 +52,11 @@ def apply(call: Call, scope: Scope) -> None:
         scope.files[path] = text
 
 
-def _read(call: Call, scope: Scope) -> None:
+def _read(call: CommandCall, scope: ShellScope) -> None:
     """`read`, `mapfile` and `printf -v` set what their input or their words tell."""
     if call.name == "printf":
         given = options(call.args, "v", stop=True)
-        rest = Call("printf", given.rest, call.cwd, call.home)
+        rest = CommandCall("printf", given.rest, call.cwd, call.home)
         for name in given.all_values("-v"):
             scope.record(name, fold.output(rest).text)
         return
@@ -79,7 +79,7 @@ def _read(call: Call, scope: Scope) -> None:
                 scope.record(name, value)
 
 
-def _arguments(call: Call, scope: Scope) -> None:
+def _arguments(call: CommandCall, scope: ShellScope) -> None:
     """`shift` and `set`."""
     certain = call.name not in scope.functions and not any(UNKNOWN in arg for arg in call.args)
     if call.name == "shift":
@@ -108,13 +108,13 @@ def _set_words(args: Sequence[str]) -> Sequence[str] | None:
     return args[at:] or None
 
 
-def _forget_unnamed(words: Sequence[str], scope: Scope) -> None:
+def _forget_unnamed(words: Sequence[str], scope: ShellScope) -> None:
     """A variable is set whose name is not known: it may be any."""
     if any(UNKNOWN in word.partition("=")[0] for word in words):
         scope.forget([EVERY_NAME])
 
 
-def _declare(call: Call, scope: Scope) -> None:
+def _declare(call: CommandCall, scope: ShellScope) -> None:
     """Declarations by words that were expanded first: `export "$line"`, `local name`."""
     given = options(call.args)
     _forget_unnamed(given.rest, scope)
@@ -129,7 +129,7 @@ def _declare(call: Call, scope: Scope) -> None:
             scope.poisoned |= {name, value}
 
 
-def _move(call: Call, scope: Scope) -> None:
+def _move(call: CommandCall, scope: ShellScope) -> None:
     """The working directory after `cd` and its sisters, or those that it may be."""
     if call.name in scope.functions:
         # A function of this name has moved as its body says.
@@ -160,14 +160,14 @@ def _moved(target: str, start: str | None, home: str) -> str | None:
     return None if UNKNOWN in resolved or any(char in resolved for char in "*?[") else resolved
 
 
-def _define_aliases(call: Call, scope: Scope) -> None:
+def _define_aliases(call: CommandCall, scope: ShellScope) -> None:
     for arg in call.args:
         name, equals, value = arg.partition("=")
         if equals:
             scope.aliases[name] = value
 
 
-def written_files(call: Call, scope: Scope) -> dict[str, str | None]:
+def written_files(call: CommandCall, scope: ShellScope) -> dict[str, str | None]:
     """Absolute path to content (None: not known) for files that `call` writes by itself."""
     if call.name == "tee":
         text = call.stdin.text if call.stdin else None
@@ -189,7 +189,7 @@ def written_files(call: Call, scope: Scope) -> dict[str, str | None]:
 MOVING = frozenset(["mv", "gmv"])
 
 
-def moved_over(call: Call) -> list[str]:
+def moved_over(call: CommandCall) -> list[str]:
     """Where `mv` puts what it moves: a file that is there is gone afterwards."""
     given = options(call.args, "t S -target-directory -suffix")
     folder = given.value("-t", "--target-directory")
@@ -201,7 +201,7 @@ def moved_over(call: Call) -> list[str]:
     return [call.at(path) for path in (*into, *([] if folder else [target]))]
 
 
-def _copied(call: Call, scope: Scope) -> dict[str, str | None]:
+def _copied(call: CommandCall, scope: ShellScope) -> dict[str, str | None]:
     given = options(call.args, "t m o g S -target-directory")
     folder = given.value("-t", "--target-directory")
     operands = [*given.rest, folder] if folder else given.rest
@@ -220,7 +220,7 @@ def _copied(call: Call, scope: Scope) -> dict[str, str | None]:
     return {}
 
 
-def _downloads(call: Call) -> list[str]:
+def _downloads(call: CommandCall) -> list[str]:
     given = options(
         call.args,
         "o -output O -output-document H d X A u P -directory-prefix e -header"
@@ -244,7 +244,7 @@ def _last(path: str) -> str:
 _FETCHES = frozenset(names("scp rsync aws gsutil gcloud s3cmd mc rclone"))
 
 
-def _fetched(call: Call) -> list[str]:
+def _fetched(call: CommandCall) -> list[str]:
     """Where a copy from another host or a store arrives."""
     words = options(call.args, "i P F o l c e -profile -region -exclude -include").rest
     if len(words) < 2 or ":" not in words[-2] or ":" in words[-1] or words[-1] == "-":

@@ -12,9 +12,9 @@ from app.policy.risk.answers import judged
 from app.policy.risk.call import (
     UNKNOWN,
     Answer,
-    Call,
-    Hit,
+    CommandCall,
     Payload,
+    RuleMatch,
     Stream,
     ask,
     deny,
@@ -30,15 +30,15 @@ from app.policy.risk.command import (
 )
 from app.policy.risk.control import SILENT, UNSEEN
 from app.policy.risk.expand import Expander
-from app.policy.risk.guess import Possible, names_in, possible, written_by
 from app.policy.risk.known import Known, is_short, known, sees_secrets
 from app.policy.risk.model import Given, RiskLevel
 from app.policy.risk.parse import parse
 from app.policy.risk.payloads import Payloads
+from app.policy.risk.possible_values import Possible, names_in, possible, written_by
 from app.policy.risk.redirections import runs_a_reader
 from app.policy.risk.registry import READING, RULES, WRAPPING
 from app.policy.risk.rules.environment import assignment
-from app.policy.risk.scope import Scope
+from app.policy.risk.scope import ShellScope
 from app.policy.risk.syntax import Assign, Part, Simple, Unreadable
 
 MAX_WINDOWS = 24_000
@@ -60,7 +60,7 @@ class Assessor(Payloads):
         self.guessed: set[tuple[object, ...]] = set()
         self.traps: dict[str, tuple[Given, ...]] = {}
 
-    def finish(self, scope: Scope) -> None:
+    def finish(self, scope: ShellScope) -> None:
         """Judge what runs later than where it stands, `scope` being how the script ends."""
         texts = [text for text in self.traps if UNKNOWN not in text]
         met = [segment.cwd for segment in self.segments] if texts else []
@@ -78,7 +78,7 @@ class Assessor(Payloads):
             self.tentatively(partial(self.argv, [name, UNKNOWN], inner, None))
         self.judge_alone()
 
-    def _trap(self, args: list[str], scope: Scope) -> None:
+    def _trap(self, args: list[str], scope: ShellScope) -> None:
         """`args[0]` runs in this shell: at its end, or after any command from now on."""
         if not args or self.contained:
             return
@@ -88,7 +88,7 @@ class Assessor(Payloads):
             self.tentatively(partial(self.text, args[0], inner, "bash"))
             scope.join(inner)
 
-    def text(self, text: str, scope: Scope, shell: str, stdin: Stream | None = None) -> Stream:
+    def text(self, text: str, scope: ShellScope, shell: str, stdin: Stream | None = None) -> Stream:
         """Assess a whole script; an unreadable one asks."""
         if shell in {"powershell", "cmd"}:
             if len(text) > MAX_WINDOWS:
@@ -106,11 +106,11 @@ class Assessor(Payloads):
             return UNSEEN
         return self.script(tree, scope, stdin)
 
-    def _windows(self, argv: list[str], answer: Answer | None, scope: Scope) -> None:
+    def _windows(self, argv: list[str], answer: Answer | None, scope: ShellScope) -> None:
         index = self._last()
         if argv:
             name, word = program_name(argv[0]), argv[0].replace("\\", "/")
-            call = Call(name, argv[1:], scope.cwd, scope.home)
+            call = CommandCall(name, argv[1:], scope.cwd, scope.home)
             index = self.segment(argv, scope)
             self.judge_files(call, word, scope, index)
         if answer is not None:
@@ -121,14 +121,14 @@ class Assessor(Payloads):
         if any("$(" in text or "`" in text for text in texts):
             self.found(ask("arithmetic_code", "arithmetic would run the command in its text"), None)
 
-    def arithmetic(self, parts: Sequence[Part], scope: Scope) -> None:
+    def arithmetic(self, parts: Sequence[Part], scope: ShellScope) -> None:
         text = Expander(scope, self).text(parts)
         # A name in arithmetic is evaluated in turn.
         names = [*re.findall(r"[A-Za-z_]\w*", text[:1000]), *names_in(parts)]
         held = [value for name in names for value in scope.possible(name)]
         self._subscripts([text, *map(scope.lookup, names), *held])
 
-    def simple(self, node: Simple, scope: Scope, stdin: Stream | None) -> Stream:
+    def simple(self, node: Simple, scope: ShellScope, stdin: Stream | None) -> Stream:
         if node.plain:
             if scope.places:
                 self._anywhere(node, list(node.plain), scope, stdin)
@@ -141,7 +141,7 @@ class Assessor(Payloads):
         argv = [field for word in node.words for field in expander.fields(word)]
         if argv and any(map(runs_a_reader, node.redirects)):
             self.fed = flow.printed(
-                Call(program_name(argv[0]), argv[1:], scope.cwd, scope.home, stdin)
+                CommandCall(program_name(argv[0]), argv[1:], scope.cwd, scope.home, stdin)
             )
         stdin, files = self.redirects(node.redirects, scope, stdin)
         self._assignments(values, scope)
@@ -161,7 +161,9 @@ class Assessor(Payloads):
         self.consumed -= bool(files)
         return self.into_files(files, scope, output) if files else output
 
-    def _declared(self, argv: list[str], values: dict[str, str], scope: Scope) -> dict[str, str]:
+    def _declared(
+        self, argv: list[str], values: dict[str, str], scope: ShellScope
+    ) -> dict[str, str]:
         """`values` as the options of `declare` and its sisters leave them."""
         flags = {char for word in argv[1:3] if word.startswith(("-", "+")) for char in word}
         if not flags.isdisjoint("ni"):
@@ -171,12 +173,14 @@ class Assessor(Payloads):
             scope.poisoned |= {*values, *values.values()}
         return values if flags.isdisjoint("nliuc") else dict.fromkeys(values, UNKNOWN)
 
-    def _assignments(self, values: dict[str, str], scope: Scope) -> None:
+    def _assignments(self, values: dict[str, str], scope: ShellScope) -> None:
         for name, value in values.items():
             for answer in assignment(name, value):
                 self._answer(answer, None, scope)
 
-    def _guess(self, node: Simple, argv: list[str], scope: Scope, stdin: Stream | None) -> None:
+    def _guess(
+        self, node: Simple, argv: list[str], scope: ShellScope, stdin: Stream | None
+    ) -> None:
         for other in possible(node, scope):
             words = (tuple(other.argv), tuple(other.targets), tuple(other.values.items()))
             key = (*words, scope.cwd, stdin, self.contained)
@@ -191,7 +195,7 @@ class Assessor(Payloads):
         self,
         node: Simple,
         argv: list[str],
-        scope: Scope,
+        scope: ShellScope,
         stdin: Stream | None,
         values: dict[str, str] = _NO_VALUES,
     ) -> None:
@@ -206,7 +210,7 @@ class Assessor(Payloads):
         self,
         argv: list[str],
         targets: Sequence[str],
-        scope: Scope,
+        scope: ShellScope,
         stdin: Stream | None,
         values: dict[str, str],
     ) -> None:
@@ -235,7 +239,7 @@ class Assessor(Payloads):
     def argv(
         self,
         argv: list[str],
-        scope: Scope,
+        scope: ShellScope,
         stdin: Stream | None,
         assigned: dict[str, str] | None = None,
     ) -> Stream:
@@ -266,7 +270,7 @@ class Assessor(Payloads):
             return folded
         return flow.follow(call, folded, reads_secret=shown, consumed=self.consumed > 0)
 
-    def _known(self, argv: list[str], scope: Scope, stdin: Stream | None) -> Known | None:
+    def _known(self, argv: list[str], scope: ShellScope, stdin: Stream | None) -> Known | None:
         """What `argv` does by its words alone; None where the script decides that too."""
         if self._given or not is_short(argv, stdin) or argv[0] in scope.aliases:
             return None
@@ -282,11 +286,11 @@ class Assessor(Payloads):
         self,
         name: str,
         argv: list[str],
-        scope: Scope,
+        scope: ShellScope,
         stdin: Stream | None,
         assigned: dict[str, str] = _NO_VALUES,
-    ) -> Call:
-        return Call(
+    ) -> CommandCall:
+        return CommandCall(
             name,
             argv[1:],
             scope.cwd,
@@ -299,13 +303,13 @@ class Assessor(Payloads):
         )
 
     def _answered(
-        self, answers: Sequence[Answer], index: int, scope: Scope
+        self, answers: Sequence[Answer], index: int, scope: ShellScope
     ) -> tuple[Stream | None, bool]:
         """Take what the rules answer; what the commands among it write, and whether a secret is
         shown."""
         output, shown = None, False
         for answer in answers:
-            if type(answer) is Hit:
+            if type(answer) is RuleMatch:
                 self.found(answer, index)
                 shown = shown or answer.code == "secret_read"
             else:
@@ -313,7 +317,7 @@ class Assessor(Payloads):
         return output, shown
 
     def _by_what_was_done(
-        self, argv: list[str], scope: Scope, stdin: Stream | None, assigned: dict[str, str]
+        self, argv: list[str], scope: ShellScope, stdin: Stream | None, assigned: dict[str, str]
     ) -> Stream:
         """Assess one command where files, functions or variables of the script decide, too."""
         index = self.segment(argv, scope)
@@ -339,7 +343,7 @@ class Assessor(Payloads):
             return flow.follow(call, folded, reads_secret=shown, consumed=self.consumed > 0)
         return folded
 
-    def _leaves_behind(self, call: Call, scope: Scope) -> None:
+    def _leaves_behind(self, call: CommandCall, scope: ShellScope) -> None:
         effects.apply(call, scope)
         if call.name in effects.MOVING:
             for path in effects.moved_over(call):
@@ -348,7 +352,7 @@ class Assessor(Payloads):
             self._trap(call.args, scope)
 
     def _own(
-        self, call: Call, argv: list[str], scope: Scope, index: int
+        self, call: CommandCall, argv: list[str], scope: ShellScope, index: int
     ) -> tuple[Stream | None, bool]:
         """Judge what the script, or an earlier call, has made of what runs; what that writes, and
         whether all that runs was judged by it."""
@@ -360,7 +364,9 @@ class Assessor(Payloads):
             output = self._written_script(call, word, scope, index) or output
         return output, judged
 
-    def _meant(self, call: Call, argv: list[str], scope: Scope, index: int) -> Stream | None:
+    def _meant(
+        self, call: CommandCall, argv: list[str], scope: ShellScope, index: int
+    ) -> Stream | None:
         """Judge what the script itself has given the command's name to; what that writes."""
         word, output = argv[0], None
         if alias := scope.aliases.get(word):
@@ -373,7 +379,7 @@ class Assessor(Payloads):
         return output
 
     def _answers(
-        self, call: Call, word: str, scope: Scope, files: dict[str, str | None]
+        self, call: CommandCall, word: str, scope: ShellScope, files: dict[str, str | None]
     ) -> tuple[Answer, ...]:
         if files and call.name in READERS and reads_written(call, files):
             call.stdin = file_operand(call, files)
@@ -389,7 +395,7 @@ class Assessor(Payloads):
                     return found.answers
         return judged(call)
 
-    def _sees(self, call: Call) -> bool:
+    def _sees(self, call: CommandCall) -> bool:
         """Whether what the script has done before decides what `call` sends."""
         flow = self.flow
         if not flow.files and not flow.remotes:
@@ -397,15 +403,17 @@ class Assessor(Payloads):
         done = flow.remotes if call.name == "git" else flow.files
         return bool(done) and sees_secrets(call.name)
 
-    def _unresolved(self, hit: Hit, argv: list[str], scope: Scope, index: int) -> Stream:
+    def _unresolved(self, hit: RuleMatch, argv: list[str], scope: ShellScope, index: int) -> Stream:
         """A command whose name is not all told; its end may tell which file it is."""
         self.found(hit, index)
         if "/" in argv[0]:
-            call = Call(program_name(argv[0]), argv[1:], scope.cwd, scope.home)
+            call = CommandCall(program_name(argv[0]), argv[1:], scope.cwd, scope.home)
             self.judge_files(call, argv[0], scope, index)
         return UNSEEN
 
-    def _alias(self, alias: str, argv: list[str], scope: Scope, stdin: Stream | None) -> Stream:
+    def _alias(
+        self, alias: str, argv: list[str], scope: ShellScope, stdin: Stream | None
+    ) -> Stream:
         inner = scope.copy()
         inner.aliases.pop(argv[0], None)
         words = argv[1:]
@@ -416,7 +424,9 @@ class Assessor(Payloads):
         scope.join(inner)
         return output
 
-    def _written_script(self, call: Call, word: str, scope: Scope, index: int) -> Stream | None:
+    def _written_script(
+        self, call: CommandCall, word: str, scope: ShellScope, index: int
+    ) -> Stream | None:
         if "/" not in word or call.at(word) not in scope.files:
             return None
         payload = Payload("shell", text=scope.files[call.at(word)])

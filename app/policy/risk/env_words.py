@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Iterator
 
-from app.policy.risk.call import UNKNOWN, Answer, Call, names, run
+from app.policy.risk.call import UNKNOWN, Answer, CommandCall, names, run
 from app.policy.risk.rules.environment import assignment
 
 _VALUED = {"u": "--unset", "C": "--chdir", "S": "--split-string", "a": "--argv0"}
@@ -20,7 +20,7 @@ _LONG = (
 _ESCAPES = re.compile(r"\\[_fnrtv]")
 
 
-def env(call: Call) -> Iterator[Answer]:
+def env(call: CommandCall) -> Iterator[Answer]:
     ahead, moves = call.args[::-1], None
     while ahead and ahead[-1][:1] == "-" and ahead[-1] != "--":
         option, value = _option(ahead)

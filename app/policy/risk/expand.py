@@ -11,7 +11,7 @@ from itertools import pairwise, starmap
 from typing import Protocol
 
 from app.policy.risk.call import SECRET, UNKNOWN, unknown
-from app.policy.risk.scope import Scope
+from app.policy.risk.scope import ShellScope
 from app.policy.risk.secrets import is_secret_name
 from app.policy.risk.syntax import Arith, Cmd, Lit, Part, Proc, Script, Var, Word
 
@@ -27,23 +27,23 @@ _MAX_TEXT = 64_000
 _MAX_PARTS = 6_000
 
 
-class Runner(Protocol):
+class CommandRunner(Protocol):
     """What runs the commands that words hold, in the scope of the word."""
 
-    def substitute(self, body: Script, scope: Scope) -> str:
+    def substitute(self, body: Script, scope: ShellScope) -> str:
         """Run `$(…)` and answer its output."""
 
-    def process(self, part: Proc, scope: Scope) -> str:
+    def process(self, part: Proc, scope: ShellScope) -> str:
         """Run `<(…)` and answer the path that stands for it."""
 
-    def arithmetic(self, parts: Sequence[Part], scope: Scope) -> None:
+    def arithmetic(self, parts: Sequence[Part], scope: ShellScope) -> None:
         """Evaluate the parts of an arithmetic expression."""
 
 
 @dataclass(slots=True)
 class Expander:
-    scope: Scope
-    runner: Runner
+    scope: ShellScope
+    runner: CommandRunner
 
     def fields(self, word: Word) -> list[str]:
         """The words that `word` becomes."""
@@ -233,7 +233,7 @@ def _trimmed(value: str, op: str, pattern: str) -> str:
     return value
 
 
-def _tilde(word: Sequence[Part], scope: Scope) -> Sequence[Part]:
+def _tilde(word: Sequence[Part], scope: ShellScope) -> Sequence[Part]:
     first = word[0] if word else None
     if type(first) is not Lit or first.quoted or first.text[:1] != "~":
         return word

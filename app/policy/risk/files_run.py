@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from app.policy.risk.call import UNKNOWN, Answer, Call, Hit, ask, resolve
+from app.policy.risk.call import UNKNOWN, Answer, CommandCall, RuleMatch, ask, resolve
 from app.policy.risk.control import ControlFlow
 from app.policy.risk.given import HANDED_IN, OF_PARTS, answers_of
-from app.policy.risk.model import Given, Run
+from app.policy.risk.model import FileRun, Given
 from app.policy.risk.runs import FROM_INPUT, may_run_files, runs_of
-from app.policy.risk.scope import Scope
+from app.policy.risk.scope import ShellScope
 
 MAX_RUNS = 300
 _MOST_WITHIN = 5
@@ -22,7 +22,7 @@ class FilesRun(ControlFlow):
 
     def __init__(self, home: str, given: Sequence[Given] = ()) -> None:
         super().__init__(home)
-        self.runs: dict[Run, None] = {}
+        self.runs: dict[FileRun, None] = {}
         self.judged: dict[tuple[str, str], None] = {}
         self._noted: set[tuple[str | None, str]] = set()
         self._given: dict[str, list[Given]] = {}
@@ -30,10 +30,10 @@ class FilesRun(ControlFlow):
             self._given.setdefault(one.by, []).append(one)
         self._texts = {one.text: one.path for one in given if one.is_data and one.text}
 
-    def answer(self, answer: Answer, index: int | None, scope: Scope) -> None:
+    def answer(self, answer: Answer, index: int | None, scope: ShellScope) -> None:
         raise NotImplementedError
 
-    def judge_files(self, call: Call, word: str, scope: Scope, index: int) -> bool:
+    def judge_files(self, call: CommandCall, word: str, scope: ShellScope, index: int) -> bool:
         """Judge the files that `call` runs and that are known; whether there were any."""
         if not may_run_files(word):
             return False
@@ -55,7 +55,7 @@ class FilesRun(ControlFlow):
                     self._judge_file(call, how, given, scope, index)
         return found
 
-    def _places(self, how: Run, cwd: str | None) -> Iterator[Run]:
+    def _places(self, how: FileRun, cwd: str | None) -> Iterator[FileRun]:
         """Where the file may be: one in a folder that is not told lies beside the script that
         names it, as a rule, or in the working directory."""
         if UNKNOWN not in how.path:
@@ -66,9 +66,9 @@ class FilesRun(ControlFlow):
             beside = [origin.path.rpartition("/")[0] for origin in self.origins[-1:]]
             for place in dict.fromkeys([*beside, cwd]):
                 if place is not None:
-                    yield Run(resolve(place + rest, None, self.home), how.kind)
+                    yield FileRun(resolve(place + rest, None, self.home), how.kind)
 
-    def _is_noted(self, call: Call) -> bool:
+    def _is_noted(self, call: CommandCall) -> bool:
         """Whether the same subcommand of git in the same folder was met before."""
         verb = call.args[0] if call.args else ""
         if verb[:1] == "-":
@@ -77,7 +77,7 @@ class FilesRun(ControlFlow):
         self._noted.add((call.cwd, verb))
         return len(self._noted) == before
 
-    def looks_at(self, how: Run) -> None:
+    def looks_at(self, how: FileRun) -> None:
         """Note a file that decides what a command does."""
         if UNKNOWN not in how.path and how not in self.runs:
             if len(self.runs) >= MAX_RUNS:
@@ -88,7 +88,9 @@ class FilesRun(ControlFlow):
             for given in self._given.get(how.path, ()):
                 self.judged[given.path, given.digest] = None
 
-    def _judge_file(self, call: Call, how: Run, given: Given, scope: Scope, index: int) -> None:
+    def _judge_file(
+        self, call: CommandCall, how: FileRun, given: Given, scope: ShellScope, index: int
+    ) -> None:
         # A script of `package.json` may run another one of the same file.
         within = sum([given.path == outer.path for outer in self.origins])
         if within >= (_MOST_WITHIN if how.kind in OF_PARTS else 1):
@@ -99,7 +101,7 @@ class FilesRun(ControlFlow):
             self.answer(answer, index, scope)
         self.origins = before
 
-    def found(self, hit: Hit, segment: int | None) -> None:
+    def found(self, hit: RuleMatch, segment: int | None) -> None:
         if self.origins:
             origin = self.origins[-1]
             if hit.vague or (origin.accepted and hit.code in _NOT_JUDGED):

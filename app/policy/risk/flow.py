@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from app.policy.risk.call import SECRET, Call, Flow, Stream, names, options
+from app.policy.risk.call import SECRET, CommandCall, Flow, Stream, names, options
 from app.policy.risk.carriers import FILL_ANYWAY, FILLING
 from app.policy.risk.named_secrets import ENVIRONMENT, SOME_SECRET, incoming, named_by
 from app.policy.risk.secrets import is_secret_name
@@ -48,7 +48,7 @@ _TAKES_IN = frozenset(
 """What these are sent does not come out again."""
 
 
-def printed(call: Call) -> str:
+def printed(call: CommandCall) -> str:
     """The secret in what `call` writes to its standard output, in words; "" for none."""
     special = SOURCES.get(call.name)
     if special is not None and (found := special(call)):
@@ -71,7 +71,7 @@ _ECHOING = frozenset(
 )
 
 
-def follow(call: Call, output: Stream, *, reads_secret: bool, consumed: bool) -> Stream:
+def follow(call: CommandCall, output: Stream, *, reads_secret: bool, consumed: bool) -> Stream:
     """`output` of `call` with the secret that is in it; files that it fills are remembered.
 
     Args:
@@ -93,7 +93,7 @@ SHOWING = _ECHOING | frozenset(names("printenv egrep fgrep gawk declare typeset 
 _SEARCHING = frozenset(names("grep egrep fgrep rg awk gawk sed"))
 
 
-def shown(call: Call) -> str:
+def shown(call: CommandCall) -> str:
     """The secret of the environment that `call` is there to show, in words; "" for none."""
     if call.name in {"echo", "printf"}:
         return SOME_SECRET if any(SECRET in arg for arg in call.args) else ""
@@ -111,7 +111,7 @@ def shown(call: Call) -> str:
     return SOME_SECRET if any(map(SECRET_WORD.search, patterns)) else ""
 
 
-def _printed(call: Call) -> str:
+def _printed(call: CommandCall) -> str:
     """`printed`, for the few commands whose words can name a secret."""
     if call.name in SOURCES or call.flow.files or incoming(call) or _hints(call):
         return printed(call)
@@ -121,18 +121,18 @@ def _printed(call: Call) -> str:
 _GIT_FILLS = frozenset(["remote", "config", "bundle", "archive"])
 
 
-def may_fill(call: Call) -> bool:
+def may_fill(call: CommandCall) -> bool:
     """Whether a program of `FILLING` may fill files, by the words of `call`."""
     if call.name == "git":
         return not _GIT_FILLS.isdisjoint(call.args)
     return bool(call.flow.files or call.name in FILL_ANYWAY or incoming(call) or _hints(call))
 
 
-def _hints(call: Call) -> bool:
+def _hints(call: CommandCall) -> bool:
     return _HINT.search("\n".join(call.args)) is not None
 
 
-def _fill(call: Call, flow: Flow) -> None:
+def _fill(call: CommandCall, flow: Flow) -> None:
     filling = FILLING.get(call.name)
     if filling is None:
         return
@@ -141,7 +141,7 @@ def _fill(call: Call, flow: Flow) -> None:
             flow.files[call.at(target)] = what
 
 
-def sent_on(call: Call) -> Stream:
+def sent_on(call: CommandCall) -> Stream:
     """What a program that feeds another one feeds it: its input, or the files that it names."""
     text = call.stdin.text if call.stdin else None
     return Stream(text, secret=incoming(call) or named_by(call))

@@ -8,7 +8,7 @@ import codecs
 import re
 from collections.abc import Callable
 
-from app.policy.risk.call import UNKNOWN, Call, Stream, options
+from app.policy.risk.call import UNKNOWN, CommandCall, Stream, options
 from app.policy.risk.rules import search
 from app.policy.risk.words import decode_ansi, decode_printed
 
@@ -18,7 +18,7 @@ _ECHO_FLAG = re.compile(r"-[neE]+")
 _FORMAT = re.compile(r"%(%|-?\d*(?:s|d|b|c|x|q))")
 
 
-def output(call: Call) -> Stream:
+def output(call: CommandCall) -> Stream:
     """What `call` writes to its standard output, when that is certain."""
     if call.name == "find" and not search.narrowed(call.args):
         return Stream(None, listed=tuple(search.starts(call.args)[0]))
@@ -31,7 +31,7 @@ def output(call: Call) -> Stream:
     return Stream(text)
 
 
-def _echo(call: Call) -> str:
+def _echo(call: CommandCall) -> str:
     args = list(call.args)
     escapes, newline = False, "\n"
     while args and _ECHO_FLAG.fullmatch(args[0]):
@@ -42,7 +42,7 @@ def _echo(call: Call) -> str:
     return (decode_printed(text) if escapes else text) + newline
 
 
-def _printf(call: Call) -> str | None:
+def _printf(call: CommandCall) -> str | None:
     args = [arg for at, arg in enumerate(call.args) if not (at == 0 and arg == "--")]
     if not args or args[0] == "-v":
         return "" if args else None
@@ -68,18 +68,18 @@ def _conversion(kind: str, values: list[str]) -> str:
     return value[:1] if kind == "c" else value
 
 
-def _stdin(call: Call) -> str | None:
+def _stdin(call: CommandCall) -> str | None:
     return call.stdin.text if call.stdin else None
 
 
-def _through(call: Call) -> str | None:
+def _through(call: CommandCall) -> str | None:
     operands = [arg for arg in call.args if not arg.startswith("-")]
     if operands == ["/dev/null"]:
         return ""
     return None if operands else _stdin(call)
 
 
-def _base64(call: Call) -> str | None:
+def _base64(call: CommandCall) -> str | None:
     given = options(call.args, "w --wrap")
     text = _stdin(call)
     if text is None or given.rest not in ([], ["-"]):
@@ -93,7 +93,7 @@ def _base64(call: Call) -> str | None:
         return None
 
 
-def _base32(call: Call) -> str | None:
+def _base32(call: CommandCall) -> str | None:
     text = _stdin(call)
     if text is None or not options(call.args).has("-d", "--decode"):
         return None
@@ -103,13 +103,13 @@ def _base32(call: Call) -> str | None:
         return None
 
 
-def _openssl(call: Call) -> str | None:
+def _openssl(call: CommandCall) -> str | None:
     if call.args[:1] in (["base64"], ["enc"]) and "-d" in call.args:
-        return _base64(Call("base64", ["-d"], call.cwd, call.home, call.stdin))
+        return _base64(CommandCall("base64", ["-d"], call.cwd, call.home, call.stdin))
     return None
 
 
-def _xxd(call: Call) -> str | None:
+def _xxd(call: CommandCall) -> str | None:
     text = _stdin(call)
     given = options(call.args, "c g l s")
     if text is None or not (given.has("-r") and given.has("-p")) or given.rest not in ([], ["-"]):
@@ -120,17 +120,17 @@ def _xxd(call: Call) -> str | None:
         return None
 
 
-def _rev(call: Call) -> str | None:
+def _rev(call: CommandCall) -> str | None:
     text = _through(call)
     return None if text is None else "\n".join(line[::-1] for line in text.split("\n"))
 
 
-def _tac(call: Call) -> str | None:
+def _tac(call: CommandCall) -> str | None:
     text = _through(call)
     return None if text is None else "".join(reversed(text.splitlines(keepends=True)))
 
 
-def _tr(call: Call) -> str | None:
+def _tr(call: CommandCall) -> str | None:
     text = _stdin(call)
     if text is None or not call.args:
         return None
@@ -158,29 +158,29 @@ def _tr_set(text: str) -> str:
     )
 
 
-def _rot13(call: Call) -> str | None:
+def _rot13(call: CommandCall) -> str | None:
     text = _through(call)
     return None if text is None else codecs.encode(text, "rot13")
 
 
-def _silent(call: Call) -> str:
+def _silent(call: CommandCall) -> str:
     del call
     return ""
 
 
-def _tee(call: Call) -> str | None:
+def _tee(call: CommandCall) -> str | None:
     return _stdin(call)
 
 
-def _basename(call: Call) -> str | None:
+def _basename(call: CommandCall) -> str | None:
     return call.args[0].rstrip("/").rsplit("/", 1)[-1] + "\n" if len(call.args) == 1 else None
 
 
-def _cwd(call: Call) -> str | None:
+def _cwd(call: CommandCall) -> str | None:
     return None if call.args or call.cwd is None else call.cwd + "\n"
 
 
-def _which(call: Call) -> str | None:
+def _which(call: CommandCall) -> str | None:
     """The lookup answers a path that ends in the name looked up."""
     names = [arg for arg in call.args if not arg.startswith("-")]
     if len(names) != 1 or (call.name == "command" and call.args[0] != "-v"):
@@ -188,7 +188,7 @@ def _which(call: Call) -> str | None:
     return f"/usr/bin/{names[0].rsplit('/', 1)[-1]}\n"
 
 
-_FOLDS: dict[str, Callable[[Call], str | None]] = {
+_FOLDS: dict[str, Callable[[CommandCall], str | None]] = {
     "echo": _echo,
     "printf": _printf,
     "cat": _through,

@@ -11,9 +11,9 @@ import orjson
 
 from app.core.git_config import settings
 from app.policy.risk import kinds
-from app.policy.risk.call import Answer, Call, ask, is_pattern, names, options, run, script
+from app.policy.risk.call import Answer, CommandCall, ask, is_pattern, names, options, run, script
 from app.policy.risk.code import LANGUAGES, PYTHON_FILE
-from app.policy.risk.model import Given, Run
+from app.policy.risk.model import FileRun, Given
 from app.policy.risk.recipes import recipes, tasks
 
 HANDED_IN = frozenset([kinds.READ, kinds.COPIED])
@@ -24,7 +24,7 @@ OF_PARTS = frozenset([kinds.PACKAGE, kinds.MAKEFILE, kinds.JUSTFILE, kinds.TASKF
 """Kinds of files of which a command runs a part."""
 
 
-def answers_of(call: Call, how: Run, given: Given) -> Iterator[Answer]:
+def answers_of(call: CommandCall, how: FileRun, given: Given) -> Iterator[Answer]:
     """What it comes to that `call` runs the file `given` as `how` says."""
     text, direct = given.text, given.path == how.path or is_pattern(how.path)
     language = how.kind
@@ -47,7 +47,7 @@ def answers_of(call: Call, how: Run, given: Given) -> Iterator[Answer]:
         yield ask("unread_file", why)._replace(named=True)
 
 
-def _judged(call: Call, language: str, path: str, text: str) -> Iterator[Answer]:
+def _judged(call: CommandCall, language: str, path: str, text: str) -> Iterator[Answer]:
     if language == kinds.PACKAGE:
         yield from _package(call, text)
     elif language == kinds.GIT:
@@ -88,7 +88,7 @@ _LONGEST_OTHER = 16_000
 _JUDGED = frozenset([*LANGUAGES, *_LONGEST])
 
 
-def _arguments(call: Call, path: str) -> tuple[str, ...]:
+def _arguments(call: CommandCall, path: str) -> tuple[str, ...]:
     """The name and the arguments that a shell script gets."""
     for at, word in enumerate(call.args):
         if call.at(word) == path:
@@ -111,7 +111,7 @@ _SAME = {
 }
 
 
-def _package(call: Call, text: str) -> Iterator[Answer]:
+def _package(call: CommandCall, text: str) -> Iterator[Answer]:
     """The scripts of a `package.json` that an npm command runs."""
     try:
         scripts = orjson.loads(text).get("scripts") or {}
@@ -160,7 +160,7 @@ _COMMANDS = re.compile(
 _NO_COMMAND = frozenset(names("true false yes no on off 0 1 cache store osxkeychain manager"))
 
 
-def _git_settings(call: Call, text: str) -> Iterator[Answer]:
+def _git_settings(call: CommandCall, text: str) -> Iterator[Answer]:
     """The commands that a repository's settings make git run."""
     for name, value in settings(text):
         command = value.strip().strip('"').replace('\\"', '"').replace("\\\\", "\\")

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from app.policy.risk.call import Hit, deny
+from app.policy.risk.call import RuleMatch, deny
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)")
 _HIDDEN = re.compile(
@@ -25,7 +25,7 @@ _KILLS_THE_VOWEL = 9
 """The combining class of the signs at which Indic letters are joined, or not."""
 
 
-def findings(command: str) -> Iterator[Hit]:
+def findings(command: str) -> Iterator[RuleMatch]:
     # What is left of usual text without its line ends and tabs can be told at once.
     if command.isascii() and command.replace("\n", "").replace("\t", "").isprintable():
         return

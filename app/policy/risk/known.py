@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 from app.policy.risk import effects, flow, fold
 from app.policy.risk.answers import judged
-from app.policy.risk.call import Answer, Call, Flow, Hit, Stream, ask
+from app.policy.risk.call import Answer, CommandCall, Flow, RuleMatch, Stream, ask
 from app.policy.risk.carriers import FILLING
-from app.policy.risk.collected import Met
+from app.policy.risk.collected import CollectedCommand
 from app.policy.risk.command import READERS, may_name_written, program_name, unresolved
-from app.policy.risk.model import RiskLevel, Run
+from app.policy.risk.model import FileRun, RiskLevel
 from app.policy.risk.registry import READING, RULES, SENDING, WRAPPING
-from app.policy.risk.rules import git_publishing
+from app.policy.risk.rules import git_publication
 from app.policy.risk.runs import may_run_files, runs_of
 
 MAX_CHARACTERS = 512
@@ -46,13 +46,13 @@ class Known(NamedTuple):
         pushes: it matters which remotes of git the script has set.
     """
 
-    met: Met | None
+    met: CollectedCommand | None
     name: str
     judged_as: str
     answers: tuple[Answer, ...]
-    runs: tuple[Run, ...]
+    runs: tuple[FileRun, ...]
     output: Stream
-    shows: Hit | None
+    shows: RuleMatch | None
     has_effects: bool
     may_fill: bool
     looked: tuple[str, ...]
@@ -106,7 +106,7 @@ def known(
         return None
     name = program_name(word)
     files, secrets = _Watched(), _Watched()
-    call = Call(name, list(argv[1:]), cwd, home, stdin, contained, {}, files, Flow(secrets))
+    call = CommandCall(name, list(argv[1:]), cwd, home, stdin, contained, {}, files, Flow(secrets))
     runs = tuple(runs_of(call, word)) if may_run_files(word) else ()
     output = fold.output(call) if name in fold.FOLDED else _UNSEEN
     secret = flow.shown(call) if name in flow.SHOWING else ""
@@ -114,7 +114,7 @@ def known(
     answers = judged(call)
     judged_as, call.name = call.name, name
     return Known(
-        None if name in WRAPPING else Met(argv, cwd),
+        None if name in WRAPPING else CollectedCommand(argv, cwd),
         name,
         judged_as,
         answers,
@@ -126,7 +126,7 @@ def known(
         _looked(call, word, files),
         name in READERS and may_name_written(call),
         secrets.paths if stdin is not None or sees_secrets(name) else (),
-        name in git_publishing.RULES,
+        name in git_publication.RULES,
     )
 
 
@@ -135,7 +135,7 @@ def sees_secrets(name: str) -> bool:
     return name in SENDING or name not in RULES
 
 
-def _looked(call: Call, word: str, files: _Watched) -> tuple[str, ...]:
+def _looked(call: CommandCall, word: str, files: _Watched) -> tuple[str, ...]:
     looked = files.paths if call.stdin is not None or call.name in READING else ()
     if "/" in word:
         looked = (*looked, call.at(word))

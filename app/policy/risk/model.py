@@ -41,7 +41,7 @@ def worst_verdict(verdicts: Iterable[Verdict]) -> Verdict:
     return max(set(verdicts), key=_VERDICTS.index, default=Verdict.ALLOW)
 
 
-class Finding(NamedTuple):
+class CommandFinding(NamedTuple):
     """One reason. `segment` indexes `RiskReport.segments`; None means the command as a whole."""
 
     code: str
@@ -70,7 +70,7 @@ class Segment(NamedTuple):
     wraps: bool = False
 
 
-class Run(NamedTuple):
+class FileRun(NamedTuple):
     """A file that a command runs or obeys, or files where `path` holds a glob.
 
     Attributes:
@@ -87,7 +87,7 @@ class Given(NamedTuple):
     """The present content of a file that a session of this workspace wrote.
 
     Attributes:
-        by: the path of the `Run` that it comes with: its own, a pattern that fits it, or that
+        by: the path of the `FileRun` that it comes with: its own, a pattern that fits it, or that
             of a program that imports it.
         text: None when it cannot be judged, and `why` says why.
         accepted: a person has let this very command run it with this content.
@@ -126,14 +126,14 @@ class RiskReport:
     verdict: Verdict
     risk: RiskLevel
     segments: tuple[Segment, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[CommandFinding, ...]
     resolved_targets: tuple[str, ...]
     opaque: bool = False
     own_programs: bool = False
     written: tuple[str, ...] = ()
     emptied: tuple[str, ...] = ()
     opened: tuple[str, ...] = ()
-    runs: tuple[Run, ...] = ()
+    runs: tuple[FileRun, ...] = ()
     judged: tuple[tuple[str, str], ...] = ()
 
 

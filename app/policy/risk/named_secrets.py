@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from app.policy.risk.call import Call
+from app.policy.risk.call import CommandCall
 from app.policy.risk.secrets import held
 
 ENVIRONMENT = "the environment"
@@ -23,7 +23,7 @@ SOME_SECRET = "a secret"  # noqa: S105 - words for a reader
 WHOLE = frozenset([".", "./", "*", "./*", ".."])
 
 
-def named_by(call: Call) -> str:
+def named_by(call: CommandCall) -> str:
     """The secret in a file that the words of `call` name."""
     for word in call.args:
         for path in paths_in(word):
@@ -67,7 +67,7 @@ def paths_in(word: str, *, attached: bool = False) -> Iterator[str]:
             yield value.partition(";")[0]
 
 
-def in_file(call: Call, path: str) -> str:
+def in_file(call: CommandCall, path: str) -> str:
     """The secret that a file named by `call` holds: by its name, or by what the script did."""
     if path in {"-", ""}:
         return ""
@@ -75,7 +75,7 @@ def in_file(call: Call, path: str) -> str:
     return call.flow.files.get(at, "") or held(at, call.home)
 
 
-def incoming(call: Call) -> str:
+def incoming(call: CommandCall) -> str:
     return call.stdin.secret if call.stdin else ""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from app.policy.risk.plain import plain_words
+from app.policy.risk.fast_path import plain_words
 from app.policy.risk.syntax import (
     AndOr,
     Assign,

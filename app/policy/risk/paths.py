@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from app.core.protected_paths import GIT, below_home, protected
 from app.policy.risk import floor
-from app.policy.risk.call import UNKNOWN, Hit, ask, deny
+from app.policy.risk.call import UNKNOWN, RuleMatch, ask, deny
 from app.policy.risk.model import RiskLevel
 
 _HARMLESS_DEVICE = re.compile(
@@ -56,7 +56,7 @@ _SYSTEM_SECRET = re.compile(
 )
 
 
-def protected_write(path: str, home: str) -> Hit | None:
+def protected_write(path: str, home: str) -> RuleMatch | None:
     """The question about a file that another program runs later; None for any other file."""
     row = protected(path, home)
     if row is None or row.treatment == "report":
@@ -89,7 +89,7 @@ def is_below(path: str, cwd: str | None) -> bool:
     return own or _SCRATCH.match(path) is not None
 
 
-def writing(path: str, home: str, *, folder: bool = True) -> Iterator[Hit]:
+def writing(path: str, home: str, *, folder: bool = True) -> Iterator[RuleMatch]:
     """Findings for replacing or extending the file at the absolute `path`.
 
     Args:
@@ -115,7 +115,7 @@ def writing(path: str, home: str, *, folder: bool = True) -> Iterator[Hit]:
         )
 
 
-def reading(path: str, home: str) -> Iterator[Hit]:
+def reading(path: str, home: str) -> Iterator[RuleMatch]:
     """Findings for showing or sending the content of the absolute `path`."""
     if path.startswith(("/dev/tcp/", "/dev/udp/")):
         yield ask("raw_socket", f"opens a network connection through {path}")

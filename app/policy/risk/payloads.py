@@ -8,8 +8,8 @@ from app.policy.risk.call import (
     OWN_PROGRAMS,
     UNKNOWN,
     Answer,
-    Hit,
     Payload,
+    RuleMatch,
     Stream,
     ask,
     resolve,
@@ -20,7 +20,7 @@ from app.policy.risk.control import is_traceless
 from app.policy.risk.model import Given
 from app.policy.risk.redirections import Redirections
 from app.policy.risk.registry import RULES
-from app.policy.risk.scope import Scope, certain_words
+from app.policy.risk.scope import ShellScope, certain_words
 from app.policy.risk.syntax import ARGUMENTS
 
 MAX_NESTING = 16
@@ -34,21 +34,21 @@ class Payloads(Redirections):
         self.nesting = 0
         self.outside = 0
 
-    def argv(self, argv: list[str], scope: Scope, stdin: Stream | None) -> Stream:
+    def argv(self, argv: list[str], scope: ShellScope, stdin: Stream | None) -> Stream:
         raise NotImplementedError
 
-    def text(self, text: str, scope: Scope, shell: str, stdin: Stream | None = None) -> Stream:
+    def text(self, text: str, scope: ShellScope, shell: str, stdin: Stream | None = None) -> Stream:
         raise NotImplementedError
 
-    def program(self, payload: Payload, scope: Scope) -> None:
+    def program(self, payload: Payload, scope: ShellScope) -> None:
         """A program that no command starts."""
         self._answer(payload, None, scope)
 
-    def answer(self, answer: Answer, index: int | None, scope: Scope) -> None:
+    def answer(self, answer: Answer, index: int | None, scope: ShellScope) -> None:
         self._answer(answer, index, scope)
 
-    def _answer(self, answer: Answer, index: int | None, scope: Scope) -> Stream | None:
-        if isinstance(answer, Hit):
+    def _answer(self, answer: Answer, index: int | None, scope: ShellScope) -> Stream | None:
+        if isinstance(answer, RuleMatch):
             self.found(answer, index)
             return None
         if answer.vague and self.origins:
@@ -66,7 +66,7 @@ class Payloads(Redirections):
         self.nesting -= 1
         return output
 
-    def _payload(self, payload: Payload, index: int | None, scope: Scope) -> Stream | None:
+    def _payload(self, payload: Payload, index: int | None, scope: ShellScope) -> Stream | None:
         if payload.kind == "argv" and payload.moves is None and not payload.contained:
             words = list(payload.argv)
             if not words or is_traceless(words[0], scope):
@@ -89,7 +89,7 @@ class Payloads(Redirections):
             scope.files.update(inner.files)
         return output
 
-    def _run(self, payload: Payload, index: int | None, inner: Scope) -> Stream | None:
+    def _run(self, payload: Payload, index: int | None, inner: ShellScope) -> Stream | None:
         if payload.kind == "argv":
             return self._words(payload, inner) if payload.argv else None
         if payload.kind == "tool":
@@ -109,7 +109,7 @@ class Payloads(Redirections):
             self._answer(_at_home(answer, inner.home), index, inner)
         return None
 
-    def _words(self, payload: Payload, scope: Scope) -> Stream:
+    def _words(self, payload: Payload, scope: ShellScope) -> Stream:
         """A command by its words; behind `command` and `builtin` a name means no function."""
         words = list(payload.argv)
         body = scope.functions.pop(words[0], None) if payload.here else None

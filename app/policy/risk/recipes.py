@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from app.policy.risk.call import Answer, Call, options, script
+from app.policy.risk.call import Answer, CommandCall, options, script
 
 _RULE = re.compile(r"([^\s:=#][^:=#]*?)\s*::?(?![:=])\s*([^=;#]*?)(?:;(.*))?(?:#.*)?")
 _JUST_RULE = re.compile(r"@?([A-Za-z_][\w-]*)((?:\s+[^:]*)?):(?!=)\s*([^#]*)(?:#.*)?")
@@ -38,7 +38,7 @@ class _Recipes:
     first: str = ""
 
 
-def recipes(call: Call, text: str, *, just: bool = False) -> Iterator[Answer]:
+def recipes(call: CommandCall, text: str, *, just: bool = False) -> Iterator[Answer]:
     """The commands of the targets that `call` names, and of those that they need."""
     valued = "f C j I o W l E -file -makefile -directory -eval -jobs d -justfile -set"
     given = options(call.args, valued)
@@ -147,7 +147,7 @@ _LISTED = re.compile(r"\bcmds:\s*\[([^\]\n]*)\]")
 _NEEDED = re.compile(r"\btask:\s*([\w:.-]+)|\bdeps:\s*\[([^\]\n]*)\]")
 
 
-def tasks(call: Call, text: str) -> Iterator[Answer]:
+def tasks(call: CommandCall, text: str) -> Iterator[Answer]:
     """The commands of the tasks of a `Taskfile.yml` that `call` names."""
     pieces = _TASK.split(text)
     blocks = {

@@ -10,9 +10,9 @@ from app.policy.risk.control import SILENT, UNSEEN
 from app.policy.risk.expand import Expander
 from app.policy.risk.files_run import FilesRun
 from app.policy.risk.kinds import READ
-from app.policy.risk.model import Run
+from app.policy.risk.model import FileRun
 from app.policy.risk.paths import reading, writing
-from app.policy.risk.scope import Scope
+from app.policy.risk.scope import ShellScope
 from app.policy.risk.secrets import held
 from app.policy.risk.syntax import Lit, Proc, Redirect, Simple
 
@@ -23,7 +23,7 @@ _OWN_OUTPUT = frozenset(["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
 class Redirections(FilesRun):
     """Checks what redirections write, and knows what they read."""
 
-    def _fed(self, node: Simple, scope: Scope) -> str:
+    def _fed(self, node: Simple, scope: ShellScope) -> str:
         """The secret in a file that a command is given as its input."""
         for redirect in node.redirects:
             if redirect.op == "<" and all(isinstance(part, Lit) for part in redirect.target):
@@ -32,7 +32,7 @@ class Redirections(FilesRun):
         return ""
 
     def redirects(
-        self, redirects: Sequence[Redirect], scope: Scope, stdin: Stream | None
+        self, redirects: Sequence[Redirect], scope: ShellScope, stdin: Stream | None
     ) -> tuple[Stream | None, list[tuple[str, str]]]:
         """Check where output goes; answer what the command reads, and operators with files."""
         files: list[tuple[str, str]] = []
@@ -58,19 +58,19 @@ class Redirections(FilesRun):
                 stdin = taken
         return stdin, files
 
-    def writes(self, value: str, scope: Scope) -> str:
+    def writes(self, value: str, scope: ShellScope) -> str:
         path = resolve(value, scope.cwd, scope.home)
         self.opens(path)
         for hit in writing(path, scope.home):
             self.found(hit, None)
         return path
 
-    def _input(self, value: str, scope: Scope) -> Stream:
+    def _input(self, value: str, scope: ShellScope) -> Stream:
         path = resolve(value, scope.cwd, scope.home)
         if path == "/dev/null":
             return SILENT
         self.opens(path)
-        self.looks_at(Run(path, READ))
+        self.looks_at(FileRun(path, READ))
         for hit in reading(path, scope.home):
             self.found(hit, None)
         secret = self.flow.files.get(path, "") or held(path, scope.home)
@@ -78,7 +78,7 @@ class Redirections(FilesRun):
             return Stream(scope.files[path], secret=secret)
         return Stream(None, path, (), secret)
 
-    def into_files(self, files: list[tuple[str, str]], scope: Scope, output: Stream) -> Stream:
+    def into_files(self, files: list[tuple[str, str]], scope: ShellScope, output: Stream) -> Stream:
         for op, path in files:
             if path in _OWN_OUTPUT:
                 continue

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from app.policy.risk.call import UNKNOWN, Call, names, options, prints_help
+from app.policy.risk.call import UNKNOWN, CommandCall, names, options, prints_help
 from app.policy.risk.kinds import (
     COPIED,
     GDB,
@@ -30,11 +30,11 @@ from app.policy.risk.kinds import (
     language_by_name,
     packages_on_the_way,
 )
-from app.policy.risk.model import Run
+from app.policy.risk.model import FileRun
 from app.policy.risk.rules.interpreters import INTERPRETERS, only_checks
 from app.policy.risk.rules.shells import only_parses
 
-Finder = Callable[[Call], Iterator[Run]]
+Finder = Callable[[CommandCall], Iterator[FileRun]]
 
 _SHELLS = names("bash sh zsh dash ksh ash mksh rbash")
 _CODE = re.compile(r"-[a-zA-Z]*[cs][a-zA-Z]*")
@@ -46,10 +46,10 @@ def may_run_files(word: str) -> bool:
     return "/" in word or word in FINDERS or word[-1:].isdigit()
 
 
-def runs_of(call: Call, word: str) -> Iterator[Run]:
+def runs_of(call: CommandCall, word: str) -> Iterator[FileRun]:
     """The files that `call`, whose first word is `word`, runs or obeys."""
     if "/" in word:
-        yield Run(call.at(word), PROGRAM)
+        yield FileRun(call.at(word), PROGRAM)
     finder = FINDERS.get(call.name)
     if finder is None and (versioned := _VERSIONED.fullmatch(call.name)):
         finder = FINDERS.get(versioned.group(1))
@@ -60,7 +60,7 @@ def runs_of(call: Call, word: str) -> Iterator[Run]:
 _VERSIONED = re.compile(r"(python|pypy|pytest|pip|ruby|php|lua|perl|node|bash)[\d.]+")
 
 
-def _shell(call: Call) -> Iterator[Run]:
+def _shell(call: CommandCall) -> Iterator[FileRun]:
     at, args = 0, call.args
     if only_parses(args):
         return
@@ -68,23 +68,23 @@ def _shell(call: Call) -> Iterator[Run]:
         if _CODE.fullmatch(args[at]):
             return
         if args[at] in {"--rcfile", "--init-file"} and args[at + 1 :]:
-            yield Run(call.at(args[at + 1]), SOURCED)
+            yield FileRun(call.at(args[at + 1]), SOURCED)
         at += 2 if args[at] in {"-o", "+o", "-O", "+O", "--rcfile", "--init-file"} else 1
     if args[at:] and args[at] != "-":
-        yield Run(call.at(args[at]), SHELL)
+        yield FileRun(call.at(args[at]), SHELL)
     if call.assigned.get("BASH_ENV"):
-        yield Run(call.at(call.assigned["BASH_ENV"]), SOURCED)
+        yield FileRun(call.at(call.assigned["BASH_ENV"]), SOURCED)
 
 
-def _source(call: Call) -> Iterator[Run]:
+def _source(call: CommandCall) -> Iterator[FileRun]:
     if call.args and call.args[0] != "-":
-        yield Run(call.at(call.args[0]), SOURCED)
+        yield FileRun(call.at(call.args[0]), SOURCED)
 
 
 _PYTHON_VALUED = "c m W X Q -check-hash-based-pycs"
 
 
-def _python(call: Call) -> Iterator[Run]:
+def _python(call: CommandCall) -> Iterator[FileRun]:
     given = options(call.args, _PYTHON_VALUED, stop=True)
     folders = ["."]
     if module := given.value("-m"):
@@ -92,23 +92,23 @@ def _python(call: Call) -> Iterator[Run]:
     elif "-c" not in given.values:
         script = given.rest[0] if given.rest and given.rest[0] != "-" else ""
         if script:
-            yield Run(call.at(script), PYTHON)
+            yield FileRun(call.at(script), PYTHON)
             if "/" in script:
                 folders.append(script.rsplit("/", 1)[0])
         elif call.stdin and call.stdin.file:
-            yield Run(call.stdin.file, PYTHON)
+            yield FileRun(call.stdin.file, PYTHON)
     for text in (*given.all_values("-c"), call.stdin.text if call.stdin else None):
         for name in imported("", PYTHON, text or ""):
-            yield Run(call.at(name), PYTHON)
-    yield Run(call.at("./-"), PYTHON)
+            yield FileRun(call.at(name), PYTHON)
+    yield FileRun(call.at("./-"), PYTHON)
     for name in (*_START_MODULES, *_path_modules(call)):
-        yield from (Run(call.at(f"{folder}/{name}"), PYTHON) for folder in folders)
+        yield from (FileRun(call.at(f"{folder}/{name}"), PYTHON) for folder in folders)
 
 
 _START_MODULES = ("sitecustomize.py", "usercustomize.py")
 
 
-def _path_modules(call: Call) -> Iterator[str]:
+def _path_modules(call: CommandCall) -> Iterator[str]:
     for folder in call.assigned.get("PYTHONPATH", "").split(":"):
         if folder and UNKNOWN not in folder:
             yield from (f"{folder}/{name}" for name in _START_MODULES)
@@ -117,16 +117,16 @@ def _path_modules(call: Call) -> Iterator[str]:
 _MODULE_PROGRAMS = frozenset(names("pytest pip unittest build nox tox invoke flask"))
 
 
-def _python_module(call: Call, module: str) -> Iterator[Run]:
+def _python_module(call: CommandCall, module: str) -> Iterator[FileRun]:
     yield from _module_files(call, module)
     if module in _MODULE_PROGRAMS:
         at = next((at for at, arg in enumerate(call.args) if arg.endswith(module)), 0)
-        inner = Call(module, call.args[at + 1 :], call.cwd, call.home)
+        inner = CommandCall(module, call.args[at + 1 :], call.cwd, call.home)
         finder = FINDERS.get(module)
         if finder is not None:
             yield from finder(inner)
     elif module in _MODULE_RUNNERS:
-        yield from _runner(Call(module, call.args, call.cwd, call.home))
+        yield from _runner(CommandCall(module, call.args, call.cwd, call.home))
 
 
 _MODULE_RUNNERS = frozenset(
@@ -134,45 +134,45 @@ _MODULE_RUNNERS = frozenset(
 )
 
 
-def _module_files(call: Call, module: str) -> Iterator[Run]:
+def _module_files(call: CommandCall, module: str) -> Iterator[FileRun]:
     path = module.replace(".", "/")
     for name in (f"{path}.py", f"{path}/__main__.py", f"{path}/__init__.py"):
-        yield Run(call.at(name), PYTHON)
+        yield FileRun(call.at(name), PYTHON)
     for name in packages_on_the_way(module):
-        yield Run(call.at(name), PYTHON)
+        yield FileRun(call.at(name), PYTHON)
 
 
-def _runner(call: Call) -> Iterator[Run]:
+def _runner(call: CommandCall) -> Iterator[FileRun]:
     """Programs that run a Python file or module that one of their words names: `coverage run`."""
     for word in call.args[:30]:
         text = word.partition("=")[2] if word[:1] == "-" else word
         if text.endswith(".py"):
-            yield Run(call.at(text), PYTHON)
+            yield FileRun(call.at(text), PYTHON)
         elif _MODULE.fullmatch(text) and text not in _VERBS:
             yield from _module_files(call, text.partition(":")[0])
     if app := call.assigned.get("FLASK_APP"):
-        yield from _runner(Call(call.name, [app], call.cwd, call.home))
+        yield from _runner(CommandCall(call.name, [app], call.cwd, call.home))
 
 
 _MODULE = re.compile(r"[A-Za-z_][\w.]*(?::[\w.()]+)?")
 _VERBS = frozenset(names("run worker beat shell report html xml combine erase serve dev migrate"))
 
 
-def _uv(call: Call) -> Iterator[Run]:
+def _uv(call: CommandCall) -> Iterator[FileRun]:
     yield from _pip(call)
     if call.args[:1] == ["run"]:
         for word in call.args[1:]:
             if word.endswith(".py"):
-                yield Run(call.at(word), PYTHON)
+                yield FileRun(call.at(word), PYTHON)
                 return
 
 
-def _unittest(call: Call) -> Iterator[Run]:
+def _unittest(call: CommandCall) -> Iterator[FileRun]:
     """Tests by the names of their modules."""
     words = options(call.args, "s p t k").rest
     for word in words or ["discover"]:
         if word == "discover" or "/" in word or word.endswith(".py"):
-            yield Run(call.at("." if word == "discover" else word), TESTS)
+            yield FileRun(call.at("." if word == "discover" else word), TESTS)
         else:
             parts = word.split(".")
             for end in range(len(parts), max(0, len(parts) - 3), -1):
@@ -182,47 +182,47 @@ def _unittest(call: Call) -> Iterator[Run]:
 def _node_tests(configs: Finder) -> Finder:
     """Programs that run the tests of a project, as one of their files configures it."""
 
-    def finder(call: Call) -> Iterator[Run]:
+    def finder(call: CommandCall) -> Iterator[FileRun]:
         yield from configs(call)
         words = [word for word in options(call.args).rest if "/" in word or "." in word]
         for word in words or ["."]:
-            yield Run(call.at(word), TESTS)
+            yield FileRun(call.at(word), TESTS)
 
     return finder
 
 
-def _node_runner(call: Call) -> Iterator[Run]:
+def _node_runner(call: CommandCall) -> Iterator[FileRun]:
     for word in options(call.args, stop=False).rest[:5]:
         if language_by_name(word) == NODE:
-            yield Run(call.at(word), NODE)
+            yield FileRun(call.at(word), NODE)
 
 
 def _script_file(flags: str, kind: str) -> Finder:
     """An option names a file of commands."""
     listed = tuple("-" + flag for flag in flags.split())
 
-    def finder(call: Call) -> Iterator[Run]:
+    def finder(call: CommandCall) -> Iterator[FileRun]:
         for at, word in enumerate(call.args[:-1]):
             if word in listed:
-                yield Run(call.at(call.args[at + 1]), kind)
+                yield FileRun(call.at(call.args[at + 1]), kind)
 
     return finder
 
 
-def _tests(call: Call) -> Iterator[Run]:
+def _tests(call: CommandCall) -> Iterator[FileRun]:
     """`pytest` and its like: the tests that are named, or all of them, and what configures them."""
     given = options(call.args, "k m p c n W o r -rootdir -maxfail -cov -junitxml -ignore -tb")
     named = [word.partition("::")[0] for word in given.rest if "=" not in word]
     for word in named or ["."]:
-        yield Run(call.at(word), TESTS)
+        yield FileRun(call.at(word), TESTS)
     for name in ("conftest.py", *_START_MODULES):
-        yield Run(call.at(name), PYTHON)
+        yield FileRun(call.at(name), PYTHON)
 
 
 _NODE_VALUED = "e p -eval -print r -require -import -loader C -conditions -env-file"
 
 
-def _node(call: Call) -> Iterator[Run]:
+def _node(call: CommandCall) -> Iterator[FileRun]:
     args = call.args[1:] if call.name in {"bun", "deno"} and call.args[:1] == ["run"] else call.args
     given = options(args, _NODE_VALUED, stop=True)
     for path in given.all_values("-r", "--require", "--import", "--loader"):
@@ -231,20 +231,20 @@ def _node(call: Call) -> Iterator[Run]:
         return
     if given.values.keys().isdisjoint({"-e", "-p", "--eval", "--print"}):
         if given.has("--test") and not given.rest:
-            yield Run(call.at("."), TESTS)
+            yield FileRun(call.at("."), TESTS)
         for path in given.rest[: None if given.has("--test") else 1]:
             yield from _node_file(call, path)
         if not given.rest and call.stdin and call.stdin.file:
-            yield Run(call.stdin.file, NODE)
+            yield FileRun(call.stdin.file, NODE)
     for text in given.all_values("-e", "-p", "--eval", "--print"):
-        yield from (Run(call.at(name), NODE) for name in imported("", NODE, text))
+        yield from (FileRun(call.at(name), NODE) for name in imported("", NODE, text))
     if call.name == "bun":
         yield from _packages(call)
 
 
-def _node_file(call: Call, path: str) -> Iterator[Run]:
+def _node_file(call: CommandCall, path: str) -> Iterator[FileRun]:
     if path not in {"-", ""}:
-        yield from (Run(call.at(f"{path}{end}"), NODE) for end in ("", ".js", "/index.js"))
+        yield from (FileRun(call.at(f"{path}{end}"), NODE) for end in ("", ".js", "/index.js"))
 
 
 def _other(language: str, valued: str, code: str, loading: str = "") -> Finder:
@@ -252,15 +252,15 @@ def _other(language: str, valued: str, code: str, loading: str = "") -> Finder:
     codes = ["-" + name for name in code.split()]
     loaders = ["-" + name for name in loading.split()]
 
-    def finder(call: Call) -> Iterator[Run]:
+    def finder(call: CommandCall) -> Iterator[FileRun]:
         given = options(call.args, f"{valued} {code} {loading}", stop=True)
         for path in given.all_values(*loaders):
-            yield from (Run(call.at(f"{path}{end}"), language) for end in ("", ".rb"))
+            yield from (FileRun(call.at(f"{path}{end}"), language) for end in ("", ".rb"))
         if not any(name in given.values for name in codes) and not only_checks(call.name, given):
             for path in given.rest[:1]:
-                yield Run(call.at(path), language)
+                yield FileRun(call.at(path), language)
             if not given.rest and call.stdin and call.stdin.file:
-                yield Run(call.stdin.file, language)
+                yield FileRun(call.stdin.file, language)
 
     return finder
 
@@ -269,21 +269,21 @@ def _configured(files: str, language: str) -> Finder:
     """Programs that run what stands in a file of a fixed name."""
     usual = files.split()
 
-    def finder(call: Call) -> Iterator[Run]:
+    def finder(call: CommandCall) -> Iterator[FileRun]:
         given = options(call.args, "f c C -config -file -rakefile -gulpfile -directory", stop=False)
         folder = given.value("-C", "--directory") or "."
         named = given.all_values(
             "-f", "-c", "--config", "--file", "--rakefile", "--gulpfile", "--makefile"
         )
         for path in named:
-            yield Run(call.at(path), language)
+            yield FileRun(call.at(path), language)
         for name in usual:
-            yield Run(call.at(f"{folder}/{name}"), language)
+            yield FileRun(call.at(f"{folder}/{name}"), language)
 
     return finder
 
 
-def _packages(call: Call) -> Iterator[Run]:
+def _packages(call: CommandCall) -> Iterator[FileRun]:
     """npm and its sisters: the scripts of `package.json`."""
     given = options(
         call.args,
@@ -291,34 +291,34 @@ def _packages(call: Call) -> Iterator[Run]:
         stop=False,
     )
     folder = given.value("--prefix", "-C", "--cwd", "--dir") or "."
-    yield Run(call.at(f"{folder}/package.json"), PACKAGE)
+    yield FileRun(call.at(f"{folder}/package.json"), PACKAGE)
 
 
-def _pip(call: Call) -> Iterator[Run]:
+def _pip(call: CommandCall) -> Iterator[FileRun]:
     """Installing from a folder runs its `setup.py`."""
     words = options(call.args, "r c i t -requirement -constraint -index-url -target e=").rest
     for word in [".", *words]:
         folder = word.partition("[")[0]
         if UNKNOWN not in folder and ("/" in folder or folder in {".", ".."}):
-            yield Run(call.at(f"{folder}/setup.py"), PYTHON)
+            yield FileRun(call.at(f"{folder}/setup.py"), PYTHON)
 
 
-def _cargo(call: Call) -> Iterator[Run]:
+def _cargo(call: CommandCall) -> Iterator[FileRun]:
     verb = next((word for word in call.args if word[:1] not in "+-"), "")
     if verb in _COMPILING:
-        yield Run(call.at("build.rs"), "rust")
+        yield FileRun(call.at("build.rs"), "rust")
     if verb in {"run", "r", "test", "t", "bench"}:
-        yield from (Run(call.at(f"src/{name}.rs"), "rust") for name in ("main", "lib"))
+        yield from (FileRun(call.at(f"src/{name}.rs"), "rust") for name in ("main", "lib"))
 
 
 _COMPILING = frozenset(names("build b check c clippy run r test t bench doc install rustc fix"))
 
 
-def _go(call: Call) -> Iterator[Run]:
+def _go(call: CommandCall) -> Iterator[FileRun]:
     if call.args[:1] == ["run"]:
         for word in options(call.args[1:], "C exec tags mod", clusters=False).rest[:1]:
             path = word if word.endswith(".go") else f"{word.rstrip('/')}/main.go"
-            yield Run(call.at(path), "go")
+            yield FileRun(call.at(path), "go")
 
 
 _HOOKS = {
@@ -336,7 +336,7 @@ _HOOKS = {
 }
 
 
-def _git(call: Call) -> Iterator[Run]:
+def _git(call: CommandCall) -> Iterator[FileRun]:
     """The settings that every git command obeys, and the hooks of this one."""
     folder, verb = ".", ""
     words = iter(call.args)
@@ -348,31 +348,31 @@ def _git(call: Call) -> Iterator[Run]:
         elif not word.startswith("-"):
             verb = word
             break
-    yield Run(call.at(f"{folder}/.git/config"), GIT)
+    yield FileRun(call.at(f"{folder}/.git/config"), GIT)
     for hook in _HOOKS.get(verb, "").split():
         for place in (".git/hooks", ".husky", ".githooks"):
-            yield Run(call.at(f"{folder}/{place}/{hook}"), PROGRAM)
+            yield FileRun(call.at(f"{folder}/{place}/{hook}"), PROGRAM)
 
 
-def _read(call: Call) -> Iterator[Run]:
+def _read(call: CommandCall) -> Iterator[FileRun]:
     """Programs whose rules read what files hold: SQL, filters, lists of commands."""
     for word in call.args[:20]:
         for part in (word, word.partition("=")[2]):
             if part and part[0] != "-" and _PATH.fullmatch(part):
-                yield Run(call.at(part), READ)
+                yield FileRun(call.at(part), READ)
         if "read " in word or "\\i " in word:
-            yield from (Run(call.at(part), READ) for part in word.split()[1:2])
+            yield from (FileRun(call.at(part), READ) for part in word.split()[1:2])
 
 
-def _copied(call: Call) -> Iterator[Run]:
+def _copied(call: CommandCall) -> Iterator[FileRun]:
     for word in options(call.args, "t m o g S -target-directory").rest[:-1][:20]:
-        yield Run(call.at(word), COPIED)
+        yield FileRun(call.at(word), COPIED)
 
 
-def _powershell(call: Call) -> Iterator[Run]:
+def _powershell(call: CommandCall) -> Iterator[FileRun]:
     """`pwsh x.ps1`, `powershell -File x.ps1`."""
     words = [word for word in call.args if word.lower().endswith(".ps1")]
-    yield from (Run(call.at(word.replace("\\", "/")), "powershell") for word in words[:1])
+    yield from (FileRun(call.at(word.replace("\\", "/")), "powershell") for word in words[:1])
 
 
 def _table(text: str, finder: Finder) -> dict[str, Finder]:

@@ -19,7 +19,7 @@ _NO_CHANGES = frozenset(["HOME", "IFS", "SHELL"])
 
 
 @dataclass(slots=True)
-class Scope:
+class ShellScope:
     """Variables whose value the script itself sets; a missing name is unknown.
 
     Attributes:
@@ -48,8 +48,8 @@ class Scope:
     given: tuple[str, ...] | None = None
     places: tuple[str, ...] = ()
 
-    def copy(self) -> Scope:
-        return Scope(
+    def copy(self) -> ShellScope:
+        return ShellScope(
             self.variables.copy(),
             self.cwd,
             self.home,
@@ -65,12 +65,12 @@ class Scope:
             self.places,
         )
 
-    def child(self) -> Scope:
+    def child(self) -> ShellScope:
         """For another process: it has the exported variables only, and we do not know which."""
         ours = self.variables
         variables = {"IFS": _SPACES}
         variables |= {key: ours[key] for key in ("HOME", "SHELL") if key in ours}
-        inner = Scope(
+        inner = ShellScope(
             variables,
             self.cwd,
             self.home,
@@ -87,7 +87,7 @@ class Scope:
             inner.record(name, value)
         return inner
 
-    def join(self, other: Scope) -> None:
+    def join(self, other: ShellScope) -> None:
         """Keep only what is the same in a branch that may have run."""
         ours, theirs = self.variables, other.variables
         if ours != theirs:
@@ -128,7 +128,7 @@ class Scope:
         known = (self.files.copy(), self.aliases.copy(), self.functions.copy())
         return (self.cwd, self.places, *known)
 
-    def merge(self, other: Scope) -> None:
+    def merge(self, other: ShellScope) -> None:
         """Take over what may be so in a branch that may have run."""
         if other.maybe != self.maybe:
             for name, values in other.maybe.items():
@@ -217,7 +217,7 @@ class Scope:
             self.variables.pop(name, None)
             self.maybe.pop(name, None)
 
-    def guesses(self, names: Iterable[str]) -> list[Scope]:
+    def guesses(self, names: Iterable[str]) -> list[ShellScope]:
         """Scopes in which each of `names` has one of the values that it may have."""
         found: dict[str, tuple[str, ...]] = {}
         for name in names:
@@ -235,7 +235,7 @@ class Scope:
                 return True
         return False
 
-    def _with(self, values: Mapping[str, str]) -> Scope:
+    def _with(self, values: Mapping[str, str]) -> ShellScope:
         inner = self.copy()
         inner.guess, inner.poisoned = True, self.poisoned - values.keys()
         inner.variables.update(values)

@@ -1,6 +1,6 @@
 """Programs that send data to other hosts: one row each.
 
-A new program is a new row, and needs no other code. `rules.sending` asks where what a row sends
+A new program is a new row, and needs no other code. `rules.uploads` asks where what a row sends
 holds a secret.
 """
 

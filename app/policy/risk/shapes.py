@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from app.policy.risk.call import Answer, Call, Rule, RuleTable, ask, options
+from app.policy.risk.call import Answer, CommandCall, Rule, RuleTable, ask, options
 from app.policy.risk.model import RiskLevel
 
 
@@ -86,7 +86,7 @@ _LINES = "\n"
 """Under this the words of a call are kept, each of them a line."""
 
 
-def first_fit(shapes: Sequence[Shape], call: Call) -> Shape | None:
+def first_fit(shapes: Sequence[Shape], call: CommandCall) -> Shape | None:
     """The first of `shapes` that `call` has."""
     texts = call.texts
     for shape in shapes:
@@ -129,7 +129,7 @@ def shaped(code: str, why: str, *tables: Rows, level: RiskLevel = RiskLevel.HIGH
     """A rule for each program of `tables`, which asks where one of its rows fits."""
     shapes = by_name(*tables)
 
-    def rule(call: Call) -> Iterator[Answer]:
+    def rule(call: CommandCall) -> Iterator[Answer]:
         if shape := first_fit(shapes[call.name], call):
             yield ask(code, f"{call.name} {shape.why or why}", level)
 
@@ -146,7 +146,7 @@ def together(*tables: RuleTable) -> RuleTable:
 
 
 def _each(rules: tuple[Rule, ...]) -> Rule:
-    def rule(call: Call) -> Iterator[Answer]:
+    def rule(call: CommandCall) -> Iterator[Answer]:
         for one in rules:
             yield from one(call)
 

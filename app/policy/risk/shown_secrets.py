@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from app.policy.risk.call import Call, Hit, names, options, prints_help
+from app.policy.risk.call import CommandCall, RuleMatch, names, options, prints_help
 from app.policy.risk.command import PRINTERS
 from app.policy.risk.paths import reading
 
@@ -49,7 +49,7 @@ _LOGS_IN = re.compile(
 """Options whose value is what a program logs in with."""
 
 
-def shows_secret(call: Call, *, known: bool) -> Iterator[Hit]:
+def shows_secret(call: CommandCall, *, known: bool) -> Iterator[RuleMatch]:
     """The question about a secret of a home folder among the words of `call`.
 
     Args:
@@ -72,7 +72,7 @@ def shows_secret(call: Call, *, known: bool) -> Iterator[Hit]:
                 return
 
 
-def _paths(call: Call, *, every: bool) -> Iterator[str]:
+def _paths(call: CommandCall, *, every: bool) -> Iterator[str]:
     if call.name in {"cpio", "pax"} and call.stdin and call.stdin.text:
         yield from call.stdin.text.splitlines()
     before = ""
@@ -86,7 +86,7 @@ def _paths(call: Call, *, every: bool) -> Iterator[str]:
         before = word
 
 
-def packs_secret(call: Call) -> Iterator[Hit]:
+def packs_secret(call: CommandCall) -> Iterator[RuleMatch]:
     """`tar c -C ~ .aws`: members are looked for in the folder before them."""
     args = list(call.args)
     if args and args[0][:1] != "-":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from app.policy.risk.call import UNKNOWN, Call, names, options
+from app.policy.risk.call import UNKNOWN, CommandCall, names, options
 from app.policy.risk.named_secrets import (
     ENVIRONMENT,
     SOME_SECRET,
@@ -37,13 +37,13 @@ DUMPS = frozenset(
 SECRET_WORD = re.compile(r"passw|secret|token|api.?key|private.?key|credential|AKIA", re.IGNORECASE)
 
 
-def _env(call: Call) -> str:
+def _env(call: CommandCall) -> str:
     given = options(call.args, "u C S -unset -chdir -split-string", stop=True)
     is_print = all("=" in word for word in given.rest)
     return ENVIRONMENT if is_print and not given.has("-S", "--split-string") else ""
 
 
-def printenv(call: Call) -> str:
+def printenv(call: CommandCall) -> str:
     """What `printenv` shows: all of the environment, or the variables that it names."""
     names_given = options(call.args).rest
     if not names_given:
@@ -52,21 +52,21 @@ def printenv(call: Call) -> str:
     return SOME_SECRET if secret else ""
 
 
-def _set(call: Call) -> str:
+def _set(call: CommandCall) -> str:
     return "" if call.args else ENVIRONMENT
 
 
-def _declare(call: Call) -> str:
+def _declare(call: CommandCall) -> str:
     given = options(call.args)
     shows = not given.rest and (not given.flags or given.has("-p", "-x"))
     return ENVIRONMENT if shows else ""
 
 
-def _dump(call: Call) -> str:
+def _dump(call: CommandCall) -> str:
     return WHOLE_DATABASE
 
 
-def _git(call: Call) -> str:
+def _git(call: CommandCall) -> str:
     words = options(call.args, "C c -git-dir -work-tree -namespace", stop=True).rest
     if words[:1] in (["archive"], ["fast-export"]) or words[:2] == ["bundle", "create"]:
         return WHOLE_FOLDER
@@ -77,7 +77,7 @@ def _git(call: Call) -> str:
 _SHOWS_CHANGES = re.compile(r"-p$|-S|-G|--patch$")
 
 
-def _container(call: Call) -> str:
+def _container(call: CommandCall) -> str:
     """What a container was started with holds its settings; an image holds all of the code."""
     words = options(call.args, "H c l").rest
     if words[:1] in (["save"], ["export"]) or words[1:2] in (["save"], ["export"]):
@@ -85,7 +85,7 @@ def _container(call: Call) -> str:
     return ENVIRONMENT if words[:1] == ["inspect"] or words[1:2] == ["inspect"] else ""
 
 
-def _module(call: Call) -> str:
+def _module(call: CommandCall) -> str:
     """`python -m zipfile -c - .`."""
     words = [word for word in call.args if word != "-m"]
     packs = words[:1] in (["zipfile"], ["tarfile"]) and words[1:3] in (
@@ -95,15 +95,15 @@ def _module(call: Call) -> str:
     return members_hold(call, words[3:]) if packs else ""
 
 
-def _snapshot(call: Call) -> str:
+def _snapshot(call: CommandCall) -> str:
     return WHOLE_FOLDER if call.args[:1] == ["send"] else ""
 
 
-def _sqlite(call: Call) -> str:
+def _sqlite(call: CommandCall) -> str:
     return WHOLE_DATABASE if any(".dump" in word for word in call.args) else named_by(call)
 
 
-def _search(call: Call) -> str:
+def _search(call: CommandCall) -> str:
     given = options(call.args, "e f A B C m -include -exclude -exclude-dir -regexp -file g t")
     patterns = given.all_values("-e", "--regexp") or given.rest[:1]
     deep = call.name in {"rg", "ag", "ack"} or given.has("-r", "-R", "--recursive")
@@ -116,7 +116,7 @@ def _search(call: Call) -> str:
 _SECRET_NAME_OPTIONS = frozenset(names("-name -iname -path -ipath -wholename"))
 
 
-def _find(call: Call) -> str:
+def _find(call: CommandCall) -> str:
     """Names of files with secrets: what reads them by these names reads the secrets."""
     if finds_secrets(call):
         return _FILES_OF_SECRETS
@@ -127,7 +127,7 @@ def _find(call: Call) -> str:
 _FILES_OF_SECRETS = "files that hold secrets"
 
 
-def finds_secrets(call: Call) -> bool:
+def finds_secrets(call: CommandCall) -> bool:
     """Whether `find` or `fd` looks for files with secrets, or in a folder of them."""
     if call.name in {"fd", "fdfind"}:
         pattern = next((word for word in call.args if word[:1] != "-"), "")
@@ -148,17 +148,17 @@ def _names_secrets(pattern: str, home: str) -> bool:
     return bool(named or SECRET_WORD.search(pattern) or re.search(r"\bid_|\.env", pattern))
 
 
-def _processes(call: Call) -> str:
+def _processes(call: CommandCall) -> str:
     """`ps e` shows the environment of every process."""
     given = "".join(arg for arg in call.args if arg[:1] != "-")
     return ENVIRONMENT if "e" in given or "-E" in call.args else ""
 
 
-def _history(call: Call) -> str:
+def _history(call: CommandCall) -> str:
     return "the shell's history" if not options(call.args).has("-c", "-d", "-w") else ""
 
 
-def _clipboard(call: Call) -> str:
+def _clipboard(call: CommandCall) -> str:
     """What somebody has copied is a password as often as a text."""
     pastes = call.name in {"pbpaste", "wl-paste"} or options(call.args, "selection sel").has(
         "-o", "-out", "--output"
@@ -166,7 +166,7 @@ def _clipboard(call: Call) -> str:
     return "the clipboard" if pastes else ""
 
 
-SOURCES: dict[str, Callable[[Call], str]] = {
+SOURCES: dict[str, Callable[[CommandCall], str]] = {
     **dict.fromkeys(("pbpaste", "wl-paste", "xclip", "xsel"), _clipboard),
     "env": _env,
     "printenv": printenv,
@@ -190,7 +190,7 @@ SOURCES: dict[str, Callable[[Call], str]] = {
 """Programs that print more than the files that they name: the secret in it, in words."""
 
 
-def packed(call: Call) -> tuple[str, str]:
+def packed(call: CommandCall) -> tuple[str, str]:
     """The archive that a command makes, and the secret that goes into it."""
     if call.name in {"tar", "bsdtar", "gtar"}:
         return _tar(call)
@@ -204,7 +204,7 @@ def packed(call: Call) -> tuple[str, str]:
     return (words[0], members_hold(call, words[1:])) if words else ("", "")
 
 
-def _tar(call: Call) -> tuple[str, str]:
+def _tar(call: CommandCall) -> tuple[str, str]:
     args = list(call.args)
     if args and args[0][:1] != "-":
         args[0] = "-" + args[0]
@@ -219,7 +219,7 @@ def _tar(call: Call) -> tuple[str, str]:
     return given.value("-f", "--file") or "-", members_hold(call, members)
 
 
-def members_hold(call: Call, members: list[str]) -> str:
+def members_hold(call: CommandCall, members: list[str]) -> str:
     found = next(filter(None, (in_file(call, member) for member in members)), "")
     if found:
         return found

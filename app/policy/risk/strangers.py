@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from app.policy.risk.call import Call, Hit, ask, names
+from app.policy.risk.call import CommandCall, RuleMatch, ask, names
 from app.policy.risk.model import RiskLevel
 from app.policy.risk.verbs import DESTROYING, READING, STOPPING, names_it, pieces, says
 
@@ -121,7 +121,7 @@ _OF_CMDLETS = frozenset(names("remove"))
 _NO_NAME = frozenset(names("dropbox dropbear droplet"))
 
 
-def stranger(call: Call, *, options_too: bool = True) -> Iterator[Hit]:
+def stranger(call: CommandCall, *, options_too: bool = True) -> Iterator[RuleMatch]:
     """The question about a program of which no rule knows what its words do.
 
     Args:
@@ -153,7 +153,7 @@ def _explains(args: list[str]) -> bool:
     return args[-1:] == ["-h"] or args[:1] == ["help"]
 
 
-def _verb(call: Call) -> str | None:
+def _verb(call: CommandCall) -> str | None:
     """The first words, where one of them is a verb that destroys."""
     words = _operands(call.args)
     for at, word in enumerate(words):
@@ -190,7 +190,7 @@ def _operands(args: list[str]) -> list[str]:
     return found
 
 
-def _takes_much(call: Call, verb: str, around: list[str]) -> bool:
+def _takes_much(call: CommandCall, verb: str, around: list[str]) -> bool:
     parts = {piece for word in [verb, *around] for piece in pieces(word)}
     if not _THINGS.isdisjoint(parts) or {"factory", "reset"} <= parts:
         return True
@@ -207,7 +207,7 @@ _RESET = re.compile(
 )
 
 
-def _option(call: Call) -> str | None:
+def _option(call: CommandCall) -> str | None:
     """A long option, or a setting, that destroys."""
     for word in call.args:
         if word == "--":
@@ -219,7 +219,7 @@ def _option(call: Call) -> str | None:
     return None
 
 
-def _name(call: Call) -> str | None:
+def _name(call: CommandCall) -> str | None:
     """A program that is named by what it does: `lxc-destroy`, `cluster-uninstall.sh`."""
     parts = pieces(_NAME_ENDS.sub("", call.name))
     if not parts or parts[0] in _NO_NAME:

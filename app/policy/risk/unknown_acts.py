@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from app.policy.risk.call import Call, Hit, ask, names, options
+from app.policy.risk.call import CommandCall, RuleMatch, ask, names, options
 from app.policy.risk.command import PRINTERS
 from app.policy.risk.model import RiskLevel
 
@@ -180,7 +180,7 @@ _EXEMPT = frozenset(
 )
 
 
-def acts(call: Call, *, known: bool) -> Iterator[Hit]:
+def acts(call: CommandCall, *, known: bool) -> Iterator[RuleMatch]:
     """The question about words that say what a program does that no rule knows.
 
     Args:
@@ -212,7 +212,7 @@ def acts(call: Call, *, known: bool) -> Iterator[Hit]:
 _VERSIONS: tuple[list[str], ...] = ([], ["-v"], ["-V"], ["version"])
 
 
-def by_address(call: Call, *, ruled: bool = True) -> Iterator[Hit]:
+def by_address(call: CommandCall, *, ruled: bool = True) -> Iterator[RuleMatch]:
     """The question about code or packages that a program gets from an address it is given.
 
     Args:
@@ -228,7 +228,7 @@ def by_address(call: Call, *, ruled: bool = True) -> Iterator[Hit]:
         yield ask("foreign_package", f"{call.name} runs code from an address", RiskLevel.MEDIUM)
 
 
-def _lets_in(call: Call) -> bool:
+def _lets_in(call: CommandCall) -> bool:
     """Whether it is there to let others in, or listens for everybody."""
     if call.args not in _VERSIONS and _OPENS.fullmatch(call.name):
         return True

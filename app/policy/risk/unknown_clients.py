@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from app.policy.risk.call import Answer, Call, Hit, ask, names, script
+from app.policy.risk.call import Answer, CommandCall, RuleMatch, ask, names, script
 from app.policy.risk.command import PRINTERS
 from app.policy.risk.model import RiskLevel
 
@@ -50,7 +50,7 @@ _SPEAKS = frozenset(
 )
 
 
-def statements(call: Call) -> Iterator[Answer]:
+def statements(call: CommandCall) -> Iterator[Answer]:
     """What an unknown client is given to run."""
     if call.name in _SPEAKS or call.name in PRINTERS:
         return
@@ -72,6 +72,6 @@ def statements(call: Call) -> Iterator[Answer]:
         yield _may_destroy(call)
 
 
-def _may_destroy(call: Call) -> Hit:
+def _may_destroy(call: CommandCall) -> RuleMatch:
     why = f"{call.name} is given a command that may destroy something"
     return ask("unknown_destroy", why, RiskLevel.MEDIUM)

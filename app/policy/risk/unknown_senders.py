@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from app.policy.risk.call import SECRET, Call, Hit, ask, names, options, prints_help
+from app.policy.risk.call import SECRET, CommandCall, RuleMatch, ask, names, options, prints_help
 from app.policy.risk.named_secrets import WHOLE, WHOLE_FOLDER, in_file, paths_in
 
 _NAME = re.compile(
@@ -26,7 +26,7 @@ _KEPT = frozenset(names("secret secrets env vars variable variables config confi
 """What is done to secrets by these words is to keep them where they belong."""
 
 
-def sends_by_shape(call: Call) -> Iterator[Hit]:
+def sends_by_shape(call: CommandCall) -> Iterator[RuleMatch]:
     """The question about a secret that an unknown program would send."""
     words = options(call.args).rest
     if not (words or call.stdin) or prints_help(call.args) or not _KEPT.isdisjoint(words[:3]):
@@ -39,7 +39,7 @@ def sends_by_shape(call: Call) -> Iterator[Hit]:
         yield ask("secret_sent", f"{call.name} seems to send {found} to another host")
 
 
-def _given(call: Call, *, whole: bool) -> str:
+def _given(call: CommandCall, *, whole: bool) -> str:
     if call.stdin is not None and call.stdin.secret:
         return call.stdin.secret
     for word in call.args:

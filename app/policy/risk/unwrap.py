@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from app.policy.risk.call import (
     Answer,
-    Call,
+    CommandCall,
     Rule,
     RuleTable,
     ask,
@@ -238,13 +238,13 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 
 
 def _rule(spec: Wrapper) -> Rule:
-    def rule(call: Call) -> Iterator[Answer]:
+    def rule(call: CommandCall) -> Iterator[Answer]:
         yield from _unwrapped(spec, call)
 
     return rule
 
 
-def _unwrapped(spec: Wrapper, call: Call) -> Iterator[Answer]:
+def _unwrapped(spec: Wrapper, call: CommandCall) -> Iterator[Answer]:
     args = call.args
     if spec.needs:
         before = options(args, spec.valued, stop=True)
@@ -271,7 +271,9 @@ def _unwrapped(spec: Wrapper, call: Call) -> Iterator[Answer]:
     yield from _inner(spec, call, given.rest, given.value(*("-" + n for n in spec.moves.split())))
 
 
-def _inner(spec: Wrapper, call: Call, rest: list[str], moves: str | None) -> Iterator[Answer]:
+def _inner(
+    spec: Wrapper, call: CommandCall, rest: list[str], moves: str | None
+) -> Iterator[Answer]:
     if spec.skip < 0:
         return
     inner = rest[spec.skip :]
@@ -292,7 +294,7 @@ def _inner(spec: Wrapper, call: Call, rest: list[str], moves: str | None) -> Ite
         yield run(inner, stdin=call.stdin, moves=moves, here=call.name in {"command", "builtin"})
 
 
-def _privileged_shell(call: Call) -> Iterator[Answer]:
+def _privileged_shell(call: CommandCall) -> Iterator[Answer]:
     given = options(call.args, _WRAPPERS["sudo"].valued, stop=True)
     if given.has("-s", "-i", "--shell", "--login") and not given.rest and call.stdin:
         yield script(call.stdin.text)
@@ -300,18 +302,18 @@ def _privileged_shell(call: Call) -> Iterator[Answer]:
         yield ask("privileged_edit", "edits files as another user")
 
 
-def _switch_user(call: Call) -> Iterator[Answer]:
+def _switch_user(call: CommandCall) -> Iterator[Answer]:
     if call.stdin and not options(call.args, _WRAPPERS["su"].valued).values.get("-c"):
         yield script(call.stdin.text)
 
 
-def _on_terminal(call: Call) -> Iterator[Answer]:
+def _on_terminal(call: CommandCall) -> Iterator[Answer]:
     """`script file`: a shell that reads what is typed."""
     if call.stdin and not options(call.args, _WRAPPERS["script"].valued).has("-c", "--command"):
         yield script(call.stdin.text)
 
 
-def _package_runner(call: Call) -> Iterator[Answer]:
+def _package_runner(call: CommandCall) -> Iterator[Answer]:
     """npm exec, pnpm dlx, yarn dlx, yarn workspace NAME exec, bun x: run a package's program."""
     given = options(call.args, "w C -prefix -workspace -filter -dir -cwd", stop=True)
     if given.rest[:1] == ["explore"] and "--" in given.rest:
@@ -344,7 +346,7 @@ _BWRAP_ONE = frozenset(
 )
 
 
-def _bubblewrap(call: Call) -> Iterator[Answer]:
+def _bubblewrap(call: CommandCall) -> Iterator[Answer]:
     at = 0
     while at < len(call.args) and call.args[at].startswith("-"):
         word = call.args[at]
@@ -355,14 +357,14 @@ def _bubblewrap(call: Call) -> Iterator[Answer]:
         yield run(call.args[at:], stdin=call.stdin)
 
 
-def _own_namespace(call: Call) -> Iterator[Answer]:
+def _own_namespace(call: CommandCall) -> Iterator[Answer]:
     """`ip netns exec NAME command`, `ip vrf exec NAME command`."""
     words = options(call.args, "n -netns", stop=True).rest
     if words[1:2] == ["exec"] and words[3:]:
         yield run(words[3:], stdin=call.stdin)
 
 
-def _develop(call: Call) -> Iterator[Answer]:
+def _develop(call: CommandCall) -> Iterator[Answer]:
     """`nix develop -c`, `nix shell -c`, `nix run pkg -- args`."""
     if call.args[:1] == ["run"] and "--" in call.args:
         yield run(call.args[call.args.index("--") + 1 :])
@@ -372,7 +374,7 @@ def _develop(call: Call) -> Iterator[Answer]:
             return
 
 
-def _on_change(call: Call) -> Iterator[Answer]:
+def _on_change(call: CommandCall) -> Iterator[Answer]:
     """nodemon, watchman-make: a command to run again and again."""
     for text in options(call.args, "x -exec -run e w i -ext -watch").all_values(
         "-x", "--exec", "--run"
@@ -381,7 +383,7 @@ def _on_change(call: Call) -> Iterator[Answer]:
 
 
 def _texts(valued: str, *code: str) -> Rule:
-    def rule(call: Call) -> Iterator[Answer]:
+    def rule(call: CommandCall) -> Iterator[Answer]:
         """Each operand, and each value of `code`, is a shell command."""
         given = options(call.args, valued)
         for text in [*given.rest, *given.all_values(*code)]:
@@ -390,7 +392,7 @@ def _texts(valued: str, *code: str) -> Rule:
     return rule
 
 
-def _entr(call: Call) -> Iterator[Answer]:
+def _entr(call: CommandCall) -> Iterator[Answer]:
     given = options(call.args, stop=True)
     if given.has("-s") and given.rest:
         yield script(given.rest[0])
@@ -398,7 +400,7 @@ def _entr(call: Call) -> Iterator[Answer]:
         yield run(given.rest)
 
 
-def _terminal(call: Call) -> Iterator[Answer]:
+def _terminal(call: CommandCall) -> Iterator[Answer]:
     """A window with a command in it: `xterm -e command words`."""
     for at, word in enumerate(call.args):
         if word in {"-e", "-x", "--", "--command", "--execute"}:
@@ -412,7 +414,7 @@ def _terminal(call: Call) -> Iterator[Answer]:
             yield run(options(words[1:], "-cwd -class -workspace -domain", stop=True).rest)
 
 
-def _as_other(call: Call) -> Iterator[Answer]:
+def _as_other(call: CommandCall) -> Iterator[Answer]:
     """`ksu user -e command words`."""
     if "-e" in call.args:
         yield run(call.args[call.args.index("-e") + 1 :])
@@ -426,7 +428,7 @@ RULES: RuleTable = {
 
 
 def _both(first: Rule, second: Rule) -> Rule:
-    def rule(call: Call) -> Iterator[Answer]:
+    def rule(call: CommandCall) -> Iterator[Answer]:
         yield from first(call)
         yield from second(call)
 

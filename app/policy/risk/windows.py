@@ -16,7 +16,7 @@ from app.policy.risk.windows_files import on_files, redirect_targets, redirected
 from app.policy.risk.windows_loaders import loaded, opens_share
 from app.policy.risk.windows_methods import downloaded, methods
 from app.policy.risk.windows_places import Places, file_name, is_whole, program
-from app.policy.risk.windows_read import Command, Reader
+from app.policy.risk.windows_read import PowerShellCommand, PowerShellReader
 from app.policy.risk.windows_secrets import secrets_sent, sends_whole
 from app.policy.risk.windows_shares import hidden_stream
 from app.policy.risk.windows_tables import (
@@ -86,7 +86,7 @@ def _assess(text: str, home: str, *, cmd: bool) -> Iterator[tuple[list[str], Ans
     for command in _looped_over(text) if cmd else ():
         yield [], script(command, "cmd")
     places = Places({file_name(path) for path in downloaded(text)})
-    for read in Reader(cmd=cmd).commands(text):
+    for read in PowerShellReader(cmd=cmd).commands(text):
         answers = list(_command(read, home, places, cmd=cmd))
         places.leave(read.texts)
         yield read.argv, answers[0] if answers else None
@@ -103,7 +103,9 @@ def _looped_over(text: str) -> Iterator[str]:
         yield text[match.end() : end.start()]
 
 
-def _command(command: Command, home: str, places: Places, *, cmd: bool) -> Iterator[Answer]:
+def _command(
+    command: PowerShellCommand, home: str, places: Places, *, cmd: bool
+) -> Iterator[Answer]:
     yield from redirected(command.texts)
     if stream := hidden_stream(redirect_targets(command.texts)):
         yield ask("opaque_code", f"writes the stream {stream}, which is hidden behind a file")
@@ -130,7 +132,7 @@ def _command(command: Command, home: str, places: Places, *, cmd: bool) -> Itera
     yield from judge(texts, home, places)
 
 
-def _named(command: Command, *, cmd: bool) -> tuple[str, ...]:
+def _named(command: PowerShellCommand, *, cmd: bool) -> tuple[str, ...]:
     """The words of a command, with what stands for its name or is glued to it told apart."""
     first, *rest = without_redirects(command.texts) or ("",)
     if cmd and (glued := _CMD_BUILTIN.fullmatch(first)):
@@ -166,7 +168,7 @@ def _given_to_key(texts: tuple[str, ...]) -> tuple[str, ...]:
     return () if is_text else texts
 
 
-def _is_expression(command: Command) -> bool:
+def _is_expression(command: PowerShellCommand) -> bool:
     first = command.words[0]
     return bool(first.quote) or first.text.startswith(("$", "[", "@"))
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from app.policy.risk.call import Answer, Call, ask, names
+from app.policy.risk.call import Answer, CommandCall, ask, names
 from app.policy.risk.model import RiskLevel
 from app.policy.risk.strangers import stranger
 from app.policy.risk.windows_verbs import is_cmdlet
@@ -227,7 +227,7 @@ def removed_by_shape(name: str, args: Sequence[str], home: str) -> Iterator[Answ
     if removes or any(map(_REMOVES.fullmatch, args)):
         yield ask("unknown_destroy", f"{name} may destroy something", RiskLevel.MEDIUM)
     elif has_verbs:
-        yield from stranger(Call(name, list(args), None, home))
+        yield from stranger(CommandCall(name, list(args), None, home))
 
 
 @lru_cache(maxsize=256)

@@ -31,7 +31,7 @@ _UNSET = re.compile(r"[$%!]\w|\$[{(]")
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class PowerShellWord:
     """`quote` is the quote around the whole word, if there is one."""
 
     text: str
@@ -43,13 +43,13 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class PowerShellCommand:
     """`called`: after `&` or `.`, so that a quoted first word is a command too.
 
     `piped`: it reads what another command writes.
     """
 
-    words: tuple[Word, ...]
+    words: tuple[PowerShellWord, ...]
     called: bool = False
     piped: bool = False
 
@@ -65,17 +65,17 @@ class Command:
 
 _IGNORED = {True: ("@", ",", "="), False: ("@",)}
 """What cmd, or PowerShell, passes over in front of a command."""
-UNREADABLE = Command((Word(UNKNOWN),), called=True)
+UNREADABLE = PowerShellCommand((PowerShellWord(UNKNOWN),), called=True)
 
 
-class Reader:
+class PowerShellReader:
     def __init__(self, *, cmd: bool) -> None:
         self.cmd = cmd
-        self.words: list[Word] = []
+        self.words: list[PowerShellWord] = []
         self.called = self.piped = False
         self.unended: set[str] = set()
 
-    def commands(self, text: str) -> Iterator[Command]:
+    def commands(self, text: str) -> Iterator[PowerShellCommand]:
         at, tokens = 0, _CMD if self.cmd else _POWERSHELL
         while at < len(text):
             if text[at] == "@" and (end := self._here_ends(text, at)):
@@ -93,7 +93,7 @@ class Reader:
                 yield from self._separated(separator)
         yield from self._emitted()
 
-    def _word(self, raw: str) -> Iterator[Command]:
+    def _word(self, raw: str) -> Iterator[PowerShellCommand]:
         if not self.cmd and '"' in raw and "$(" in raw:
             yield from _inside(raw)
         if raw in {"$", "@"} or (raw == "$(" and not self.cmd):
@@ -114,12 +114,12 @@ class Reader:
             self.unended.add(quote)
         return end + 3 if end >= 0 else 0
 
-    def _here(self, here: str) -> Iterator[Command]:
+    def _here(self, here: str) -> Iterator[PowerShellCommand]:
         if here.startswith('@"'):
             yield from _inside(here)
-        self.words.append(Word(here[2:-2].strip(), here[1]))
+        self.words.append(PowerShellWord(here[2:-2].strip(), here[1]))
 
-    def _separated(self, separator: str) -> Iterator[Command]:
+    def _separated(self, separator: str) -> Iterator[PowerShellCommand]:
         if separator == "(" and self.called and not self.words:
             yield UNREADABLE
         piped = separator == "|"
@@ -127,17 +127,17 @@ class Reader:
         self.piped = piped
         self.called = separator == "&" and not self.cmd
 
-    def _emitted(self) -> Iterator[Command]:
+    def _emitted(self) -> Iterator[PowerShellCommand]:
         words = _statement(self.words)
         while words and len(words[0].text) > 1 and words[0].text.startswith(_IGNORED[self.cmd]):
-            words[0] = Word(words[0].text[1:], words[0].quote)
+            words[0] = PowerShellWord(words[0].text[1:], words[0].quote)
             words = _statement(words)
         if words:
-            yield Command(tuple(words), self.called, self.piped)
+            yield PowerShellCommand(tuple(words), self.called, self.piped)
         self.words, self.called, self.piped = [], False, False
 
 
-def _inside(raw: str) -> Iterator[Command]:
+def _inside(raw: str) -> Iterator[PowerShellCommand]:
     """The commands in `$(…)` of a double-quoted word."""
     start = raw.find("$(")
     while start >= 0:
@@ -147,11 +147,11 @@ def _inside(raw: str) -> Iterator[Command]:
             if depth == 0:
                 end = at
                 break
-        yield from Reader(cmd=False).commands(raw[start + 2 : end])
+        yield from PowerShellReader(cmd=False).commands(raw[start + 2 : end])
         start = raw.find("$(", end)
 
 
-def _statement(words: list[Word]) -> list[Word]:
+def _statement(words: list[PowerShellWord]) -> list[PowerShellWord]:
     """Drop `if exist x`, `for … do`, `$x =`, `call` before the command."""
     lowered = [word.text.lower() for word in words]
     first = lowered[0] if lowered else ""
@@ -178,14 +178,14 @@ def _condition(lowered: list[str]) -> int:
     return skip + (3 if len(lowered) > 3 else 0)
 
 
-def _bare(word: str, *, cmd: bool) -> Word:
+def _bare(word: str, *, cmd: bool) -> PowerShellWord:
     """Quotes and escapes taken off."""
     quotes = '"' if cmd else "'\""
     if len(word) > 1 and word[0] == word[-1] and word[0] in quotes and word[0] not in word[1:-1]:
-        return Word(word[1:-1], word[0])
+        return PowerShellWord(word[1:-1], word[0])
     if cmd:
-        return Word(re.sub(r"\^(.)", r"\1", word, flags=re.DOTALL).replace('"', ""))
+        return PowerShellWord(re.sub(r"\^(.)", r"\1", word, flags=re.DOTALL).replace('"', ""))
     plain = re.sub(r"`(.)", r"\1", word, flags=re.DOTALL)
     if given := _KEY.match(word):
-        return Word(plain.replace(given[1], ""), given[1])
-    return Word(plain.replace('"', "").replace("'", ""))
+        return PowerShellWord(plain.replace(given[1], ""), given[1])
+    return PowerShellWord(plain.replace('"', "").replace("'", ""))

@@ -8,7 +8,7 @@ import pytest
 
 from app.execution.provenance import reader
 from app.execution.provenance.reader import Known, look
-from app.policy.risk.model import Given, Run
+from app.policy.risk.model import FileRun, Given
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def found(
         name = real.removeprefix(f"{root}/")
         return how if written is None or name in written else None
 
-    given = look(str(root), [Run(f"{root}/{path}", kind)], how_known)
+    given = look(str(root), [FileRun(f"{root}/{path}", kind)], how_known)
     return {one.path.removeprefix(f"{root}/"): one for one in given}
 
 
@@ -135,7 +135,7 @@ def test_no_more_is_handed_in_than_can_be_judged(root: Path, monkeypatch: pytest
 def test_a_named_file_is_not_left_out_in_silence(root: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(reader, "MAX_GIVEN", 1)
     put(root, a="1", b="2")
-    runs = [Run(f"{root}/{name}", "shell") for name in "ab"]
+    runs = [FileRun(f"{root}/{name}", "shell") for name in "ab"]
     given = look(str(root), runs, lambda *_: "named")
 
     assert [one.text for one in given] == ["1", None]

@@ -14,7 +14,7 @@ from app.execution.context import Project
 from app.execution.provenance import written as module
 from app.execution.provenance.written import WrittenFiles
 from app.governance.config_versions import ConfigVersions
-from app.policy.risk.model import Run
+from app.policy.risk.model import FileRun
 
 
 class Time:
@@ -55,7 +55,7 @@ def project(root: Path) -> Project:
 
 def known(written: WrittenFiles, root: Path, name: str) -> bool:
     path = f"{root}/{name}"
-    return bool(written.content(str(root), "", [Run(path, "shell")]))
+    return bool(written.content(str(root), "", [FileRun(path, "shell")]))
 
 
 def changed(path: Path) -> float:
@@ -206,7 +206,7 @@ async def test_an_accepted_content_is_accepted_for_its_command(root: Path):
     written = WrittenFiles()
     changed(root / "f")
     written.note(str(root), [f"{root}/f"])
-    runs = [Run(f"{root}/f", "shell")]
+    runs = [FileRun(f"{root}/f", "shell")]
     (found,) = written.content(str(root), "one", runs)
     written.accept(str(root), "one", [(found.path, found.digest)])
 

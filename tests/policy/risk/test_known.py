@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from app.policy.risk import known as kept
 from app.policy.risk.answers import judged
 from app.policy.risk.assess import assess_command, forget
-from app.policy.risk.call import Call
+from app.policy.risk.call import CommandCall
 
 _FILE = Path(__file__).with_name("risk_cases_public.jsonl")
 _CASES = [json.loads(line) for line in _FILE.read_text(encoding="utf-8").splitlines()]
@@ -28,7 +28,7 @@ def met(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The commands whose rules are asked, in their order."""
     asked: list[str] = []
 
-    def noted(call: Call):
+    def noted(call: CommandCall):
         asked.append(" ".join([call.name, *call.args]))
         return judged(call)
 

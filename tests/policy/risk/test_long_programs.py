@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.policy.risk.call import Hit
+from app.policy.risk.call import RuleMatch
 from app.policy.risk.code import assess_code
 from app.policy.risk.code_requests import deletes_by_request
 from app.policy.risk.node_children import literal_children
@@ -42,5 +42,5 @@ def test_clients_under_many_names_take_no_time():
 def test_the_line_after_long_blanks_is_still_read(end: str):
     text = f"// a comment{' ' * 300}{end}{' ' * 300}require('fs').rmSync('x')"
 
-    codes = [answer.code for answer in assess_code("node", text) if isinstance(answer, Hit)]
+    codes = [answer.code for answer in assess_code("node", text) if isinstance(answer, RuleMatch)]
     assert codes == ["code_danger"]

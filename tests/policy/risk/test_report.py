@@ -6,7 +6,7 @@ import pytest
 
 from app.policy.risk.assess import MAX_BYTES, assess_command
 from app.policy.risk.collected import MAX_SEGMENTS
-from app.policy.risk.model import Finding, RiskLevel, RiskReport, Segment, ShellName, Verdict
+from app.policy.risk.model import CommandFinding, RiskLevel, RiskReport, Segment, ShellName, Verdict
 from app.policy.risk.report import report_json
 
 
@@ -21,7 +21,9 @@ def test_a_report_names_the_segment_and_the_paths_that_would_go() -> None:
             Segment(("rm", "-rf", "build", "../x"), "rm -rf build ../x", "/workspace/src"),
         ),
         findings=(
-            Finding("delete", 1, "rm deletes files permanently", RiskLevel.HIGH, Verdict.ASK),
+            CommandFinding(
+                "delete", 1, "rm deletes files permanently", RiskLevel.HIGH, Verdict.ASK
+            ),
         ),
         resolved_targets=("/workspace/src/build", "/workspace/x"),
     )

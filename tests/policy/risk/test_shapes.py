@@ -6,13 +6,13 @@ import re
 
 import pytest
 
-from app.policy.risk import explaining
-from app.policy.risk.call import Call
-from app.policy.risk.rules import exposing, foreign_packages, protections, rights, secret_stores
+from app.policy.risk import informational
+from app.policy.risk.call import CommandCall
+from app.policy.risk.rules import exposure, foreign_packages, protections, rights, secret_stores
 from app.policy.risk.rules.secret_stores import prints_secret
 from app.policy.risk.shapes import Shape, first_fit
 
-_TABLES = [explaining, exposing, protections, rights, secret_stores]
+_TABLES = [informational, exposure, protections, rights, secret_stores]
 _SHAPES = [
     (names, shape)
     for module in _TABLES
@@ -25,8 +25,8 @@ _SHAPES = [
 ]
 
 
-def _call(*words: str) -> Call:
-    return Call(words[0], list(words[1:]), "/workspace", "/home/u")
+def _call(*words: str) -> CommandCall:
+    return CommandCall(words[0], list(words[1:]), "/workspace", "/home/u")
 
 
 def test_each_pattern_of_the_tables_compiles() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from app.policy.risk.model import Given, Run
+from app.policy.risk.model import FileRun, Given
 from tests.policy.judging import argv, deny, verdict
 
 NO_PUBLISH = deny("ask for a release", **argv("npm", "publish", "..."))
@@ -53,7 +53,7 @@ def test_what_a_function_or_a_file_may_run_is_not_let_through(script: str):
 def test_a_deny_finds_what_a_written_file_runs(command: str, path: str, text: str):
     place = f"/workspace/{path}"
 
-    def written(_: Sequence[Run]) -> tuple[Given, ...]:
+    def written(_: Sequence[FileRun]) -> tuple[Given, ...]:
         return (Given(place, place, text, "d"),)
 
     assert verdict(command, NO_PUBLISH, written=written) == "deny"

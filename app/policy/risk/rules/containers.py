@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from app.policy.risk.call import (
     Answer,
-    Call,
+    CommandCall,
     Options,
     Payload,
     RuleTable,
@@ -43,7 +43,7 @@ _LOSSY = frozenset(
 )
 
 
-def _docker(call: Call) -> Iterator[Answer]:
+def _docker(call: CommandCall) -> Iterator[Answer]:
     given = options(call.args, _ENGINE, stop=True)
     words = given.rest
     if not words:
@@ -67,7 +67,7 @@ def _docker(call: Call) -> Iterator[Answer]:
         yield from _container(call, words[1:] if verb in {"run", "exec", "create"} else words[2:])
 
 
-def _copied(call: Call, words: list[str]) -> Iterator[Answer]:
+def _copied(call: CommandCall, words: list[str]) -> Iterator[Answer]:
     """`docker cp container:path path`: a name with a colon is the container's."""
     target = words[-1]
     if ":" not in target and target != "-":
@@ -77,7 +77,7 @@ def _copied(call: Call, words: list[str]) -> Iterator[Answer]:
             yield from reading(call.at(source), call.home)
 
 
-def _container(call: Call, args: list[str]) -> Iterator[Answer]:
+def _container(call: CommandCall, args: list[str]) -> Iterator[Answer]:
     given = options(args, _RUN, stop=True)
     yield from _host_access(call, given)
     entry = given.value("--entrypoint")
@@ -104,7 +104,7 @@ def _is_hosts(path: str, home: str) -> bool:
     return path in _HOST_FOLDERS or path == home or path.endswith(_SOCKETS)
 
 
-def _host_access(call: Call, given: Options) -> Iterator[Answer]:
+def _host_access(call: CommandCall, given: Options) -> Iterator[Answer]:
     mounts = [value.split(":", 1)[0] for value in given.all_values("-v", "--volume")]
     mounts += [
         match.group(1)
@@ -127,7 +127,7 @@ def _host_access(call: Call, given: Options) -> Iterator[Answer]:
         yield ask("host_access", "removes the container's isolation")
 
 
-def _compose(call: Call, args: list[str]) -> Iterator[Answer]:
+def _compose(call: CommandCall, args: list[str]) -> Iterator[Answer]:
     given = options(args, _COMPOSE, stop=True)
     if not given.rest:
         return
@@ -139,11 +139,11 @@ def _compose(call: Call, args: list[str]) -> Iterator[Answer]:
         yield from _container(call, rest)
 
 
-def _compose_v1(call: Call) -> Iterator[Answer]:
+def _compose_v1(call: CommandCall) -> Iterator[Answer]:
     yield from _compose(call, call.args)
 
 
-def _attach(call: Call) -> Iterator[Answer]:
+def _attach(call: CommandCall) -> Iterator[Answer]:
     """lxc exec c -- cmd, multipass exec, distrobox enter, toolbox run, wsl."""
     if "--" in call.args:
         yield run(call.args[call.args.index("--") + 1 :], contained=call.name != "wsl")
@@ -154,7 +154,7 @@ def _attach(call: Call) -> Iterator[Answer]:
         yield run(options(call.args, "d u -distribution -user -cd", stop=True).rest)
 
 
-def _runtime(call: Call) -> Iterator[Answer]:
+def _runtime(call: CommandCall) -> Iterator[Answer]:
     yield from _docker(call)
     words = options(call.args, "n a r i t -namespace -address", stop=True).rest
     if set(words[:2]) & {"rm", "remove", "rmp", "rmi", "delete", "del", "prune", "stopp"}:

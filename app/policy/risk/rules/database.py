@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from app.policy.risk.call import (
     Answer,
-    Call,
+    CommandCall,
     Options,
     Rule,
     RuleTable,
@@ -22,7 +22,7 @@ from app.policy.risk.call import (
 
 
 @dataclass(frozen=True, slots=True)
-class Client:
+class SqlClient:
     """`code` options hold SQL; `operand` is the index of an operand that holds SQL, if any."""
 
     code: str
@@ -31,54 +31,55 @@ class Client:
     needs: str = ""
 
 
-_CLIENTS: dict[str, Client] = {
+_CLIENTS: dict[str, SqlClient] = {
     **dict.fromkeys(
         ("mysql", "mariadb"),
-        Client(
+        SqlClient(
             "e -execute -init-command",
             "u h P D S -user -host -port -database -socket -defaults-file",
         ),
     ),
     **dict.fromkeys(
         ("psql", "cockroach-sql", "pgcli"),
-        Client(
+        SqlClient(
             "c -command",
             "h p U d f v o F L P R T -host -port -username -dbname -file -set -variable -output",
         ),
     ),
     **dict.fromkeys(
-        ("sqlite3", "sqlite", "litecli"), Client("cmd -cmd", "init separator nullvalue", operand=1)
+        ("sqlite3", "sqlite", "litecli"),
+        SqlClient("cmd -cmd", "init separator nullvalue", operand=1),
     ),
-    "duckdb": Client("c s cmd", "init", operand=1),
-    **dict.fromkeys(("sqlcmd", "osql"), Client("Q q", "S U P d i o")),
+    "duckdb": SqlClient("c s cmd", "init", operand=1),
+    **dict.fromkeys(("sqlcmd", "osql"), SqlClient("Q q", "S U P d i o")),
     **dict.fromkeys(
         ("clickhouse-client", "clickhouse", "clickhouse-local"),
-        Client("q -query", "h u d -host -user -password -database -port"),
+        SqlClient("q -query", "h u d -host -user -password -database -port"),
     ),
-    "cqlsh": Client("e -execute", "u p k f"),
-    "snowsql": Client("q -query", "a u d s w r f"),
-    "cockroach": Client("e -execute", "u -host -url -database"),
-    "trino": Client("-execute", "-server -catalog -schema -user"),
-    "presto": Client("-execute", "-server -catalog -schema -user"),
-    "usql": Client("c -command", "f"),
-    "mycli": Client("e -execute", "u h P D"),
-    "beeline": Client("e", "u n p"),
-    **dict.fromkeys(("hive", "spark-sql"), Client("e", "f")),
-    "impala-shell": Client("q -query", "i f d -database"),
-    "snow": Client("q -query", "c f -connection", needs="sql"),
-    **dict.fromkeys(("isql-fb", "surreal", "mclient", "db2"), Client("", "")),
-    "turso": Client("", "", operand=3, needs="shell"),
-    "wrangler": Client("-command", "-config -env", needs="execute"),
-    "isql": Client("", ""),
-    "sqlplus": Client("", ""),
-    "bq": Client("", "-project_id -dataset_id", operand=1, needs="query"),
+    "cqlsh": SqlClient("e -execute", "u p k f"),
+    "snowsql": SqlClient("q -query", "a u d s w r f"),
+    "cockroach": SqlClient("e -execute", "u -host -url -database"),
+    "trino": SqlClient("-execute", "-server -catalog -schema -user"),
+    "presto": SqlClient("-execute", "-server -catalog -schema -user"),
+    "usql": SqlClient("c -command", "f"),
+    "mycli": SqlClient("e -execute", "u h P D"),
+    "beeline": SqlClient("e", "u n p"),
+    **dict.fromkeys(("hive", "spark-sql"), SqlClient("e", "f")),
+    "impala-shell": SqlClient("q -query", "i f d -database"),
+    "snow": SqlClient("q -query", "c f -connection", needs="sql"),
+    **dict.fromkeys(("isql-fb", "surreal", "mclient", "db2"), SqlClient("", "")),
+    "turso": SqlClient("", "", operand=3, needs="shell"),
+    "wrangler": SqlClient("-command", "-config -env", needs="execute"),
+    "isql": SqlClient("", ""),
+    "sqlplus": SqlClient("", ""),
+    "bq": SqlClient("", "-project_id -dataset_id", operand=1, needs="query"),
 }
 
 
 _MYSQL = frozenset(["mysql", "mariadb", "mycli"])
 
 
-def _texts(call: Call, given: Options, texts: list[str], language: str) -> Iterator[Answer]:
+def _texts(call: CommandCall, given: Options, texts: list[str], language: str) -> Iterator[Answer]:
     """SQL in options and in files that this script wrote, and where the answers go."""
     files = [path for path in given.all_values("-f", "--file", "-i") if call.was_written(path)]
     texts.extend(call.written(path) or "\0" for path in files)
@@ -92,8 +93,8 @@ def _texts(call: Call, given: Options, texts: list[str], language: str) -> Itera
         yield script(text, language)
 
 
-def _rule(spec: Client) -> Rule:
-    def rule(call: Call) -> Iterator[Answer]:
+def _rule(spec: SqlClient) -> Rule:
+    def rule(call: CommandCall) -> Iterator[Answer]:
         language = "mysql" if call.name in _MYSQL else "sql"
         clusters = call.name not in {"sqlite3", "sqlite", "duckdb"}
         given = options(call.args, f"{spec.valued} {spec.code}", clusters=clusters)
@@ -114,7 +115,7 @@ def _rule(spec: Client) -> Rule:
     return rule
 
 
-def _redis(call: Call) -> Iterator[Answer]:
+def _redis(call: CommandCall) -> Iterator[Answer]:
     given = options(call.args, "h p a n u r i s -user -pass", stop=True)
     words = [word.upper() for word in given.rest]
     if given.has("--eval"):
@@ -175,7 +176,7 @@ _MONGO = re.compile(
 )
 
 
-def _mongo(call: Call) -> Iterator[Answer]:
+def _mongo(call: CommandCall) -> Iterator[Answer]:
     given = options(
         call.args,
         "u p -eval -host -port -username -password -javascript.execute-string -server.endpoint",
@@ -189,7 +190,7 @@ def _mongo(call: Call) -> Iterator[Answer]:
     yield from (script(text, "node") for text in texts)
 
 
-def _mysqlsh(call: Call) -> Iterator[Answer]:
+def _mysqlsh(call: CommandCall) -> Iterator[Answer]:
     given = options(call.args, "e f u h P D p -execute -file -user -host -port -schema -password")
     languages = {"--py": "python", "--js": "node"}
     language = next((languages[flag] for flag in given.flags if flag in languages), "mysql")
@@ -199,7 +200,7 @@ def _mysqlsh(call: Call) -> Iterator[Answer]:
     yield from (script(text, language) for text in texts)
 
 
-def _cypher(call: Call) -> Iterator[Answer]:
+def _cypher(call: CommandCall) -> Iterator[Answer]:
     """Cypher: `DELETE` and `REMOVE` follow what they are matched by."""
     given = options(call.args, "a u p d f -address -username -password -database -file -format")
     texts: list[str | None] = [*given.rest] or (
@@ -210,18 +211,18 @@ def _cypher(call: Call) -> Iterator[Answer]:
             yield ask("database_admin", "deletes nodes, or runs unknown statements")
 
 
-def _mysqladmin(call: Call) -> Iterator[Answer]:
+def _mysqladmin(call: CommandCall) -> Iterator[Answer]:
     words = set(options(call.args, "u h P S -user -host").rest)
     if words & {"drop", "shutdown", "flush-logs", "kill", "password"}:
         yield ask("database_admin", "drops or stops a database")
 
 
-def _restore(call: Call) -> Iterator[Answer]:
+def _restore(call: CommandCall) -> Iterator[Answer]:
     if options(call.args, "d h p U f j n t -dbname").has("-c", "--clean", "--drop"):
         yield ask("database_admin", "drops objects before restoring them")
 
 
-def _bq(call: Call) -> Iterator[Answer]:
+def _bq(call: CommandCall) -> Iterator[Answer]:
     yield from _rule(_CLIENTS["bq"])(call)
     if options(call.args, "-project_id -dataset_id").rest[:1] == ["rm"]:
         yield ask("database_admin", "bq rm deletes tables or data sets")
@@ -291,7 +292,7 @@ _MIGRATIONS: dict[str, re.Pattern[str]] = {
 MIGRATING = frozenset(_MIGRATIONS)
 
 
-def _migration(call: Call) -> Iterator[Answer]:
+def _migration(call: CommandCall) -> Iterator[Answer]:
     pattern = _MIGRATIONS[call.name]
     if pattern.search(" ".join(call.args)) and not {"--help", "-h"} & set(call.args):
         yield ask("migration", f"{call.name} can lose the database's content")
@@ -313,7 +314,7 @@ def _application_code(code: str | None, language: str) -> Iterator[Answer]:
         yield ask("migration", "the code deletes or changes rows")
 
 
-def _rails(call: Call) -> Iterator[Answer]:
+def _rails(call: CommandCall) -> Iterator[Answer]:
     yield from _migration(call)
     words = options(call.args, "e -environment").rest
     if words[:1] in (["runner"], ["r"]) and len(words) > 1 and not words[1].endswith(".rb"):
@@ -322,13 +323,13 @@ def _rails(call: Call) -> Iterator[Answer]:
         yield from _application_code(call.stdin.text, "ruby")
 
 
-def _flask(call: Call) -> Iterator[Answer]:
+def _flask(call: CommandCall) -> Iterator[Answer]:
     yield from _migration(call)
     if "shell" in call.args and call.stdin and not call.stdin.file:
         yield from _application_code(call.stdin.text, "python")
 
 
-def _mix(call: Call) -> Iterator[Answer]:
+def _mix(call: CommandCall) -> Iterator[Answer]:
     yield from _migration(call)
     if call.args[:1] in (["run"], ["eval"]):
         given = options(call.args[1:], "e r -eval -require")
@@ -337,13 +338,13 @@ def _mix(call: Call) -> Iterator[Answer]:
             yield from _application_code(code, "elixir")
 
 
-def _ace(call: Call) -> Iterator[Answer]:
+def _ace(call: CommandCall) -> Iterator[Answer]:
     """`node ace …`: a program of the project that has rules of its own."""
     if call.args[:1] and (name := call.args[0].rsplit("/", 1)[-1]) == "ace":
         yield run([name, *call.args[1:]])
 
 
-def _django(call: Call) -> Iterator[Answer]:
+def _django(call: CommandCall) -> Iterator[Answer]:
     args = call.args[1:] if call.name.startswith("python") else call.args
     if call.name.startswith(("python", "php")):
         tool = call.args[0].rsplit("/", 1)[-1] if call.args else ""

@@ -9,8 +9,8 @@ from app.policy.risk import floor
 from app.policy.risk.call import (
     UNKNOWN,
     Answer,
-    Call,
-    Hit,
+    CommandCall,
+    RuleMatch,
     RuleTable,
     ask,
     asking,
@@ -24,7 +24,7 @@ from app.policy.risk.paths import is_below, writing
 from app.policy.risk.shapes import Rows, Shape, shaped
 
 
-def _remove(call: Call) -> Iterator[Answer]:
+def _remove(call: CommandCall) -> Iterator[Answer]:
     if only_help(call.args):
         return
     given = options(call.args)
@@ -34,7 +34,7 @@ def _remove(call: Call) -> Iterator[Answer]:
     yield from removing(call, named, recursive=recursive)
 
 
-def removing(call: Call, operands: list[str], *, recursive: bool) -> Iterator[Hit]:
+def removing(call: CommandCall, operands: list[str], *, recursive: bool) -> Iterator[RuleMatch]:
     """Findings for deleting `operands`, relative to the call's directory."""
     targets = tuple(call.at(path) for path in operands if UNKNOWN not in path)
     shown = tuple(target for target in targets if UNKNOWN not in target)
@@ -44,7 +44,7 @@ def removing(call: Call, operands: list[str], *, recursive: bool) -> Iterator[Hi
         elif floor.is_block_device(target):
             yield deny("raw_device", f"deletes the device {target}")
         elif recursive and floor.is_catastrophic(target, call.home):
-            yield Hit(
+            yield RuleMatch(
                 "catastrophic_delete",
                 f"deletes all of {target}",
                 RiskLevel.CRITICAL,
@@ -52,21 +52,21 @@ def removing(call: Call, operands: list[str], *, recursive: bool) -> Iterator[Hi
                 (target,),
             )
     level = RiskLevel.HIGH if recursive else RiskLevel.MEDIUM
-    yield Hit("delete", f"{call.name} deletes files permanently", level, targets=shown)
+    yield RuleMatch("delete", f"{call.name} deletes files permanently", level, targets=shown)
 
 
-def emptying(call: Call, hit: Hit, operands: list[str]) -> Hit:
+def emptying(call: CommandCall, hit: RuleMatch, operands: list[str]) -> RuleMatch:
     """The same finding with the files that it is about, as far as they are known."""
     targets = (call.at(path) for path in operands)
     return hit._replace(targets=tuple(path for path in targets if UNKNOWN not in path))
 
 
-def _rmdir(call: Call) -> Iterator[Answer]:
+def _rmdir(call: CommandCall) -> Iterator[Answer]:
     if not only_help(call.args):
         yield from removing(call, options(call.args).rest, recursive=False)
 
 
-def _destroy(call: Call) -> Iterator[Answer]:
+def _destroy(call: CommandCall) -> Iterator[Answer]:
     if only_help(call.args):
         return
     devices = [arg for arg in call.args if floor.is_block_device(call.at(arg))]
@@ -78,7 +78,7 @@ def _destroy(call: Call) -> Iterator[Answer]:
     yield emptying(call, ask("destroy", f"{call.name} destroys file content"), named)
 
 
-def _truncate(call: Call) -> Iterator[Answer]:
+def _truncate(call: CommandCall) -> Iterator[Answer]:
     if only_help(call.args):
         return
     given = options(call.args, "s r -size -reference")
@@ -93,21 +93,21 @@ def _truncate(call: Call) -> Iterator[Answer]:
 _LARGE = re.compile(r"0*[1-9]\d*(?:[KMGTPE]i?B?|\d{6,})")
 
 
-def _makes_file(call: Call, size: str, paths: list[str]) -> bool:
+def _makes_file(call: CommandCall, size: str, paths: list[str]) -> bool:
     """`truncate -s 1G disk.img`: so large is what a new file gets, and not what is left of one."""
     if not _LARGE.fullmatch(size) or not paths:
         return False
     return all(is_below(call.at(path), call.cwd) for path in paths)
 
 
-def _trash(call: Call) -> Iterator[Answer]:
+def _trash(call: CommandCall) -> Iterator[Answer]:
     if call.args[:1] == ["trash"] and "--empty" in call.args:
         yield ask("delete", "gio trash empties the trash")
     elif call.args[:1] == ["remove"]:
         yield ask("delete", "gio remove deletes")
 
 
-def _into_trash(call: Call) -> Iterator[Answer]:
+def _into_trash(call: CommandCall) -> Iterator[Answer]:
     """Moves files to where they can be taken back from, unless that place itself is emptied."""
     words = options(call.args, "-graveyard").rest
     if words[:1] in (["empty"], ["remove"], ["erase"]) or options(call.args, "-graveyard").has(
@@ -162,7 +162,7 @@ _FINDERS: Rows = {
 }
 
 
-def _history(call: Call) -> Iterator[Answer]:
+def _history(call: CommandCall) -> Iterator[Answer]:
     if options(call.args).has("-c", "-d"):
         yield ask("history", "deletes the shell's history", RiskLevel.MEDIUM)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from app.policy.risk.call import Answer, Call, RuleTable, ask, options, table
+from app.policy.risk.call import Answer, CommandCall, RuleTable, ask, options, table
 from app.policy.risk.shapes import Rows, Shape, compiled, shaped, together
 
 _WHY = "changes or erases a device"
@@ -337,7 +337,7 @@ _PHONES: Rows = {
 }
 
 
-def _flasher(call: Call) -> Iterator[Answer]:
+def _flasher(call: CommandCall) -> Iterator[Answer]:
     words = options(call.args, "s i c S -slot").rest
     wipes = any(arg == "-w" for arg in call.args)
     if words[:1] in (["getvar"], ["devices"], ["help"], ["get_staged"], ["fetch"]):

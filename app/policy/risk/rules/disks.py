@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from app.policy.risk import floor
-from app.policy.risk.call import Answer, Call, RuleTable, ask, deny, only_help, options, table
+from app.policy.risk.call import (
+    Answer,
+    CommandCall,
+    RuleTable,
+    ask,
+    deny,
+    only_help,
+    options,
+    table,
+)
 from app.policy.risk.paths import is_below, reading, writing
 
 _READ_ONLY = {
@@ -25,7 +34,7 @@ _READ_ONLY = {
 }
 
 
-def _dd(call: Call) -> Iterator[Answer]:
+def _dd(call: CommandCall) -> Iterator[Answer]:
     given = dict(arg.partition("=")[::2] for arg in call.args)
     if "of" in given:
         yield from writing(call.at(given["of"]), call.home)
@@ -40,7 +49,7 @@ _FILLING = frozenset(["/dev/zero", "/dev/urandom", "/dev/random", "/dev/null"])
 _INTO_FILE = frozenset(["notrunc", "nocreat"])
 
 
-def _makes_file(call: Call, given: dict[str, str]) -> bool:
+def _makes_file(call: CommandCall, given: dict[str, str]) -> bool:
     """`dd if=/dev/zero of=test.bin`: as `> test.bin`, it makes a file in the project.
 
     What is written at a place within a file, and what is copied, is no new file.
@@ -50,7 +59,7 @@ def _makes_file(call: Call, given: dict[str, str]) -> bool:
     return source in _FILLING and not within and is_below(call.at(given["of"]), call.cwd)
 
 
-def _make_file_system(call: Call) -> Iterator[Answer]:
+def _make_file_system(call: CommandCall) -> Iterator[Answer]:
     if only_help(call.args) or not call.args:
         return
     if any(floor.is_block_device(call.at(arg)) for arg in call.args if "/" in arg):
@@ -59,7 +68,7 @@ def _make_file_system(call: Call) -> Iterator[Answer]:
         yield ask("format", f"{call.name} formats its target")
 
 
-def _partition(call: Call) -> Iterator[Answer]:
+def _partition(call: CommandCall) -> Iterator[Answer]:
     if only_help(call.args) or set(call.args) & _READ_ONLY.get(call.name, set()) or not call.args:
         return
     if call.name == "wipefs" and not options(call.args, "t o").has("-a", "--all", "-o", "--offset"):
@@ -71,23 +80,23 @@ def _partition(call: Call) -> Iterator[Answer]:
         yield ask("disk", f"{call.name} changes a disk")
 
 
-def _repair(call: Call) -> Iterator[Answer]:
+def _repair(call: CommandCall) -> Iterator[Answer]:
     shows = options(call.args, "t C j J b B").has("-n", "-N", "-l", "-V", "--no-modify")
     if call.args and not shows and not only_help(call.args):
         yield ask("disk", f"{call.name} changes a file system")
 
 
-def _volumes(call: Call) -> Iterator[Answer]:
+def _volumes(call: CommandCall) -> Iterator[Answer]:
     if not only_help(call.args):
         yield ask("volume", f"{call.name} removes a volume")
 
 
-def _loops(call: Call) -> Iterator[Answer]:
+def _loops(call: CommandCall) -> Iterator[Answer]:
     if options(call.args, "o j b").has("-d", "-D", "--detach", "--detach-all"):
         yield ask("volume", "removes a loop device")
 
 
-def _pools(call: Call) -> Iterator[Answer]:
+def _pools(call: CommandCall) -> Iterator[Answer]:
     if set(call.args[:2]) & {
         "destroy",
         "rollback",

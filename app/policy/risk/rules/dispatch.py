@@ -11,7 +11,7 @@ from app.policy.risk.call import (
     UNKNOWN,
     UNTOLD,
     Answer,
-    Call,
+    CommandCall,
     RuleTable,
     Stream,
     ask,
@@ -31,7 +31,7 @@ from app.policy.risk.shown_secrets import packs_secret
 from app.policy.risk.syntax import Unreadable
 
 
-def _sort(call: Call) -> Iterator[Answer]:
+def _sort(call: CommandCall) -> Iterator[Answer]:
     given = options(call.args, "k t o S T -compress-program -key -output")
     if target := given.value("-o", "--output"):
         yield from writing(call.at(target), call.home)
@@ -48,7 +48,7 @@ def _spelled(letters: str, rest: list[str]) -> list[str]:
     return words + rest
 
 
-def _tar(call: Call) -> Iterator[Answer]:
+def _tar(call: CommandCall) -> Iterator[Answer]:
     args = call.args
     if args and not args[0].startswith("-") and re.fullmatch(r"[A-Za-z]+", args[0]):
         args = _spelled(args[0], args[1:])
@@ -81,7 +81,7 @@ def _tar(call: Call) -> Iterator[Answer]:
         yield ask("system_write", "extracts over the host's files")
 
 
-def _awk(call: Call) -> Iterator[Answer]:
+def _awk(call: CommandCall) -> Iterator[Answer]:
     given = options(
         call.args,
         "F v f e E i l -field-separator -assign -file -source -include -load",
@@ -100,7 +100,7 @@ def _awk(call: Call) -> Iterator[Answer]:
 _STDIN = frozenset(["-", "/dev/stdin"])
 
 
-def _written(call: Call, paths: list[str]) -> list[str]:
+def _written(call: CommandCall, paths: list[str]) -> list[str]:
     """The texts of those files that this same script wrote."""
     texts = [call.written(path) for path in paths if call.was_written(path) or path in _STDIN]
     return [UNKNOWN if text is None else text for text in texts]
@@ -115,7 +115,7 @@ _AWK_RUNS = re.compile(
 )
 
 
-def _awk_program(call: Call, program: str) -> Iterator[Answer]:
+def _awk_program(call: CommandCall, program: str) -> Iterator[Answer]:
     """Commands in an awk program: literal ones are judged, others ask."""
     if UNKNOWN in program:
         yield ask("opaque_code", "runs an awk program that is not known")
@@ -164,7 +164,7 @@ _SED_S = re.compile(
 )
 
 
-def _sed(call: Call) -> Iterator[Answer]:
+def _sed(call: CommandCall) -> Iterator[Answer]:
     given = options(call.args, "e f l -expression -file -line-length", optional="i")
     programs = given.all_values("-e", "--expression")
     operands = given.rest
@@ -180,7 +180,7 @@ def _sed(call: Call) -> Iterator[Answer]:
             yield from writing(call.at(path), call.home)
 
 
-def _sed_program(call: Call, program: str) -> Iterator[Answer]:
+def _sed_program(call: CommandCall, program: str) -> Iterator[Answer]:
     if program in {UNKNOWN, SECRET}:
         yield ask("opaque_code", "runs a sed program that is not known")
         return
@@ -201,7 +201,7 @@ def _sed_program(call: Call, program: str) -> Iterator[Answer]:
         yield from writing(call.at(target), call.home)
 
 
-def _make(call: Call) -> Iterator[Answer]:
+def _make(call: CommandCall) -> Iterator[Answer]:
     given = options(call.args, "f C j I o W l E -file -makefile -directory -eval -jobs")
     files = given.all_values("-f", "--file", "--makefile")
     texts = given.all_values("--eval", "-E")
@@ -221,7 +221,7 @@ def _make(call: Call) -> Iterator[Answer]:
             yield script(word.partition("=")[2])
 
 
-def _rsync(call: Call) -> Iterator[Answer]:
+def _rsync(call: CommandCall) -> Iterator[Answer]:
     given = options(
         call.args,
         "e f T B M -rsh -rsync-path -exclude -include -filter -files-from "
@@ -245,7 +245,7 @@ def _rsync(call: Call) -> Iterator[Answer]:
             yield from reading(call.at(source), call.home)
 
 
-def _gdb(call: Call) -> Iterator[Answer]:
+def _gdb(call: CommandCall) -> Iterator[Answer]:
     given = options(call.args, "ex o O eval-command iex x command", clusters=False)
     texts = given.all_values("-o", "-O", "-ex", "--eval-command", "-iex", "--iex")
     if call.stdin and call.stdin.text:
@@ -263,7 +263,7 @@ def _gdb(call: Call) -> Iterator[Answer]:
         yield run(call.args[call.args.index("--args") + 1 :])
 
 
-def _tmux(call: Call) -> Iterator[Answer]:
+def _tmux(call: CommandCall) -> Iterator[Answer]:
     given = options(call.args, "L S f c", stop=True)
     if not given.rest:
         return
@@ -323,7 +323,7 @@ def _is_shell(text: str) -> bool:
     return True
 
 
-def _screen(call: Call) -> Iterator[Answer]:
+def _screen(call: CommandCall) -> Iterator[Answer]:
     given = options(call.args, "S c e h p s t T X", stop=True)
     if "-X" in call.args:
         text = " ".join(call.args[call.args.index("-X") + 1 :])
@@ -332,14 +332,14 @@ def _screen(call: Call) -> Iterator[Answer]:
         yield run(given.rest)
 
 
-def _latex(call: Call) -> Iterator[Answer]:
+def _latex(call: CommandCall) -> Iterator[Answer]:
     if {"-shell-escape", "--shell-escape", "-enable-write18"} & set(call.args) and any(
         "write18" in arg for arg in call.args
     ):
         yield ask("code_danger", "TeX runs commands")
 
 
-def _fzf(call: Call) -> Iterator[Answer]:
+def _fzf(call: CommandCall) -> Iterator[Answer]:
     given = options(call.args, "-preview q f d n -bind")
     for text in given.all_values("--preview"):
         yield script(re.sub(r"\{[^}]*\}", "'x'", text))
@@ -350,11 +350,11 @@ def _fzf(call: Call) -> Iterator[Answer]:
             yield script(command.replace("{}", "'x'"))
 
 
-def _nspawn(call: Call) -> Iterator[Answer]:
+def _nspawn(call: CommandCall) -> Iterator[Answer]:
     yield run(options(call.args, "D M i b u E", stop=True).rest, contained=True)
 
 
-def _cmake(call: Call) -> Iterator[Answer]:
+def _cmake(call: CommandCall) -> Iterator[Answer]:
     if any(call.was_written(path) for path in options(call.args, "P").all_values("-P")):
         yield ask("opaque_code", "runs a CMake script that is not known")
     if call.args[:1] == ["-E"]:

@@ -9,7 +9,7 @@ from app.policy.risk.call import (
     UNKNOWN,
     UNTOLD,
     Answer,
-    Call,
+    CommandCall,
     RuleTable,
     Stream,
     ask,
@@ -30,7 +30,7 @@ _CODE = re.compile(
 )
 
 
-def _vim(call: Call) -> Iterator[Answer]:
+def _vim(call: CommandCall) -> Iterator[Answer]:
     given = options(call.args, "c S u U w i T -cmd")
     if call.name != "ex" and not given.has("-e", "-E"):
         given = options(call.args, "c S s u U w i T -cmd")
@@ -47,7 +47,7 @@ def _vim(call: Call) -> Iterator[Answer]:
             yield from writing(call.at(path), call.home)
 
 
-def _editor_command(call: Call, text: str) -> Iterator[Answer]:
+def _editor_command(call: CommandCall, text: str) -> Iterator[Answer]:
     if UNKNOWN in text:
         yield ask("opaque_code", "runs editor commands that are not known")
     elif match := _WRITES.search(text):
@@ -58,7 +58,7 @@ def _editor_command(call: Call, text: str) -> Iterator[Answer]:
         yield ask("code_danger", "the editor command runs code")
 
 
-def _ed(call: Call) -> Iterator[Answer]:
+def _ed(call: CommandCall) -> Iterator[Answer]:
     text = call.stdin.text if call.stdin else ""
     if text is None:
         yield ask("opaque_code", "runs editor commands that are not known")
@@ -70,7 +70,7 @@ def _ed(call: Call) -> Iterator[Answer]:
             yield from writing(call.at(path), call.home)
 
 
-def _pager(call: Call) -> Iterator[Answer]:
+def _pager(call: CommandCall) -> Iterator[Answer]:
     for arg in call.args:
         if arg.startswith("+") and (match := re.search(r"[!|#]\s*(.+)", arg)):
             yield script(match.group(1), stdin=UNTOLD)

@@ -6,38 +6,48 @@ import re
 from collections.abc import Iterator
 
 from app.policy.risk import floor
-from app.policy.risk.call import Answer, Call, Hit, RuleTable, ask, deny, only_help, options, table
+from app.policy.risk.call import (
+    Answer,
+    CommandCall,
+    RuleMatch,
+    RuleTable,
+    ask,
+    deny,
+    only_help,
+    options,
+    table,
+)
 from app.policy.risk.model import RiskLevel
 from app.policy.risk.paths import reading, writing
 
 
-def _written(call: Call, paths: list[str]) -> Iterator[Hit]:
+def _written(call: CommandCall, paths: list[str]) -> Iterator[RuleMatch]:
     for path in paths:
         yield from writing(call.at(path), call.home)
 
 
-def _read(call: Call, paths: list[str]) -> Iterator[Hit]:
+def _read(call: CommandCall, paths: list[str]) -> Iterator[RuleMatch]:
     for path in paths:
         yield from reading(call.at(path), call.home)
 
 
-def _tee(call: Call) -> Iterator[Answer]:
+def _tee(call: CommandCall) -> Iterator[Answer]:
     yield from _written(call, options(call.args).rest)
 
 
-def _mkdir(call: Call) -> Iterator[Answer]:
+def _mkdir(call: CommandCall) -> Iterator[Answer]:
     for path in options(call.args, "m -mode").rest:
         yield from writing(call.at(path), call.home, folder=False)
 
 
-def _reader(call: Call) -> Iterator[Answer]:
+def _reader(call: CommandCall) -> Iterator[Answer]:
     """Any operand or option value may be a file."""
     for arg in call.args:
         value = arg.partition("=")[2] if arg.startswith("--") else arg
         yield from _read(call, [value.lstrip("@<")] if value else [])
 
 
-def _copy(call: Call) -> Iterator[Answer]:
+def _copy(call: CommandCall) -> Iterator[Answer]:
     given = options(call.args, "t S m o g -target-directory -suffix -mode -owner -group")
     folder = given.value("-t", "--target-directory")
     sources = given.rest if folder else given.rest[:-1]
@@ -57,7 +67,7 @@ def _copy(call: Call) -> Iterator[Answer]:
         yield ask("setuid", "installs a program with the setuid bit")
 
 
-def _moved(call: Call, sources: list[str], target: str | None) -> Iterator[Hit]:
+def _moved(call: CommandCall, sources: list[str], target: str | None) -> Iterator[RuleMatch]:
     if target == "/dev/null":
         yield ask("delete", "moves files to /dev/null")
     for source in sources:
@@ -75,7 +85,7 @@ def _sets_setuid(mode: str) -> bool:
     )
 
 
-def _chmod(call: Call) -> Iterator[Answer]:
+def _chmod(call: CommandCall) -> Iterator[Answer]:
     if only_help(call.args):
         return
     args = [arg for arg in call.args if not re.fullmatch(r"-[rwxXst]+", arg)]
@@ -96,7 +106,7 @@ def _chmod(call: Call) -> Iterator[Answer]:
         yield ask("permissions", "removes the permissions of a whole folder tree", RiskLevel.MEDIUM)
 
 
-def _owned(call: Call, paths: list[str], *, recursive: bool) -> Iterator[Hit]:
+def _owned(call: CommandCall, paths: list[str], *, recursive: bool) -> Iterator[RuleMatch]:
     for path in paths:
         target = call.at(path)
         if recursive and floor.is_catastrophic(target, call.home):
@@ -108,28 +118,28 @@ def _owned(call: Call, paths: list[str], *, recursive: bool) -> Iterator[Hit]:
             yield from (hit for hit in hits if not _keeps_content(call, hit))
 
 
-def _keeps_content(call: Call, hit: Hit) -> bool:
+def _keeps_content(call: CommandCall, hit: RuleMatch) -> bool:
     """chmod changes nothing in a file that others read; a hook runs only where it may."""
     return call.name in {"chmod", "gchmod"} and hit.code in {"startup_file", "runs_later"}
 
 
-def _chattr(call: Call) -> Iterator[Answer]:
+def _chattr(call: CommandCall) -> Iterator[Answer]:
     if any(re.match(r"[-+=][a-zA-Z]*[ia]", arg) for arg in call.args):
         yield ask("permissions", "changes file protection")
 
 
-def _link(call: Call) -> Iterator[Answer]:
+def _link(call: CommandCall) -> Iterator[Answer]:
     yield from _copy(call)
 
 
-def _fallocate(call: Call) -> Iterator[Answer]:
+def _fallocate(call: CommandCall) -> Iterator[Answer]:
     if options(call.args, "l o").has(
         "-p", "-c", "-z", "--punch-hole", "--collapse-range", "--zero-range"
     ):
         yield ask("truncate", "removes parts of a file")
 
 
-def _acl(call: Call) -> Iterator[Answer]:
+def _acl(call: CommandCall) -> Iterator[Answer]:
     given = options(call.args, "m x M X")
     yield from _owned(call, given.rest, recursive=given.has("-R"))
     if any(_GRANTS.search(entry) for entry in given.all_values("-m")):

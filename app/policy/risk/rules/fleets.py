@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from app.policy.risk.call import (
     Answer,
-    Call,
+    CommandCall,
     Rule,
     RuleTable,
     ask,
@@ -29,7 +29,7 @@ _RUN_TEXT = frozenset(["shell", "command", "raw", "expect", "cmd"])
 _WINDOWS_TEXT = {"win_shell": "powershell", "win_command": "cmd", "win_powershell": "powershell"}
 
 
-def _ansible(call: Call) -> Iterator[Answer]:
+def _ansible(call: CommandCall) -> Iterator[Answer]:
     """`ansible hosts -m module -a words`: the module says whether anything changes."""
     given = options(
         call.args,
@@ -71,7 +71,7 @@ _SALT_READS = re.compile(
 )
 
 
-def _salt(call: Call) -> Iterator[Answer]:
+def _salt(call: CommandCall) -> Iterator[Answer]:
     given = options(
         call.args,
         "t b c u -timeout -batch-size -config-dir -user -out -output -return -log-level r -raw",
@@ -99,7 +99,7 @@ def _after(*starts: str, skip: int = 0, language: str = "shell", valued: str = "
         skip: how many words between the two name a host.
     """
 
-    def rule(call: Call) -> Iterator[Answer]:
+    def rule(call: CommandCall) -> Iterator[Answer]:
         words = options(call.args, valued, stop=False).rest
         for start in starts:
             begins = start.split()
@@ -114,7 +114,7 @@ def _after(*starts: str, skip: int = 0, language: str = "shell", valued: str = "
 def _operand(skip: int, language: str = "shell", valued: str = "") -> Rule:
     """The operands behind the first `skip` ones are a command for another host."""
 
-    def rule(call: Call) -> Iterator[Answer]:
+    def rule(call: CommandCall) -> Iterator[Answer]:
         words = options(call.args, valued, stop=False).rest[skip:]
         if words:
             yield script(" ".join(words), language)
@@ -128,14 +128,14 @@ def _in_options(*held: str, language: str = "shell", valued: str = "") -> Rule:
     """The value of each of the options `held` is a command for another host."""
     wanted = f"{valued} {' '.join(name.removeprefix('-') for name in held)}"
 
-    def rule(call: Call) -> Iterator[Answer]:
+    def rule(call: CommandCall) -> Iterator[Answer]:
         for text in options(call.args, wanted).all_values(*held):
             yield script(text, language)
 
     return rule
 
 
-def _launched(call: Call) -> Iterator[Answer]:
+def _launched(call: CommandCall) -> Iterator[Answer]:
     """`mpirun -host a,b program words`, `srun -N 4 program words`."""
     yield run(
         options(
@@ -149,14 +149,14 @@ def _launched(call: Call) -> Iterator[Answer]:
     )
 
 
-def _bracketed(call: Call) -> Iterator[Answer]:
+def _bracketed(call: CommandCall) -> Iterator[Answer]:
     """`taktuk -m host broadcast exec [ command words ]`."""
     if "exec" in call.args:
         words = call.args[call.args.index("exec") + 1 :]
         yield script(" ".join(word for word in words if word not in {"[", "]"}))
 
 
-def _dashes(call: Call) -> Iterator[Answer]:
+def _dashes(call: CommandCall) -> Iterator[Answer]:
     """`program host -- command words`."""
     if "--" in call.args:
         yield script(" ".join(call.args[call.args.index("--") + 1 :]))
@@ -165,7 +165,7 @@ def _dashes(call: Call) -> Iterator[Answer]:
 _KNIFE = "-o p x i a N E c k P s u -config -key -server-url -user -format"
 
 
-def _knife(call: Call) -> Iterator[Answer]:
+def _knife(call: CommandCall) -> Iterator[Answer]:
     words = options(call.args, _KNIFE).rest
     if words[:1] in (["ssh"], ["winrm"]) and len(words) > 2:
         yield script(" ".join(words[2:]), "shell" if words[0] == "ssh" else "cmd")

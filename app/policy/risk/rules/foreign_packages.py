@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from app.policy.risk.call import UNKNOWN, Answer, Call, RuleTable, ask, options, table
+from app.policy.risk.call import UNKNOWN, Answer, CommandCall, RuleTable, ask, options, table
 from app.policy.risk.shapes import compiled, together
 
 _ADDRESS = re.compile(
@@ -49,7 +49,7 @@ def foreign(word: str, *, own: bool = True, short: bool = False) -> bool:
     return short and _OWNER_AND_NAME.fullmatch(word) is not None
 
 
-class Source(NamedTuple):
+class PackageSource(NamedTuple):
     """A call that installs or runs what it is given a place of.
 
     Attributes:
@@ -89,142 +89,148 @@ _SETS_REGISTRY = (
     r"^(?:set|config\nset|c\nset)\n(?:-\S+\n)*"
     r"(?:\S*registry|npmRegistryServer|npmScopes\S*)(?:=|\n)"
 )
-_SOURCES: dict[str, tuple[Source, ...]] = {
+_SOURCES: dict[str, tuple[PackageSource, ...]] = {
     "pip pip3": (
-        Source(r"(?:install|download|wheel)\b", not_from=_PIP_NOT),
-        Source(r"config set \S*(?:index-url|find-links|index)\b"),
+        PackageSource(r"(?:install|download|wheel)\b", not_from=_PIP_NOT),
+        PackageSource(r"config set \S*(?:index-url|find-links|index)\b"),
     ),
     "uv": (
-        Source(
+        PackageSource(
             r"(?:pip (?:install|sync|compile)|add|sync|lock|build|tool install)\b",
             not_from=_PIP_NOT,
         ),
-        Source(r"(?:run|tool run|x) ", lead=True, valued=_RUN_VALUED),
+        PackageSource(r"(?:run|tool run|x) ", lead=True, valued=_RUN_VALUED),
     ),
-    "uvx": (Source(lead=True, valued=_RUN_VALUED),),
+    "uvx": (PackageSource(lead=True, valued=_RUN_VALUED),),
     "pipx": (
-        Source(r"run ", lead=True, valued=_RUN_VALUED),
-        Source(r"(?:install|inject|upgrade|runpip|install-all)\b", not_from=_PIP_NOT),
+        PackageSource(r"run ", lead=True, valued=_RUN_VALUED),
+        PackageSource(r"(?:install|inject|upgrade|runpip|install-all)\b", not_from=_PIP_NOT),
     ),
-    "easy_install": (Source(),),
-    "poetry": (Source(r"(?:add|self add|source add|config repositories\.\S*)\b"),),
-    "pdm pipenv rye pixi": (Source(r"(?:add|install|config pypi\.url|source add|self add)\b"),),
+    "easy_install": (PackageSource(),),
+    "poetry": (PackageSource(r"(?:add|self add|source add|config repositories\.\S*)\b"),),
+    "pdm pipenv rye pixi": (
+        PackageSource(r"(?:add|install|config pypi\.url|source add|self add)\b"),
+    ),
     "conda mamba micromamba": (
-        Source(r"(?:install|create|env create|update)\b", not_from="proxy"),
-        Source(r"config\b", having=r"^--(?:add|append|prepend|set)$"),
+        PackageSource(r"(?:install|create|env create|update)\b", not_from="proxy"),
+        PackageSource(r"config\b", having=r"^--(?:add|append|prepend|set)$"),
     ),
     "npm pnpm yarn bun cnpm": (
-        Source(
+        PackageSource(
             r"(?:install|i|in|add|a|ci|it|up|update|upgrade|global add|install-test)(?: |$)",
             not_from=_NODE_NOT,
             short=True,
         ),
-        Source(r"(?:exec|x|dlx|create|init) ", lead=True, valued=_RUN_VALUED, short=True),
-        Source(having=_SETS_REGISTRY),
+        PackageSource(r"(?:exec|x|dlx|create|init) ", lead=True, valued=_RUN_VALUED, short=True),
+        PackageSource(having=_SETS_REGISTRY),
     ),
-    "npx pnpx bunx": (Source("", lead=True, valued=_RUN_VALUED, short=True),),
-    "deno": (Source(r"(?:install|add|compile|serve|bench|test|cache)\b"),),
-    "zx jbang groovy": (Source("", lead=True),),
-    "streamlit marimo k6": (Source(r"(?:run|edit) ", lead=True),),
-    "gem": (Source(r"(?:install|i|update|fetch|sources?)\b", not_from="http-proxy p"),),
+    "npx pnpx bunx": (PackageSource("", lead=True, valued=_RUN_VALUED, short=True),),
+    "deno": (PackageSource(r"(?:install|add|compile|serve|bench|test|cache)\b"),),
+    "zx jbang groovy": (PackageSource("", lead=True),),
+    "streamlit marimo k6": (PackageSource(r"(?:run|edit) ", lead=True),),
+    "gem": (PackageSource(r"(?:install|i|update|fetch|sources?)\b", not_from="http-proxy p"),),
     "bundle bundler": (
-        Source(r"add\b", having=r"^--(?:git|github|gist|bitbucket)(?:=|$)", always=True),
-        Source(r"(?:add|plugin install)\b"),
-        Source(r"config (?:set )?mirror"),
+        PackageSource(r"add\b", having=r"^--(?:git|github|gist|bitbucket)(?:=|$)", always=True),
+        PackageSource(r"(?:add|plugin install)\b"),
+        PackageSource(r"config (?:set )?mirror"),
     ),
-    "cargo": (Source(r"(?:install|add|binstall|generate)\b"),),
-    "go": (Source(r"env\b", having=r"^GOPROXY="),),
-    "brew": (Source(r"(?:tap|install|reinstall|upgrade)\b"),),
+    "cargo": (PackageSource(r"(?:install|add|binstall|generate)\b"),),
+    "go": (PackageSource(r"env\b", having=r"^GOPROXY="),),
+    "brew": (PackageSource(r"(?:tap|install|reinstall|upgrade)\b"),),
     "apt-add-repository add-apt-repository": (
-        Source(having=r"^(?!-)\S|^-(?:P|S|U|p|u)$|^--(?:ppa|uri|sourceslist)", always=True),
+        PackageSource(having=r"^(?!-)\S|^-(?:P|S|U|p|u)$|^--(?:ppa|uri|sourceslist)", always=True),
     ),
-    "apt-key": (Source(r"(?:add|adv)\b", always=True),),
-    "yum-config-manager": (Source(having=r"^--add-repo", always=True),),
+    "apt-key": (PackageSource(r"(?:add|adv)\b", always=True),),
+    "yum-config-manager": (PackageSource(having=r"^--add-repo", always=True),),
     "dnf dnf5 yum microdnf tdnf": (
-        Source(
+        PackageSource(
             r"(?:install|localinstall|upgrade|update|reinstall|config-manager)\b", not_from="proxy"
         ),
-        Source(r"copr enable\b", always=True),
+        PackageSource(r"copr enable\b", always=True),
     ),
-    "dpkg": (Source(having=r"^(?:-\w*i|--install)$", pipes=True),),
+    "dpkg": (PackageSource(having=r"^(?:-\w*i|--install)$", pipes=True),),
     "rpm": (
-        Source(having=r"^(?:-\w*[iUF]\w*|--install|--upgrade|--import|--freshen)$", pipes=True),
+        PackageSource(
+            having=r"^(?:-\w*[iUF]\w*|--install|--upgrade|--import|--freshen)$", pipes=True
+        ),
     ),
-    "zypper": (Source(r"(?:addrepo|ar|install|in|addservice|as|patch|update)\b"),),
-    "apk": (Source(r"(?:add|upgrade|fix)\b"),),
-    "pacman yay paru": (Source(having=r"^(?:-\w*U|--upgrade)"),),
-    "flatpak": (Source(r"(?:remote-add|install|remote-modify)\b"),),
+    "zypper": (PackageSource(r"(?:addrepo|ar|install|in|addservice|as|patch|update)\b"),),
+    "apk": (PackageSource(r"(?:add|upgrade|fix)\b"),),
+    "pacman yay paru": (PackageSource(having=r"^(?:-\w*U|--upgrade)"),),
+    "flatpak": (PackageSource(r"(?:remote-add|install|remote-modify)\b"),),
     "nix": (
-        Source(r"(?:shell|develop|profile (?:install|add)|build)\b"),
-        Source(r"run ", lead=True),
+        PackageSource(r"(?:shell|develop|profile (?:install|add)|build)\b"),
+        PackageSource(r"run ", lead=True),
     ),
-    "nix-env nix-shell nix-channel nix-build": (Source(),),
-    "guix": (Source(r"(?:pull|install|time-machine)\b"),),
-    "choco": (Source(r"(?:install|upgrade|sources? add)\b", not_from="proxy"),),
-    "scoop": (Source(r"(?:bucket add|install)\b"),),
-    "winget": (Source(r"(?:source add|install)\b"),),
+    "nix-env nix-shell nix-channel nix-build": (PackageSource(),),
+    "guix": (PackageSource(r"(?:pull|install|time-machine)\b"),),
+    "choco": (PackageSource(r"(?:install|upgrade|sources? add)\b", not_from="proxy"),),
+    "scoop": (PackageSource(r"(?:bucket add|install)\b"),),
+    "winget": (PackageSource(r"(?:source add|install)\b"),),
     "install-module install-package install-script register-psrepository add-appxpackage "
-    "register-packagesource register-psresourcerepository install-psresource": (Source(),),
-    "nuget": (Source(r"(?:sources? add|install|restore)\b"),),
+    "register-packagesource register-psresourcerepository install-psresource": (PackageSource(),),
+    "nuget": (PackageSource(r"(?:sources? add|install|restore)\b"),),
     "dotnet": (
-        Source(r"(?:nuget add source|tool (?:install|update)|new install|restore|script)\b"),
-        Source(r"add\b.* package\b"),
+        PackageSource(r"(?:nuget add source|tool (?:install|update)|new install|restore|script)\b"),
+        PackageSource(r"add\b.* package\b"),
     ),
     "composer": (
-        Source(
+        PackageSource(
             r"(?:global )?(?:config|require|create-project|install|update)\b", not_from="http-proxy"
         ),
     ),
-    "pecl pear": (Source(r"(?:install|upgrade|channel-discover)\b"),),
+    "pecl pear": (PackageSource(r"(?:install|upgrade|channel-discover)\b"),),
     "helm helm3": (
-        Source(
+        PackageSource(
             r"(?:repo add|install|upgrade|plugin install)\b",
             not_from="set set-string set-file kube-apiserver description f values",
             own=False,
         ),
     ),
     "kubectl oc k": (
-        Source(r"(?:apply|create|replace)\b", only="f filename k kustomize", own=False),
-        Source(r"krew (?:index add|install)\b"),
+        PackageSource(r"(?:apply|create|replace)\b", only="f filename k kustomize", own=False),
+        PackageSource(r"krew (?:index add|install)\b"),
     ),
     "docker podman nerdctl": (
-        Source(
+        PackageSource(
             r"(?:buildx )?build\b",
             not_from="build-arg cache-from cache-to label add-host secret annotation",
             own=False,
         ),
-        Source(r"(?:image )?import\b", own=False),
+        PackageSource(r"(?:image )?import\b", own=False),
     ),
-    "vagrant": (Source(r"(?:box add|plugin install)\b"),),
-    "terraform tofu": (Source(r"init\b", only="from-module"),),
-    "ansible-galaxy": (Source(r"(?:(?:role|collection) )?install\b"),),
-    "ansible-pull": (Source(only="U url"),),
-    "chezmoi": (Source(r"(?:init|update)\b", having=r"^(?:--apply|-a)$", always=True),),
-    "cookiecutter": (Source(),),
-    "copier": (Source(r"(?:copy|update|recopy)\b", having=r"^--(?:trust|UNSAFE)$"),),
-    "pre-commit prek": (Source(r"try-repo\b"),),
-    "gh": (Source(r"(?:extensions?|ext) (?:install|exec)\b", short=True),),
-    "asdf mise rtx": (Source(r"(?:plugins?[ -](?:add|install)|use|install)\b"),),
-    "opam": (Source(r"(?:pin|repo(?:sitory)?|install|init|remote)\b"),),
-    "luarocks": (Source(r"(?:install|build|make)\b"),),
-    "cpan cpanm": (Source(not_from="proxy"),),
+    "vagrant": (PackageSource(r"(?:box add|plugin install)\b"),),
+    "terraform tofu": (PackageSource(r"init\b", only="from-module"),),
+    "ansible-galaxy": (PackageSource(r"(?:(?:role|collection) )?install\b"),),
+    "ansible-pull": (PackageSource(only="U url"),),
+    "chezmoi": (PackageSource(r"(?:init|update)\b", having=r"^(?:--apply|-a)$", always=True),),
+    "cookiecutter": (PackageSource(),),
+    "copier": (PackageSource(r"(?:copy|update|recopy)\b", having=r"^--(?:trust|UNSAFE)$"),),
+    "pre-commit prek": (PackageSource(r"try-repo\b"),),
+    "gh": (PackageSource(r"(?:extensions?|ext) (?:install|exec)\b", short=True),),
+    "asdf mise rtx": (PackageSource(r"(?:plugins?[ -](?:add|install)|use|install)\b"),),
+    "opam": (PackageSource(r"(?:pin|repo(?:sitory)?|install|init|remote)\b"),),
+    "luarocks": (PackageSource(r"(?:install|build|make)\b"),),
+    "cpan cpanm": (PackageSource(not_from="proxy"),),
     "mix": (
-        Source(r"(?:archive|escript)\.install\b"),
-        Source(r"\S+\.install (?:git|github)\b", always=True),
+        PackageSource(r"(?:archive|escript)\.install\b"),
+        PackageSource(r"\S+\.install (?:git|github)\b", always=True),
     ),
-    "cabal stack nimble raco": (Source(r"(?:install|pkg install|get|new|setup|v2-install)\b"),),
-    "conan": (Source(r"(?:remote add|config install)\b"),),
-    "vcpkg spack krew": (Source(r"(?:registry|repo add|mirror add|index add)\b"),),
-    "mvn mvnw": (Source(r"\S*dependency:\S*get\b"),),
-    "coursier cs": (Source(r"(?:launch|install|bootstrap)\b"),),
-    "code code-insiders cursor codium": (Source(having=r"^--install-extension"),),
+    "cabal stack nimble raco": (
+        PackageSource(r"(?:install|pkg install|get|new|setup|v2-install)\b"),
+    ),
+    "conan": (PackageSource(r"(?:remote add|config install)\b"),),
+    "vcpkg spack krew": (PackageSource(r"(?:registry|repo add|mirror add|index add)\b"),),
+    "mvn mvnw": (PackageSource(r"\S*dependency:\S*get\b"),),
+    "coursier cs": (PackageSource(r"(?:launch|install|bootstrap)\b"),),
+    "code code-insiders cursor codium": (PackageSource(having=r"^--install-extension"),),
 }
 _BY_NAME = {name: sources for listed, sources in _SOURCES.items() for name in listed.split()}
 _FLAG = re.compile(r"--?(?:[DSEgOPBWyfq]|save\S*|global|dev|force|yes|exact|optional|peer|no-\S+)$")
 """Options that take no word, so that an operand follows."""
 
 
-def fetched_from(call: Call) -> str:
+def fetched_from(call: CommandCall) -> str:
     """The place named in `call` that it installs or runs software from; empty where none is."""
     verb = " ".join(options(call.args).rest[:6]) + " "
     lines = "\n".join(call.args)
@@ -243,7 +249,7 @@ def fetched_from(call: Call) -> str:
     return ""
 
 
-def _places(call: Call, source: Source) -> Iterator[tuple[str, bool]]:
+def _places(call: CommandCall, source: PackageSource) -> Iterator[tuple[str, bool]]:
     """Words that may name a place, and whether they are operands."""
     args = call.args
     if source.lead:
@@ -270,7 +276,7 @@ def _places(call: Call, source: Source) -> Iterator[tuple[str, bool]]:
         previous = word
 
 
-def _leading(args: list[str], source: Source) -> list[str]:
+def _leading(args: list[str], source: PackageSource) -> list[str]:
     """The words up to the first operand behind the verb."""
     kept, rest = list(args), args
     found = compiled(source.verb).match(" ".join(options(args).rest[:6]) + " ")
@@ -281,7 +287,7 @@ def _leading(args: list[str], source: Source) -> list[str]:
     return kept
 
 
-def _rule(call: Call) -> Iterator[Answer]:
+def _rule(call: CommandCall) -> Iterator[Answer]:
     if place := fetched_from(call):
         yield ask("foreign_package", f"{call.name} installs software from {place}")
 
@@ -289,7 +295,7 @@ def _rule(call: Call) -> Iterator[Answer]:
 _INSTALLS = re.compile(r"-i$|--install$|-U\w*$|install$|localinstall$|add$")
 
 
-def _fetched(call: Call) -> Iterator[Answer]:
+def _fetched(call: CommandCall) -> Iterator[Answer]:
     """A package file that the same script has fetched."""
     if not any(map(_INSTALLS.match, call.args)):
         return

@@ -10,9 +10,9 @@ from app.policy.risk.call import (
     UNKNOWN,
     UNTOLD,
     Answer,
-    Call,
-    Hit,
+    CommandCall,
     Options,
+    RuleMatch,
     RuleTable,
     ask,
     is_pattern,
@@ -41,10 +41,10 @@ _RUN_KEYS = re.compile(
     r"|uploadpack\.packobjectshook|web\.browser|trailer\..*\.(?:command|cmd)|"
     r"sendemail\..*cmd|submodule\..*\.update"
 )
-_Handler = Callable[[Call, list[str]], Iterator[Answer]]
+_Handler = Callable[[CommandCall, list[str]], Iterator[Answer]]
 
 
-def _git(call: Call) -> Iterator[Answer]:
+def _git(call: CommandCall) -> Iterator[Answer]:
     before = options(call.args, GLOBAL_OPTIONS, stop=True)
     before.flags = [
         flag for flag in before.flags if flag != "--exec-path" or "--exec-path" in before.values
@@ -94,12 +94,12 @@ def _extension(verb: str, args: list[str]) -> Iterator[Answer]:
         yield _lossy("git_extension", f"git {verb} may lose work or branches")
 
 
-def moved(call: Call, before: Options) -> Call:
+def moved(call: CommandCall, before: Options) -> CommandCall:
     cwd = call.cwd
     for path in before.all_values("-C", "--work-tree"):
-        resolved = Call("", [], cwd, call.home).at(path)
+        resolved = CommandCall("", [], cwd, call.home).at(path)
         cwd = None if UNKNOWN in resolved else resolved
-    return Call("git", call.args, cwd, call.home, call.stdin, call.contained)
+    return CommandCall("git", call.args, cwd, call.home, call.stdin, call.contained)
 
 
 def _alias(value: str, args: list[str]) -> Iterator[Answer]:
@@ -147,7 +147,7 @@ def may_run(key: str) -> bool:
     )
 
 
-def _lossy(code: str, why: str) -> Hit:
+def _lossy(code: str, why: str) -> RuleMatch:
     return ask(code, why, RiskLevel.HIGH)
 
 
@@ -155,7 +155,7 @@ def _help(args: list[str]) -> bool:
     return args[:1] in (["-h"], ["--help"])
 
 
-def _push(call: Call, args: list[str]) -> Iterator[Answer]:
+def _push(call: CommandCall, args: list[str]) -> Iterator[Answer]:
     given = options(args, "o -push-option -repo -receive-pack -exec")
     for program in given.all_values("--receive-pack", "--exec"):
         yield script(program, stdin=UNTOLD)
@@ -188,12 +188,12 @@ def given_has(flag: str, names: tuple[str, ...]) -> bool:
     return len(flag) > 2 and flag.startswith("--") and any(name.startswith(flag) for name in names)
 
 
-def _reset(call: Call, args: list[str]) -> Iterator[Answer]:
+def _reset(call: CommandCall, args: list[str]) -> Iterator[Answer]:
     if options(args).has("--hard", "--merge"):
         yield _lossy("git_reset_hard", "discards uncommitted work")
 
 
-def _clean(call: Call, args: list[str]) -> Iterator[Answer]:
+def _clean(call: CommandCall, args: list[str]) -> Iterator[Answer]:
     given = options(args, "e -exclude")
     if given.has("-n", "--dry-run") or _help(args):
         return
@@ -211,7 +211,7 @@ def _looks_like_path(operand: str) -> bool:
     )
 
 
-def _checkout(call: Call, args: list[str]) -> Iterator[Answer]:
+def _checkout(call: CommandCall, args: list[str]) -> Iterator[Answer]:
     given = options(args, "b B -orphan -conflict -pathspec-from-file")
     if given.has(
         "-f", "--force", "--ours", "--theirs", "-p", "--patch", "-B", "--pathspec-from-file"
@@ -225,61 +225,61 @@ def _checkout(call: Call, args: list[str]) -> Iterator[Answer]:
         yield _lossy("git_checkout", "overwrites files with another version")
 
 
-def _restore(call: Call, args: list[str]) -> Iterator[Answer]:
+def _restore(call: CommandCall, args: list[str]) -> Iterator[Answer]:
     given = options(args, "s -source -conflict -pathspec-from-file")
     if _help(args) or (given.has("-S", "--staged") and not given.has("-W", "--worktree")):
         return
     yield _lossy("git_restore", "overwrites files with another version")
 
 
-def _switch(call: Call, args: list[str]) -> Iterator[Answer]:
+def _switch(call: CommandCall, args: list[str]) -> Iterator[Answer]:
     if options(args, "c -create -orphan").has(
         "-f", "--force", "--discard-changes", "-C", "--force-create"
     ):
         yield _lossy("git_switch", "discards uncommitted work or a branch")
 
 
-def _branch(call: Call, args: list[str]) -> Iterator[Answer]:
+def _branch(call: CommandCall, args: list[str]) -> Iterator[Answer]:
     given = options(args, "u -set-upstream-to -sort -format -contains -points-at")
     remote_delete = given.has("-d", "--delete") and given.has("-r", "--remotes")
     if given.has("-D", "-M", "-C", "-f", "--force") or remote_delete:
         yield _lossy("git_branch", "deletes or overwrites a branch without a merge check")
 
 
-def _tag(call: Call, args: list[str]) -> Iterator[Answer]:
+def _tag(call: CommandCall, args: list[str]) -> Iterator[Answer]:
     if options(args, "m F u -message -file -sort -format").has("-d", "--delete", "-f", "--force"):
         yield _lossy("git_tag", "deletes or moves a tag")
 
 
-def _stash(call: Call, args: list[str]) -> Iterator[Answer]:
+def _stash(call: CommandCall, args: list[str]) -> Iterator[Answer]:
     words = options(args, stop=True).rest
     if words[:1] in (["drop"], ["clear"]):
         yield _lossy("git_stash", "deletes stashed work")
 
 
-def _worktree(call: Call, args: list[str]) -> Iterator[Answer]:
+def _worktree(call: CommandCall, args: list[str]) -> Iterator[Answer]:
     if args[:1] == ["remove"] and options(args).has("-f", "--force"):
         yield _lossy("git_worktree", "deletes a work tree with its changes")
 
 
-def _rm(call: Call, args: list[str]) -> Iterator[Answer]:
+def _rm(call: CommandCall, args: list[str]) -> Iterator[Answer]:
     given = options(args, "-pathspec-from-file")
     if not _help(args) and not given.has("--cached", "-n", "--dry-run"):
         yield from removing(call, given.rest, recursive=given.has("-r"))
 
 
-def _reflog(call: Call, args: list[str]) -> Iterator[Answer]:
+def _reflog(call: CommandCall, args: list[str]) -> Iterator[Answer]:
     if args[:1] in (["expire"], ["delete"]):
         yield _lossy("git_reflog", "deletes the references to lost commits")
 
 
-def _gc(call: Call, args: list[str]) -> Iterator[Answer]:
+def _gc(call: CommandCall, args: list[str]) -> Iterator[Answer]:
     if options(args, "-prune=").value("--prune") not in {None, "never"}:
         yield _lossy("git_gc", "deletes unreachable commits")
 
 
 def _always(code: str, why: str) -> _Handler:
-    def handler(call: Call, args: list[str]) -> Iterator[Answer]:
+    def handler(call: CommandCall, args: list[str]) -> Iterator[Answer]:
         if not _help(args) and not options(args).has("-n", "--dry-run"):
             yield _lossy(code, why)
 
@@ -287,7 +287,7 @@ def _always(code: str, why: str) -> _Handler:
 
 
 def _when(code: str, why: str, *flags: str) -> _Handler:
-    def handler(call: Call, args: list[str]) -> Iterator[Answer]:
+    def handler(call: CommandCall, args: list[str]) -> Iterator[Answer]:
         if options(args).has(*flags):
             yield _lossy(code, why)
 
@@ -295,7 +295,7 @@ def _when(code: str, why: str, *flags: str) -> _Handler:
 
 
 def _programs(valued: str, *flags: str) -> _Handler:
-    def handler(call: Call, args: list[str]) -> Iterator[Answer]:
+    def handler(call: CommandCall, args: list[str]) -> Iterator[Answer]:
         given = options(args, valued, optional="O" if "-O" in flags else "")
         for program in given.all_values(*flags):
             yield script(program, stdin=UNTOLD)
@@ -309,12 +309,12 @@ def _programs(valued: str, *flags: str) -> _Handler:
     return handler
 
 
-def _bisect(call: Call, args: list[str]) -> Iterator[Answer]:
+def _bisect(call: CommandCall, args: list[str]) -> Iterator[Answer]:
     if args[:1] == ["run"] and len(args) > 1:
         yield run(args[1:])
 
 
-def _submodule(call: Call, args: list[str]) -> Iterator[Answer]:
+def _submodule(call: CommandCall, args: list[str]) -> Iterator[Answer]:
     words = options(args, stop=True).rest
     if words[:1] == ["foreach"]:
         yield script(" ".join(options(words[1:], stop=True).rest))
@@ -324,7 +324,7 @@ def _submodule(call: Call, args: list[str]) -> Iterator[Answer]:
         yield _lossy("git_submodule", "deletes a submodule's work tree")
 
 
-def _config(call: Call, args: list[str]) -> Iterator[Answer]:
+def _config(call: CommandCall, args: list[str]) -> Iterator[Answer]:
     given = options(args, "f -file -type -default -blob")
     words = given.rest[1:] if given.rest[:1] == ["set"] else given.rest
     if given.rest[:1] in (["get"], ["list"], ["unset"]):
@@ -352,20 +352,20 @@ def _deletes(program: str) -> bool:
     return bool(re.match(r"\s*!?\s*(?:\S*/)?(?:rm|sh|bash|git|find|dd|shred)\b", program))
 
 
-def _lfs(call: Call, args: list[str]) -> Iterator[Answer]:
+def _lfs(call: CommandCall, args: list[str]) -> Iterator[Answer]:
     if args[:1] == ["install"]:
         yield ask("git_code", "git lfs install sets up hooks and filters, which git runs")
     if args[:1] == ["prune"] and "--dry-run" not in args:
         yield _lossy("git_prune", "deletes stored large files")
 
 
-def _remote(call: Call, args: list[str]) -> Iterator[Answer]:
+def _remote(call: CommandCall, args: list[str]) -> Iterator[Answer]:
     if args[:1] in (["remove"], ["rm"]):
         yield ask("git_config", "removes a remote and its branches", RiskLevel.MEDIUM)
 
 
 def _fetched(handler: _Handler) -> _Handler:
-    def also(call: Call, args: list[str]) -> Iterator[Answer]:
+    def also(call: CommandCall, args: list[str]) -> Iterator[Answer]:
         yield from handler(call, args)
         given = options(args, "j o s X -upload-pack -depth")
         forced = given.has("-f", "--force")
@@ -382,7 +382,7 @@ def _fetched(handler: _Handler) -> _Handler:
 
 
 def _templated(handler: _Handler) -> _Handler:
-    def also(call: Call, args: list[str]) -> Iterator[Answer]:
+    def also(call: CommandCall, args: list[str]) -> Iterator[Answer]:
         yield from handler(call, args)
         if options(args, "-template b o c").all_values("--template"):
             yield ask("git_config", "copies hooks from a template")
@@ -390,12 +390,12 @@ def _templated(handler: _Handler) -> _Handler:
     return also
 
 
-def _update_ref(call: Call, args: list[str]) -> Iterator[Answer]:
+def _update_ref(call: CommandCall, args: list[str]) -> Iterator[Answer]:
     if options(args, "m").has("-d", "--stdin"):
         yield _lossy("git_refs", "deletes references")
 
 
-def _send_pack(call: Call, args: list[str]) -> Iterator[Answer]:
+def _send_pack(call: CommandCall, args: list[str]) -> Iterator[Answer]:
     given = options(args, "-receive-pack -exec")
     for program in given.all_values("--receive-pack", "--exec"):
         yield script(program, stdin=UNTOLD)
@@ -403,7 +403,7 @@ def _send_pack(call: Call, args: list[str]) -> Iterator[Answer]:
         yield _lossy("git_force_push", "rewrites or deletes shared history")
 
 
-def _credential(call: Call, args: list[str]) -> Iterator[Answer]:
+def _credential(call: CommandCall, args: list[str]) -> Iterator[Answer]:
     words = options(args, "-file -timeout -socket").rest
     if words[:1] in (["fill"], ["get"]) or words[-1:] == ["get"]:
         yield ask("secret_read", "shows stored credentials")
@@ -459,7 +459,7 @@ _VERBS: dict[str, _Handler] = {
 }
 
 
-def _hook_manager(call: Call) -> Iterator[Answer]:
+def _hook_manager(call: CommandCall) -> Iterator[Answer]:
     """It sets up hooks, which run at the next commit."""
     given = options(call.args)
     verb = given.rest[0] if given.rest else ""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from app.policy.risk.call import (
     Answer,
-    Call,
+    CommandCall,
     RuleTable,
     ask,
     options,
@@ -23,7 +23,7 @@ _LOSSY_VERB = re.compile(
 )
 
 
-def _terraform(call: Call) -> Iterator[Answer]:
+def _terraform(call: CommandCall) -> Iterator[Answer]:
     given = options(call.args, "", clusters=False)
     words = given.rest
     if given.has("-help", "--help", "-h"):
@@ -43,7 +43,7 @@ def _terraform(call: Call) -> Iterator[Answer]:
         yield ask("infra_state", "changes the recorded state of infrastructure")
 
 
-def _aws(call: Call) -> Iterator[Answer]:
+def _aws(call: CommandCall) -> Iterator[Answer]:
     given = options(
         call.args,
         "-profile -region -output -query -endpoint-url -cli-binary-format -ca-bundle -color",
@@ -67,28 +67,28 @@ def _aws(call: Call) -> Iterator[Answer]:
         yield ask("cloud_delete", f"aws {service} {verb} stops all instances")
 
 
-def _sent_command(call: Call) -> Iterator[Answer]:
+def _sent_command(call: CommandCall) -> Iterator[Answer]:
     """`aws ssm send-command`: a shell script for other hosts, as JSON or as `commands=…`."""
     sent = options(call.args, "-parameters", clusters=False).value("--parameters") or ""
     found = re.search(r"commands\"?\s*[=:]\s*(.+)", sent, re.DOTALL)
     yield script(re.sub(r"^[\[\s\"']+|[\]}\s\"']+$", "", found.group(1)) if found else None)
 
 
-def _edge(call: Call) -> Iterator[Answer]:
+def _edge(call: CommandCall) -> Iterator[Answer]:
     yield from _verbs(call)
     given = options(call.args, "-command -file -config -env c e")
     if given.rest[:2] == ["d1", "execute"]:
         yield from (script(text, "sql") for text in given.all_values("--command"))
 
 
-def _gsutil(call: Call) -> Iterator[Answer]:
+def _gsutil(call: CommandCall) -> Iterator[Answer]:
     yield from _verbs(call)
     words = options(call.args, "o h").rest
     if words[:1] == ["rsync"] and options(call.args, "o h").has("-d"):
         yield ask("cloud_delete", "gsutil rsync -d deletes what the source lacks")
 
 
-def _verbs(call: Call) -> Iterator[Answer]:
+def _verbs(call: CommandCall) -> Iterator[Answer]:
     """Tools of the form `tool noun… verb`: any word that is a destroying verb."""
     words = options(
         call.args, "n c p s a o -namespace -context -project -subscription -region -zone -format"
@@ -102,7 +102,7 @@ def _verbs(call: Call) -> Iterator[Answer]:
             return
 
 
-def _kubectl(call: Call) -> Iterator[Answer]:
+def _kubectl(call: CommandCall) -> Iterator[Answer]:
     given = options(
         call.args,
         "n c f l o s p -namespace -context -cluster -user -kubeconfig -container -server -token "
@@ -141,7 +141,7 @@ def _kubectl(call: Call) -> Iterator[Answer]:
         yield ask("cluster_delete", "deletes cluster settings")
 
 
-def _cluster_powers(call: Call, words: list[str]) -> Iterator[Answer]:
+def _cluster_powers(call: CommandCall, words: list[str]) -> Iterator[Answer]:
     text = " ".join(call.args)
     if words[:1] == ["create"] and "cluster-admin" in text:
         yield ask("accounts", "makes an account an administrator of the cluster")
@@ -155,7 +155,7 @@ def _cluster_powers(call: Call, words: list[str]) -> Iterator[Answer]:
         yield ask("cluster_delete", "deletes cluster data")
 
 
-def _started_pod(call: Call, words: list[str]) -> Iterator[Answer]:
+def _started_pod(call: CommandCall, words: list[str]) -> Iterator[Answer]:
     if words[:1] not in (["run"], ["debug"]):
         return
     if any(word.startswith(("node/", "no/", "nodes/")) for word in words[1:2]):
@@ -164,7 +164,7 @@ def _started_pod(call: Call, words: list[str]) -> Iterator[Answer]:
         yield from _after_dashes(call)
 
 
-def _after_dashes(call: Call) -> Iterator[Answer]:
+def _after_dashes(call: CommandCall) -> Iterator[Answer]:
     if "--" in call.args:
         yield run(call.args[call.args.index("--") + 1 :], contained=True, stdin=call.stdin)
         return
@@ -175,7 +175,7 @@ def _after_dashes(call: Call) -> Iterator[Answer]:
         yield run(call.args[at:], contained=True, stdin=call.stdin)
 
 
-def _helm(call: Call) -> Iterator[Answer]:
+def _helm(call: CommandCall) -> Iterator[Answer]:
     valued = "n -namespace -kube-context -kubeconfig"
     if call.name == "helmfile":
         valued += " e f l -environment -file -selector"
@@ -188,7 +188,7 @@ def _helm(call: Call) -> Iterator[Answer]:
         yield ask("cluster_delete", f"helm {words[0]} removes or reverts a release")
 
 
-def _gh(call: Call) -> Iterator[Answer]:
+def _gh(call: CommandCall) -> Iterator[Answer]:
     given = options(
         call.args,
         "R X f F H q t b B -repo -method -jq -title -body -field -raw-field -header -input",
@@ -224,7 +224,7 @@ def _gh(call: Call) -> Iterator[Answer]:
         yield ask("forge_force", "merges despite the branch rules")
 
 
-def _hosting(call: Call) -> Iterator[Answer]:
+def _hosting(call: CommandCall) -> Iterator[Answer]:
     text = " ".join(call.args)
     if re.search(
         r"(?:^|[\s:])(?:down|destroy|delete|remove|rm|reset|purge|disable|unset|stop)\b|"
@@ -234,7 +234,7 @@ def _hosting(call: Call) -> Iterator[Answer]:
         yield ask("cloud_delete", f"{call.name} deletes resources")
 
 
-def _pulumi(call: Call) -> Iterator[Answer]:
+def _pulumi(call: CommandCall) -> Iterator[Answer]:
     words = options(call.args, "s C -stack -cwd").rest
     if words[:1] in (["destroy"], ["dn"], ["down"]) or words[:2] in (
         ["stack", "rm"],
@@ -245,7 +245,7 @@ def _pulumi(call: Call) -> Iterator[Answer]:
         yield ask("infra_apply", "changes infrastructure without showing the plan")
 
 
-def _storage(call: Call) -> Iterator[Answer]:
+def _storage(call: CommandCall) -> Iterator[Answer]:
     words = options(call.args, "c o m r p -config -repo -repository-file -password-file").rest
     lossy = {
         "delete",
@@ -271,7 +271,7 @@ def _storage(call: Call) -> Iterator[Answer]:
         yield ask("cloud_delete", f"{call.name} deletes stored files")
 
 
-def _azcopy(call: Call) -> Iterator[Answer]:
+def _azcopy(call: CommandCall) -> Iterator[Answer]:
     yield from _verbs(call)
     if options(call.args).value("--delete-destination") in {"true", "prompt"}:
         yield ask("cloud_delete", "azcopy sync deletes what the source lacks")

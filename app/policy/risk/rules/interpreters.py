@@ -9,7 +9,7 @@ from app.policy.risk.call import (
     SECRET,
     UNKNOWN,
     Answer,
-    Call,
+    CommandCall,
     Options,
     Rule,
     RuleTable,
@@ -109,13 +109,13 @@ INTERPRETERS: dict[str, Interpreter] = {
 
 
 def _rule(spec: Interpreter) -> Rule:
-    def rule(call: Call) -> Iterator[Answer]:
+    def rule(call: CommandCall) -> Iterator[Answer]:
         yield from _interpret(spec, call)
 
     return rule
 
 
-def _interpret(spec: Interpreter, call: Call) -> Iterator[Answer]:
+def _interpret(spec: Interpreter, call: CommandCall) -> Iterator[Answer]:
     args = call.args[1:] if call.name == "bun" and call.args[:1] == ["run"] else call.args
     valued = f"{spec.valued} {spec.code} {spec.module}"
     args = ["-p" if arg in {"-pe", "-ep"} and spec.language == "node" else arg for arg in args]
@@ -191,7 +191,7 @@ _READING = frozenset(names("base64 json.tool gzip tokenize ast quopri csv zipfil
 """Modules that show or pack the files that their words name."""
 
 
-def _words_of_module(call: Call, module: str, words: list[str]) -> Iterator[Answer]:
+def _words_of_module(call: CommandCall, module: str, words: list[str]) -> Iterator[Answer]:
     if module == "pdb":
         given = options(words, "c -command", stop=True)
         yield from (script(text, "python") for text in given.all_values("-c", "--command"))
@@ -200,7 +200,7 @@ def _words_of_module(call: Call, module: str, words: list[str]) -> Iterator[Answ
             yield from reading(call.at(path), call.home)
 
 
-def _module(call: Call, module: str) -> Iterator[Answer]:
+def _module(call: CommandCall, module: str) -> Iterator[Answer]:
     at = next(
         (at for at, arg in enumerate(call.args) if arg.startswith("-m") or arg.endswith("m")), 0
     )
@@ -230,7 +230,7 @@ def _module(call: Call, module: str) -> Iterator[Answer]:
 def _subcommand(verbs: str, language: str) -> Rule:
     """`crystal eval CODE`, `nim e -`: the program follows a subcommand."""
 
-    def rule(call: Call) -> Iterator[Answer]:
+    def rule(call: CommandCall) -> Iterator[Answer]:
         words = options(call.args).rest
         count = len(verbs.split())
         if words[:count] != verbs.split():
@@ -256,7 +256,7 @@ _DENO_VERBS = frozenset(
 )
 
 
-def _deno(call: Call) -> Iterator[Answer]:
+def _deno(call: CommandCall) -> Iterator[Answer]:
     """`deno run` may be left out: `deno -A -` runs what it reads."""
     before = options(call.args, _DENO_VALUED, stop=True)
     verb, args = "run", call.args
@@ -282,13 +282,13 @@ def _deno(call: Call) -> Iterator[Answer]:
         yield run([package.split("@")[0] or package, *words[1:]])
 
 
-def _deno_typed(call: Call, given: Options) -> Iterator[Answer]:
+def _deno_typed(call: CommandCall, given: Options) -> Iterator[Answer]:
     yield from (script(text, "node") for text in given.all_values("--eval"))
     if call.stdin:
         yield script(call.stdin.text, "node")
 
 
-def _uv(call: Call) -> Iterator[Answer]:
+def _uv(call: CommandCall) -> Iterator[Answer]:
     """`uv run -`: a program on standard input."""
     if call.args[:1] == ["run"] and call.args[-1:] == ["-"] and call.stdin:
         yield script(call.stdin.text, "python")

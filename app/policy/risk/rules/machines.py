@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from app.policy.risk.call import Answer, Call, Rule, RuleTable, ask, options, run, table
+from app.policy.risk.call import Answer, CommandCall, Rule, RuleTable, ask, options, run, table
 from app.policy.risk.shapes import Rows, Shape, shaped, together
 from app.policy.risk.verbs import STOPPING, TAKING_AWAY, verb_among
 
@@ -25,7 +25,7 @@ _PLACES = 4
 
 
 def _judged_by_verb(code: str, why: str, verbs: frozenset[str]) -> Rule:
-    def rule(call: Call) -> Iterator[Answer]:
+    def rule(call: CommandCall) -> Iterator[Answer]:
         found = verb_among(options(call.args, _VALUED).rest[:_PLACES], verbs)
         if found is not None:
             yield ask(code, f"{call.name} {found} {why}")
@@ -417,7 +417,7 @@ _ROWS: Rows = {
 }
 
 
-def _k9s(call: Call) -> Iterator[Answer]:
+def _k9s(call: CommandCall) -> Iterator[Answer]:
     """`talosctl`, `k3s kubectl words`: another program's words."""
     words = options(call.args, "n").rest
     if words[:1] == ["kubectl"] and len(words) > 1:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from app.policy.risk import floor
 from app.policy.risk.call import (
     Answer,
-    Call,
+    CommandCall,
     RuleTable,
     ask,
     deny,
@@ -259,7 +259,7 @@ _DISK_ERASES = frozenset(
 _DISK_GROUPS = frozenset(names("apfs ap cs corestorage appleraid ar image"))
 
 
-def _disk(call: Call) -> Iterator[Answer]:
+def _disk(call: CommandCall) -> Iterator[Answer]:
     words = [word.lower() for word in options(call.args).rest]
     if not words or only_help(call.args):
         return

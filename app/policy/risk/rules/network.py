@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from app.policy.risk.call import (
     Answer,
-    Call,
+    CommandCall,
     Options,
     RuleTable,
     ask,
@@ -38,7 +38,7 @@ _CREDENTIALS_URL = re.compile(
 )
 
 
-def _metadata(call: Call) -> Iterator[Answer]:
+def _metadata(call: CommandCall) -> Iterator[Answer]:
     if any(_CREDENTIALS_URL.match(arg) for arg in call.args):
         yield ask("secret_read", "requests this host's credentials from the cloud")
 
@@ -63,7 +63,7 @@ def _asks_to_delete(given: Options, *, sends: bool) -> bool:
     return sends and any(_DELETING_URL.search(url) for url in given.rest)
 
 
-def _curl(call: Call) -> Iterator[Answer]:
+def _curl(call: CommandCall) -> Iterator[Answer]:
     yield from _metadata(call)
     given = options(call.args, _CURL)
     sent = given.all_values(*_CURL_SENDS)
@@ -86,7 +86,7 @@ def _curl(call: Call) -> Iterator[Answer]:
             yield from reading(call.at(url[7:]), call.home)
 
 
-def _wget(call: Call) -> Iterator[Answer]:
+def _wget(call: CommandCall) -> Iterator[Answer]:
     yield from _metadata(call)
     given = options(
         call.args,
@@ -115,7 +115,7 @@ def _wget(call: Call) -> Iterator[Answer]:
             yield ask("secret_read", f"sends {path}, which contains settings and keys")
 
 
-def _httpie(call: Call) -> Iterator[Answer]:
+def _httpie(call: CommandCall) -> Iterator[Answer]:
     yield from _metadata(call)
     words = options(call.args).rest[:2]
     verb = words[0].upper() if words else ""
@@ -124,13 +124,13 @@ def _httpie(call: Call) -> Iterator[Answer]:
         yield ask("http_delete", "asks a server to delete", RiskLevel.MEDIUM)
 
 
-def _by_method(call: Call) -> Iterator[Answer]:
+def _by_method(call: CommandCall) -> Iterator[Answer]:
     methods = options(call.args, "m H c n z q A a u p t -method").all_values("-m", "--method")
     if any(method.upper() == "DELETE" for method in methods):
         yield ask("http_delete", "asks a server to delete", RiskLevel.MEDIUM)
 
 
-def _netcat(call: Call) -> Iterator[Answer]:
+def _netcat(call: CommandCall) -> Iterator[Answer]:
     given = options(call.args, "e c p s w i q x X -exec -sh-exec")
     for text in given.all_values("-e", "-c", "--exec", "--sh-exec"):
         yield ask("remote_shell", "gives a program to the network")
@@ -142,7 +142,7 @@ def _netcat(call: Call) -> Iterator[Answer]:
 _EMPTIES = re.compile(r"\s*(?:flushall|flushdb|flush_all|shutdown)\b", re.IGNORECASE)
 
 
-def _socat(call: Call) -> Iterator[Answer]:
+def _socat(call: CommandCall) -> Iterator[Answer]:
     for arg in call.args:
         if re.match(r"(?:exec|system|shell):", arg, re.IGNORECASE):
             yield ask("remote_shell", "gives a program to the network")

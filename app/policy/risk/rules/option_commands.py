@@ -10,7 +10,7 @@ from app.policy.risk.call import (
     UNKNOWN,
     UNTOLD,
     Answer,
-    Call,
+    CommandCall,
     RuleTable,
     ask,
     options,
@@ -182,7 +182,7 @@ _TABLE: dict[str, Commands] = {
 _ROWS = {name: row for listed, row in _TABLE.items() for name in listed.split()}
 
 
-def _held(call: Call) -> Iterator[Answer]:
+def _held(call: CommandCall) -> Iterator[Answer]:
     row = _ROWS[call.name]
     listed = f"{row.options} {row.settings}".split()
     valued = f"{row.valued} {' '.join(listed)}"
@@ -216,7 +216,7 @@ _LIBRARIES = {
 """Options that load a program library, and whether their program puts letters together."""
 
 
-def _library(call: Call) -> Iterator[Answer]:
+def _library(call: CommandCall) -> Iterator[Answer]:
     flags, clusters = _LIBRARIES[call.name]
     valued = " ".join(flag.removeprefix("-") for flag in flags)
     for path in options(call.args, valued, clusters=clusters, stop=call.name == "ssh").all_values(
@@ -229,13 +229,13 @@ def _library(call: Call) -> Iterator[Answer]:
 _ON_ERROR = re.compile(r"-XX:On(?:OutOfMemory)?Error=(.*)", re.DOTALL)
 
 
-def _java(call: Call) -> Iterator[Answer]:
+def _java(call: CommandCall) -> Iterator[Answer]:
     for word in call.args:
         if found := _ON_ERROR.match(word):
             yield script(found.group(1))
 
 
-def _daemon(call: Call) -> Iterator[Answer]:
+def _daemon(call: CommandCall) -> Iterator[Answer]:
     """`start-stop-daemon --start --exec program -- words`."""
     given = options(call.args, "x p u c n a g d P r k -exec -startas -pidfile -user -chuid -name")
     if given.has("-K", "--stop", "-T", "--status", "-H", "--help"):
@@ -249,7 +249,7 @@ def _daemon(call: Call) -> Iterator[Answer]:
 _UNIX_EXEC = re.compile(r"unixexec:([^;]*)")
 
 
-def _bus(call: Call) -> Iterator[Answer]:
+def _bus(call: CommandCall) -> Iterator[Answer]:
     """`busctl --address=unixexec:path=/bin/sh,argv1=-c,…`: the transport is a program."""
     for word in call.args:
         for address in _UNIX_EXEC.findall(word):
@@ -266,7 +266,7 @@ _CMAKE_RUNS = re.compile(
 )
 
 
-def _cmake(call: Call) -> Iterator[Answer]:
+def _cmake(call: CommandCall) -> Iterator[Answer]:
     """`cmake -P script`: a program of its own, where its text is known."""
     for path in options(call.args, "P D").all_values("-P"):
         if path.startswith(("/dev/", "/proc/")):
@@ -277,7 +277,7 @@ def _cmake(call: Call) -> Iterator[Answer]:
         yield run(call.args[3:], moves=call.args[2] if call.args[2:] else None)
 
 
-def _package_scripts(call: Call) -> Iterator[Answer]:
+def _package_scripts(call: CommandCall) -> Iterator[Answer]:
     """`npm pkg set scripts.x=command`, `composer config scripts.x command`."""
     words = options(call.args, "w -workspace -prefix C").rest
     if words[:2] == ["pkg", "set"]:
@@ -303,7 +303,7 @@ _MAIL_PROGRAM = re.compile(
 )
 
 
-def _mail_reader(call: Call) -> Iterator[Answer]:
+def _mail_reader(call: CommandCall) -> Iterator[Answer]:
     """`mutt -e command`: `source "command|"`, backticks, `push "!command\\n"`."""
     for text in options(call.args, "e F f s a c b i H Q").all_values("-e"):
         for found in (*_MAIL_PROGRAM.finditer(text), *_MAIL_RUNS.finditer(text)):
@@ -313,13 +313,13 @@ def _mail_reader(call: Call) -> Iterator[Answer]:
 _PIPE = re.compile(r"%pipe%(.+)", re.DOTALL)
 
 
-def _ghostscript(call: Call) -> Iterator[Answer]:
+def _ghostscript(call: CommandCall) -> Iterator[Answer]:
     for word in call.args:
         if found := _PIPE.search(word):
             yield script(found.group(1))
 
 
-def _sound(call: Call) -> Iterator[Answer]:
+def _sound(call: CommandCall) -> Iterator[Answer]:
     """A file name of SoX that begins with a bar is a command."""
     for word in call.args:
         if word.startswith("|"):
@@ -329,13 +329,13 @@ def _sound(call: Call) -> Iterator[Answer]:
 _EXIM_RUNS = re.compile(r"\$\{run\{([^}]*)\}")
 
 
-def _exim(call: Call) -> Iterator[Answer]:
+def _exim(call: CommandCall) -> Iterator[Answer]:
     for word in call.args:
         for text in _EXIM_RUNS.findall(word):
             yield script(text)
 
 
-def _window_manager(call: Call) -> Iterator[Answer]:
+def _window_manager(call: CommandCall) -> Iterator[Answer]:
     """`swaymsg exec command`, `hyprctl dispatch exec command`, `herbstclient spawn command`."""
     for at, word in enumerate(call.args):
         if word in {"exec", "spawn"} or word.startswith("exec "):
@@ -344,7 +344,7 @@ def _window_manager(call: Call) -> Iterator[Answer]:
             return
 
 
-def _squashed(call: Call) -> Iterator[Answer]:
+def _squashed(call: CommandCall) -> Iterator[Answer]:
     """`mksquashfs … -p "name f mode uid gid command"`: a file that a command fills."""
     for text in options(call.args, "p pf", clusters=False).all_values("-p"):
         words = text.split(None, 5)
@@ -352,7 +352,7 @@ def _squashed(call: Call) -> Iterator[Answer]:
             yield script(words[5])
 
 
-def _editor_with_shell(call: Call) -> Iterator[Answer]:
+def _editor_with_shell(call: CommandCall) -> Iterator[Answer]:
     """Editors and file managers whose commands begin a shell command with `!`."""
     given = options(call.args, "c e x cmd command -cmd -command", clusters=call.name != "lf")
     for text in given.all_values("-c", "-e", "-x", "--cmd", "-cmd", "-command", "--command"):
@@ -363,7 +363,7 @@ def _editor_with_shell(call: Call) -> Iterator[Answer]:
             yield script(word[2:])
 
 
-def _network_script(call: Call) -> Iterator[Answer]:
+def _network_script(call: CommandCall) -> Iterator[Answer]:
     """`nmap --script file`, `wrk -s file`: a program that this same script wrote."""
     for path in options(call.args, "-script s", clusters=False).all_values(
         "--script", "-script", "-s"
@@ -377,14 +377,14 @@ def _network_script(call: Call) -> Iterator[Answer]:
             )
 
 
-def _modem(call: Call) -> Iterator[Answer]:
+def _modem(call: CommandCall) -> Iterator[Answer]:
     """`pppd connect command`, `pppd pty command`."""
     for at, word in enumerate(call.args[:-1]):
         if word in {"connect", "disconnect", "pty", "init", "welcome"}:
             yield script(call.args[at + 1])
 
 
-def _virtual_machine(call: Call) -> Iterator[Answer]:
+def _virtual_machine(call: CommandCall) -> Iterator[Answer]:
     for word in call.args:
         for path in compiled(r"\b(?:down)?script=([^,]+)").findall(word):
             if path != "no":

@@ -10,10 +10,10 @@ from typing import Literal
 from app.policy.risk.call import (
     UNTOLD,
     Answer,
-    Call,
-    Hit,
+    CommandCall,
     Options,
     Rule,
+    RuleMatch,
     RuleTable,
     ask,
     options,
@@ -24,7 +24,7 @@ from app.policy.risk.paths import writing
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class OutputOption:
     """`paths` are options that name what is written; `valued` take a word that is no path.
 
     `operands` are those that are written, whatever the options are.
@@ -36,45 +36,45 @@ class Output:
     clusters: bool = True
 
 
-_OUTPUTS: dict[str, Output] = {
-    "curl": Output(
+_OUTPUTS: dict[str, OutputOption] = {
+    "curl": OutputOption(
         "o c D -output -cookie-jar -dump-header -trace -trace-ascii -output-dir -stderr "
         "-libcurl -etag-save -hsts -alt-svc",
         "X d H u A e b F T K m x w C E r Y y z Q P U -request -data -data-binary -data-raw "
         "-data-urlencode -header -user -user-agent -referer -cookie -form -upload-file -config "
         "-max-time -proxy -write-out -cacert -cert -key -connect-timeout -retry -json -url",
     ),
-    "aria2c": Output("d o l -dir -out -log", "x s j i"),
-    "unzip": Output("d", "x P"),
-    "cpio": Output("D O F E -directory -file", "H R C -format -owner"),
-    "ar": Output("-output"),
-    "strace": Output("o -output", "a e E I O p P s S u U X -trace -attach"),
-    "ltrace": Output("o", "a A D e F l n p s u w x X"),
-    "split": Output("", "b C l n a -bytes -lines -number -filter -suffix-length", "second"),
-    "csplit": Output("f -prefix", "b n -suffix-format -digits"),
-    "uniq": Output("", "f s w -skip-fields -skip-chars -check-chars", "second"),
-    "xxd": Output("", "c g l o s n -cols -len -seek", "second"),
-    "shuf": Output("o -output", "i n -input-range -head-count -random-source"),
-    "patch": Output(
+    "aria2c": OutputOption("d o l -dir -out -log", "x s j i"),
+    "unzip": OutputOption("d", "x P"),
+    "cpio": OutputOption("D O F E -directory -file", "H R C -format -owner"),
+    "ar": OutputOption("-output"),
+    "strace": OutputOption("o -output", "a e E I O p P s S u U X -trace -attach"),
+    "ltrace": OutputOption("o", "a A D e F l n p s u w x X"),
+    "split": OutputOption("", "b C l n a -bytes -lines -number -filter -suffix-length", "second"),
+    "csplit": OutputOption("f -prefix", "b n -suffix-format -digits"),
+    "uniq": OutputOption("", "f s w -skip-fields -skip-chars -check-chars", "second"),
+    "xxd": OutputOption("", "c g l o s n -cols -len -seek", "second"),
+    "shuf": OutputOption("o -output", "i n -input-range -head-count -random-source"),
+    "patch": OutputOption(
         "d o r -directory -output -reject-file", "p i F B D Y z -strip -input -fuzz", "first"
     ),
-    "iconv": Output("o -output", "f t -from-code -to-code"),
-    "openssl": Output("out", "in inkey CA CAkey k pass subj days", clusters=False),
-    "gpg": Output("o -output", "r u -recipient -local-user -passphrase"),
-    "pandoc": Output("o -output", "f t r w s V M"),
-    "tree": Output("o", "L P I T H -charset -filelimit -timefmt"),
-    "less": Output("o O -log-file -LOG-FILE", "P p t b h j x y z k -prompt -pattern"),
-    "info": Output("o -output", "f d n k -file -directory -node -apropos"),
-    "history": Output("w a"),
-    "base64": Output("o -output", "w b i -wrap -break -input"),
-    "tcpdump": Output("w", "i r s c z G W"),
-    "mkfifo": Output("", "m -mode", "all"),
-    "mknod": Output("", "m -mode", "first"),
-    "objcopy": Output("", "I O B j R", "last"),
-    **dict.fromkeys(("ctags", "etags"), Output("o f", "L R")),
+    "iconv": OutputOption("o -output", "f t -from-code -to-code"),
+    "openssl": OutputOption("out", "in inkey CA CAkey k pass subj days", clusters=False),
+    "gpg": OutputOption("o -output", "r u -recipient -local-user -passphrase"),
+    "pandoc": OutputOption("o -output", "f t r w s V M"),
+    "tree": OutputOption("o", "L P I T H -charset -filelimit -timefmt"),
+    "less": OutputOption("o O -log-file -LOG-FILE", "P p t b h j x y z k -prompt -pattern"),
+    "info": OutputOption("o -output", "f d n k -file -directory -node -apropos"),
+    "history": OutputOption("w a"),
+    "base64": OutputOption("o -output", "w b i -wrap -break -input"),
+    "tcpdump": OutputOption("w", "i r s c z G W"),
+    "mkfifo": OutputOption("", "m -mode", "all"),
+    "mknod": OutputOption("", "m -mode", "first"),
+    "objcopy": OutputOption("", "I O B j R", "last"),
+    **dict.fromkeys(("ctags", "etags"), OutputOption("o f", "L R")),
     **dict.fromkeys(
         ("gcc", "cc", "g++", "c++", "clang", "clang++", "ld", "rustc", "javac"),
-        Output("o d", "I L l D x include", clusters=False),
+        OutputOption("o d", "I L l D x include", clusters=False),
     ),
 }
 _OPERANDS = {
@@ -85,10 +85,10 @@ _OPERANDS = {
 }
 
 
-def _rule(spec: Output) -> Rule:
+def _rule(spec: OutputOption) -> Rule:
     names = tuple("-" + name for name in spec.paths.split())
 
-    def rule(call: Call) -> Iterator[Answer]:
+    def rule(call: CommandCall) -> Iterator[Answer]:
         given = options(call.args, f"{spec.paths} {spec.valued}", clusters=spec.clusters)
         paths = given.all_values(*names)
         if spec.operands != "none":
@@ -98,13 +98,13 @@ def _rule(spec: Output) -> Rule:
     return rule
 
 
-def _written(call: Call, paths: list[str]) -> Iterator[Hit]:
+def _written(call: CommandCall, paths: list[str]) -> Iterator[RuleMatch]:
     for path in paths:
         if path and path != "-":
             yield from writing(call.at(path), call.home)
 
 
-def _tar(call: Call) -> Iterator[Answer]:
+def _tar(call: CommandCall) -> Iterator[Answer]:
     first = call.args[0] if call.args else ""
     args = ["-" + first, *call.args[1:]] if re.fullmatch(r"[A-Za-z]+", first) else call.args
     given = options(args, "f C I T X F -file -directory -use-compress-program")
@@ -114,7 +114,7 @@ def _tar(call: Call) -> Iterator[Answer]:
         yield from _written(call, given.all_values("-f", "--file"))
 
 
-def _zip(call: Call) -> Iterator[Answer]:
+def _zip(call: CommandCall) -> Iterator[Answer]:
     given = options(call.args, "TT -unzip-command x i n b t tt O -out", clusters=False)
     # Its letters may be put together, and `-TT` is a word of its own.
     letters = {
@@ -130,14 +130,14 @@ def _zip(call: Call) -> Iterator[Answer]:
     yield from _written(call, [*given.rest[:1], *given.all_values("-O", "--out")])
 
 
-def _seven_zip(call: Call) -> Iterator[Answer]:
+def _seven_zip(call: CommandCall) -> Iterator[Answer]:
     verb = next((arg for arg in call.args if not arg.startswith("-")), "")
     if verb == "d" or "-sdel" in call.args:
         yield ask("delete", f"{call.name} deletes files or members")
     yield from _written(call, [arg[2:] for arg in call.args if arg.startswith("-o")])
 
 
-def _rar(call: Call) -> Iterator[Answer]:
+def _rar(call: CommandCall) -> Iterator[Answer]:
     words = [arg for arg in call.args if not arg.startswith("-")]
     if words[:1] in (["x"], ["e"]):
         yield from _written(call, [*words[2:], *(a[3:] for a in call.args if a.startswith("-op"))])
@@ -147,7 +147,7 @@ def _rar(call: Call) -> Iterator[Answer]:
         yield from _written(call, words[1:2])
 
 
-def _in_place(call: Call) -> Iterator[Answer]:
+def _in_place(call: CommandCall) -> Iterator[Answer]:
     """awk and perl that replace the files they read."""
     if call.name.startswith("perl"):
         given = options(call.args, "e E I M m", optional="iFx")
@@ -168,7 +168,7 @@ _GIT: dict[str, tuple[str, str]] = {
 }
 
 
-def _git(call: Call) -> Iterator[Answer]:
+def _git(call: CommandCall) -> Iterator[Answer]:
     before = options(call.args, "C c -git-dir -work-tree -namespace -exec-path", stop=True)
     verb, args = (before.rest or [""])[0], before.rest[1:]
     if verb in _GIT:
@@ -214,7 +214,7 @@ _SQL_OUTPUT = re.compile(
 )
 
 
-def _sql_client(call: Call) -> Iterator[Answer]:
+def _sql_client(call: CommandCall) -> Iterator[Answer]:
     """What a client's own commands and SQL functions write, and what they load."""
     texts = list(call.args)
     if call.stdin and call.stdin.text:

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from app.policy.risk.call import Answer, Call, RuleTable, ask, names, options, run, script, table
+from app.policy.risk.call import (
+    Answer,
+    CommandCall,
+    RuleTable,
+    ask,
+    names,
+    options,
+    run,
+    script,
+    table,
+)
 from app.policy.risk.model import RiskLevel
 from app.policy.risk.shapes import Rows, Shape, shaped, together
 
@@ -47,7 +57,7 @@ _PUBLISHES = {
 }
 
 
-def _host_packages(call: Call) -> Iterator[Answer]:
+def _host_packages(call: CommandCall) -> Iterator[Answer]:
     words = options(call.args, "o c t").rest[:1] if call.name not in _FLAGGED else call.args
     if set(words) & _REMOVES[call.name] or (
         call.name == "rpm" and any(a.startswith("-e") for a in call.args)
@@ -55,12 +65,12 @@ def _host_packages(call: Call) -> Iterator[Answer]:
         yield ask("package_remove", f"{call.name} removes software from the host")
 
 
-def _apt(call: Call) -> Iterator[Answer]:
+def _apt(call: CommandCall) -> Iterator[Answer]:
     yield from _host_packages(call)
     yield from _package_hooks(call)
 
 
-def _package_hooks(call: Call) -> Iterator[Answer]:
+def _package_hooks(call: CommandCall) -> Iterator[Answer]:
     """`-o DPkg::Pre-Invoke::=command`: a shell command of apt's own settings."""
     for setting in options(call.args, "o c t -option").all_values("-o", "--option"):
         key, _, value = setting.partition("=")
@@ -70,12 +80,12 @@ def _package_hooks(call: Call) -> Iterator[Answer]:
             yield ask("loaded_code", f"{key} makes apt run or read other files")
 
 
-def _pacman(call: Call) -> Iterator[Answer]:
+def _pacman(call: CommandCall) -> Iterator[Answer]:
     if any(arg.startswith(("-R", "--remove")) for arg in call.args):
         yield ask("package_remove", "pacman removes software from the host")
 
 
-def _publish(call: Call) -> Iterator[Answer]:
+def _publish(call: CommandCall) -> Iterator[Answer]:
     words = options(call.args, "C -prefix -registry -filter -directory").rest
     words = words[1:2] if words[:1] == ["npm"] and call.name == "yarn" else words[:1]
     if (
@@ -88,24 +98,24 @@ def _publish(call: Call) -> Iterator[Answer]:
         yield ask("publish", f"{call.name} changes the contents of the registry", RiskLevel.MEDIUM)
 
 
-def _of_registry(call: Call) -> bool:
+def _of_registry(call: CommandCall) -> bool:
     pairs = {"owner rm", "token revoke", "access revoke", "dist-tag rm", "team rm", "hook rm"}
     words = options(call.args, "-registry -prefix C").rest
     return call.name in {"npm", "pnpm", "yarn"} and " ".join(words[:2]) in pairs
 
 
-def _dotnet(call: Call) -> Iterator[Answer]:
+def _dotnet(call: CommandCall) -> Iterator[Answer]:
     if call.args[:1] == ["nuget"]:
         yield run(call.args)
 
 
-def _conda(call: Call) -> Iterator[Answer]:
+def _conda(call: CommandCall) -> Iterator[Answer]:
     words = options(call.args, "n p").rest
     if words[:2] == ["env", "remove"] or (words[:1] == ["remove"] and "--all" in call.args):
         yield ask("package_remove", "removes a whole environment", RiskLevel.MEDIUM)
 
 
-def _project_script(call: Call) -> Iterator[Answer]:
+def _project_script(call: CommandCall) -> Iterator[Answer]:
     """`yarn rimraf x`, `pnpm prisma …`: a program of the project run by its name."""
     words = options(call.args, "C -cwd -filter -dir", stop=True).rest
     words = options(words[1:], stop=True).rest if words[:1] == ["run"] else words
@@ -242,7 +252,7 @@ for _name in _PUBLISHES:
     RULES[_name] = _publish
 
 
-def _scripts_too(call: Call) -> Iterator[Answer]:
+def _scripts_too(call: CommandCall) -> Iterator[Answer]:
     yield from _publish(call)
     yield from _project_script(call)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from app.policy.risk.call import Answer, Call, RuleTable, ask, names, options, run, script
+from app.policy.risk.call import Answer, CommandCall, RuleTable, ask, names, options, run, script
 from app.policy.risk.model import RiskLevel
 
 _TRANSFER = re.compile(
@@ -23,7 +23,7 @@ def _transferred(text: str | None, separator: str) -> Iterator[Answer]:
             yield ask("delete", "deletes files on another host", RiskLevel.MEDIUM)
 
 
-def _transfer(call: Call) -> Iterator[Answer]:
+def _transfer(call: CommandCall) -> Iterator[Answer]:
     given = options(call.args, "c e f b u p P l B -command -execute")
     for text in given.all_values("-c", "-e", "--command", "--execute"):
         yield from _transferred(text, r"[;\n]")
@@ -31,29 +31,29 @@ def _transfer(call: Call) -> Iterator[Answer]:
         yield from _transferred(call.stdin.text, r"[;\n]")
 
 
-def _mail(call: Call) -> Iterator[Answer]:
+def _mail(call: CommandCall) -> Iterator[Answer]:
     for text in options(call.args, "-exec s r c b a").all_values("--exec"):
         yield from _transferred(text, r"\n")
 
 
-def _puppet(call: Call) -> Iterator[Answer]:
+def _puppet(call: CommandCall) -> Iterator[Answer]:
     for text in options(call.args, "e -execute").all_values("-e", "--execute"):
         if re.search(r"\bexec\b|absent|purged|tidy", text):
             yield ask("code_danger", "the manifest runs commands or removes things")
 
 
-def _image_editor(call: Call) -> Iterator[Answer]:
+def _image_editor(call: CommandCall) -> Iterator[Answer]:
     for text in options(call.args, "b -batch -batch-interpreter").all_values("-b", "--batch"):
         if re.search(r"system|delete|exec|unlink|remove|subprocess|popen", text):
             yield ask("code_danger", f"{call.name} runs code")
 
 
-def _columns(call: Call) -> Iterator[Answer]:
+def _columns(call: CommandCall) -> Iterator[Answer]:
     if call.args[:1] == ["call"] and len(call.args) > 1:
         yield script(call.args[1])
 
 
-def _phone(call: Call) -> Iterator[Answer]:
+def _phone(call: CommandCall) -> Iterator[Answer]:
     words = options(call.args, "s H P t", stop=True).rest
     if words[:1] == ["shell"] and len(words) > 1:
         yield script(" ".join(words[1:]), contained=True)
@@ -61,7 +61,7 @@ def _phone(call: Call) -> Iterator[Answer]:
         yield ask("host_access", f"adb {words[0]} changes the device", RiskLevel.MEDIUM)
 
 
-def _capabilities(call: Call) -> Iterator[Answer]:
+def _capabilities(call: CommandCall) -> Iterator[Answer]:
     """`capsh … -- words`: bash gets the words."""
     for mark in ("--", "=="):
         if mark in call.args:
@@ -69,7 +69,7 @@ def _capabilities(call: Call) -> Iterator[Answer]:
             return
 
 
-def _gem(call: Call) -> Iterator[Answer]:
+def _gem(call: CommandCall) -> Iterator[Answer]:
     for text in options(call.args, "e v -editor -version").all_values("-e", "--editor"):
         yield script(text)
 

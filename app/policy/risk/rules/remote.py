@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from app.policy.risk.call import UNTOLD, Answer, Call, RuleTable, ask, options, script, table
+from app.policy.risk.call import UNTOLD, Answer, CommandCall, RuleTable, ask, options, script, table
 from app.policy.risk.paths import writing
 
 _SSH = "b c D e F I i J L l m O o p Q R S W w B E P"
@@ -21,7 +21,7 @@ def _settings(values: list[str]) -> Iterator[Answer]:
             yield script(re.sub(r"%[hprnC]", "x", text), stdin=UNTOLD)
 
 
-def _ssh(call: Call) -> Iterator[Answer]:
+def _ssh(call: CommandCall) -> Iterator[Answer]:
     given = options(call.args, _SSH, stop=True)
     yield from _settings(given.all_values("-o"))
     for path in given.all_values("-F"):
@@ -42,7 +42,7 @@ def _ssh(call: Call) -> Iterator[Answer]:
 _REMOTE = re.compile(r"(?:\S+@)?[\w.%\[\]:-]*?:(?P<path>/.*)")
 
 
-def on_target(call: Call, target: str) -> Iterator[Answer]:
+def on_target(call: CommandCall, target: str) -> Iterator[Answer]:
     """Where `scp` and `rsync` write: a path of this host, or `host:path` of another."""
     if ":" not in target.split("/", 1)[0]:
         yield from writing(call.at(target), call.home)
@@ -55,7 +55,7 @@ def on_target(call: Call, target: str) -> Iterator[Answer]:
 _REMOTE_FOLDERS = frozenset(["/", "/root", "/var", "/var/lib"])
 
 
-def _copy(call: Call) -> Iterator[Answer]:
+def _copy(call: CommandCall) -> Iterator[Answer]:
     given = options(call.args, "c F i J l o P S D X b B R s")
     yield from _settings(given.all_values("-o"))
     for program in given.all_values("-S"):
@@ -83,7 +83,7 @@ _FTP_DELETES = re.compile(
 )
 
 
-def _ftp(call: Call) -> Iterator[Answer]:
+def _ftp(call: CommandCall) -> Iterator[Answer]:
     """ftp and lftp: commands for the server, and lines for a shell after `!`."""
     texts: list[str | None] = [*options(call.args, "e c u p f").all_values("-e", "-c")]
     if call.stdin and not call.stdin.file:
@@ -98,13 +98,13 @@ def _ftp(call: Call) -> Iterator[Answer]:
             yield script(line)
 
 
-def _vagrant(call: Call) -> Iterator[Answer]:
+def _vagrant(call: CommandCall) -> Iterator[Answer]:
     if call.args[:1] == ["ssh"]:
         for text in options(call.args[1:], "c -command").all_values("-c", "--command"):
             yield script(text, contained=True)
 
 
-def _many(call: Call) -> Iterator[Answer]:
+def _many(call: CommandCall) -> Iterator[Answer]:
     given = options(call.args, "h H l t o e p x u g w", stop=True)
     if given.rest:
         named = given.value("-h", "-w", "-g", "-H") or given.has("-a")
@@ -112,7 +112,7 @@ def _many(call: Call) -> Iterator[Answer]:
         yield script(" ".join(words))
 
 
-def _cloud(call: Call) -> Iterator[Answer]:
+def _cloud(call: CommandCall) -> Iterator[Answer]:
     if call.args[:2] == ["vm", "run-command"]:
         for text in options(call.args, "-scripts", clusters=False).all_values("--scripts"):
             yield script(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from app.policy.risk.call import Answer, Call, RuleTable, ask, options, table
+from app.policy.risk.call import Answer, CommandCall, RuleTable, ask, options, table
 from app.policy.risk.shapes import Rows, Shape, compiled, shaped, together
 
 _WHY = "changes permissions"
@@ -337,7 +337,7 @@ _ORDINARY = re.compile(
 """What people do all day through the interface of a forge: tickets, reviews, builds."""
 
 
-def _api(call: Call) -> Iterator[Answer]:
+def _api(call: CommandCall) -> Iterator[Answer]:
     """`gh api`: a call that changes something, apart from tickets and reviews."""
     given = options(
         call.args, "X f F H q t R -method -field -raw-field -header -jq -template -input -hostname"
@@ -362,7 +362,7 @@ _PROTECTION = re.compile(
 )
 
 
-def _unprotected(call: Call) -> Iterator[Answer]:
+def _unprotected(call: CommandCall) -> Iterator[Answer]:
     """Resources that nothing keeps from being deleted any more."""
     if compiled(_PROTECTION.pattern).search("\n".join(call.args)):
         yield ask("protection_off", f"{call.name} allows a resource to be deleted")

@@ -12,7 +12,7 @@ from app.policy.risk.call import (
     SECRET,
     UNKNOWN,
     Answer,
-    Call,
+    CommandCall,
     Options,
     RuleTable,
     ask,
@@ -74,7 +74,7 @@ def narrowed(args: list[str]) -> bool:
     return not _NARROWING.isdisjoint(args)
 
 
-def _find(call: Call) -> Iterator[Answer]:
+def _find(call: CommandCall) -> Iterator[Answer]:
     args = call.args
     folders, at = starts(args)
     if any(map(may_be_option, folders)):
@@ -99,7 +99,7 @@ def _find(call: Call) -> Iterator[Answer]:
         at += 1
 
 
-def _deletes(call: Call, folders: list[str]) -> Iterator[Answer]:
+def _deletes(call: CommandCall, folders: list[str]) -> Iterator[Answer]:
     """`find … -delete`: with one name to look for, that is what it hits, and not the folder."""
     args = call.args
     names = [args[at + 1] for at, word in enumerate(args[:-1]) if word == "-name"]
@@ -113,7 +113,7 @@ _CHOOSING = frozenset(names("-o -or ! -not , -path -ipath -regex -iregex -wholen
 
 
 def _each(
-    call: Call, words: list[str], folders: list[str], what: str, *, some: bool
+    call: CommandCall, words: list[str], folders: list[str], what: str, *, some: bool
 ) -> Iterator[Answer]:
     name = words[0].rsplit("/", 1)[-1] if words else ""
     if name in {"{}", "."}:
@@ -129,7 +129,7 @@ def _each(
             yield deny("catastrophic_delete", f"find runs {name} for all of {call.at(folder)}")
 
 
-def _xargs(call: Call) -> Iterator[Answer]:
+def _xargs(call: CommandCall) -> Iterator[Answer]:
     given = options(
         call.args,
         "a d E I L n P s J R S -arg-file -delimiter -eof -replace -max-lines "
@@ -155,7 +155,7 @@ def _xargs(call: Call) -> Iterator[Answer]:
         yield run([*given.rest, *operands])
 
 
-def _operands(call: Call, given: Options, *, lines: bool) -> list[str]:
+def _operands(call: CommandCall, given: Options, *, lines: bool) -> list[str]:
     file = given.value("-a", "--arg-file")
     text = call.stdin.text if call.stdin else None
     secret = call.stdin.secret if call.stdin else ""
@@ -184,7 +184,7 @@ def _items(text: str, given: Options, *, lines: bool) -> list[str]:
         return [UNKNOWN]
 
 
-def _fd(call: Call) -> Iterator[Answer]:
+def _fd(call: CommandCall) -> Iterator[Answer]:
     what = SECRET if finds_secrets(call) else UNKNOWN
     for at, arg in enumerate(call.args):
         if arg in {"-x", "-X", "--exec", "--exec-batch"}:
@@ -196,7 +196,7 @@ def _fd(call: Call) -> Iterator[Answer]:
             return
 
 
-def _parallel(call: Call) -> Iterator[Answer]:
+def _parallel(call: CommandCall) -> Iterator[Answer]:
     given = options(
         call.args,
         "j I a P S N n L d -jobs -arg-file -delay -retries -colsep C -id -halt -joblog -timeout "

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from app.policy.risk.call import Answer, Call, RuleTable, ask, names, options
+from app.policy.risk.call import Answer, CommandCall, RuleTable, ask, names, options
 from app.policy.risk.shapes import Rows, Shape, by_name, compiled, first_fit
 
 _WHY = "shows a secret"
@@ -285,7 +285,7 @@ _DATABASES = frozenset(
 )
 
 
-def prints_secret(call: Call) -> str:
+def prints_secret(call: CommandCall) -> str:
     """Why the output of `call` is a secret; empty when it is none that is known."""
     if shape := first_fit(_SHAPES.get(call.name, ()), call):
         return f"{call.name} {shape.why or _WHY}"
@@ -298,7 +298,7 @@ def prints_secret(call: Call) -> str:
     return ""
 
 
-def _environment_there(call: Call) -> bool:
+def _environment_there(call: CommandCall) -> bool:
     """`docker exec c env`, `fly ssh console -C env`, `kubectl exec p -- sh -c 'env'`."""
     is_engine = call.name in _ENGINES
     starts = _ENGINE_RUNS if is_engine else _RUNS
@@ -332,7 +332,7 @@ def _before_options(words: list[str]) -> bool:
     return any(word in {"env", "printenv"} and after[:1] == "-" for word, after in pairs)
 
 
-def _database(call: Call) -> str:
+def _database(call: CommandCall) -> str:
     for word in call.args:
         if BROWSER_DATA.search(word.partition("?")[0].removeprefix("file:")):
             return f"{call.name} reads a browser's passwords or sessions"
@@ -341,12 +341,12 @@ def _database(call: Call) -> str:
     return ""
 
 
-def _git_credential(call: Call) -> bool:
+def _git_credential(call: CommandCall) -> bool:
     words = options(call.args, "C c -git-dir -work-tree", stop=True).rest
     return len(words) > 1 and words[0].startswith("credential-") and "get" in words[1:]
 
 
-def _rule(call: Call) -> Iterator[Answer]:
+def _rule(call: CommandCall) -> Iterator[Answer]:
     if why := prints_secret(call):
         yield ask("secret_read", why)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from app.policy.risk.call import Answer, Call, RuleTable, ask, names, options, table
+from app.policy.risk.call import Answer, CommandCall, RuleTable, ask, names, options, table
 from app.policy.risk.model import RiskLevel
 
 _LOSSY = frozenset(
@@ -18,7 +18,7 @@ _RUNS = frozenset(["run", "exec", "--"])
 """After one of these stands a program with words of its own."""
 
 
-def _client(call: Call) -> Iterator[Answer]:
+def _client(call: CommandCall) -> Iterator[Answer]:
     """Tools of the form `tool noun verb name`."""
     if {"--help", "-h", "--dry-run"} & set(call.args):
         return
@@ -60,7 +60,7 @@ _SPECIAL: dict[str, re.Pattern[str]] = {
 }
 
 
-def _special(call: Call) -> Iterator[Answer]:
+def _special(call: CommandCall) -> Iterator[Answer]:
     pattern = _SPECIAL[call.name.removesuffix(".sh")]
     if pattern.search(" ".join(call.args)) and not {"--help", "-h", "--dry-run"} & set(call.args):
         yield ask("cloud_delete", f"{call.name} deletes data of a service")
@@ -69,7 +69,7 @@ def _special(call: Call) -> Iterator[Answer]:
 _SERVER_STOPS = frozenset(names("stop quit graceful-stop shutdown kill interrupt"))
 
 
-def _web_server(call: Call) -> Iterator[Answer]:
+def _web_server(call: CommandCall) -> Iterator[Answer]:
     given = options(call.args, "s c p g e k f")
     if given.value("-s", "-k") in _SERVER_STOPS or not _SERVER_STOPS.isdisjoint(given.rest[:1]):
         yield ask("service", f"{call.name} stops the web server", RiskLevel.MEDIUM)

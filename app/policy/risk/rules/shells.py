@@ -9,7 +9,7 @@ from app.policy.risk.call import (
     SECRET,
     UNKNOWN,
     Answer,
-    Call,
+    CommandCall,
     RuleTable,
     ask,
     options,
@@ -51,7 +51,7 @@ def _takes_word(flag: str) -> bool:
 _NO_PARSER = frozenset(["elvish", "nu", "xonsh"])
 
 
-def _shell(call: Call) -> Iterator[Answer]:
+def _shell(call: CommandCall) -> Iterator[Answer]:
     args = list(call.args)
     if call.name not in _NO_PARSER and only_parses(args):
         return
@@ -79,7 +79,7 @@ def _file(path: str) -> Iterator[Answer]:
         yield vaguely("opaque_code", "runs a script whose name is not known before")
 
 
-def _source(call: Call) -> Iterator[Answer]:
+def _source(call: CommandCall) -> Iterator[Answer]:
     path = call.args[0] if call.args else ""
     if _STDIN.fullmatch(path):
         given = tuple(call.args) if len(call.args) > 1 else ()
@@ -90,29 +90,29 @@ def _source(call: Call) -> Iterator[Answer]:
         yield vaguely("opaque_code", "reads a script whose name is not known before")
 
 
-def _eval(call: Call) -> Iterator[Answer]:
+def _eval(call: CommandCall) -> Iterator[Answer]:
     words = call.args[1:] if call.args[:1] == ["--"] else call.args
     if words:
         yield script(" ".join(words), here=True)
 
 
-def _history(call: Call) -> Iterator[Answer]:
+def _history(call: CommandCall) -> Iterator[Answer]:
     if call.args and not options(call.args).has("-l"):
         yield script(None)
 
 
-def _other_group(call: Call) -> Iterator[Answer]:
+def _other_group(call: CommandCall) -> Iterator[Answer]:
     if call.stdin:
         yield script(call.stdin.text)
 
 
-def _trap(call: Call) -> Iterator[Answer]:
+def _trap(call: CommandCall) -> Iterator[Answer]:
     operands = options(call.args).rest
     if len(operands) > 1 and operands[0] not in {"", "-"}:
         yield script(operands[0])
 
 
-def _callback(call: Call) -> Iterator[Answer]:
+def _callback(call: CommandCall) -> Iterator[Answer]:
     """mapfile -C, complete -C, bind -x."""
     given = options(call.args, "C F W d n O s u c x A G P S X")
     for text in given.all_values("-C"):
@@ -125,24 +125,24 @@ def _callback(call: Call) -> Iterator[Answer]:
         yield ask("deferred", "binds a key to a command")
 
 
-def _enable(call: Call) -> Iterator[Answer]:
+def _enable(call: CommandCall) -> Iterator[Answer]:
     if options(call.args).has("-f"):
         yield ask("loaded_code", "loads a builtin from a file")
 
 
-def _hash(call: Call) -> Iterator[Answer]:
+def _hash(call: CommandCall) -> Iterator[Answer]:
     if options(call.args, "p").has("-p"):
         yield ask("loaded_code", "makes a name run a different program")
 
 
-def _subscript(call: Call) -> Iterator[Answer]:
+def _subscript(call: CommandCall) -> Iterator[Answer]:
     """These builtins evaluate array subscripts in their arguments."""
     for arg in call.args:
         if "[" in arg and ("$(" in arg or "`" in arg):
             yield ask("arithmetic_code", f"{call.name} would run the command in a subscript")
 
 
-def _declaration(call: Call) -> Iterator[Answer]:
+def _declaration(call: CommandCall) -> Iterator[Answer]:
     """Words that were expanded first: `export "$line"`."""
     yield from _subscript(call)
     for word in call.args:
@@ -151,13 +151,13 @@ def _declaration(call: Call) -> Iterator[Answer]:
             yield from assignment(name, value)
 
 
-def _formatted(call: Call) -> Iterator[Answer]:
+def _formatted(call: CommandCall) -> Iterator[Answer]:
     """`printf -v NAME`: its other words are text."""
     names = options(call.args, "v", stop=True).all_values("-v")
-    yield from _subscript(Call("printf", names, call.cwd, call.home))
+    yield from _subscript(CommandCall("printf", names, call.cwd, call.home))
 
 
-def _let(call: Call) -> Iterator[Answer]:
+def _let(call: CommandCall) -> Iterator[Answer]:
     for arg in call.args:
         if "$(" in arg or "`" in arg:
             yield ask("arithmetic_code", "arithmetic would run the command in its text")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from app.policy.risk.call import (
     Answer,
-    Call,
+    CommandCall,
     RuleTable,
     ask,
     asking,
@@ -29,7 +29,7 @@ _POWER_UNITS = frozenset(
 )
 
 
-def _power(call: Call) -> Iterator[Answer]:
+def _power(call: CommandCall) -> Iterator[Answer]:
     # `-h` halts, or does nothing: it is no help.
     if prints_help(call.args) or options(call.args).has("-c", "--show", "-w", "--wtmp-only"):
         return
@@ -39,12 +39,12 @@ def _power(call: Call) -> Iterator[Answer]:
     yield deny("host_power", f"{call.name} shuts down or restarts the host")
 
 
-def _init(call: Call) -> Iterator[Answer]:
+def _init(call: CommandCall) -> Iterator[Answer]:
     if set(call.args) & {"0", "6", "1", "s", "S"}:
         yield deny("host_power", "changes the host's run level")
 
 
-def _systemctl(call: Call) -> Iterator[Answer]:
+def _systemctl(call: CommandCall) -> Iterator[Answer]:
     given = options(call.args, "H M t n o p -host -machine -type -property -lines -output -state")
     verb = given.rest[0] if given.rest else ""
     units = set(given.rest[1:])
@@ -74,7 +74,7 @@ _TURNS_OFF = frozenset(
 )
 
 
-def _sessions(call: Call) -> Iterator[Answer]:
+def _sessions(call: CommandCall) -> Iterator[Answer]:
     words = options(call.args, "H M n o p s -host -machine -lines -output -property -signal").rest
     verb = words[0] if words else ""
     if verb in _TURNS_OFF:
@@ -83,7 +83,7 @@ def _sessions(call: Call) -> Iterator[Answer]:
         yield ask("kill_by_name", f"loginctl {verb} ends a person's programs", RiskLevel.MEDIUM)
 
 
-def _bus(call: Call) -> Iterator[Answer]:
+def _bus(call: CommandCall) -> Iterator[Answer]:
     """busctl and dbus-send: the method is one word among the others."""
     text = " ".join(call.args)
     if re.search(r"\b(?:PowerOff|Reboot|Halt|Suspend|Hibernate|HybridSleep|KExec)\b", text):
@@ -92,7 +92,7 @@ def _bus(call: Call) -> Iterator[Answer]:
         yield ask("service", f"{call.name} changes running services", RiskLevel.MEDIUM)
 
 
-def _wake(call: Call) -> Iterator[Answer]:
+def _wake(call: CommandCall) -> Iterator[Answer]:
     mode = options(call.args, "m s t d -mode").value("-m", "--mode")
     if prints_help(call.args):
         return
@@ -100,12 +100,12 @@ def _wake(call: Call) -> Iterator[Answer]:
         yield deny("host_power", "rtcwake suspends or shuts down the host")
 
 
-def _power_supply(call: Call) -> Iterator[Answer]:
+def _power_supply(call: CommandCall) -> Iterator[Answer]:
     if set(call.args) & {"off", "cycle", "reset", "soft"}:
         yield ask("host_power", "ipmitool shuts down or restarts a host", RiskLevel.CRITICAL)
 
 
-def _service(call: Call) -> Iterator[Answer]:
+def _service(call: CommandCall) -> Iterator[Answer]:
     if set(call.args[1:]) & {"stop", "disable"}:
         yield ask("service", "stops a service", RiskLevel.MEDIUM)
 
@@ -121,12 +121,12 @@ _STOPS = {
 }
 
 
-def _manager(call: Call) -> Iterator[Answer]:
+def _manager(call: CommandCall) -> Iterator[Answer]:
     if _STOPS[call.name] & set(call.args):
         yield ask("service", f"{call.name} stops or removes services", RiskLevel.MEDIUM)
 
 
-def _kill(call: Call) -> Iterator[Answer]:
+def _kill(call: CommandCall) -> Iterator[Answer]:
     if {"-l", "-L", "--list"} & set(call.args):
         return
     args = list(call.args)
@@ -142,12 +142,12 @@ def _kill(call: Call) -> Iterator[Answer]:
         yield ask("kill_init", "signals the first process of the host", RiskLevel.CRITICAL)
 
 
-def _pattern_kill(call: Call) -> Iterator[Answer]:
+def _pattern_kill(call: CommandCall) -> Iterator[Answer]:
     if not only_help(call.args) and not {"-0", "-l", "--list", "-L"} & set(call.args):
         yield ask("kill_by_name", f"{call.name} ends every process that matches", RiskLevel.MEDIUM)
 
 
-def _crontab(call: Call) -> Iterator[Answer]:
+def _crontab(call: CommandCall) -> Iterator[Answer]:
     given = options(call.args, "u")
     if only_help(call.args) or (given.has("-l") and not given.has("-r")):
         return
@@ -157,7 +157,7 @@ def _crontab(call: Call) -> Iterator[Answer]:
         yield ask("crontab", "changes the scheduled commands")
 
 
-def _at(call: Call) -> Iterator[Answer]:
+def _at(call: CommandCall) -> Iterator[Answer]:
     given = options(call.args, "f q t")
     if given.has("-l", "-c", "-V"):
         return
@@ -169,20 +169,20 @@ def _at(call: Call) -> Iterator[Answer]:
         yield script(call.stdin.text)
 
 
-def _sysctl(call: Call) -> Iterator[Answer]:
+def _sysctl(call: CommandCall) -> Iterator[Answer]:
     if any("=" in arg for arg in call.args) or options(call.args).has(
         "-w", "-p", "--write", "--load"
     ):
         yield ask("kernel", "changes kernel settings")
 
 
-def _mount(call: Call) -> Iterator[Answer]:
+def _mount(call: CommandCall) -> Iterator[Answer]:
     operands = options(call.args, "t o O L U").rest
     if operands or options(call.args, "t o O").has("-a"):
         yield ask("mount", f"{call.name} changes mounts", RiskLevel.MEDIUM)
 
 
-def _firewall(call: Call) -> Iterator[Answer]:
+def _firewall(call: CommandCall) -> Iterator[Answer]:
     lists = {
         "-L",
         "-S",
@@ -201,17 +201,17 @@ def _firewall(call: Call) -> Iterator[Answer]:
         yield ask("firewall", f"{call.name} changes the firewall")
 
 
-def _journal(call: Call) -> Iterator[Answer]:
+def _journal(call: CommandCall) -> Iterator[Answer]:
     if any(arg.startswith(("--vacuum", "--rotate", "--flush")) for arg in call.args):
         yield ask("logs", "deletes logs", RiskLevel.MEDIUM)
 
 
-def _unified_log(call: Call) -> Iterator[Answer]:
+def _unified_log(call: CommandCall) -> Iterator[Answer]:
     if call.args[:1] == ["erase"]:
         yield ask("logs", "deletes the logs of macOS", RiskLevel.MEDIUM)
 
 
-def _network_interface(call: Call) -> Iterator[Answer]:
+def _network_interface(call: CommandCall) -> Iterator[Answer]:
     words = [arg for arg in call.args if not arg.startswith("-")]
     if (
         call.name == "ip" and set(words[1:2]) & {"del", "delete", "flush", "set", "add", "replace"}
@@ -219,28 +219,28 @@ def _network_interface(call: Call) -> Iterator[Answer]:
         yield ask("network_setup", "changes the host's network")
 
 
-def _network_manager(call: Call) -> Iterator[Answer]:
+def _network_manager(call: CommandCall) -> Iterator[Answer]:
     words = set(options(call.args, "t f").rest)
     if words & {"delete", "del", "down", "off", "modify", "add", "disconnect", "up"}:
         yield ask("network_setup", f"{call.name} changes the host's network", RiskLevel.MEDIUM)
 
 
-def _holders(call: Call) -> Iterator[Answer]:
+def _holders(call: CommandCall) -> Iterator[Answer]:
     if options(call.args, "n s").has("-k", "--kill"):
         yield ask("kill_by_name", "ends every process that uses a file", RiskLevel.MEDIUM)
 
 
-def _sockets(call: Call) -> Iterator[Answer]:
+def _sockets(call: CommandCall) -> Iterator[Answer]:
     if options(call.args, "f A F D N").has("-K", "--kill"):
         yield ask("kill_by_name", "closes connections of other programs", RiskLevel.MEDIUM)
 
 
-def _backups(call: Call) -> Iterator[Answer]:
+def _backups(call: CommandCall) -> Iterator[Answer]:
     if any(arg.startswith(("delete", "thin", "disable")) for arg in call.args):
         yield ask("volume", "deletes backups")
 
 
-def _hosts(call: Call) -> Iterator[Answer]:
+def _hosts(call: CommandCall) -> Iterator[Answer]:
     if (
         call.name == "hostnamectl"
         and set(call.args) & {"set-hostname", "hostname"}
@@ -249,27 +249,27 @@ def _hosts(call: Call) -> Iterator[Answer]:
         yield ask("system_write", "renames the host", RiskLevel.MEDIUM)
 
 
-def _gpg(call: Call) -> Iterator[Answer]:
+def _gpg(call: CommandCall) -> Iterator[Answer]:
     if any(re.match(r"--(?:delete|export-secret|yes-delete)", arg) for arg in call.args):
         yield ask("keys", "deletes or shows keys")
 
 
-def _keychain(call: Call) -> Iterator[Answer]:
+def _keychain(call: CommandCall) -> Iterator[Answer]:
     if call.args and re.match(r"delete|find-.*password|dump-keychain|export", call.args[0]):
         yield ask("keys", "shows or deletes stored secrets")
 
 
-def _launchctl(call: Call) -> Iterator[Answer]:
+def _launchctl(call: CommandCall) -> Iterator[Answer]:
     if call.args[:1] and call.args[0] not in {"list", "print", "help", "version"}:
         yield ask("service", "changes what macOS runs", RiskLevel.MEDIUM)
 
 
-def _defaults(call: Call) -> Iterator[Answer]:
+def _defaults(call: CommandCall) -> Iterator[Answer]:
     if "delete" in call.args or "delete-all" in call.args:
         yield ask("settings", "deletes settings")
 
 
-def _clock(call: Call) -> Iterator[Answer]:
+def _clock(call: CommandCall) -> Iterator[Answer]:
     given = options(call.args, "d f r s -date -file -reference -set")
     if call.name == "date":
         changes = given.has("-s", "--set") or any(
@@ -283,35 +283,35 @@ def _clock(call: Call) -> Iterator[Answer]:
         yield ask("clock", f"{call.name} sets the host's clock", RiskLevel.MEDIUM)
 
 
-def _route(call: Call) -> Iterator[Answer]:
+def _route(call: CommandCall) -> Iterator[Answer]:
     if {"add", "del", "delete", "change", "flush"} & set(call.args):
         yield ask("network_setup", "changes the host's network")
 
 
-def _hostname(call: Call) -> Iterator[Answer]:
+def _hostname(call: CommandCall) -> Iterator[Answer]:
     given = options(call.args, "F b -file")
     if given.rest or given.has("-F", "-b", "--file"):
         yield ask("system_write", "renames the host", RiskLevel.MEDIUM)
 
 
-def _loop_device(call: Call) -> Iterator[Answer]:
+def _loop_device(call: CommandCall) -> Iterator[Answer]:
     given = options(call.args, "o j O -offset -associated -output -sizelimit")
     if given.has("-d", "-D", "--detach", "--detach-all", "-f", "--find") or len(given.rest) > 1:
         yield ask("mount", "changes the display of a device", RiskLevel.MEDIUM)
 
 
-def _device(call: Call) -> Iterator[Answer]:
+def _device(call: CommandCall) -> Iterator[Answer]:
     if {"b", "c", "u"} & set(options(call.args, "m -mode").rest[1:2]):
         yield ask("device_node", "makes a device file", RiskLevel.MEDIUM)
 
 
-def _message(call: Call) -> Iterator[Answer]:
+def _message(call: CommandCall) -> Iterator[Answer]:
     """Mail and messages cannot be taken back; without a recipient the mailbox is only read."""
     if options(call.args, "s r c b a F f S q u e").rest and not only_help(call.args):
         yield ask("message", f"{call.name} sends a message to people", RiskLevel.MEDIUM)
 
 
-def _setenforce(call: Call) -> Iterator[Answer]:
+def _setenforce(call: CommandCall) -> Iterator[Answer]:
     if call.args[:1] not in ([], ["1"]) and call.args[0].lower() != "enforcing":
         yield ask("kernel", "setenforce disables mandatory access control")
 

@@ -5,17 +5,27 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from app.policy.risk.call import UNTOLD, Answer, Call, RuleTable, ask, options, run, script, table
+from app.policy.risk.call import (
+    UNTOLD,
+    Answer,
+    CommandCall,
+    RuleTable,
+    ask,
+    options,
+    run,
+    script,
+    table,
+)
 
 _SHELLS = re.compile(r"(?:/\S+/)?(?:ba|z|da|k)?sh|cmd(?:\.exe)?|(?:power|pw)sh(?:el)?l?(?:\.exe)?")
 
 
-def _compiler(call: Call) -> Iterator[Answer]:
+def _compiler(call: CommandCall) -> Iterator[Answer]:
     for text in options(call.args, "wrapper", clusters=False).all_values("-wrapper"):
         yield run(text.split(","))
 
 
-def _cargo(call: Call) -> Iterator[Answer]:
+def _cargo(call: CommandCall) -> Iterator[Answer]:
     given = options(call.args, "s x -shell -exec -config w i")
     if any(
         re.search(r"wrapper|runner|linker|rustc\b|rustdoc\b", text)
@@ -27,7 +37,7 @@ def _cargo(call: Call) -> Iterator[Answer]:
             yield script(text)
 
 
-def _npm(call: Call) -> Iterator[Answer]:
+def _npm(call: CommandCall) -> Iterator[Answer]:
     given = options(call.args, "-script-shell -prefix w C")
     shells = given.all_values("--script-shell")
     if given.rest[:2] in (["config", "set"], ["c", "set"]):
@@ -38,7 +48,7 @@ def _npm(call: Call) -> Iterator[Answer]:
             yield ask("loaded_code", f"makes {call.name} run its scripts with {shell}")
 
 
-def _rpm(call: Call) -> Iterator[Answer]:
+def _rpm(call: CommandCall) -> Iterator[Answer]:
     given = options(call.args, "E D -eval -define -pipe")
     for text in given.all_values("--pipe"):
         yield script(text, stdin=UNTOLD)
@@ -49,7 +59,7 @@ def _rpm(call: Call) -> Iterator[Answer]:
             yield script(found.group(1).rpartition("}")[0], "lua")
 
 
-def _pandoc(call: Call) -> Iterator[Answer]:
+def _pandoc(call: CommandCall) -> Iterator[Answer]:
     given = options(call.args, "F L -filter -lua-filter o f t r w")
     for program in given.all_values("-F", "--filter"):
         yield run([program], stdin=UNTOLD)
@@ -58,13 +68,13 @@ def _pandoc(call: Call) -> Iterator[Answer]:
             yield script(call.written(path), "lua")
 
 
-def _miller(call: Call) -> Iterator[Answer]:
+def _miller(call: CommandCall) -> Iterator[Answer]:
     for text in call.args:
         if re.search(r"\b(?:system|exec)\s*\(|\|\s*\"", text):
             yield ask("code_danger", "the expression runs commands")
 
 
-def _tracer(call: Call) -> Iterator[Answer]:
+def _tracer(call: CommandCall) -> Iterator[Answer]:
     given = options(call.args, "c e p o f I -cmd")
     for text in given.all_values("-c"):
         yield script(text)
@@ -72,7 +82,7 @@ def _tracer(call: Call) -> Iterator[Answer]:
         yield ask("code_danger", "the program runs commands")
 
 
-def _application(call: Call) -> Iterator[Answer]:
+def _application(call: CommandCall) -> Iterator[Answer]:
     """`flatpak run --command=program application words`."""
     given = options(call.args, "-command -branch -arch", stop=True)
     inner = options(given.rest[1:], "-command -branch -arch", stop=True)
@@ -81,7 +91,7 @@ def _application(call: Call) -> Iterator[Answer]:
         yield run([program, *inner.rest[1:]])
 
 
-def _edits_as_other(call: Call) -> Iterator[Answer]:
+def _edits_as_other(call: CommandCall) -> Iterator[Answer]:
     if call.args:
         yield ask("privileged_edit", "edits files as another user")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from app.policy.risk.call import Answer, Call, RuleTable, options, run, table
+from app.policy.risk.call import Answer, CommandCall, RuleTable, options, run, table
 from app.policy.risk.shapes import Rows, Shape, shaped, together
 
 _WHY = "loses work or deletes files"
@@ -266,14 +266,14 @@ _ROWS: Rows = {
 }
 
 
-def _everywhere(call: Call) -> Iterator[Answer]:
+def _everywhere(call: CommandCall) -> Iterator[Answer]:
     """`repo forall -c command words`, `west forall -c command`."""
     if call.args[:1] == ["forall"] and "-c" in call.args:
         words = call.args[call.args.index("-c") + 1 :]
         yield run(["sh", "-c", *words])
 
 
-def _as_git(call: Call) -> Iterator[Answer]:
+def _as_git(call: CommandCall) -> Iterator[Answer]:
     """Programs that hand their words to git: `yadm reset --hard`, `vcsh run dots git clean`."""
     words = options(call.args, "C -yadm-dir -yadm-repo", stop=True).rest
     if call.name == "vcsh":

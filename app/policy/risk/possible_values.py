@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from app.policy.risk.call import UNKNOWN
 from app.policy.risk.expand import Expander
-from app.policy.risk.scope import Scope
+from app.policy.risk.scope import ShellScope
 from app.policy.risk.syntax import Arith, Lit, Part, Proc, Script, Simple, Var
 
 
@@ -17,19 +17,19 @@ class Possible(NamedTuple):
     argv: list[str]
     targets: list[str]
     values: dict[str, str]
-    scope: Scope
+    scope: ShellScope
 
 
 class _Nothing:
     """What words hold has run already."""
 
-    def substitute(self, body: Script, scope: Scope) -> str:
+    def substitute(self, body: Script, scope: ShellScope) -> str:
         return UNKNOWN
 
-    def process(self, part: Proc, scope: Scope) -> str:
+    def process(self, part: Proc, scope: ShellScope) -> str:
         return UNKNOWN
 
-    def arithmetic(self, parts: Sequence[Part], scope: Scope) -> None:
+    def arithmetic(self, parts: Sequence[Part], scope: ShellScope) -> None:
         return None
 
 
@@ -52,7 +52,7 @@ def _named(node: Simple) -> frozenset[str]:
     return frozenset([name for word in named for name in names_in(word)])
 
 
-def possible(node: Simple, scope: Scope) -> Iterator[Possible]:
+def possible(node: Simple, scope: ShellScope) -> Iterator[Possible]:
     """`node` with the values that its variables may have, where none of them is certain."""
     if node.named is None:
         node.named = _named(node)
@@ -67,7 +67,7 @@ def possible(node: Simple, scope: Scope) -> Iterator[Possible]:
         yield Possible(argv, targets, values, inner)
 
 
-def written_by(node: Simple, scope: Scope) -> list[str]:
+def written_by(node: Simple, scope: ShellScope) -> list[str]:
     """The files that the redirections of `node` write, as they are named."""
     return _targets(node, Expander(scope, _NOTHING))
 

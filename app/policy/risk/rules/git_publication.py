@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from app.policy.risk.call import Answer, Call, RuleTable, ask, names, options, table
+from app.policy.risk.call import Answer, CommandCall, RuleTable, ask, names, options, table
 from app.policy.risk.model import RiskLevel
 from app.policy.risk.paths import reading
 from app.policy.risk.rules.git import GLOBAL_OPTIONS, moved
@@ -22,7 +22,7 @@ _NEVER_COMMITTED = re.compile(
 )
 
 
-def _git(call: Call) -> Iterator[Answer]:
+def _git(call: CommandCall) -> Iterator[Answer]:
     before = options(call.args, GLOBAL_OPTIONS, stop=True)
     verb, args = before.rest[:1], before.rest[1:]
     if verb == ["push"]:
@@ -37,7 +37,7 @@ _DEPLOYS = frozenset(names("heroku dokku production prod live deploy piku scalin
 """Names that remotes have which put what is pushed into service."""
 
 
-def _push(call: Call, args: list[str], settings: list[str]) -> Iterator[Answer]:
+def _push(call: CommandCall, args: list[str], settings: list[str]) -> Iterator[Answer]:
     """Where this repository may never have gone: an address, or a remote of this same script."""
     given = options(args, "o -push-option -repo -receive-pack -exec")
     if given.has("-n", "--dry-run", "-h", "--help"):
@@ -65,7 +65,7 @@ _READS = frozenset(
 """Subcommands that read files which need not be part of the repository."""
 
 
-def _read(call: Call, verb: str, args: list[str]) -> Iterator[Answer]:
+def _read(call: CommandCall, verb: str, args: list[str]) -> Iterator[Answer]:
     """A secret of a home folder that git shows or puts into the repository."""
     paths: list[str] = []
     if verb == "config":
@@ -82,7 +82,7 @@ def _bare(address: str) -> str:
     return re.sub(r"//[^/@]*@", "//", address)
 
 
-def _add(call: Call, args: list[str]) -> Iterator[Answer]:
+def _add(call: CommandCall, args: list[str]) -> Iterator[Answer]:
     """What is committed stays in the history and leaves with the next push."""
     given = options(args)
     if given.has("-n", "--dry-run"):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from app.policy.risk import floor
-from app.policy.risk.call import UNKNOWN, Answer, Call, RuleTable, ask, options, table
+from app.policy.risk.call import UNKNOWN, Answer, CommandCall, RuleTable, ask, options, table
 from app.policy.risk.paths import reading
 from app.policy.risk.shapes import Rows, Shape, compiled, shaped, together
 
@@ -174,7 +174,7 @@ _SHARES: Rows = {
 }
 
 
-class Server(NamedTuple):
+class FileServer(NamedTuple):
     """How a server of files is told what it gives out and who may reach it.
 
     Attributes:
@@ -191,40 +191,40 @@ class Server(NamedTuple):
     valued: str = ""
 
 
-_SERVERS: dict[str, Server] = {
-    "http.server": Server("d -directory", "b -bind", valued="p -protocol"),
-    "SimpleHTTPServer": Server(),
-    "uploadserver": Server("d -directory", "b -bind"),
-    "pyftpdlib": Server("d -directory", "i -interface", valued="p -port"),
-    "updog": Server("d -directory", "", valued="p -port"),
-    "httpd": Server("h", "p", valued="c u r"),
-    "ruby-httpd": Server("-root", "-bind-address b", operand=0, valued="p -port"),
-    "php": Server("t", "S", valued="c d"),
-    "serve": Server("", "l L -listen", operand=0, valued="p c -config"),
-    "http-server": Server("", "a", operand=0, valued="p c P -proxy"),
-    "live-server": Server("", "-host", operand=0, valued="-port"),
-    "caddy": Server("-root r", "-listen l", valued="-domain d"),
-    "darkhttpd": Server("", "-addr", operand=0, valued="-port"),
-    "webfsd": Server("r", "i", valued="p"),
-    "thttpd": Server("d", "h", valued="p C u"),
-    "mini_httpd": Server("d", "h", valued="p C u"),
-    "miniserve": Server("", "i -interfaces", operand=0, valued="p -port"),
-    "dufs": Server("", "b -bind", operand=0, valued="p -port"),
-    "simple-http-server": Server("", "-ip", operand=0, valued="p -port"),
-    "sfz": Server("", "b -bind", operand=0, near=True, valued="p -port"),
-    "filebrowser": Server("r -root", "a -address", near=True, valued="p -port d -database"),
-    "gossa": Server("", "h", operand=0, near=True, valued="p"),
-    "goshs": Server("d -dir", "i", valued="p"),
-    "wsgidav": Server("r -root", "H -host", near=True, valued="p -port"),
-    "devd": Server("", "A -address", operand=0, near=True, valued="p"),
-    "twistd": Server("-path", "-listen"),
-    "rclone": Server("", "-addr", operand=2, near=True),
-    "copyparty": Server("v", "i"),
+_SERVERS: dict[str, FileServer] = {
+    "http.server": FileServer("d -directory", "b -bind", valued="p -protocol"),
+    "SimpleHTTPServer": FileServer(),
+    "uploadserver": FileServer("d -directory", "b -bind"),
+    "pyftpdlib": FileServer("d -directory", "i -interface", valued="p -port"),
+    "updog": FileServer("d -directory", "", valued="p -port"),
+    "httpd": FileServer("h", "p", valued="c u r"),
+    "ruby-httpd": FileServer("-root", "-bind-address b", operand=0, valued="p -port"),
+    "php": FileServer("t", "S", valued="c d"),
+    "serve": FileServer("", "l L -listen", operand=0, valued="p c -config"),
+    "http-server": FileServer("", "a", operand=0, valued="p c P -proxy"),
+    "live-server": FileServer("", "-host", operand=0, valued="-port"),
+    "caddy": FileServer("-root r", "-listen l", valued="-domain d"),
+    "darkhttpd": FileServer("", "-addr", operand=0, valued="-port"),
+    "webfsd": FileServer("r", "i", valued="p"),
+    "thttpd": FileServer("d", "h", valued="p C u"),
+    "mini_httpd": FileServer("d", "h", valued="p C u"),
+    "miniserve": FileServer("", "i -interfaces", operand=0, valued="p -port"),
+    "dufs": FileServer("", "b -bind", operand=0, valued="p -port"),
+    "simple-http-server": FileServer("", "-ip", operand=0, valued="p -port"),
+    "sfz": FileServer("", "b -bind", operand=0, near=True, valued="p -port"),
+    "filebrowser": FileServer("r -root", "a -address", near=True, valued="p -port d -database"),
+    "gossa": FileServer("", "h", operand=0, near=True, valued="p"),
+    "goshs": FileServer("d -dir", "i", valued="p"),
+    "wsgidav": FileServer("r -root", "H -host", near=True, valued="p -port"),
+    "devd": FileServer("", "A -address", operand=0, near=True, valued="p"),
+    "twistd": FileServer("-path", "-listen"),
+    "rclone": FileServer("", "-addr", operand=2, near=True),
+    "copyparty": FileServer("v", "i"),
 }
 _PYTHON_SERVERS = frozenset(["http.server", "SimpleHTTPServer", "uploadserver", "pyftpdlib"])
 
 
-def _serves(call: Call, name: str, args: list[str]) -> Iterator[Answer]:
+def _serves(call: CommandCall, name: str, args: list[str]) -> Iterator[Answer]:
     """A server of files asks where it gives out a whole home or what is secret."""
     spec = _SERVERS[name]
     given = options(args, f"{spec.folders} {spec.binds} {spec.valued}")
@@ -249,17 +249,17 @@ def _is_wide(path: str, home: str) -> bool:
     )
 
 
-def _server(call: Call) -> Iterator[Answer]:
+def _server(call: CommandCall) -> Iterator[Answer]:
     yield from _serves(call, call.name, call.args)
 
 
-def _verb_server(call: Call) -> Iterator[Answer]:
+def _verb_server(call: CommandCall) -> Iterator[Answer]:
     """`caddy file-server`, `rclone serve`, `twistd web`."""
     if {"file-server", "serve", "web", "ftp"} & set(call.args[:2]):
         yield from _serves(call, call.name, call.args)
 
 
-def _python(call: Call) -> Iterator[Answer]:
+def _python(call: CommandCall) -> Iterator[Answer]:
     for at, word in enumerate(call.args[:-1]):
         module = call.args[at + 1] if word == "-m" else ""
         if module in _PYTHON_SERVERS:
@@ -268,20 +268,20 @@ def _python(call: Call) -> Iterator[Answer]:
             yield ask("exposed", f"{call.name} allows others to debug a program")
 
 
-def _ruby(call: Call) -> Iterator[Answer]:
+def _ruby(call: CommandCall) -> Iterator[Answer]:
     """`ruby -run -e httpd folder`."""
     at = next((at for at, word in enumerate(call.args) if word in {"httpd", "-ehttpd"}), -1)
     if "-run" in call.args and at >= 0:
         yield from _serves(call, "ruby-httpd", call.args[at + 1 :])
 
 
-def _httpd(call: Call) -> Iterator[Answer]:
+def _httpd(call: CommandCall) -> Iterator[Answer]:
     """BusyBox's server; Apache's has the same name and other options."""
     if any(arg.startswith("-h") for arg in call.args):
         yield from _serves(call, "httpd", call.args)
 
 
-def _php(call: Call) -> Iterator[Answer]:
+def _php(call: CommandCall) -> Iterator[Answer]:
     if any(arg.startswith("-S") for arg in call.args):
         yield from _serves(call, "php", call.args)
 
@@ -290,7 +290,7 @@ _SSH = "b c D e F I i J L l m O o p Q R S W w B E P"
 _OPEN_FORWARD = re.compile(rf"(?:{_EVERYWHERE}|:):?\d*:|{_EVERYWHERE}:\d+$|:\d+$")
 
 
-def _ssh(call: Call) -> Iterator[Answer]:
+def _ssh(call: CommandCall) -> Iterator[Answer]:
     """A port of another host leads here, or one of this host stands open to its network."""
     valued = f"{_SSH} M" if call.name == "autossh" else _SSH
     given = options(call.args, valued, stop=True)
@@ -310,7 +310,7 @@ _LISTENS = re.compile(r"(?:tcp|ssl|openssl|udp|sctp|vsock)\d?-(?:l|listen)\b", r
 _STREAMS = frozenset(["-", "STDIO", "STDOUT", "STDIN"])
 
 
-def _socat(call: Call) -> Iterator[Answer]:
+def _socat(call: CommandCall) -> Iterator[Answer]:
     if not _STREAMS.isdisjoint(arg.upper() for arg in call.args):
         return  # It only takes in what is sent.
     for arg in call.args:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from app.core.secret_formats import holds_key
-from app.policy.risk.call import SECRET, Answer, Call, RuleTable, ask, names, prints_help
+from app.policy.risk.call import SECRET, Answer, CommandCall, RuleTable, ask, names, prints_help
 from app.policy.risk.named_secrets import WHOLE, WHOLE_FOLDER, in_file, paths_in
 from app.policy.risk.senders import SENDERS, Sender
 
@@ -35,7 +35,7 @@ _PIECES = re.compile(r"[\s;,'\"()]+")
 _HEADERS = frozenset(["-H", "--header"])
 
 
-def sends(call: Call) -> Iterator[Answer]:
+def sends(call: CommandCall) -> Iterator[Answer]:
     """The question about a secret that `call` would send."""
     row = SENDERS[call.name]
     if prints_help(call.args) or not _TRIES.isdisjoint(call.args):
@@ -55,7 +55,7 @@ _TRIES = frozenset(names("--dry-run --dryrun --dry-run=true --list-only"))
 _TRIES_BY_N = frozenset(["gsutil", "rsync", "rclone", "unison"])
 
 
-def _is_sending(call: Call, row: Sender) -> bool:
+def _is_sending(call: CommandCall, row: Sender) -> bool:
     words = [word for word in call.args if word[:1] != "-"]
     if row.verbs:
         text = " ".join(words[:8])
@@ -88,12 +88,12 @@ def _to_here(words: list[str]) -> bool:
     return bool(copied) and not _is_far(words[-1])
 
 
-def _is_local(call: Call) -> bool:
+def _is_local(call: CommandCall) -> bool:
     near = any(_LOOPBACK.fullmatch(word) for word in call.args)
     return near and not any(_FAR.match(word) for word in call.args)
 
 
-def _values(call: Call, row: Sender) -> Iterator[tuple[str, str]]:
+def _values(call: CommandCall, row: Sender) -> Iterator[tuple[str, str]]:
     """Each word with the option that it is the value of."""
     keys = frozenset(row.keys.split())
     before = ""
@@ -109,7 +109,7 @@ def _values(call: Call, row: Sender) -> Iterator[tuple[str, str]]:
         yield option, word
 
 
-def _in_words(call: Call, row: Sender) -> str:
+def _in_words(call: CommandCall, row: Sender) -> str:
     if row.input_only:
         return ""
     for option, word in _values(call, row):
@@ -130,7 +130,7 @@ def _in_words(call: Call, row: Sender) -> str:
     return ""
 
 
-def _goes_elsewhere(call: Call, row: Sender) -> bool:
+def _goes_elsewhere(call: CommandCall, row: Sender) -> bool:
     """Whether an operand is an address already, so that another one is not its secret address."""
     return any("://" in word and not option for option, word in _values(call, row))
 
@@ -144,7 +144,7 @@ def _holds_key(word: str, option: str, row: Sender) -> bool:
     return holds_key(_USER_IN_ADDRESS.sub(r"\1", word))
 
 
-def _only_logs_in(call: Call, word: str, option: str, row: Sender) -> bool:
+def _only_logs_in(call: CommandCall, word: str, option: str, row: Sender) -> bool:
     """Whether a secret is where a service expects one: in a header, or as the user's name."""
     if not row.web:
         return False
@@ -162,7 +162,7 @@ _UPLOADS = frozenset(
 )
 
 
-def _in_paths(call: Call, word: str, option: str, row: Sender) -> str:
+def _in_paths(call: CommandCall, word: str, option: str, row: Sender) -> str:
     if row.commands and " " in word:
         return _in_commands(call, word)
     attached = row.web and option not in _UPLOADS and word.partition("=")[0] not in _UPLOADS
@@ -181,7 +181,7 @@ _FOLDER_AT_HOME = re.compile(r"/[\w-]+/?")
 _PUTS = re.compile(r"\b(?:m?put|mirror\s+(?:-\S+\s+)*-R|reput|send)\b(?P<words>[^;\n]*)")
 
 
-def _in_commands(call: Call, text: str) -> str:
+def _in_commands(call: CommandCall, text: str) -> str:
     """The secret in a file that commands of the program's own send: `put -r .`."""
     for put in _PUTS.finditer(text):
         for piece in _PIECES.split(put["words"]):
@@ -199,13 +199,13 @@ _PRIVATE = re.compile(
 )
 
 
-def _is_bare_address(call: Call) -> bool:
+def _is_bare_address(call: CommandCall) -> bool:
     """Whether the host is a number of the public Internet, and no name that somebody has given."""
     found = (_ADDRESS_OF_HOST.search(word) for word in call.args)
     return any(match and not _PRIVATE.match(match[1]) for match in found)
 
 
-def _in_input(call: Call, row: Sender) -> str:
+def _in_input(call: CommandCall, row: Sender) -> str:
     if call.stdin is None or row.stdin == "never":
         return ""
     if row.commands and call.stdin.text and (found := _in_commands(call, call.stdin.text)):

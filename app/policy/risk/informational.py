@@ -7,7 +7,7 @@ option, or a word of a program that is run elsewhere.
 from __future__ import annotations
 
 from app.policy.risk import unwrap
-from app.policy.risk.call import Call, names
+from app.policy.risk.call import CommandCall, names
 from app.policy.risk.rules import (
     accounts,
     containers,
@@ -18,7 +18,7 @@ from app.policy.risk.rules import (
     dispatch,
     drives,
     editors,
-    exposing,
+    exposure,
     files,
     fleets,
     foreign_packages,
@@ -109,7 +109,7 @@ _EXPLAINING = (
         queues.RULES,
         drives.RULES,
         disks.RULES,
-        exposing.RULES,
+        exposure.RULES,
         fleets.RULES,
         foreign_packages.RULES,
         infra.RULES,
@@ -306,7 +306,7 @@ _MORE_ROWS: Rows = {
 _SHOWS = by_name(_ROWS, _MORE_ROWS)
 
 
-def only_explains(call: Call) -> bool:
+def only_explains(call: CommandCall) -> bool:
     """Whether `call` prints help, lists or tries, whatever else its words say."""
     args = call.args
     if args and call.name in _EXPLAINING and _helps(call):
@@ -315,7 +315,7 @@ def only_explains(call: Call) -> bool:
     return shapes is not None and first_fit(shapes, call) is not None
 
 
-def _helps(call: Call) -> bool:
+def _helps(call: CommandCall) -> bool:
     if not any(word.partition("=")[0] in _ASKS for word in call.args):
         return False
     previous, runs_at = "", len(call.args)
