@@ -28,21 +28,27 @@ def desk(tmp_path: Path) -> Path:
         if inside.parts[0] in NEEDED or len(inside.parts) == 1:
             (tmp_path / inside).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(path, tmp_path / inside)
-    copy_compiled(tmp_path)
+    bring_compiled(tmp_path)
     (tmp_path / ".venv").symlink_to(sys.prefix)
     return tmp_path
 
 
-def copy_compiled(desk: Path) -> None:
-    """Bring along what Python has compiled of `app`: compiling it again takes longest.
+def bring_compiled(desk: Path) -> None:
+    """Link what Python and pytest have compiled: compiling it again takes longest.
 
     It stays valid, since the copies of the sources keep their times.
     """
-    for compiled in (ROOT / "app").rglob(f"__pycache__/*.{sys.implementation.cache_tag}.pyc"):
-        target = desk / compiled.relative_to(ROOT)
-        if target.parent.parent.is_dir():
-            target.parent.mkdir(exist_ok=True)
-            shutil.copy2(compiled, target)
+    for package in ("app", "tests"):
+        for compiled in (ROOT / package).rglob(
+            f"__pycache__/*.{sys.implementation.cache_tag}*.pyc"
+        ):
+            target = desk / compiled.relative_to(ROOT)
+            if target.parent.parent.is_dir():
+                target.parent.mkdir(exist_ok=True)
+                try:
+                    target.hardlink_to(compiled)  # it is replaced and never written to
+                except OSError:  # on another file system
+                    shutil.copy2(compiled, target)
 
 
 def follow(desk: Path, script: str) -> None:

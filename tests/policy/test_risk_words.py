@@ -18,7 +18,7 @@ WORDS: dict[str, str] = json.loads(
 )
 LABELLED = ("risk_cases_public", "risk_families", "risk_variants")
 # Where the code of a finding is the first argument; who passes one on is found from there.
-FIRST = {"Hit": 0, "Finding": 0}
+FIRST = {"RuleMatch": 0, "CommandFinding": 0}
 # Ids of rules, which people write.
 NO_CODES = {"rule.id"}
 

@@ -22,3 +22,13 @@ def openapi_document() -> dict[str, Any]:
 def _written() -> str:
     with TemporaryDirectory() as folder:
         return json.dumps(application(settings_for(Path(folder))).openapi())
+
+
+def references(value: Any) -> list[str]:
+    """Every `$ref` below a value."""
+    if isinstance(value, dict):
+        own = [value["$ref"]] if isinstance(value.get("$ref"), str) else []
+        return own + [target for item in value.values() for target in references(item)]
+    if isinstance(value, list):
+        return [target for item in value for target in references(item)]
+    return []
