@@ -178,7 +178,13 @@ def build_pipeline(
     confirmations = _confirmations(base, grants, suspension)
     recorder = Recorder(db, redactor, metrics, CallAudit(audit))
     loops = LoopGuard(warn_after=settings.loop_warn_after, refuse_after=settings.loop_refuse_after)
-    outcomes = _outcome_builder(base, recorder, hooks, loops, artifacts)
+    outcomes = OutcomeBuilder(
+        loops=loops,
+        artifacts=artifacts,
+        redactor=redactor,
+        output_chars=settings.tool_output_chars,
+        turn_chars=settings.turn_output_chars,
+    )
     confirmation_step = ConfirmationStep(
         confirmations,
         admission,
@@ -209,7 +215,6 @@ def build_pipeline(
         outcome_builder=outcomes,
         waiting=interactions.waiting,
         db=db,
-        redactor=redactor,
         max_workers=settings.tool_max_workers,
     )
     return PipelineParts(
@@ -222,20 +227,6 @@ def _result_stores(base: RuntimeBase) -> ArtifactStore:
     base.services.register(ARTIFACTS, artifacts)
     base.services.register(STORED_RESULTS, ResultArchive(base.db))
     return artifacts
-
-
-def _outcome_builder(
-    base: RuntimeBase, recorder: Recorder, hooks: Hooks, loops: LoopGuard, artifacts: ArtifactStore
-) -> OutcomeBuilder:
-    return OutcomeBuilder(
-        recorder=recorder,
-        hooks=hooks,
-        loops=loops,
-        artifacts=artifacts,
-        redactor=base.redactor,
-        output_chars=base.settings.tool_output_chars,
-        turn_chars=base.settings.turn_output_chars,
-    )
 
 
 def _host_capabilities(

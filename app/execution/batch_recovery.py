@@ -83,13 +83,15 @@ class BatchRecovery:
         if awaited is not None and confirmation is None:
             # It did nothing but ask, and finds again what it asked.
             call.is_claimed = row is not None
-            self._recorder.edited(call)
+            call.arguments_json = self._recorder.stored_arguments(call)
             self._waiting.expect(awaited.kind, awaited.id, call, awaited.request)
             return call
         if row is not None or confirmation is None:
             call.is_claimed = True
-            self._recorder.edited(call)
-            self._outcome_builder.interrupted(call, note)
+            call.arguments_json = self._recorder.stored_arguments(call)
+            end = self._outcome_builder.interrupted(call, note)
+            call.outcome = end.outcome
+            self._recorder.completed(call, end)
             return call
         self._wait_again(call, confirmation, is_told=confirmation.id in suspended.told)
         return call
@@ -99,7 +101,7 @@ class BatchRecovery:
         kept = orjson.loads(stored.call)
         call.refusal = None
         self._take_arguments(call, kept, stored.digest)
-        self._recorder.edited(call)
+        call.arguments_json = self._recorder.stored_arguments(call)
         call.ask_reasons = kept.get("ask_reasons", ())
         targets = kept_targets(kept.get("targets"))
         call.asked = CallConfirmation(

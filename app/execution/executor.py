@@ -13,7 +13,6 @@ from collections.abc import Sequence
 
 from app.core.error_boundary import ErrorBoundary
 from app.core.errors import InvalidArguments, StorageUnavailable
-from app.core.redaction import Redactor
 from app.db.writer import DatabaseWriter
 from app.execution.admission import Admission, denial
 from app.execution.batch_recovery import BatchRecovery
@@ -26,11 +25,11 @@ from app.execution.confirmation.step import ConfirmationStep
 from app.execution.context import CallContext
 from app.execution.hooks.chain import Hooks
 from app.execution.hooks.model import HookDenied, HookType
-from app.execution.hooks.view import before_call
+from app.execution.hooks.view import after_call, before_call
 from app.execution.interactions.pending_inputs import PendingInputs
 from app.execution.limits.limiter import Limiter
 from app.execution.loops import LoopGuard
-from app.execution.outcome import CallOutcome
+from app.execution.outcome import CallEnd, CallOutcome
 from app.execution.outcome_builder import OutcomeBuilder
 from app.execution.record import Recorder
 from app.execution.runner import ToolExecution, ToolRunner
@@ -56,7 +55,6 @@ class Executor:
         outcome_builder: OutcomeBuilder,
         waiting: PendingInputs,
         db: DatabaseWriter,
-        redactor: Redactor,
         max_workers: int = 4,
     ) -> None:
         self._admission = admission
@@ -71,7 +69,6 @@ class Executor:
         self._outcome_builder = outcome_builder
         self._waiting = waiting
         self._db = db
-        self._redactor = redactor
         self._max_workers = max_workers
         self._running: dict[str, CallState] = {}
         confirmation_step.bind(self._gate)
@@ -155,7 +152,7 @@ class Executor:
             for call in calls:
                 if call.outcome is None and not self._leaves(call):
                     self._waiting.give_up(call)
-                    _resolve(call, self._outcome_builder.cancelled(call), finished)
+                    _resolve(call, self._end(call, self._outcome_builder.cancelled(call)), finished)
             raise
 
     def abandon(self, batch: ToolCallBatch) -> None:
@@ -164,7 +161,7 @@ class Executor:
             if call.outcome is None and not self._leaves(call):
                 self._confirmation_step.give_up(call)
                 self._waiting.give_up(call)
-                self._outcome_builder.cancelled(call)
+                self._end(call, self._outcome_builder.cancelled(call))
 
     def _leaves(self, call: CallState) -> bool:
         """Whether a cancelled call stays as it is for the process that comes next."""
@@ -212,13 +209,15 @@ class Executor:
         try:
             with ErrorBoundary(task) as held:
                 await self._govern(call, slots)
-            outcome = call.outcome or self._outcome_builder.broken(call, held.error)
+            outcome = call.outcome or self._end(
+                call, self._outcome_builder.broken(call, held.error)
+            )
             _resolve(call, outcome, finished)
         except asyncio.CancelledError:
             if call.outcome is None and self._leaves(call):
                 raise
             # Its end may be recorded already, while hooks are being told of it.
-            outcome = call.outcome or self._outcome_builder.cancelled(call)
+            outcome = call.outcome or self._end(call, self._outcome_builder.cancelled(call))
             _resolve(call, outcome, finished)
             if not (call.cancel_requested and task.uncancel() <= cancelling):
                 raise
@@ -247,10 +246,10 @@ class Executor:
                 # Others went first: what was decided when the batch came may be long ago.
                 call.refusal = self._admission.readmit(call)
             if (kept := await self._judge(call, limited=limited)) is not None:
-                return await self._outcome_builder.repeated(call, kept)
+                self._start(call)
+                return await self._end_unrun(call, await self._outcome_builder.repeated(call, kept))
         if call.refusal is not None:
-            self._waiting.give_up(call)
-            return await self._outcome_builder.refused(call, call.refusal)
+            return await self._refuse(call, call.refusal)
         while (outcome := await self._placed(call, slots, limited=limited)) is None:
             # What a person agreed to is no longer what it would hit.
             call.refusal = await self._confirmation_step.confirm(call)
@@ -281,7 +280,7 @@ class Executor:
                 return kept
         if call.refusal is None and asks:
             call.refusal = self._confirmation_step.refused_at_once(call)
-        self._recorder.started(call, awaits_confirmation=asks and call.refusal is None)
+        self._start(call, asks=asks and call.refusal is None)
         if call.refusal is None and asks:
             call.refusal = await self._confirmation_step.confirm(call)
         return None
@@ -307,9 +306,39 @@ class Executor:
         if call.refusal is None and _leaves_a_trace(call) and not call.is_claimed:
             call.refusal = await self._claim(call)
         if call.refusal is not None:
-            self._waiting.give_up(call)
-            return await self._outcome_builder.refused(call, call.refusal)
+            return await self._refuse(call, call.refusal)
         return await self._run(call)
+
+    def _start(self, call: CallState, *, asks: bool = False) -> None:
+        """Record that the gate took the call up. Once per call."""
+        call.started_at, call.arguments_json = self._recorder.started(
+            call, awaits_confirmation=asks
+        )
+        call.is_started = True
+        if asks or call.refusal is not None:
+            self._recorder.decided(call)
+
+    def _end(self, call: CallState, end: CallEnd) -> CallOutcome:
+        """Record the end of a call, which is then told to everybody. Once per call."""
+        if not call.is_started:
+            self._start(call)
+        call.outcome = end.outcome
+        self._recorder.completed(call, end)
+        return end.outcome
+
+    async def _end_unrun(self, call: CallState, end: CallEnd) -> CallOutcome:
+        """As `_end`, for a call that did not run: hooks that watch are told why."""
+        outcome = self._end(call, end)
+        is_error = outcome.status in ("invalid_arguments", "error")
+        kind = HookType.TOOL_ERROR if is_error else HookType.TOOL_SKIP
+        if self._hooks.of(kind, call.tool_name):
+            await self._hooks.notify(kind, after_call(call, outcome.result, end.unrun))
+        return outcome
+
+    async def _refuse(self, call: CallState, refusal: Refusal) -> CallOutcome:
+        """End a call that must not run, and what it waited for."""
+        self._waiting.give_up(call)
+        return await self._end_unrun(call, self._outcome_builder.refused(call, refusal))
 
     def _decided_anew(self, call: CallState) -> Refusal | None:
         """Why a call must not run any more after it waited for a place.
@@ -380,6 +409,7 @@ class Executor:
             return None
         try:
             self._recorder.claimed(call)
+            call.is_claimed = True
             await self._db.flush()
         except StorageUnavailable as error:
             return Refusal("error", error.code, f"Not run: {error.message}")
@@ -396,7 +426,7 @@ class Executor:
             failed, plan = not ran.result.success, self._hooks.plan(call.tool_name)
             if plan.post or (failed and plan.error):
                 await self._after(call, ran, failed=failed)
-            outcome = await self._outcome_builder.ran(call, ran)
+            outcome = self._end(call, await self._outcome_builder.ran(call, ran))
         finally:
             ran.let_go()
         if is_shared:
@@ -405,7 +435,7 @@ class Executor:
 
     async def _after(self, call: CallState, ran: ToolExecution, *, failed: bool) -> None:
         """Error hooks when the call failed, and post hooks."""
-        seen = self._outcome_builder.hook_context(call, ran.result)
+        seen = after_call(call, ran.result)
         if failed:
             await self._hooks.notify(HookType.TOOL_ERROR, seen)
         replaced = await self._hooks.after(seen)
@@ -416,7 +446,9 @@ class Executor:
         """An equal call of this batch is on its way: wait for it and take its result."""
         assert duplicate_of.done is not None
         first = await asyncio.shield(duplicate_of.done)
-        return await self._outcome_builder.skipped(call, duplicate_of, first)
+        self._start(call)
+        end = await self._outcome_builder.skipped(call, duplicate_of, first)
+        return await self._end_unrun(call, end)
 
     def _may_share(self, call: CallState) -> bool:
         assert call.tool is not None

@@ -100,3 +100,21 @@ class CallOutcome:
             "content": [{"type": "text", "text": self.text or "(no output)"}],
             "is_error": not self.success,
         }
+
+
+@dataclass(slots=True)
+class CallEnd:
+    """An outcome, and what the record of the end says beside it.
+
+    Attributes:
+        unrun: why the call did not run, for hooks; None for one that ran or was stopped.
+        chunks: pieces of live output.
+        size: bytes of output; 0 for those of the outcome's text.
+        data: the result's data as JSON, where it succeeded and is encoded already.
+    """
+
+    outcome: CallOutcome
+    unrun: str | None = None
+    chunks: int = 0
+    size: int = 0
+    data: bytes | None = None

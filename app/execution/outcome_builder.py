@@ -1,4 +1,4 @@
-"""The last steps: cap what the model gets, spill the rest, warn of loops, record."""
+"""What a call came to, as a value: cap what the model gets, spill the rest, warn of loops."""
 
 from __future__ import annotations
 
@@ -14,12 +14,8 @@ from app.core.text import clean, dump_json
 from app.events.durable import CallStatus
 from app.execution.artifacts import ArtifactStore, Spool
 from app.execution.call import CallState, Refusal
-from app.execution.hooks.chain import Hooks
-from app.execution.hooks.model import HookContext, HookType
-from app.execution.hooks.view import after_call
 from app.execution.loops import LoopGuard
-from app.execution.outcome import CallOutcome
-from app.execution.record import Recorder
+from app.execution.outcome import CallEnd, CallOutcome
 from app.execution.runner import ToolExecution
 from app.execution.streamed_output import StreamedOutput
 from app.toolkit.result import ToolResult
@@ -33,32 +29,27 @@ SHARED = (
 )
 # What stands around a text that was cut once already.
 _NOTES = 2_000
-_ENDED_IN_ERROR = ("invalid_arguments", "error")
 
 
 class OutcomeBuilder:
-    """Builds outcomes and records them."""
+    """Builds outcomes; the executor records them."""
 
     def __init__(
         self,
         *,
-        recorder: Recorder,
-        hooks: Hooks,
         loops: LoopGuard,
         artifacts: ArtifactStore,
         redactor: Redactor,
         output_chars: int,
         turn_chars: int,
     ) -> None:
-        self._recorder = recorder
-        self._hooks = hooks
         self._loops = loops
         self._artifacts = artifacts
         self._redactor = redactor
         self._output_chars = output_chars
         self._turn_chars = turn_chars
 
-    async def ran(self, call: CallState, ran: ToolExecution) -> CallOutcome:
+    async def ran(self, call: CallState, ran: ToolExecution) -> CallEnd:
         """A call that ran, well or not."""
         result, text, data = self._told(ran.result)
         shown, artifact_id, truncated = text, None, False
@@ -84,18 +75,13 @@ class OutcomeBuilder:
             artifact_id=artifact_id,
             truncated=truncated,
         )
-        live = ran.live
-        told = (live.chunks, live.size) if live else (0, 0 if shown is text else len(text.encode()))
-        self._recorder.completed(
-            *(call, outcome),
-            chunks=told[0],
-            size=told[1],
-            data=data if reshaped is result else None,
-        )
-        return outcome
+        encoded = data if reshaped is result else None
+        if (live := ran.live) is not None:
+            return CallEnd(outcome, chunks=live.chunks, size=live.size, data=encoded)
+        return CallEnd(outcome, size=0 if shown is text else len(text.encode()), data=encoded)
 
-    async def refused(self, call: CallState, refusal: Refusal) -> CallOutcome:
-        """A call that did not run; its start has been recorded."""
+    def refused(self, call: CallState, refusal: Refusal) -> CallEnd:
+        """A call that did not run."""
         message = self._redactor.text(refusal.message)
         details = self._redactor.secrets_in(refusal.details)
         result = ToolResult.fail(message, code=refusal.code, data=details)
@@ -107,14 +93,10 @@ class OutcomeBuilder:
             result=result,
             text=message,
         )
-        self._recorder.completed(call, outcome)
-        kind = HookType.TOOL_ERROR if refusal.status in _ENDED_IN_ERROR else HookType.TOOL_SKIP
-        await self._notify(kind, call, result, refusal.code)
-        return outcome
+        return CallEnd(outcome, refusal.code)
 
-    async def repeated(self, call: CallState, kept: CallOutcome) -> CallOutcome:
+    async def repeated(self, call: CallState, kept: CallOutcome) -> CallEnd:
         """A read that was answered from the session's cache."""
-        self._recorder.started(call)
         warning = self._note(call, kept.text)
         kept = await self._fitting(call, kept)
         text = f"{kept.text}\n\n{warning}" if warning else kept.text
@@ -126,15 +108,12 @@ class OutcomeBuilder:
             cached=True,
             execution_time=0.0,
         )
-        self._recorder.completed(call, outcome)
-        await self._notify(HookType.TOOL_SKIP, call, kept.result, "cached")
-        return outcome
+        return CallEnd(outcome, "cached")
 
     async def skipped(
         self, call: CallState, duplicate_of: CallState, first: CallOutcome
-    ) -> CallOutcome:
+    ) -> CallEnd:
         """A call that equals an earlier one of its batch: the same result, run once."""
-        self._recorder.started(call)
         first = await self._fitting(call, first)
         outcome = replace(
             first,
@@ -145,14 +124,10 @@ class OutcomeBuilder:
             duplicate_of=duplicate_of.request.id,
             execution_time=0.0,
         )
-        self._recorder.completed(call, outcome)
-        await self._notify(HookType.TOOL_SKIP, call, first.result, "duplicate")
-        return outcome
+        return CallEnd(outcome, "duplicate")
 
-    def cancelled(self, call: CallState) -> CallOutcome:
-        """A call that was stopped. Does not await: the caller is being cancelled."""
-        if not call.is_started:
-            self._recorder.started(call)
+    def cancelled(self, call: CallState) -> CallEnd:
+        """A call that was stopped."""
         partial = call.partial
         output = partial.output
         message = "The call was cancelled"
@@ -169,31 +144,26 @@ class OutcomeBuilder:
             text=text[: self._output_chars],
             execution_time=partial.seconds,
         )
-        self._recorder.completed(call, outcome, chunks=partial.chunks, size=partial.size)
-        return outcome
+        return CallEnd(outcome, chunks=partial.chunks, size=partial.size)
 
-    def interrupted(self, call: CallState, note: str = "") -> CallOutcome:
+    def interrupted(self, call: CallState, note: str = "") -> CallEnd:
         """A call that was under way when a former process ended; `note`: told besides."""
         message = f"{INTERRUPTED}. {note}" if note else INTERRUPTED
         return self._ended(call, "interrupted", "interrupted", message)
 
-    def broken(self, call: CallState, error: BaseException | None) -> CallOutcome:
+    def broken(self, call: CallState, error: BaseException | None) -> CallEnd:
         """A call on whose way something of ours, or a plugin's adapter, failed."""
         overload = overload_of(error) if error is not None else None
         if overload is not None:
             log.warning("call of %s: %s", call.tool_name, overload.message)
-            if not call.is_started:
-                self._recorder.started(call)
             return self._ended(call, "error", overload.code, overload.message)
         error_id = new_id("err")
         log.error("call of %s failed (%s)", call.tool_name, error_id, exc_info=error)
-        if not call.is_started:
-            self._recorder.started(call)
         message = f"Internal error {error_id}; see the service's log"
         return self._ended(call, "error", "internal", message)
 
-    def _ended(self, call: CallState, status: CallStatus, code: str, message: str) -> CallOutcome:
-        """Record an end of which nothing but a sentence is known."""
+    def _ended(self, call: CallState, status: CallStatus, code: str, message: str) -> CallEnd:
+        """An end of which nothing but a sentence is known."""
         outcome = CallOutcome(
             request=call.request,
             operation_id=call.operation_id,
@@ -202,14 +172,7 @@ class OutcomeBuilder:
             result=ToolResult.fail(message, code=code),
             text=message,
         )
-        self._recorder.completed(call, outcome)
-        return outcome
-
-    def hook_context(
-        self, call: CallState, result: ToolResult, reason: str | None = None
-    ) -> HookContext:
-        """What hooks after the call see."""
-        return after_call(call, result, reason)
+        return CallEnd(outcome)
 
     def _note(self, call: CallState, text: str) -> str | None:
         """Count the call; a warning when an agent repeats itself."""
@@ -219,12 +182,6 @@ class OutcomeBuilder:
         return self._loops.note(
             call.context.session_id, call.key, text, wrote=call.tool.has_side_effects
         )
-
-    async def _notify(
-        self, kind: HookType, call: CallState, result: ToolResult, reason: str
-    ) -> None:
-        if self._hooks.of(kind, call.tool_name):
-            await self._hooks.notify(kind, self.hook_context(call, result, reason))
 
     def _told(self, result: ToolResult) -> tuple[ToolResult, str, bytes | None]:
         """The result without secrets, what the model reads of it, and its data where encoded."""

@@ -15,7 +15,7 @@ from app.core.text import dump_json, truncate
 from app.db.statements import ADD_CALL, FINISH_CALL, START_CALL
 from app.db.writer import DatabaseWriter
 from app.events.encode import call_completed, call_started, quoted
-from app.execution.outcome import CallOutcome
+from app.execution.outcome import CallEnd, CallOutcome
 from app.policy.decision import ALLOW
 from app.toolkit.tool import Tool
 
@@ -43,9 +43,9 @@ class Recorder:
         self._audit = audit
         self._cards: dict[str, _Card] = {}
 
-    def started(self, call: CallState, *, awaits_confirmation: bool = False) -> None:
-        """The gate took the call up. Once per call."""
-        shown, redacted, args = self._shown(call)
+    def started(self, call: CallState, *, awaits_confirmation: bool = False) -> tuple[str, str]:
+        """The gate took the call up, once per call: when, and its arguments as they are stored."""
+        shown, redacted, args, stored = self._shown(call)
         card = self._card(call)
         log = call.context.log
         fields = call_started(
@@ -61,31 +61,19 @@ class Recorder:
             message_id=call.context.message_id,
         )
         log.append("tool_call_started", fields)
-        call.started_at = log.last_ts
-        call.is_started = True
-        if awaits_confirmation or call.refusal is not None:
-            self._audit.decided(call)
+        return log.last_ts, stored
+
+    def decided(self, call: CallState) -> None:
+        """A call that was taken up asks, or will not run."""
+        self._audit.decided(call)
 
     def claimed(self, call: CallState) -> None:
         """The call is about to have side effects: its row must be on disk before it does."""
         self._db.append(START_CALL, self.row_head(call, "started"))
-        call.is_claimed = True
 
-    def completed(
-        self,
-        call: CallState,
-        outcome: CallOutcome,
-        *,
-        chunks: int = 0,
-        size: int = 0,
-        data: bytes | None = None,
-    ) -> None:
-        """The end of the call. Once per call, always after `started`.
-
-        Args:
-            data: that of a result that succeeded, as JSON, where it is encoded already.
-        """
-        call.outcome = outcome
+    def completed(self, call: CallState, end: CallEnd) -> None:
+        """The end of the call. Once per call, always after `started`."""
+        outcome = end.outcome
         result, text = outcome.result, outcome.text
         artifact_id = outcome.artifact_id
         fields = call_completed(
@@ -96,15 +84,15 @@ class Recorder:
             raw_result=None if result.raw_result is None else self._raw_result(outcome),
             truncated=outcome.truncated or len(text) > MAX_CONTENT_CHARS,
             artifact_id=artifact_id,
-            size=size or (len(text) if text.isascii() else len(text.encode())),
-            chunks=chunks,
+            size=end.size or (len(text) if text.isascii() else len(text.encode())),
+            chunks=end.chunks,
             error=None if result.success else _error(outcome),
             duration_ms=round(outcome.execution_time * 1000, 3),
             cached=outcome.cached,
             duplicate_of=outcome.duplicate_of,
         )
         call.context.log.append("tool_call_completed", fields)
-        self._keep(call, outcome, data)
+        self._keep(call, outcome, end.data)
         self._audit.finished(call, outcome)
         # A label per name that somebody made up would grow without end.
         known = outcome.tool_name if call.entry else "unknown"
@@ -161,8 +149,8 @@ class Recorder:
             return encoded
         return dump_json(self._redactor.secrets_in(orjson.loads(encoded))).decode()
 
-    def _shown(self, call: CallState) -> tuple[Any, list[str], str]:
-        """Arguments fit to be seen, the paths that were masked, and their JSON in the event."""
+    def _shown(self, call: CallState) -> tuple[Any, list[str], str, str]:
+        """Arguments fit to be seen, the masked paths, their JSON in the event and in the row."""
         raw = call.shown_arguments
         encoded = call.prepared.canonical if call.prepared else dump_json(raw)
         redacted: list[str] = []
@@ -171,19 +159,18 @@ class Recorder:
             if isinstance(raw, str):
                 raw = self._redactor.raw_json(raw)
             encoded = dump_json(raw)
-        shown = call.arguments_json = encoded.decode()
+        shown = stored = encoded.decode()
         if len(encoded) > MAX_ARGS_CHARS:
             raw = bounded(raw)
             encoded = dump_json(raw)
             shown = encoded.decode()
         if _LONG_NUMBER.search(encoded) is not None:
             shown = dump_json(exact_json(raw)).decode()
-        return raw, redacted, shown
+        return raw, redacted, shown, stored
 
-    def edited(self, call: CallState) -> str:
-        """Take the arguments that the call has now into its record; as they are shown."""
-        self._shown(call)
-        return call.arguments_json
+    def stored_arguments(self, call: CallState) -> str:
+        """The arguments that the call has now, redacted, as its record shows them."""
+        return self._shown(call)[3]
 
     def row_head(self, call: CallState, status: str) -> tuple[Any, ...]:
         """The row of `START_CALL`."""

@@ -342,7 +342,7 @@ class ConfirmationStep:
             self._admission.replace_arguments(call, edited)
             # Whoever wrote these arguments approved exactly them, whatever they ask.
             call.asked.reasons |= reasons_of(call)
-            shown = self._recorder.edited(call)
+            shown = call.arguments_json = self._recorder.stored_arguments(call)
             call.note = (
                 "A person changed the arguments before approving the call. It ran with: "
                 + truncate(shown, _MAX_TOLD_CHARS)
