@@ -15,10 +15,10 @@ from app.core.errors import InvalidArguments, ProjectRequired
 from app.core.ids import call_id, new_id
 from app.core.text import clean, truncate
 from app.events.encode import call_part, run_part
-from app.execution.arguments import prepare, validate
-from app.execution.call import CallState, Refusal
+from app.execution.arguments import PreparedArguments, prepare, validate
+from app.execution.call import CallState, Judgement, Refusal, call_key, command_key
 from app.execution.calls import CallRequest
-from app.execution.context import CallContext
+from app.execution.context import CallContext, Project
 from app.execution.created import CreatedFiles
 from app.execution.provenance.written import WrittenFiles
 from app.governance.agents import AgentProfile, SubagentScope
@@ -104,115 +104,168 @@ class Admission:
         if context is not self._context:
             self._context, self._ids = context, run_part(context.run_id, context.agent_id)
         ids = call_part(self._ids, request.id, operation_id, context.parent_tool_call_id)
-        tool = entry.tool if entry else None
         # A name that is no tool's may be anything.
-        name = tool.name if tool else self._shown(request.name)
-        call = CallState(request, index, operation_id, context, name, ids, entry, tool)
-        call.refusal, error = try_call(self._refusal, call)
-        decision = call.decision
+        name = entry.tool.name if entry else self._shown(request.name)
+        found = Judgement()
+        _, error = try_call(self._assess, found, entry, request, context, name)
+        decision = found.decision
         if is_real and decision is not None and decision.spoke and self._on_rules is not None:
             self._on_rules(decision.spoke)
         if error is not None:
             error_id = new_id("err")
             log.error("%s could not be evaluated (%s)", name, error_id, exc_info=error)
-            call.refusal = Refusal("error", "internal", f"Not run: internal error {error_id}")
-        return call
+            found.refusal = Refusal("error", "internal", f"Not run: internal error {error_id}")
+        return CallState(
+            request,
+            index,
+            operation_id,
+            context,
+            name,
+            ids,
+            entry,
+            entry.tool if entry else None,
+            found.prepared,
+            decision,
+            found.refusal,
+            setting=found.setting,
+            kept_cwd=found.kept_cwd,
+            writes=found.writes,
+        )
 
-    def readmit(self, call: CallState) -> Refusal | None:
-        """Check again, after a wait: the tool, its switch, and the verdict of this moment."""
+    def readmit(self, call: CallState, arguments: dict[str, Any] | None = None) -> Judgement:
+        """Check again, after a wait: the tool, its switch, and the verdict of this moment.
+
+        Args:
+            arguments: what it is to run with from now on, where that is something else.
+
+        Raises:
+            InvalidArguments: they do not fit.
+        """
+        found = call.standing
+        if arguments is not None and call.entry is not None:
+            found.prepared = validate(call.entry, arguments)
         entry = self._catalog().lookup(call.request.name)
         if entry is None or call.entry is None or entry.tool is not call.entry.tool:
             message = f"{call.tool_name!r}, or its working directory, changed while the call waited"
-            return Refusal("disabled", "tool_changed", message)
+            found.refusal = Refusal("disabled", "tool_changed", message)
+            return found
         resolved = self._resolved(call.context)
         reason = resolved.disabled_reasons.get(entry.tool.name)
         if reason is not None:
-            return Refusal("disabled", reason.code, reason.message)
-        assert call.prepared is not None
-        call.decision = self._judge(entry, call, resolved)
-        return denial(call.decision)
+            found.refusal = Refusal("disabled", reason.code, reason.message)
+            return found
+        self._judge(found, entry, call.context, resolved, was_asked=call.asked is not None)
+        return found
 
     def pattern(self, call: CallState) -> dict[str, Any] | None:
         """What a lasting approval of the call would cover; None when none may be offered."""
         assert call.entry is not None
-        assert call.prepared is not None
         assert call.decision is not None
         resolved = self._resolved(call.context)
-        return pattern_for(self._facts(call.entry, call, resolved), call.decision)
+        facts = self._facts(call.standing, call.entry, call.context, resolved)
+        return pattern_for(facts, call.decision)
 
     def agent(self, context: CallContext) -> AgentProfile | None:
         """The profile that the call is judged by."""
         return self._resolved(context).agent
 
-    def replace_arguments(self, call: CallState, arguments: dict[str, Any]) -> Decision:
-        """Give a call other arguments: validated and judged anew.
+    def with_arguments(self, call: CallState, arguments: dict[str, Any]) -> Judgement:
+        """The call as it would be judged with other arguments.
 
         Raises:
             InvalidArguments: they do not fit.
         """
         assert call.entry is not None
-        call.replace_arguments(validate(call.entry, arguments))
+        found = call.standing
+        found.prepared = validate(call.entry, arguments)
         resolved = self._resolved(call.context)
-        call.decision = self._judge(call.entry, call, resolved)
-        return call.decision
+        self._judge(found, call.entry, call.context, resolved, was_asked=call.asked is not None)
+        return found
 
-    def _refusal(self, call: CallState) -> Refusal | None:
-        entry = call.entry
+    def _assess(
+        self,
+        found: Judgement,
+        entry: CatalogEntry | None,
+        request: CallRequest,
+        context: CallContext,
+        name: str,
+    ) -> None:
+        """Fill in a first judgement, as far as it comes."""
         if entry is None:
-            return self._unknown(call)
-        resolved = self._resolved(call.context)
-        reason = resolved.disabled_reasons.get(entry.tool.name)
+            found.refusal = self._unknown(request, context, name)
+            return
+        resolved = self._resolved(context)
+        reason = resolved.disabled_reasons.get(name)
         if reason is not None:
-            return Refusal("disabled", reason.code, reason.message)
-        call.setting = resolved.states[entry.tool.name]
-        if entry.tool.needs_project and call.context.project is None:
+            found.refusal = Refusal("disabled", reason.code, reason.message)
+            return
+        found.setting = resolved.states[name]
+        project = context.project
+        if entry.tool.needs_project and project is None:
             missing = ProjectRequired()
-            return Refusal("error", missing.code, missing.message)
+            found.refusal = Refusal("error", missing.code, missing.message)
+            return
         try:
-            project = call.context.project
-            call.prepared = prepare(
-                entry, call.request.arguments, project_id=project.id if project else None
+            found.prepared = prepare(
+                entry, request.arguments, project_id=project.id if project else None
             )
         except InvalidArguments as error:
-            return Refusal("invalid_arguments", error.code, error.message, error.details)
-        decision = call.decision = self._judge(entry, call, resolved)
-        return None if decision is ALLOW else denial(decision)
+            found.refusal = Refusal("invalid_arguments", error.code, error.message, error.details)
+            return
+        self._judge(found, entry, context, resolved, was_asked=False)
 
-    def _judge(self, entry: CatalogEntry, call: CallState, resolved: ResolvedToolset) -> Decision:
-        rules = self._rules()
-        if is_plain(entry.tool, rules, asks=entry.tool.name in resolved.confirmation):
-            return ALLOW
-        if entry.tool.shell is not None:
-            call.kept_cwd = self._goes_on_in(call)
-        facts = self._facts(entry, call, resolved)
-        call.writes = written_files(facts)
-        return decide(
+    def _judge(
+        self,
+        found: Judgement,
+        entry: CatalogEntry,
+        context: CallContext,
+        resolved: ResolvedToolset,
+        *,
+        was_asked: bool,
+    ) -> None:
+        """Fill in what policy says about prepared arguments."""
+        rules, tool = self._rules(), entry.tool
+        if is_plain(tool, rules, asks=tool.name in resolved.confirmation):
+            found.decision = ALLOW
+            return
+        if tool.shell is not None:
+            found.kept_cwd = self._start_of(found, context, was_asked=was_asked)
+        facts = self._facts(found, entry, context, resolved)
+        found.writes = written_files(facts)
+        found.decision = decide(
             facts,
             rules=rules,
             grants=self._grants(),
             now=self._clock.time(),
             protection=self._protection,
         )
+        found.refusal = denial(found.decision)
 
-    def _goes_on_in(self, call: CallState) -> str | None:
-        """Where the shell was left, when the call says that it goes on there.
+    def _start_of(self, found: Judgement, context: CallContext, *, was_asked: bool) -> str | None:
+        """Where the shell was left, when the call says that it continues there.
 
         In a narrowed workspace a shell starts in the first of its folders, not in its root.
         """
-        assert call.prepared is not None
-        args, project = call.prepared.validated, call.context.project
+        assert found.prepared is not None
+        args, project = found.prepared.validated, context.project
         if project is None or getattr(args, "working_dir", None):
             return None
+        start = project.start if project.roots else None
         if getattr(args, "keep_state", False) is not True:
-            return project.start if project.roots else None
-        if call.asked is not None:
+            return start
+        if was_asked:
             # Who was asked has seen where it would run: from then on it stays there.
-            return call.kept_cwd
-        kept = self._kept_cwd(call.context.shell_id, project.id)
-        return kept or (project.start if project.roots else None)
+            return found.kept_cwd
+        return self._kept_cwd(context.shell_id, project.id) or start
 
-    def _facts(self, entry: CatalogEntry, call: CallState, resolved: ResolvedToolset) -> CallFacts:
-        tool, context, prepared = entry.tool, call.context, call.prepared
+    def _facts(
+        self,
+        found: Judgement,
+        entry: CatalogEntry,
+        context: CallContext,
+        resolved: ResolvedToolset,
+    ) -> CallFacts:
+        tool, prepared, project = entry.tool, found.prepared, context.project
         assert prepared is not None
         asks, asks_by = tool.name in resolved.confirmation, resolved.states[tool.name].asks_by
         why = None if tool.asks is None else tool.asks(prepared.validated, self._services)
@@ -222,8 +275,8 @@ class Admission:
             tool,
             prepared.validated,
             prepared.raw,
-            cwd=context.project.root if context.project else "/",
-            kept_cwd=call.kept_cwd,
+            cwd=project.root if project else "/",
+            kept_cwd=found.kept_cwd,
             agent_id=context.agent_id,
             session_id=context.session_id,
             run_id=context.run_id,
@@ -232,18 +285,26 @@ class Admission:
             asks_by=asks_by,
             why_asks=why,
             secret_in=self._secret_in(prepared.raw) if tool.sends else None,
-            is_released=context.project.releases if context.project else never,
+            is_released=project.releases if project else never,
             is_there=os.path.isfile,
             is_own=partial(self._created.holds, context.session_id or ""),
-            written=partial(self._content, call),
+            written=partial(self._content, entry, prepared, project, found.kept_cwd),
         )
 
-    def _content(self, call: CallState, runs: Sequence[FileRun]) -> tuple[Given, ...]:
+    def _content(
+        self,
+        entry: CatalogEntry,
+        prepared: PreparedArguments,
+        project: Project | None,
+        kept_cwd: str | None,
+        runs: Sequence[FileRun],
+    ) -> tuple[Given, ...]:
         """The files among `runs` that a session of the workspace wrote."""
-        project = call.context.project
         if project is None:
             return ()
-        return self._written.content(project.root, call.command_key, runs)
+        key = call_key(entry, entry.tool.name, prepared, project)
+        command = command_key(key, kept_cwd or project.root)
+        return self._written.content(project.root, command, runs)
 
     def _resolved(self, context: CallContext) -> ResolvedToolset:
         if context.subagent is not None:
@@ -256,10 +317,10 @@ class Admission:
         # Masked before it is cut: of half a secret nobody could tell that it is one.
         return truncate(self._mask(clean(truncate(name, _MAX_READ))), _MAX_NAME)
 
-    def _unknown(self, call: CallState) -> Refusal:
-        enabled = self._resolved(call.context).tool_names
-        guesses = self._catalog().suggest(call.request.name, among=enabled)
-        message = f"Tool not found: {call.tool_name}"
+    def _unknown(self, request: CallRequest, context: CallContext, name: str) -> Refusal:
+        enabled = self._resolved(context).tool_names
+        guesses = self._catalog().suggest(request.name, among=enabled)
+        message = f"Tool not found: {name}"
         if guesses:
             message += f". Did you mean {' or '.join(guesses)}?"
         return Refusal("error", "tool_not_found", message, {"suggestions": guesses})

@@ -27,6 +27,7 @@ from app.execution.confirmation.service import ConfirmationService
 from app.execution.confirmation.step import ConfirmationStep
 from app.execution.created import CreatedFiles
 from app.execution.deferred import DeferredTools
+from app.execution.execution import Execution
 from app.execution.executor import Executor
 from app.execution.hooks.chain import Hooks
 from app.execution.hooks.setup import assemble_hooks
@@ -188,7 +189,6 @@ def build_pipeline(
     confirmation_step = ConfirmationStep(
         confirmations,
         admission,
-        recorder,
         db,
         redactor,
         grants,
@@ -203,14 +203,12 @@ def build_pipeline(
     executor = Executor(
         admission=admission,
         hooks=hooks,
-        cache=cache,
-        loops=loops,
         limits=limits,
         confirmation_step=confirmation_step,
         batch_recovery=BatchRecovery(
             admission, confirmation_step, recorder, outcomes, interactions.waiting
         ),
-        runner=_runner(base, workspace_watch),
+        execution=Execution(_runner(base, workspace_watch), hooks, cache, loops, outcomes),
         recorder=recorder,
         outcome_builder=outcomes,
         waiting=interactions.waiting,
@@ -279,6 +277,7 @@ def _confirmations(
         grants,
         base.audit,
         suspension,
+        base.redactor,
         ttl_s=settings.confirmation_ttl_s,
         max_pending=settings.max_pending_confirmations,
     )
@@ -324,6 +323,4 @@ def _runner(base: RuntimeBase, workspace_watch: WorkspaceWatch) -> ToolRunner:
         db=base.db,
         timeout_s=settings.tool_timeout_s,
         workspace_watch=workspace_watch,
-        created=workspace_watch.created,
-        written=workspace_watch.written,
     )

@@ -8,6 +8,7 @@ Those that had not been taken up are new.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, cast
 
 import orjson
@@ -55,10 +56,7 @@ class BatchRecovery:
             self._call(suspended, request, operation_id, index, context)
             for index, (request, operation_id) in enumerate(suspended.requests)
         ]
-        batch = ToolCallBatch(calls, suspended.max_workers, is_kept=True)
-        for call in calls:
-            call.batch = batch
-        return batch
+        return ToolCallBatch(calls, suspended.max_workers, is_kept=True)
 
     def _call(
         self,
@@ -72,40 +70,40 @@ class BatchRecovery:
         row = suspended.rows.get(operation_id)
         note = suspended.notes.get(operation_id, "")
         if row is not None and row.status != "started":
-            call.outcome = outcome_of(row, request, operation_id).noted(note)
-            return call
+            return replace(call, outcome=outcome_of(row, request, operation_id).noted(note))
         started_at = suspended.started.get(operation_id)
         if started_at is None:
             return call
-        call.is_started, call.started_at = True, started_at
+        call = replace(call, is_started=True, started_at=started_at)
         confirmation = suspended.confirmations.get(operation_id)
         awaited = suspended.awaited.get(operation_id)
+        if row is None and confirmation is not None:
+            is_told = confirmation.id in suspended.told
+            return self._wait_again(call, confirmation, is_told=is_told)
+        shown = self._recorder.stored_arguments(call)
         if awaited is not None and confirmation is None:
             # It did nothing but ask, and finds again what it asked.
-            call.is_claimed = row is not None
-            call.arguments_json = self._recorder.stored_arguments(call)
+            call = replace(call, is_claimed=row is not None, arguments_json=shown)
             self._waiting.expect(awaited.kind, awaited.id, call, awaited.request)
             return call
-        if row is not None or confirmation is None:
-            call.is_claimed = True
-            call.arguments_json = self._recorder.stored_arguments(call)
-            end = self._outcome_builder.interrupted(call, note)
-            call.outcome = end.outcome
-            self._recorder.completed(call, end)
-            return call
-        self._wait_again(call, confirmation, is_told=confirmation.id in suspended.told)
-        return call
+        call = replace(call, is_claimed=True, arguments_json=shown)
+        end = self._outcome_builder.interrupted(call, note)
+        self._recorder.completed(call, end)
+        return replace(call, outcome=end.outcome)
 
-    def _wait_again(self, call: CallState, stored: StoredConfirmation, *, is_told: bool) -> None:
-        """Put the call where it was: in front of its question."""
+    def _wait_again(
+        self, call: CallState, stored: StoredConfirmation, *, is_told: bool
+    ) -> CallState:
+        """The call where it was: in front of its question."""
         kept = orjson.loads(stored.call)
-        call.refusal = None
-        self._take_arguments(call, kept, stored.digest)
-        call.arguments_json = self._recorder.stored_arguments(call)
-        call.ask_reasons = kept.get("ask_reasons", ())
+        call = self._with_arguments(call, kept, stored.digest)
         targets = kept_targets(kept.get("targets"))
-        call.asked = CallConfirmation(
-            stored.id, frozenset(kept.get("reasons", ())), targets=targets
+        call = replace(
+            call,
+            refusal=None,
+            arguments_json=self._recorder.stored_arguments(call),
+            ask_reasons=kept.get("ask_reasons", ()),
+            asked=CallConfirmation(stored.id, frozenset(kept.get("reasons", ())), targets=targets),
         )
         request = orjson.loads(stored.request)
         context = call.context
@@ -136,27 +134,26 @@ class BatchRecovery:
             answer=_answer_of(stored),
             is_told=is_told,
         )
+        return call
 
-    def _take_arguments(self, call: CallState, kept: dict[str, Any], digest: str) -> None:
-        """Exactly the arguments that were asked about.
+    def _with_arguments(self, call: CallState, kept: dict[str, Any], digest: str) -> CallState:
+        """The call with exactly the arguments that were asked about.
 
-        None when something that the digest binds is another one now: the tool, or the folder
-        of the project.
+        One that cannot run, when something that the digest binds is another one now: the tool,
+        or the folder of the project.
         """
         if not kept or call.tool is None:
-            return
+            return call
         version = tool_version(call.tool)
-        fits = version == kept["version"]
-        if fits:
-            try:
-                self._admission.replace_arguments(call, kept["arguments"])
-            except InvalidArguments:
-                fits = False
-            else:
-                listed = kept_targets(kept.get("targets")).digest
-                fits = digest_of(call, version, listed) == digest
-        if not fits:
-            call.entry = None
+        if version != kept["version"]:
+            return replace(call, entry=None)
+        try:
+            found = self._admission.with_arguments(call, kept["arguments"])
+        except InvalidArguments:
+            return replace(call, entry=None)
+        call = call.judged(found)
+        listed = kept_targets(kept.get("targets")).digest
+        return call if digest_of(call, version, listed) == digest else replace(call, entry=None)
 
 
 def outcome_of(row: RecordedCall, request: CallRequest, operation_id: str) -> CallOutcome:

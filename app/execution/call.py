@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from app.execution.arguments import PreparedArguments, parse_object
 from app.execution.calls import CallRequest
 from app.execution.confirmation.answers import ConfirmationResolution
 from app.execution.confirmation.targets import Targets
-from app.execution.context import CallContext
+from app.execution.context import CallContext, Project
 from app.execution.outcome import CallOutcome
 from app.policy.decision import ALLOW, Decision
 from app.resolver.settings import DEFAULT_SETTING, ToolSetting
@@ -35,6 +36,25 @@ class Refusal:
     code: str
     message: str
     details: dict[str, Any] | None = None
+
+
+@dataclass(slots=True)
+class Judgement:
+    """What admission found about a call at one moment.
+
+    Attributes:
+        refusal: why the call must not run.
+        setting: what operators chose for the tool.
+        kept_cwd: where the session's shell was left, for a call that continues there.
+        writes: absolute paths of files that its shell command writes by itself.
+    """
+
+    refusal: Refusal | None = None
+    prepared: PreparedArguments | None = None
+    decision: Decision | None = None
+    setting: ToolSetting = DEFAULT_SETTING
+    kept_cwd: str | None = None
+    writes: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -166,23 +186,14 @@ class CallState:
         """
         if self._key is None:
             assert self.prepared is not None
-            alias = self.entry.alias if self.entry else None
-            name = alias.name if alias is not None and alias.reshape is not None else self.tool_name
             project = self.context.project
-            canonical = self.prepared.canonical
-            if project is not None and project.roots:
-                canonical = b"\0".join((canonical, *map(os.fsencode, project.roots)))
-            self._key = name, canonical
+            self._key = call_key(self.entry, self.tool_name, self.prepared, project)
         return self._key
 
     @property
     def command_key(self) -> str:
         """Equal for calls that say the same in the same place."""
-        assert self.prepared is not None
-        name, canonical = self.key
-        return sha256(
-            b"\0".join((name.encode(), os.fsencode(self.cwd or ""), canonical))
-        ).hexdigest()
+        return command_key(self.key, self.cwd)
 
     @property
     def cwd(self) -> str | None:
@@ -190,15 +201,64 @@ class CallState:
         project = self.context.project
         return self.kept_cwd or (project.root if project else None)
 
-    def replace_arguments(self, prepared: PreparedArguments) -> None:
-        """Go on with other arguments."""
-        self.prepared = prepared
-        self._key = None
+    @property
+    def leaves_a_trace(self) -> bool:
+        """Whether something must be on disk before it runs: an effect, an approval's use."""
+        assert self.tool is not None
+        if self.tool.has_side_effects or self.asked is not None:
+            return True
+        return self.decision is not None and self.decision.grant_id is not None
+
+    def runs_files(self, *, in_batch: bool) -> bool:
+        """Whether it may run what has been written since it was judged."""
+        if in_batch and self.tool is not None and self.tool.shell is not None:
+            return True
+        return self.decision is not None and bool(self.decision.judged)
+
+    @property
+    def standing(self) -> Judgement:
+        """What was found about it last, where nothing speaks against it."""
+        return Judgement(
+            None, self.prepared, self.decision, self.setting, self.kept_cwd, self.writes
+        )
+
+    def judged(self, found: Judgement) -> CallState:
+        """A copy that continues with what was found."""
+        trial = copy.copy(self)
+        trial.take(found)
+        return trial
+
+    def take(self, found: Judgement) -> None:
+        """Continue with what was found now."""
+        if found.prepared is not self.prepared:
+            self.prepared, self._key = found.prepared, None
+        self.refusal, self.decision = found.refusal, found.decision
+        self.kept_cwd, self.writes = found.kept_cwd, found.writes
 
     def decision_json(self) -> str:
         if self.decision is ALLOW or self.decision is None:
             return _ALLOW_JSON
         return orjson.dumps(self.decision.to_dict()).decode()
+
+
+def call_key(
+    entry: CatalogEntry | None,
+    tool_name: str,
+    prepared: PreparedArguments,
+    project: Project | None,
+) -> tuple[str, bytes]:
+    """See `CallState.key`."""
+    alias, canonical = entry.alias if entry else None, prepared.canonical
+    name = alias.name if alias is not None and alias.reshape is not None else tool_name
+    if project is not None and project.roots:
+        canonical = b"\0".join((canonical, *map(os.fsencode, project.roots)))
+    return name, canonical
+
+
+def command_key(key: tuple[str, bytes], cwd: str | None) -> str:
+    """See `CallState.command_key`."""
+    name, canonical = key
+    return sha256(b"\0".join((name.encode(), os.fsencode(cwd or ""), canonical))).hexdigest()
 
 
 @dataclass(slots=True)
@@ -215,15 +275,22 @@ class ToolCallBatch:
     is_kept: bool = False
     told_chars: int = 0
 
-    def may_tell(self, budget: int) -> int:
-        """How much of the next result a model is told, so that all of them fit into `budget`.
+    def __post_init__(self) -> None:
+        for call in self.calls:
+            call.batch = self
 
-        Something is left for each call that has not ended.
+    def allot(self, size: int, *, limit: int, budget: int) -> int:
+        """How much of the next result, of `size`, a model is told; `limit` at most.
+
+        All results of the batch fit into `budget`: something is left for each call that has not
+        ended.
         """
         if len(self.calls) > 1:
             others = sum([call.outcome is None for call in self.calls]) - 1
             budget -= max(0, others) * LEAST_TOLD
-        return max(LEAST_TOLD, budget - self.told_chars)
+        limit = min(limit, max(LEAST_TOLD, budget - self.told_chars))
+        self.told_chars += min(limit, size)
+        return limit
 
     def let_go(self) -> None:
         """Part with the calls once all have ended, so that each is freed at once.

@@ -10,31 +10,36 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
 from app.core.error_boundary import ErrorBoundary
-from app.core.errors import InvalidArguments, StorageUnavailable
+from app.core.errors import InvalidArguments, StorageUnavailable, TollgateError
+from app.core.text import truncate
 from app.db.writer import DatabaseWriter
 from app.execution.admission import Admission, denial
 from app.execution.batch_recovery import BatchRecovery
 from app.execution.batches import SuspendedBatch
-from app.execution.cache import ResultCache
 from app.execution.call import CallState, Refusal, ToolCallBatch
 from app.execution.calls import CallRequest
 from app.execution.confirmation.request import reasons_of
-from app.execution.confirmation.step import ConfirmationStep
+from app.execution.confirmation.step import ConfirmationResult, ConfirmationStep
 from app.execution.context import CallContext
+from app.execution.execution import Execution
 from app.execution.hooks.chain import Hooks
 from app.execution.hooks.model import HookDenied, HookType
 from app.execution.hooks.view import after_call, before_call
 from app.execution.interactions.pending_inputs import PendingInputs
 from app.execution.limits.limiter import Limiter
-from app.execution.loops import LoopGuard
 from app.execution.outcome import CallEnd, CallOutcome
 from app.execution.outcome_builder import OutcomeBuilder
 from app.execution.record import Recorder
-from app.execution.runner import ToolExecution, ToolRunner
-from app.policy.decision import ALLOW
+from app.execution.runner import ToolExecution
+from app.policy.decision import ALLOW, Decision
 from app.policy.risk.model import Verdict
+
+EDITED = "A person changed the arguments before approving the call. It ran with: "
+_MAX_TOLD_CHARS = 8_000
 
 
 class Executor:
@@ -45,12 +50,10 @@ class Executor:
         *,
         admission: Admission,
         hooks: Hooks,
-        cache: ResultCache,
-        loops: LoopGuard,
         limits: Limiter,
         confirmation_step: ConfirmationStep,
         batch_recovery: BatchRecovery,
-        runner: ToolRunner,
+        execution: Execution,
         recorder: Recorder,
         outcome_builder: OutcomeBuilder,
         waiting: PendingInputs,
@@ -59,19 +62,17 @@ class Executor:
     ) -> None:
         self._admission = admission
         self._hooks = hooks
-        self._cache = cache
-        self._loops = loops
         self._limits = limits
         self._confirmation_step = confirmation_step
         self._batch_recovery = batch_recovery
-        self._runner = runner
+        self._execution = execution
         self._recorder = recorder
         self._outcome_builder = outcome_builder
         self._waiting = waiting
         self._db = db
         self._max_workers = max_workers
         self._running: dict[str, CallState] = {}
-        confirmation_step.bind(self._gate)
+        confirmation_step.bind(self._try)
         waiting.bind(self._running.get)
 
     async def run(
@@ -92,8 +93,6 @@ class Executor:
         """
         calls = [self._admission.take_up(r, i, context) for i, r in enumerate(requests)]
         batch = ToolCallBatch(calls, max_workers)
-        for call in calls:
-            call.batch = batch
         return await self._carry_out(batch, {} if finished is None else finished)
 
     def foresee(self, request: CallRequest, context: CallContext) -> CallState:
@@ -237,14 +236,15 @@ class Executor:
         limited = self._limits.concerns(call.context)
         if call.asked is not None:
             # Taken up by a former process: it waits where it waited then.
-            call.refusal = await self._confirmation_step.confirm(call)
+            await self._confirm(call)
         elif call.is_started:
             # As well, and it had begun: it goes on waiting for what it asked, if it still may.
-            call.refusal = call.refusal or self._admission.readmit(call)
+            if call.refusal is None:
+                call.take(self._admission.readmit(call))
         else:
             if call.refusal is None and slots is None and call.index:
                 # Others went first: what was decided when the batch came may be long ago.
-                call.refusal = self._admission.readmit(call)
+                call.take(self._admission.readmit(call))
             if (kept := await self._judge(call, limited=limited)) is not None:
                 self._start(call)
                 return await self._end_unrun(call, await self._outcome_builder.repeated(call, kept))
@@ -252,7 +252,7 @@ class Executor:
             return await self._refuse(call, call.refusal)
         while (outcome := await self._placed(call, slots, limited=limited)) is None:
             # What a person agreed to is no longer what it would hit.
-            call.refusal = await self._confirmation_step.confirm(call)
+            await self._confirm(call)
         return outcome
 
     async def _placed(
@@ -275,14 +275,14 @@ class Executor:
             asks = await self._gate(call)
         # One approval is for one call: what asks is never answered from the cache.
         if call.refusal is None and not asks:
-            kept = self._cached(call)
+            kept = self._execution.cached(call)
             if kept is not None:
                 return kept
         if call.refusal is None and asks:
             call.refusal = self._confirmation_step.refused_at_once(call)
         self._start(call, asks=asks and call.refusal is None)
         if call.refusal is None and asks:
-            call.refusal = await self._confirmation_step.confirm(call)
+            await self._confirm(call)
         return None
 
     async def _turn(
@@ -298,12 +298,13 @@ class Executor:
             and not (call.tool is not None and call.tool.interactive)
         ):
             call.refusal = await self._limits.enter(call, in_batch=in_batch)
-        if call.refusal is None and (waited or _runs_files(call, in_batch=in_batch)):
-            call.refusal = self._decided_anew(call)
-            if call.refusal is None and await self._confirmation_step.must_ask_again(call):
+        if call.refusal is None and (waited or call.runs_files(in_batch=in_batch)):
+            self._decide_again(call)
+            if call.refusal is None and (changed := await self._confirmation_step.recheck(call)):
+                self._confirmed(call, changed)
                 self._limits.leave(call)
                 return None
-        if call.refusal is None and _leaves_a_trace(call) and not call.is_claimed:
+        if call.refusal is None and call.leaves_a_trace and not call.is_claimed:
             call.refusal = await self._claim(call)
         if call.refusal is not None:
             return await self._refuse(call, call.refusal)
@@ -340,18 +341,47 @@ class Executor:
         self._waiting.give_up(call)
         return await self._end_unrun(call, self._outcome_builder.refused(call, refusal))
 
-    def _decided_anew(self, call: CallState) -> Refusal | None:
-        """Why a call must not run any more after it waited for a place.
+    async def _confirm(self, call: CallState) -> None:
+        """Ask until what was approved is still what would run, or the call must not run."""
+        step = self._confirmation_step
+        try:
+            while True:
+                if call.asked is None:
+                    call.asked, call.asked_again = await step.ask(call), ""
+                answer = await step.answer(call.asked)
+                call.asked.by, call.asked.answer = answer.by, answer
+                self._confirmed(call, await step.settle(call, call.asked, answer))
+                if call.asked is not None:
+                    return
+        except TollgateError as error:
+            call.refusal = Refusal("error", error.code, error.message)
+
+    def _confirmed(self, call: CallState, result: ConfirmationResult) -> None:
+        """Continue with what an answer came to."""
+        call.take(result.found)
+        call.asked, call.asked_again = result.asked, result.again
+        if result.is_edited:
+            call.arguments_json = self._recorder.stored_arguments(call)
+            call.note = EDITED + truncate(call.arguments_json, _MAX_TOLD_CHARS)
+
+    async def _try(self, call: CallState, arguments: dict[str, Any]) -> CallState:
+        """The call as it would be with other arguments, hooks included; it is not made."""
+        trial = call.judged(self._admission.with_arguments(call, arguments))
+        if trial.refusal is None:
+            await self._gate(trial)
+        return trial
+
+    def _decide_again(self, call: CallState) -> None:
+        """Refuse a call that must not run any more after it waited for a place.
 
         What nobody was asked about when it could have been is not asked now, while others
         wait: the caller may make the call again.
         """
         known = reasons_of(call) if call.asked is None else call.asked.reasons
-        refusal = self._admission.readmit(call)
-        if refusal is None and not reasons_of(call) <= known:
+        call.take(self._admission.readmit(call))
+        if call.refusal is None and not reasons_of(call) <= known:
             message = "The reason for its confirmation changed while it waited; call it again"
-            return Refusal("denied", "decision_changed", message)
-        return refusal
+            call.refusal = Refusal("denied", "decision_changed", message)
 
     async def _gate(self, call: CallState) -> bool:
         """Pre hooks, then the final verdict; whether a person must confirm."""
@@ -363,8 +393,7 @@ class Executor:
         if plan.pre_with_findings if call.decision.findings else plan.pre:
             try:
                 pre = await self._hooks.before(
-                    before_call(call),
-                    lambda arguments: self._admission.replace_arguments(call, arguments),
+                    before_call(call), partial(self._replace_arguments, call)
                 )
             except HookDenied as denied:
                 code = "hook_failed" if denied.broken else "hook_denied"
@@ -378,7 +407,7 @@ class Executor:
         call.ask_reasons = reasons
         decision = call.decision
         call.refusal = None if decision is ALLOW else denial(decision)
-        if call.refusal is None and (times := self._repeats(call)):
+        if call.refusal is None and (times := self._execution.repeats(call)):
             message = (
                 f"This exact call returned the same result {times} times; it was not run again"
             )
@@ -390,11 +419,11 @@ class Executor:
             decision.verdict is Verdict.ASK and (decision.asks or not decision.findings)
         )
 
-    def _repeats(self, call: CallState) -> int:
-        """How often an agent has made this call already when it must not make it again."""
-        if not call.context.is_agents:
-            return 0
-        return self._loops.refuses(call.context.session_id, call.key)
+    def _replace_arguments(self, call: CallState, arguments: dict[str, Any]) -> Decision:
+        """Judge a call with the arguments that a hook put in place."""
+        call.take(self._admission.with_arguments(call, arguments))
+        assert call.decision is not None
+        return call.decision
 
     async def _claim(self, call: CallState) -> Refusal | None:
         """Before a side effect, its row is on disk: a crash leaves a trace, never a repeat."""
@@ -402,9 +431,12 @@ class Executor:
         if call.decision is not None and call.decision.grant_id is not None:
             self._confirmation_step.released(call)
         if call.tool.has_side_effects:
-            self._cache.written(call.context.scope)
+            self._execution.writes(call)
         if call.asked is not None:
-            return await self._confirmation_step.consume(call)
+            # Also when the commit is not seen: whoever records the end must find the row.
+            call.is_claimed = True
+            row = self._recorder.row_head(call, "started")
+            return await self._confirmation_step.consume(call.asked, row)
         if not call.tool.has_side_effects:
             return None
         try:
@@ -416,31 +448,13 @@ class Executor:
         return None
 
     async def _run(self, call: CallState) -> CallOutcome:
-        assert call.tool is not None
-        is_shared = self._may_share(call)
-        epoch = self._cache.epoch(call.context.scope) if is_shared else None
-        ran = await self._runner.run(call)
+        ran = ToolExecution()
         try:
-            if call.tool.has_side_effects:
-                self._cache.written(call.context.scope)
-            failed, plan = not ran.result.success, self._hooks.plan(call.tool_name)
-            if plan.post or (failed and plan.error):
-                await self._after(call, ran, failed=failed)
-            outcome = self._end(call, await self._outcome_builder.ran(call, ran))
-        finally:
-            ran.let_go()
-        if is_shared:
-            self._cache.put(call.context.session_id, call.context.scope, call.key, outcome, epoch)
-        return outcome
-
-    async def _after(self, call: CallState, ran: ToolExecution, *, failed: bool) -> None:
-        """Error hooks when the call failed, and post hooks."""
-        seen = after_call(call, ran.result)
-        if failed:
-            await self._hooks.notify(HookType.TOOL_ERROR, seen)
-        replaced = await self._hooks.after(seen)
-        if replaced is not None:
-            ran.replace(replaced)
+            end = await self._execution.run(call, ran)
+        except asyncio.CancelledError:
+            call.partial = ran.partial
+            raise
+        return self._end(call, end)
 
     async def _share(self, call: CallState, duplicate_of: CallState) -> CallOutcome:
         """An equal call of this batch is on its way: wait for it and take its result."""
@@ -449,30 +463,6 @@ class Executor:
         self._start(call)
         end = await self._outcome_builder.skipped(call, duplicate_of, first)
         return await self._end_unrun(call, end)
-
-    def _may_share(self, call: CallState) -> bool:
-        assert call.tool is not None
-        return call.context.cacheable and self._cache.may_keep(call.tool)
-
-    def _cached(self, call: CallState) -> CallOutcome | None:
-        if not self._may_share(call):
-            return None
-        return self._cache.get(call.context.session_id, call.context.scope, call.key)
-
-
-def _runs_files(call: CallState, *, in_batch: bool) -> bool:
-    """Whether it may run what has been written since it was judged."""
-    if in_batch and call.tool is not None and call.tool.shell is not None:
-        return True
-    return call.decision is not None and bool(call.decision.judged)
-
-
-def _leaves_a_trace(call: CallState) -> bool:
-    """Whether something must be on disk before it runs: an effect, an approval that is used."""
-    assert call.tool is not None
-    if call.tool.has_side_effects or call.asked is not None:
-        return True
-    return call.decision is not None and call.decision.grant_id is not None
 
 
 def _pair_twins(calls: list[CallState]) -> None:

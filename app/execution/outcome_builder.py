@@ -217,9 +217,7 @@ class OutcomeBuilder:
         limit = call.setting.max_output_chars or self._output_chars
         if call.batch is None or not call.context.is_agents:
             return limit
-        limit = min(limit, call.batch.may_tell(self._turn_chars))
-        call.batch.told_chars += min(limit, len(text))
-        return limit
+        return call.batch.allot(len(text), limit=limit, budget=self._turn_chars)
 
     async def _fitting(self, call: CallState, told: CallOutcome) -> CallOutcome:
         """A result that is told again, as much of it as still fits into the turn."""

@@ -20,15 +20,13 @@ from app.core.redaction import Redactor
 from app.db.writer import DatabaseWriter
 from app.events.durable import CallStatus
 from app.execution.artifacts import Spool
-from app.execution.call import CallState, PartialOutput
+from app.execution.call import NOT_BEGUN, CallState, PartialOutput
 from app.execution.checkpoints.store import ChangeOrigin
 from app.execution.checkpoints.workspace_watch import WorkspaceWatch
 from app.execution.context import Project
-from app.execution.created import CreatedFiles
 from app.execution.deadline import Deadlines
 from app.execution.operation_logs import OperationLogs
 from app.execution.progress import ProgressReporter
-from app.execution.provenance.written import WrittenFiles
 from app.execution.streamed_output import StreamedOutput
 from app.operations.protocols.operations import Operations
 from app.toolkit.context import Output, Progress, ToolContext
@@ -45,17 +43,20 @@ _UNFINISHED = ToolResult.fail("the tool did not finish")
 
 @dataclass(slots=True)
 class ToolExecution:
-    """How the function ended: `live` holds what it printed on the way.
+    """How a tool's function ended, or how far it has come.
 
     Attributes:
+        live: what it printed on the way.
+        partial: how far it had come when it was stopped.
         is_replaced: the result is a hook's, in a shape that the tool may never give.
     """
 
-    status: CallStatus
-    result: ToolResult
-    seconds: float
+    status: CallStatus = "error"
+    result: ToolResult = _UNFINISHED
+    seconds: float = 0.0
     live: StreamedOutput | None = None
     spool: Spool | None = None
+    partial: PartialOutput = NOT_BEGUN
     is_replaced: bool = False
 
     def replace(self, result: ToolResult) -> None:
@@ -86,12 +87,10 @@ class ToolRunner:
         db: DatabaseWriter,
         timeout_s: float,
         workspace_watch: WorkspaceWatch,
-        created: CreatedFiles,
-        written: WrittenFiles,
     ) -> None:
-        self._written = written
+        self._written = workspace_watch.written
         self._workspace_watch = workspace_watch
-        self._created = created
+        self._created = workspace_watch.created
         self._services = services
         self._clock = clock
         self._redactor = redactor
@@ -101,16 +100,15 @@ class ToolRunner:
         self._timeout_s = timeout_s
         self._deadlines = Deadlines()
 
-    async def run(self, call: CallState) -> ToolExecution:
+    async def run(self, call: CallState, ran: ToolExecution) -> None:
         """Run the call; only cancellation from outside is raised.
 
-        A tool's failure, a bug in it, and its deadline all become a `Ran`.
+        A tool's failure, a bug in it, and its deadline all end in `ran`.
         """
         tool = call.tool
         assert tool is not None
         progress = _LazyProgress(self, call)
         context = self._context(call, progress)
-        ran = ToolExecution("error", _UNFINISHED, 0.0)
         if tool.is_streaming:
             ran.spool = Spool(self._spool_dir)
             ran.live = self._live(call, ran.spool)
@@ -126,7 +124,7 @@ class ToolRunner:
             if ran.live is not None:
                 ran.live.finish()
             if not deadline.absorb():
-                call.partial = _partial(ran.live, self._clock.monotonic() - started)
+                ran.partial = _partial(ran.live, self._clock.monotonic() - started)
                 if ran.spool is not None:
                     ran.spool.discard()
                 raise
@@ -142,7 +140,6 @@ class ToolRunner:
         if fresh:
             session_id = call.context.session_id or ""
             await asyncio.to_thread(self._created.note_new, session_id, fresh)
-        return ran
 
     def _begin(self, call: CallState, tool: Tool) -> list[str]:
         """What is written from now on is written by it; the files that are not there yet."""

@@ -25,12 +25,6 @@ class Requester(Protocol):
     def released_by(self) -> str | None:
         """The grant that answers the question by now, if one does."""
 
-    def shown(self, arguments: dict[str, Any]) -> Any:
-        """Arguments fit to be seen."""
-
-    def said(self, words: str) -> str:
-        """What a person wrote, fit to be kept and told to the model."""
-
 
 @dataclass(frozen=True, slots=True)
 class ConfirmationRequest:

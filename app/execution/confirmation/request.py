@@ -11,7 +11,7 @@ import orjson
 from app.core.escaping import unpadded, visible_json
 from app.core.redaction import Redactor
 from app.core.text import truncate
-from app.execution.call import CallState
+from app.execution.call import CallState, Judgement
 from app.execution.confirmation.options import GrantCoverage, GrantTtls, options_for
 from app.execution.confirmation.pending import ConfirmationRequest
 from app.execution.confirmation.targets import Targets
@@ -70,7 +70,7 @@ def tool_version(tool: Tool) -> str:
     return sha256(orjson.dumps(known, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
 
 
-def reasons_of(call: CallState) -> frozenset[str]:
+def reasons_of(call: CallState | Judgement) -> frozenset[str]:
     """Why a call asks, as codes: whoever approved it has seen these."""
     decision = call.decision
     if decision is None:

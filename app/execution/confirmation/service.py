@@ -22,6 +22,7 @@ from app.core.errors import (
     TollgateError,
 )
 from app.core.ids import new_id
+from app.core.redaction import Redactor
 from app.db.writer import DatabaseWriter, Row, Transaction
 from app.events.durable import ToolConfirmationRequest, ToolConfirmationResolved
 from app.events.log import SessionLog
@@ -39,6 +40,7 @@ from app.execution.confirmation.pending import (
     PendingConfirmations,
     Requester,
 )
+from app.execution.confirmation.request import shown_arguments
 from app.execution.confirmation.rows import ConfirmationRows
 from app.execution.suspension import RunSuspension
 from app.governance.audit.log import AuditLog
@@ -55,6 +57,7 @@ class ConfirmationService:
         grants: GrantStore,
         audit: AuditLog,
         suspension: RunSuspension,
+        redactor: Redactor,
         *,
         ttl_s: float = 600.0,
         max_pending: int = 50,
@@ -63,6 +66,7 @@ class ConfirmationService:
         self._clock = clock
         self._rows = ConfirmationRows(db, clock, audit)
         self._grants = grants
+        self._redactor = redactor
         self._ttl_s = ttl_s
         self._max_pending = max_pending
         self._open = PendingConfirmations()
@@ -214,7 +218,7 @@ class ConfirmationService:
             "approved" if option.kind == "allow" else "declined"
         )
         grant_id = grant.id if grant else None
-        message = None if reply.message is None else pending.requester.said(reply.message)
+        message = None if reply.message is None else self._redactor.text(reply.message)
         answer = ConfirmationResolution(
             outcome, option.option_id, approver.user_id, message, edited, grant_id
         )
@@ -419,7 +423,7 @@ class ConfirmationService:
             option_id=answer.option_id,
             by=answer.by,
             message=answer.message,
-            edited_args=None if edited is None else pending.requester.shown(edited),
+            edited_args=None if edited is None else shown_arguments(edited, self._redactor),
             grant_id=answer.grant_id,
         )
         if not pending.future.done():

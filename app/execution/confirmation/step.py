@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from app.core.errors import InvalidInput, StorageUnavailable, TollgateError
+from app.core.errors import InvalidInput, StorageUnavailable
 from app.core.redaction import MASK, Redactor
-from app.core.text import dump_json, truncate
+from app.core.text import dump_json
 from app.db.statements import KEEP_BATCH
-from app.db.writer import DatabaseWriter
-from app.execution.admission import Admission, denial
+from app.db.writer import DatabaseWriter, Row
+from app.execution.admission import Admission
 from app.execution.batches import kept_of
-from app.execution.call import CallConfirmation, CallState, Refusal, ToolCallBatch
+from app.execution.call import CallConfirmation, CallState, Judgement, Refusal, ToolCallBatch
 from app.execution.confirmation.answers import ConfirmationResolution
 from app.execution.confirmation.declines import REFUSED, STOP_AFTER, Declines
 from app.execution.confirmation.options import GrantTtls
@@ -27,13 +26,29 @@ from app.execution.confirmation.request import (
 )
 from app.execution.confirmation.service import ConfirmationService
 from app.execution.confirmation.targets import Targets, targets_of
-from app.execution.record import Recorder
+from app.execution.context import CallContext
 from app.execution.suspension import RunSuspension
 from app.governance.agents import Unattended
 from app.governance.grants import GrantStore
 
-GateCall = Callable[[CallState], Awaitable[bool]]
-_MAX_TOLD_CHARS = 8_000
+Trial = Callable[[CallState, dict[str, Any]], Awaitable[CallState]]
+
+
+@dataclass(slots=True)
+class ConfirmationResult:
+    """What an answer comes to.
+
+    Attributes:
+        found: the call as it stands now; its refusal says why it must not run.
+        asked: the approval that it runs on; None where it has to be asked about again.
+        again: why.
+        is_edited: a person changed its arguments.
+    """
+
+    found: Judgement
+    asked: CallConfirmation | None
+    again: str = ""
+    is_edited: bool = False
 
 
 @dataclass(slots=True)
@@ -49,21 +64,14 @@ class CallRequester:
     def released_by(self) -> str | None:
         return self.confirmation_step.released_by(self.call)
 
-    def shown(self, arguments: dict[str, Any]) -> Any:
-        return self.confirmation_step.shown(arguments)
-
-    def said(self, words: str) -> str:
-        return self.confirmation_step.said(words)
-
 
 class ConfirmationStep:
-    """Asks until the call may run or must not."""
+    """Asks a person about a call. It returns what came of it, and changes no call."""
 
     def __init__(
         self,
         confirmations: ConfirmationService,
         admission: Admission,
-        recorder: Recorder,
         db: DatabaseWriter,
         redactor: Redactor,
         grants: GrantStore,
@@ -76,17 +84,16 @@ class ConfirmationStep:
         self._grants = grants
         self._unattended: Unattended = unattended
         self._admission = admission
-        self._recorder = recorder
         self._db = db
         self._redactor = redactor
         self._times = times
         self._suspension = suspension
         self._declines = Declines()
-        self._gate: GateCall | None = None
+        self._try: Trial | None = None
 
-    def bind(self, gate: GateCall) -> None:
-        """How arguments that a person edited pass the hooks and the policy again."""
-        self._gate = gate
+    def bind(self, trial: Trial) -> None:
+        """How arguments that a person edited pass the policy and the hooks again."""
+        self._try = trial
 
     def refused_at_once(self, call: CallState) -> Refusal | None:
         """Why a call that asks is not even put to a person."""
@@ -120,58 +127,85 @@ class ConfirmationStep:
         if call.asked is None and call.decision is not None and call.decision.grant_id is not None:
             self._grants.hit(call.decision.grant_id)
 
-    async def confirm(self, call: CallState) -> Refusal | None:
-        """Ask, and check afterwards that what was approved is still what would run."""
-        try:
-            again = call.asked_again
-            while True:
-                if call.asked is None:
-                    await self._put(call, again)
-                assert call.asked is not None
-                answer = await self._confirmations.wait(call.asked.id)
-                call.asked.by, call.asked.answer = answer.by, answer
-                if answer.outcome != "approved":
-                    return self._unanswered(call, answer)
-                refused = self._accepted(call, answer)
-                again = ""
-                if refused is None and reasons_of(call) <= call.asked.reasons:
-                    if answer.edited_args is not None:
-                        # Whoever wrote these arguments has seen no list of what they hit.
-                        call.asked.targets = await self._targets(call)
-                    else:
-                        again = await self._hits_others(call, call.asked)
-                    if not again:
-                        return None
-                self._confirmations.void(call.asked.id)
-                if refused is not None:
-                    return refused
-                call.asked = None
-        except TollgateError as error:
-            return Refusal("error", error.code, error.message)
+    async def ask(self, call: CallState) -> CallConfirmation:
+        """Put the question, and keep what a restarted service would need.
 
-    async def must_ask_again(self, call: CallState) -> bool:
-        """Whether an approved call, which had to wait for a place, would hit something else.
+        Raises:
+            RateLimited: too many questions are open in the session.
+        """
+        assert call.decision is not None
+        context, again = call.context, call.asked_again
+        profile = self._admission.agent(context)
+        targets = await _targets(call, context)
+        question = confirmation_request(
+            call,
+            redactor=self._redactor,
+            times=self._times,
+            pattern=self._pattern(call),
+            targets=targets,
+            again=again,
+            agent=profile.title or None if profile else None,
+        )
+        confirmation_id = self._confirmations.put(context.log, question, CallRequester(self, call))
+        self.keep(call)
+        return CallConfirmation(confirmation_id, reasons_of(call), targets=targets)
 
-        Its approval is void then, and `confirm` asks again.
+    async def answer(self, asked: CallConfirmation) -> ConfirmationResolution:
+        """The answer to a question that was put.
+
+        Raises:
+            StorageUnavailable: the question cannot be committed, so it is not put.
+        """
+        return await self._confirmations.wait(asked.id)
+
+    async def settle(
+        self, call: CallState, asked: CallConfirmation, answer: ConfirmationResolution
+    ) -> ConfirmationResult:
+        """Judge once more, right before the call runs, with what the person answered.
+
+        Raises:
+            InvalidArguments: the edited arguments do not fit any more.
+        """
+        if answer.outcome != "approved":
+            found = call.standing
+            found.refusal = self._unanswered(call, answer)
+            return ConfirmationResult(found, asked)
+        found = self._admission.readmit(call, answer.edited_args)
+        again, is_edited = "", answer.edited_args is not None and call.entry is not None
+        if is_edited:
+            # Whoever wrote these arguments approved exactly them, whatever they ask.
+            asked = replace(asked, reasons=asked.reasons | reasons_of(found))
+        if found.refusal is None and reasons_of(found) <= asked.reasons:
+            if is_edited:
+                # Who wrote them has seen no list of what they hit.
+                asked = replace(asked, targets=await _targets(found, call.context))
+            else:
+                again, found = await self._hits_others(call, found, asked)
+            if not again:
+                return ConfirmationResult(found, asked, is_edited=is_edited)
+        self._confirmations.void(asked.id)
+        if found.refusal is not None:
+            return ConfirmationResult(found, asked, is_edited=is_edited)
+        return ConfirmationResult(found, None, again, is_edited)
+
+    async def recheck(self, call: CallState) -> ConfirmationResult | None:
+        """What to ask again where a call that had to wait for a place hits something else now.
+
+        None where its approval stands, or where it has none.
         """
         asked = call.asked
         if asked is None:
-            return False
-        changed = await self._hits_others(call, asked)
-        if not changed:
-            return False
+            return None
+        again, found = await self._hits_others(call, call.standing, asked)
+        if not again:
+            return None
         self._confirmations.void(asked.id)
-        call.asked, call.asked_again = None, changed
-        return True
+        return ConfirmationResult(found, None, again)
 
-    async def consume(self, call: CallState) -> Refusal | None:
+    async def consume(self, asked: CallConfirmation, row: Row) -> Refusal | None:
         """Use the approval and claim the call: together, and at most once."""
-        assert call.asked is not None
-        # Also when the commit is not seen: whoever records the end must find the row.
-        call.is_claimed = True
         try:
-            row = self._recorder.row_head(call, "started")
-            claimed = await self._confirmations.consume(call.asked.id, row)
+            claimed = await self._confirmations.consume(asked.id, row)
         except StorageUnavailable as error:
             return Refusal("error", error.code, f"Not run: {error.message}")
         if claimed:
@@ -236,26 +270,23 @@ class ConfirmationStep:
         Raises:
             InvalidInput: they do not fit, or are denied; nothing of the answer counts then.
         """
-        assert self._gate is not None
+        assert self._try is not None
         if call.entry is None or call.prepared is None:
             raise InvalidInput("The tool has changed; decline the call", field="edited_args")
         original = call.prepared.raw
-        wanted = restored_arguments(arguments, self.shown(original), original)
+        shown = shown_arguments(original, self._redactor)
+        wanted = restored_arguments(arguments, shown, original)
         if MASK in dump_json(wanted).decode():
             raise InvalidInput(
                 f"edited_args contains {MASK}; replace it with the actual value",
                 field="edited_args",
             )
-        trial = copy.copy(call)
-        refused = denial(self._admission.replace_arguments(trial, wanted))
-        if refused is None:
-            await self._gate(trial)
-            refused = trial.refusal
-        if refused is not None:
+        trial = await self._try(call, wanted)
+        if trial.refusal is not None:
             raise InvalidInput(
-                f"Invalid edited arguments: {refused.message}",
+                f"Invalid edited arguments: {trial.refusal.message}",
                 field="edited_args",
-                reason=refused.code,
+                reason=trial.refusal.code,
             )
         assert trial.prepared is not None
         return trial.prepared.raw
@@ -264,64 +295,29 @@ class ConfirmationStep:
         """The grant that answers the call's question by now."""
         if call.prepared is None or _hook_asks(call):
             return None
-        trial = copy.copy(call)
-        if self._admission.readmit(trial) is not None or trial.decision is None:
+        found = self._admission.readmit(call)
+        if found.refusal is not None or found.decision is None or reasons_of(found):
             return None
-        return None if reasons_of(trial) else trial.decision.grant_id
-
-    def shown(self, arguments: dict[str, Any]) -> Any:
-        """Arguments fit to be seen."""
-        return shown_arguments(arguments, self._redactor)
-
-    def said(self, words: str) -> str:
-        """What a person wrote, without secrets."""
-        return self._redactor.text(words)
+        return found.decision.grant_id
 
     # -- within -----------------------------------------------------------------------
 
-    async def _targets(self, call: CallState) -> Targets:
-        """What the call would hit now."""
-        if call.decision is None or not call.decision.resolved_targets:
-            return Targets()
-        return await targets_of(call.decision.resolved_targets, call.context.project)
-
-    async def _hits_others(self, call: CallState, asked: CallConfirmation) -> str:
+    async def _hits_others(
+        self, call: CallState, found: Judgement, asked: CallConfirmation
+    ) -> tuple[str, Judgement]:
         """How what the call would hit differs from what the person saw, in words; "" if not.
 
-        An approval that was to last is taken back with the one that it came with.
+        An approval that was to last is taken back with the one that it came with: the call is
+        judged again then.
         """
         grant_id = asked.answer.grant_id if asked.answer is not None else None
-        if not _may_hit(call, asked) or _is_covered_elsewhere(call, asked.answer):
-            return ""
-        changed = asked.targets.changed(await self._targets(call))
+        if not _may_hit(found, asked) or _is_covered_elsewhere(found, asked.answer):
+            return "", found
+        changed = asked.targets.changed(await _targets(found, call.context))
         if changed and grant_id is not None:
             await self._grants.revoke(grant_id, by="system")
-            self._admission.readmit(call)
-        return changed
-
-    async def _put(self, call: CallState, again: str = "") -> None:
-        """Ask, and keep what a restarted service would need.
-
-        Args:
-            again: why the call is asked about once more.
-        """
-        assert call.decision is not None
-        context = call.context
-        profile = self._admission.agent(context)
-        targets = await self._targets(call)
-        question = confirmation_request(
-            call,
-            redactor=self._redactor,
-            times=self._times,
-            pattern=self._pattern(call),
-            targets=targets,
-            again=again,
-            agent=profile.title or None if profile else None,
-        )
-        confirmation_id = self._confirmations.put(context.log, question, CallRequester(self, call))
-        call.asked = CallConfirmation(confirmation_id, reasons_of(call), targets=targets)
-        call.asked_again = ""
-        self.keep(call)
+            found = replace(self._admission.readmit(call), refusal=None)
+        return changed, found
 
     def _pattern(self, call: CallState) -> dict[str, Any] | None:
         """What a lasting approval would cover; None when none may be offered.
@@ -333,21 +329,6 @@ class ConfirmationStep:
         if _hook_asks(call) or self._redactor.arguments(call.prepared.raw)[1]:
             return None
         return self._admission.pattern(call)
-
-    def _accepted(self, call: CallState, answer: ConfirmationResolution) -> Refusal | None:
-        """Decide once more, right before the call runs, with what the person approved."""
-        assert call.asked is not None
-        edited = answer.edited_args
-        if edited is not None and call.entry is not None:
-            self._admission.replace_arguments(call, edited)
-            # Whoever wrote these arguments approved exactly them, whatever they ask.
-            call.asked.reasons |= reasons_of(call)
-            shown = call.arguments_json = self._recorder.stored_arguments(call)
-            call.note = (
-                "A person changed the arguments before approving the call. It ran with: "
-                + truncate(shown, _MAX_TOLD_CHARS)
-            )
-        return self._admission.readmit(call)
 
     def _unanswered(self, call: CallState, answer: ConfirmationResolution) -> Refusal:
         if answer.outcome == "declined":
@@ -366,16 +347,23 @@ class ConfirmationStep:
         return Refusal("cancelled", "cancelled", "The call was cancelled before it ran")
 
 
-def _may_hit(call: CallState, asked: CallConfirmation) -> bool:
+async def _targets(found: CallState | Judgement, context: CallContext) -> Targets:
+    """What the call would hit now."""
+    if found.decision is None or not found.decision.resolved_targets:
+        return Targets()
+    return await targets_of(found.decision.resolved_targets, context.project)
+
+
+def _may_hit(found: Judgement, asked: CallConfirmation) -> bool:
     """Whether the call hits something by now, and a list of it was made."""
-    return bool(asked.targets.digest and call.decision and call.decision.resolved_targets)
+    return bool(asked.targets.digest and found.decision and found.decision.resolved_targets)
 
 
-def _is_covered_elsewhere(call: CallState, answer: ConfirmationResolution | None) -> bool:
+def _is_covered_elsewhere(found: Judgement, answer: ConfirmationResolution | None) -> bool:
     """Whether the call runs by a lasting approval that was given for another question."""
     if answer is not None and answer.is_released:
         return True
-    decision = call.decision
+    decision = found.decision
     granted = decision is not None and decision.grant_id is not None
     return granted and (answer is None or answer.grant_id is None)
 
