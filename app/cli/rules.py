@@ -25,7 +25,7 @@ from app.db.writer import SqliteWriter
 from app.execution.setup import redactor_of
 from app.governance.audit.log import AuditLog
 from app.governance.rule_file import parse_rules, read_rule_file
-from app.governance.rules import RuleStore, file_rules
+from app.governance.rules import RuleFile, RuleStore, file_rules
 from app.policy.rules.compile import compile_rule, read_definition
 from app.policy.rules.definition import RuleDefinition
 from app.resolver.rule_set_cache import LoadedRule, RuleSetCache, rule_state
@@ -61,7 +61,7 @@ async def open_rules(settings: Settings) -> AsyncIterator[Rules]:
         store = RuleStore(db, clock, audit, from_file=entries)
         await store.load()
         catalog = register_all_tools(plugin_dir=settings.plugins_dir).snapshot()
-        yield Rules(store, RuleSetCache(lambda: store.snapshot, lambda: catalog))
+        yield Rules(store, RuleSetCache(store, lambda: catalog))
     finally:
         await db.close()
 
@@ -98,7 +98,7 @@ def test_file(path: Path, plugins: Path | None, *, as_json: bool) -> int:
     """
     entries = file_rules(_read(path))
     catalog = register_all_tools(plugin_dir=plugins).snapshot()
-    loaded = RuleSetCache(lambda: entries, lambda: catalog).loaded()
+    loaded = RuleSetCache(RuleFile(entries), lambda: catalog).loaded()
     return _tested([_row(item) for item in loaded], as_json=as_json)
 
 

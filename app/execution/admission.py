@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from app.catalog.catalog import Catalog, CatalogEntry
-from app.core.clock import Clock, SystemClock
+from app.catalog.catalog import CatalogEntry
+from app.catalog.registry import ToolRegistry
+from app.core.clock import Clock
 from app.core.error_boundary import try_call
 from app.core.errors import InvalidArguments, ProjectRequired
 from app.core.ids import call_id, new_id
+from app.core.redaction import Redactor
 from app.core.text import clean, truncate
 from app.events.encode import call_part, run_part
 from app.execution.arguments import PreparedArguments, prepare, validate
@@ -25,11 +28,12 @@ from app.governance.agents import AgentProfile, SubagentScope
 from app.policy.decision import ALLOW, Decision
 from app.policy.evaluator import decide, is_plain, written_files
 from app.policy.facts import CallFacts, never
-from app.policy.grants import NO_GRANTS, GrantSet, pattern_for
+from app.policy.grants import pattern_for
 from app.policy.risk.model import FileRun, Given, Verdict
-from app.policy.rules.rule_set import NO_RULES, RuleSet
 from app.policy.self_protection import SelfProtection
+from app.resolver.grant_set_cache import GrantSetCache
 from app.resolver.resolver import ResolvedToolset, Resolver
+from app.resolver.rule_set_cache import RuleSetCache
 from app.toolkit.services import Services
 
 log = logging.getLogger(__name__)
@@ -40,12 +44,19 @@ _MAX_NAME, _MAX_READ = 128, 1024
 KeptCwd = Callable[[str, str | None], str | None]
 
 
-def _no_secrets(_arguments: Mapping[str, Any]) -> str | None:
-    return None
+@dataclass(frozen=True, slots=True)
+class PolicyInputs:
+    """What calls are judged by, beside their arguments: as it stands at each moment.
 
+    Attributes:
+        on_rules: takes the ids of the rules that had a say in a call that is made.
+    """
 
-def _at_the_root(_session_id: str, _project_id: str | None) -> str | None:
-    return None
+    rules: RuleSetCache
+    grants: GrantSetCache
+    protection: SelfProtection
+    clock: Clock
+    on_rules: Callable[[Sequence[str]], None]
 
 
 class Admission:
@@ -53,34 +64,24 @@ class Admission:
 
     def __init__(
         self,
-        catalog: Callable[[], Catalog],
+        registry: ToolRegistry,
         resolver: Resolver,
-        protection: SelfProtection | None = None,
+        policy: PolicyInputs,
+        redactor: Redactor,
+        services: Services,
         *,
-        rules: Callable[[], RuleSet] = lambda: NO_RULES,
-        grants: Callable[[], GrantSet] = lambda: NO_GRANTS,
-        on_rules: Callable[[Sequence[str]], None] | None = None,
-        kept_cwd: KeptCwd = _at_the_root,
-        mask: Callable[[str], str] = str,
-        secret_in: Callable[[Mapping[str, Any]], str | None] = _no_secrets,
-        services: Services | None = None,
-        clock: Clock | None = None,
-        created: CreatedFiles | None = None,
-        written: WrittenFiles | None = None,
+        kept_cwd: KeptCwd,
+        created: CreatedFiles,
+        written: WrittenFiles,
     ) -> None:
-        self._written = written or WrittenFiles()
-        self._created = created or CreatedFiles()
-        self._catalog = catalog
-        self._protection = protection
+        self._registry = registry
         self._resolver = resolver
-        self._rules = rules
-        self._grants = grants
-        self._on_rules = on_rules
+        self._policy = policy
+        self._redactor = redactor
+        self._services = services
         self._kept_cwd = kept_cwd
-        self._mask = mask
-        self._secret_in = secret_in
-        self._services = services or Services()
-        self._clock = clock or SystemClock()
+        self._created = created
+        self._written = written
         # A batch's ids, encoded once: its calls come one after another.
         self._context: CallContext | None = None
         self._ids = ""
@@ -99,7 +100,7 @@ class Admission:
         Args:
             is_real: it may be made, so that the rules which speak are counted.
         """
-        entry = self._catalog().lookup(request.name)
+        entry = self._registry.snapshot().lookup(request.name)
         operation_id = operation_id or call_id("op")
         if context is not self._context:
             self._context, self._ids = context, run_part(context.run_id, context.agent_id)
@@ -109,8 +110,8 @@ class Admission:
         found = Judgement()
         _, error = try_call(self._assess, found, entry, request, context, name)
         decision = found.decision
-        if is_real and decision is not None and decision.spoke and self._on_rules is not None:
-            self._on_rules(decision.spoke)
+        if is_real and decision is not None and decision.spoke:
+            self._policy.on_rules(decision.spoke)
         if error is not None:
             error_id = new_id("err")
             log.error("%s could not be evaluated (%s)", name, error_id, exc_info=error)
@@ -144,7 +145,7 @@ class Admission:
         found = call.standing
         if arguments is not None and call.entry is not None:
             found.prepared = validate(call.entry, arguments)
-        entry = self._catalog().lookup(call.request.name)
+        entry = self._registry.snapshot().lookup(call.request.name)
         if entry is None or call.entry is None or entry.tool is not call.entry.tool:
             message = f"{call.tool_name!r}, or its working directory, changed while the call waited"
             found.refusal = Refusal("disabled", "tool_changed", message)
@@ -224,7 +225,8 @@ class Admission:
         was_asked: bool,
     ) -> None:
         """Fill in what policy says about prepared arguments."""
-        rules, tool = self._rules(), entry.tool
+        policy, tool = self._policy, entry.tool
+        rules = policy.rules.current()
         if is_plain(tool, rules, asks=tool.name in resolved.confirmation):
             found.decision = ALLOW
             return
@@ -235,9 +237,9 @@ class Admission:
         found.decision = decide(
             facts,
             rules=rules,
-            grants=self._grants(),
-            now=self._clock.time(),
-            protection=self._protection,
+            grants=policy.grants.current(),
+            now=policy.clock.time(),
+            protection=policy.protection,
         )
         found.refusal = denial(found.decision)
 
@@ -284,7 +286,7 @@ class Admission:
             asks=asks,
             asks_by=asks_by,
             why_asks=why,
-            secret_in=self._secret_in(prepared.raw) if tool.sends else None,
+            secret_in=self._redactor.secret_in(prepared.raw) if tool.sends else None,
             is_released=project.releases if project else never,
             is_there=os.path.isfile,
             is_own=partial(self._created.holds, context.session_id or ""),
@@ -315,11 +317,11 @@ class Admission:
 
     def _shown(self, name: str) -> str:
         # Masked before it is cut: of half a secret nobody could tell that it is one.
-        return truncate(self._mask(clean(truncate(name, _MAX_READ))), _MAX_NAME)
+        return truncate(self._redactor.text(clean(truncate(name, _MAX_READ))), _MAX_NAME)
 
     def _unknown(self, request: CallRequest, context: CallContext, name: str) -> Refusal:
         enabled = self._resolved(context).tool_names
-        guesses = self._catalog().suggest(request.name, among=enabled)
+        guesses = self._registry.snapshot().suggest(request.name, among=enabled)
         message = f"Tool not found: {name}"
         if guesses:
             message += f". Did you mean {' or '.join(guesses)}?"

@@ -13,10 +13,9 @@ from app.core.metrics import Metrics
 from app.core.redaction import Redactor
 from app.core.settings import Settings
 from app.db.writer import SqliteWriter
-from app.execution.admission import Admission
+from app.execution.admission import Admission, PolicyInputs
 from app.execution.artifacts import ArtifactStore
 from app.execution.background.states import SessionShells
-from app.execution.batch_recovery import BatchRecovery
 from app.execution.cache import ResultCache
 from app.execution.call_audit import CallAudit
 from app.execution.checkpoints.blobs import BlobStore
@@ -126,30 +125,32 @@ def build_governance(base: RuntimeBase) -> GovernanceParts:
     audit, changes = base.audit, base.changes
     governance = ToolSettingsRepository(db, clock, audit=audit, changes=changes)
     host = _host_capabilities(settings, base.services, base.workspaces)
-    resolver = Resolver(registry.snapshot, lambda: governance.snapshot, host)
+    resolver = Resolver(registry, governance, host)
     deferred = DeferredTools(registry.snapshot, resolver)
     base.services.register(TOOL_FINDER, deferred)
     grants = GrantStore(db, clock, audit)
     from_file = _rules_of(settings.rules_file)
     rules = RuleStore(db, clock, audit, changes, from_file=from_file)
-    rule_sets = RuleSetCache(lambda: rules.snapshot, registry.snapshot)
+    rule_sets = RuleSetCache(rules, registry.snapshot)
     base.services.register(CODE_OPERATIONS, base.workspaces.code)
     base.services.register(CODE_RULES, CodeRules.of(settings.code_execution))
     shells = SessionShells()
     base.services.register(SHELL_STATES, shells)
     created, written = CreatedFiles(), WrittenFiles(db, changes)
-    admission = Admission(
-        registry.snapshot,
-        resolver,
+    policy = PolicyInputs(
+        rule_sets,
+        GrantSetCache(grants, permanent=settings.allow_permanent),
         _protection(settings),
-        rules=rule_sets.current,
-        on_rules=rules.hit,
+        clock,
+        rules.hit,
+    )
+    admission = Admission(
+        registry,
+        resolver,
+        policy,
+        base.redactor,
+        base.services,
         kept_cwd=lambda shell_id, project_id: shells.get(shell_id, project_id).cwd,
-        mask=base.redactor.text,
-        secret_in=base.redactor.secret_in,
-        services=base.services,
-        grants=GrantSetCache(lambda: grants.snapshot, permanent=settings.allow_permanent).current,
-        clock=clock,
         created=created,
         written=written,
     )
@@ -205,15 +206,10 @@ def build_pipeline(
         hooks=hooks,
         limits=limits,
         confirmation_step=confirmation_step,
-        batch_recovery=BatchRecovery(
-            admission, confirmation_step, recorder, outcomes, interactions.waiting
-        ),
         execution=Execution(_runner(base, workspace_watch), hooks, cache, loops, outcomes),
         recorder=recorder,
-        outcome_builder=outcomes,
         waiting=interactions.waiting,
         db=db,
-        max_workers=settings.tool_max_workers,
     )
     return PipelineParts(
         hooks, limits, cache, confirmations, interactions, artifacts, workspace_watch, executor

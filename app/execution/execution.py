@@ -14,7 +14,11 @@ from app.execution.runner import ToolExecution, ToolRunner
 
 
 class Execution:
-    """Runs calls, or answers them with a result that is shared."""
+    """Runs calls, or answers them with a result that is shared.
+
+    Attributes:
+        outcomes: builds what calls came to, those that did not run too.
+    """
 
     def __init__(
         self,
@@ -28,7 +32,7 @@ class Execution:
         self._hooks = hooks
         self._cache = cache
         self._loops = loops
-        self._outcomes = outcomes
+        self.outcomes = outcomes
 
     def repeats(self, call: CallState) -> int:
         """How often an agent has made this call already when it must not make it again."""
@@ -58,7 +62,7 @@ class Execution:
             failed, plan = not ran.result.success, self._hooks.plan(call.tool_name)
             if plan.post or (failed and plan.error):
                 await self._after(call, ran, failed=failed)
-            end = await self._outcomes.ran(call, ran)
+            end = await self.outcomes.ran(call, ran)
         finally:
             ran.let_go()
         if is_shared:

@@ -32,7 +32,6 @@ from app.execution.hooks.view import after_call, before_call
 from app.execution.interactions.pending_inputs import PendingInputs
 from app.execution.limits.limiter import Limiter
 from app.execution.outcome import CallEnd, CallOutcome
-from app.execution.outcome_builder import OutcomeBuilder
 from app.execution.record import Recorder
 from app.execution.runner import ToolExecution
 from app.policy.decision import ALLOW, Decision
@@ -52,25 +51,23 @@ class Executor:
         hooks: Hooks,
         limits: Limiter,
         confirmation_step: ConfirmationStep,
-        batch_recovery: BatchRecovery,
         execution: Execution,
         recorder: Recorder,
-        outcome_builder: OutcomeBuilder,
         waiting: PendingInputs,
         db: DatabaseWriter,
-        max_workers: int = 4,
     ) -> None:
         self._admission = admission
         self._hooks = hooks
         self._limits = limits
         self._confirmation_step = confirmation_step
-        self._batch_recovery = batch_recovery
         self._execution = execution
         self._recorder = recorder
-        self._outcome_builder = outcome_builder
+        self._outcomes = execution.outcomes
         self._waiting = waiting
         self._db = db
-        self._max_workers = max_workers
+        self._batch_recovery = BatchRecovery(
+            admission, confirmation_step, recorder, execution.outcomes, waiting
+        )
         self._running: dict[str, CallState] = {}
         confirmation_step.bind(self._try)
         waiting.bind(self._running.get)
@@ -126,7 +123,7 @@ class Executor:
     ) -> list[CallOutcome]:
         calls = batch.calls
         _pair_twins(calls)
-        workers = max(1, min(batch.max_workers or self._max_workers, 6))
+        workers = max(1, min(batch.max_workers or self._limits.max_workers, 6))
         if workers == 1:
             return await self._one_by_one(calls, sink)
         slots = asyncio.Semaphore(workers)
@@ -151,7 +148,7 @@ class Executor:
             for call in calls:
                 if call.outcome is None and not self._leaves(call):
                     self._waiting.give_up(call)
-                    _resolve(call, self._end(call, self._outcome_builder.cancelled(call)), finished)
+                    _resolve(call, self._end(call, self._outcomes.cancelled(call)), finished)
             raise
 
     def abandon(self, batch: ToolCallBatch) -> None:
@@ -160,7 +157,7 @@ class Executor:
             if call.outcome is None and not self._leaves(call):
                 self._confirmation_step.give_up(call)
                 self._waiting.give_up(call)
-                self._end(call, self._outcome_builder.cancelled(call))
+                self._end(call, self._outcomes.cancelled(call))
 
     def _leaves(self, call: CallState) -> bool:
         """Whether a cancelled call stays as it is for the process that comes next."""
@@ -208,15 +205,13 @@ class Executor:
         try:
             with ErrorBoundary(task) as held:
                 await self._govern(call, slots)
-            outcome = call.outcome or self._end(
-                call, self._outcome_builder.broken(call, held.error)
-            )
+            outcome = call.outcome or self._end(call, self._outcomes.broken(call, held.error))
             _resolve(call, outcome, finished)
         except asyncio.CancelledError:
             if call.outcome is None and self._leaves(call):
                 raise
             # Its end may be recorded already, while hooks are being told of it.
-            outcome = call.outcome or self._end(call, self._outcome_builder.cancelled(call))
+            outcome = call.outcome or self._end(call, self._outcomes.cancelled(call))
             _resolve(call, outcome, finished)
             if not (call.cancel_requested and task.uncancel() <= cancelling):
                 raise
@@ -247,7 +242,7 @@ class Executor:
                 call.take(self._admission.readmit(call))
             if (kept := await self._judge(call, limited=limited)) is not None:
                 self._start(call)
-                return await self._end_unrun(call, await self._outcome_builder.repeated(call, kept))
+                return await self._end_unrun(call, await self._outcomes.repeated(call, kept))
         if call.refusal is not None:
             return await self._refuse(call, call.refusal)
         while (outcome := await self._placed(call, slots, limited=limited)) is None:
@@ -339,7 +334,7 @@ class Executor:
     async def _refuse(self, call: CallState, refusal: Refusal) -> CallOutcome:
         """End a call that must not run, and what it waited for."""
         self._waiting.give_up(call)
-        return await self._end_unrun(call, self._outcome_builder.refused(call, refusal))
+        return await self._end_unrun(call, self._outcomes.refused(call, refusal))
 
     async def _confirm(self, call: CallState) -> None:
         """Ask until what was approved is still what would run, or the call must not run."""
@@ -461,7 +456,7 @@ class Executor:
         assert duplicate_of.done is not None
         first = await asyncio.shield(duplicate_of.done)
         self._start(call)
-        end = await self._outcome_builder.skipped(call, duplicate_of, first)
+        end = await self._outcomes.skipped(call, duplicate_of, first)
         return await self._end_unrun(call, end)
 
 

@@ -58,6 +58,13 @@ class StoredRule:
     source: Literal["database", "file"] = "database"
 
 
+@dataclass(slots=True)
+class RuleFile:
+    """The rules of a file alone."""
+
+    snapshot: tuple[StoredRule, ...]
+
+
 class RuleStore:
     """Makes, changes, removes and counts rules.
 

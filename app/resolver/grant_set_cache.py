@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from app.governance.grants import PERMANENT_SCOPES, StoredGrant
+from app.governance.grants import PERMANENT_SCOPES, GrantStore, StoredGrant
 from app.policy.grants import Grant, GrantSet
 
 
@@ -15,16 +13,14 @@ class GrantSetCache:
         permanent: grants that outlive a session count.
     """
 
-    def __init__(
-        self, stored: Callable[[], tuple[StoredGrant, ...]], *, permanent: bool = True
-    ) -> None:
-        self._stored = stored
+    def __init__(self, store: GrantStore, *, permanent: bool = True) -> None:
+        self._store = store
         self._permanent = permanent
         self._built_from: tuple[StoredGrant, ...] | None = None
         self._set = GrantSet(())
 
     def current(self) -> GrantSet:
-        stored = self._stored()
+        stored = self._store.snapshot
         if self._built_from is not stored:
             counted = (g for g in stored if self._permanent or g.scope not in PERMANENT_SCOPES)
             self._set = GrantSet(tuple(map(_grant, counted)))

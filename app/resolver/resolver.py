@@ -6,15 +6,17 @@ its own. It is rebuilt when the catalog or a choice changes, not per call.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
 from app.catalog.catalog import Catalog
+from app.catalog.registry import ToolRegistry
 from app.governance.agents import AgentProfile, SubagentScope
 from app.governance.identity.token_rules import DEFAULT_AGENT
 from app.governance.snapshot import GovernanceSnapshot
+from app.governance.tool_settings import ToolSettingsRepository
 from app.resolver.diagnostic import diagnose
 from app.resolver.exposure import Exposure, expose
 from app.resolver.layers import AccessSubject, HostCapabilities, gone, objection
@@ -58,11 +60,11 @@ class Resolver:
 
     def __init__(
         self,
-        catalog: Callable[[], Catalog],
-        governance: Callable[[], GovernanceSnapshot],
+        registry: ToolRegistry,
+        governance: ToolSettingsRepository,
         host: HostCapabilities | None = None,
     ) -> None:
-        self._catalog = catalog
+        self._registry = registry
         self._governance = governance
         self._surroundings = host or HostCapabilities()
         self._from_catalog: Catalog | None = None
@@ -80,7 +82,7 @@ class Resolver:
         Args:
             subagent: what a sub-agent of that agent was given; None for the agent itself.
         """
-        catalog, governance = self._catalog(), self._governance()
+        catalog, governance = self._registry.snapshot(), self._governance.snapshot
         if catalog is not self._from_catalog or governance is not self._from_governance:
             self._answers = {}
             self._from_catalog, self._from_governance = catalog, governance

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, Protocol
 
 from app.catalog.catalog import Catalog
 from app.core.field_problems import Problem
@@ -48,13 +48,18 @@ def rule_state(item: LoadedRule, now: float) -> RuleState:
     return "expired" if expires is not None and expires <= now else "active"
 
 
+class RuleSource(Protocol):
+    """Where rules come from: the database, or a file alone."""
+
+    @property
+    def snapshot(self) -> tuple[StoredRule, ...]: ...
+
+
 class RuleSetCache:
     """The current set; two identity checks when nothing has changed."""
 
-    def __init__(
-        self, stored: Callable[[], tuple[StoredRule, ...]], catalog: Callable[[], Catalog]
-    ) -> None:
-        self._stored = stored
+    def __init__(self, source: RuleSource, catalog: Callable[[], Catalog]) -> None:
+        self._source = source
         self._catalog = catalog
         self._from_stored: tuple[StoredRule, ...] | None = None
         self._from_catalog: Catalog | None = None
@@ -63,7 +68,7 @@ class RuleSetCache:
 
     def current(self) -> RuleSet:
         """The current set."""
-        stored, catalog = self._stored(), self._catalog()
+        stored, catalog = self._source.snapshot, self._catalog()
         if stored is not self._from_stored or catalog is not self._from_catalog:
             self._build(stored, catalog)
         return self._set

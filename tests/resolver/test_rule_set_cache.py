@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from app.catalog.catalog import Catalog
-from app.governance.rules import StoredRule, file_rules
+from app.governance.rules import RuleFile, StoredRule, file_rules
 from app.policy.rules.compile import compile_rule, read_definition
 from app.resolver.rule_set_cache import RuleSetCache
 from app.toolkit.tool import Tool
@@ -24,8 +24,9 @@ DENY = {"tool": "calculator", "decision": "deny", "justification": "count yourse
 
 
 def test_a_book_is_built_once_for_each_change():
-    state: dict[str, Any] = {"rules": rules(DENY), "catalog": catalog_of(calculator)}
-    books = RuleSetCache(lambda: state["rules"], lambda: state["catalog"])
+    file = RuleFile(rules(DENY))
+    state: dict[str, Any] = {"catalog": catalog_of(calculator)}
+    books = RuleSetCache(file, lambda: state["catalog"])
 
     first = books.current()
     assert books.current() is first
@@ -33,7 +34,7 @@ def test_a_book_is_built_once_for_each_change():
     assert first.for_tool("calculator") is first.for_tool("calculator")
 
     kept = first.rules[0]
-    state["rules"] = rules(DENY, {**DENY, "enabled": False})
+    file.snapshot = rules(DENY, {**DENY, "enabled": False})
     assert books.current().rules == (kept,), "what has not changed is not compiled again"
     state["catalog"] = Catalog()
     assert not books.current().for_tool("calculator")
@@ -41,7 +42,7 @@ def test_a_book_is_built_once_for_each_change():
 
 def test_an_invalid_rule_is_listed_and_leaves_the_rest():
     books = RuleSetCache(
-        lambda: rules({**DENY, "justification": ""}, DENY, 7), lambda: catalog_of(calculator)
+        RuleFile(rules({**DENY, "justification": ""}, DENY, 7)), lambda: catalog_of(calculator)
     )
 
     listed = [(item.stored.id, item.problems != ()) for item in books.loaded()]
@@ -52,7 +53,7 @@ def test_an_invalid_rule_is_listed_and_leaves_the_rest():
 
 def test_a_rule_can_be_put_beside_the_others_or_in_the_place_of_one():
     stored = rules(DENY)
-    books = RuleSetCache(lambda: stored, lambda: catalog_of(calculator))
+    books = RuleSetCache(RuleFile(stored), lambda: catalog_of(calculator))
     draft = compile_rule("draft", read_definition({**DENY, "decision": "ask"}))
 
     assert [rule.id for rule in books.with_rule(draft).rules] == ["file:1", "draft"]
@@ -63,7 +64,7 @@ def test_a_rule_can_be_put_beside_the_others_or_in_the_place_of_one():
 
 def test_a_review_takes_in_a_rule_that_is_not_stored():
     stored = rules(DENY)
-    books = RuleSetCache(lambda: stored, lambda: catalog_of(calculator))
+    books = RuleSetCache(RuleFile(stored), lambda: catalog_of(calculator))
     draft = read_definition({**DENY, "decision": "ask"})
 
     found = books.review(0.0, further={"draft": draft})()

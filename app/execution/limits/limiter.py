@@ -50,6 +50,7 @@ class Limiter:
     Attributes:
         active: some limit of a call is configured; without it only a caller's own count.
         defaults: what holds for each user.
+        max_workers: how many calls of one batch run at a time, where it does not say.
     """
 
     def __init__(
@@ -61,8 +62,10 @@ class Limiter:
         queue: Queue = Queue(16, 30.0),
         audit: AuditLog | None = None,
         metrics: Metrics | None = None,
+        max_workers: int = 4,
     ) -> None:
         self.store = store
+        self.max_workers = max_workers
         self.defaults = defaults
         self.active = defaults.of_calls
         self._resolver = resolver
@@ -176,6 +179,7 @@ def assemble_limits(
         queue=Queue(settings.limits.queue, settings.limits.queue_s),
         audit=audit,
         metrics=metrics,
+        max_workers=settings.tool_max_workers,
     )
     limiter.follow(governance.snapshot)
     governance.on_change(limiter.follow)
