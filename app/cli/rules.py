@@ -28,7 +28,7 @@ from app.governance.rule_file import parse_rules, read_rule_file
 from app.governance.rules import RuleFile, RuleStore, file_rules
 from app.policy.rules.compile import compile_rule, read_definition
 from app.policy.rules.definition import RuleDefinition
-from app.resolver.rule_set_cache import LoadedRule, RuleSetCache, rule_state
+from app.resolver.policy_sets import LoadedRule, RuleSetCache, rule_state
 
 ACTOR = "cli"
 _STATES = {"active": "on", "disabled": "off", "invalid": "INVALID"}

@@ -31,9 +31,8 @@ from app.policy.facts import CallFacts, never
 from app.policy.grants import pattern_for
 from app.policy.risk.model import FileRun, Given, Verdict
 from app.policy.self_protection import SelfProtection
-from app.resolver.grant_set_cache import GrantSetCache
+from app.resolver.policy_sets import GrantSetCache, RuleSetCache
 from app.resolver.resolver import ResolvedToolset, Resolver
-from app.resolver.rule_set_cache import RuleSetCache
 from app.toolkit.services import Services
 
 log = logging.getLogger(__name__)

@@ -20,7 +20,7 @@ from app.execution.cache import ResultCache
 from app.execution.call_audit import CallAudit
 from app.execution.checkpoints.blobs import BlobStore
 from app.execution.checkpoints.store import CheckpointStore
-from app.execution.checkpoints.workspace_watch import WorkspaceWatch
+from app.execution.checkpoints.watched import WorkspaceWatch
 from app.execution.confirmation.options import GrantTtls
 from app.execution.confirmation.service import ConfirmationService
 from app.execution.confirmation.step import ConfirmationStep
@@ -51,10 +51,9 @@ from app.operations.local.environment import SAFE_PATH
 from app.operations.protocols.sandbox import Level
 from app.operations.protocols.workspaces import Workspaces
 from app.policy.self_protection import SelfProtection
-from app.resolver.grant_set_cache import GrantSetCache
 from app.resolver.layers import Confinement, HostCapabilities
+from app.resolver.policy_sets import GrantSetCache, RuleSetCache
 from app.resolver.resolver import Resolver
-from app.resolver.rule_set_cache import RuleSetCache
 from app.toolkit.ports import ARTIFACTS, CODE_OPERATIONS, CODE_RULES, TOOL_FINDER
 from app.toolkit.services import Services
 from app.tools.code.modules import CodeRules

@@ -50,8 +50,8 @@ from app.knowledge.skills.service import SkillService
 from app.knowledge.sources.query_retention import queries_trimmed
 from app.knowledge.sources.setup import SourceServices
 from app.operations.protocols.workspaces import Workspaces
+from app.resolver.policy_sets import RuleSetCache
 from app.resolver.resolver import Resolver
-from app.resolver.rule_set_cache import RuleSetCache
 from app.toolkit.services import Services
 from app.tools.shell.ports import SESSION_PROCESSES
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import logging
+from collections import deque
 from collections.abc import Callable
+from typing import Literal
 
 from app.core.clock import Clock
 from app.core.error_boundary import ErrorBoundary
 from app.core.errors import ToolFailed
 from app.core.ids import new_id
 from app.core.redaction import Redactor
-from app.execution.background.follower import Follower
 from app.execution.background.log import OutputLog
-from app.execution.background.text import ShownText, Stream
 from app.operations.local.threads import to_end
 from app.operations.process_errors import input_closed
 from app.operations.protocols.processes import (
@@ -28,6 +29,8 @@ from app.tools.shell.ports import OutputPage, ProcessRequest
 
 log = logging.getLogger(__name__)
 
+Stream = Literal["stdout", "stderr"]
+QUEUED = 4
 _LOST = ProcessExit(137, 9, "lost")
 
 
@@ -202,6 +205,73 @@ class OwnedProcess:
         self._follower.finish()
         self._tell()
         self._on_end(self)
+
+
+class Follower:
+    """Hands output to the call that waits for it, and makes the program wait for the call.
+
+    One writer, one reader, a few pieces between them.
+    """
+
+    def __init__(self) -> None:
+        self._pieces: deque[Output] = deque()
+        self._is_over = False
+        self._is_gone = False
+        self._news = asyncio.Event()
+        self._room = asyncio.Event()
+
+    async def put(self, piece: Output) -> None:
+        """Hand over; waits for room, unless the reader has left."""
+        while len(self._pieces) >= QUEUED and not self._is_gone:
+            self._room.clear()
+            await self._room.wait()
+        if not self._is_gone:
+            self._pieces.append(piece)
+            self._news.set()
+
+    async def next(self) -> Output | None:
+        """The next piece; None after the last one, and for a reader that has left."""
+        while not self._pieces:
+            if self._is_over or self._is_gone:
+                return None
+            self._news.clear()
+            await self._news.wait()
+        self._room.set()
+        return self._pieces.popleft()
+
+    def finish(self) -> None:
+        """Nothing comes any more."""
+        self._is_over = True
+        self._news.set()
+
+    def leave(self) -> None:
+        """Nobody reads any more; harmless when repeated."""
+        self._is_gone = True
+        self._pieces.clear()
+        self._room.set()
+        self._news.set()
+
+
+class ShownText:
+    """Decodes each stream as it comes and masks secrets, also those that come in two pieces."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        decoder = codecs.getincrementaldecoder("utf-8")
+        self._redactor = redactor
+        self._decoders = {"stdout": decoder("replace"), "stderr": decoder("replace")}
+        self._held: dict[Stream, str] = {"stdout": "", "stderr": ""}
+
+    def add(self, stream: Stream, data: bytes) -> str:
+        """What of the stream may be shown now."""
+        text = self._held[stream] + self._decoders[stream].decode(data)
+        shown, self._held[stream] = self._redactor.passing(text)
+        return shown
+
+    def finish(self, stream: Stream) -> str:
+        """What was held back, at the stream's end."""
+        text = self._held[stream] + self._decoders[stream].decode(b"", final=True)
+        self._held[stream] = ""
+        return self._redactor.text(text)
 
 
 def _continuation(data: bytes) -> int:

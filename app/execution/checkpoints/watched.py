@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from app.core.errors import TollgateError
 from app.execution.checkpoints.seen_files import (
@@ -16,6 +17,7 @@ from app.execution.checkpoints.seen_files import (
     look_at,
 )
 from app.execution.checkpoints.store import ChangeOrigin, CheckpointStore, Record
+from app.execution.context import Project
 from app.execution.created import CreatedFiles
 from app.execution.provenance.written import WrittenFiles
 from app.operations.paths import join_path, split_path
@@ -27,6 +29,7 @@ from app.operations.protocols.files import (
     FileStat,
     nothing,
 )
+from app.operations.protocols.operations import Operations
 from app.operations.whole_files import OverApply
 
 _QUICK_BYTES = 64 << 10
@@ -193,6 +196,27 @@ class _Watch:
     def take_back(self) -> None:
         self._files._put_back(self._records, self._former)
         self._records, self._former = [], []
+
+
+class WorkspaceWatch:
+    """What is remembered of all sessions of this process; shared by all calls."""
+
+    def __init__(
+        self, store: CheckpointStore, created: CreatedFiles, written: WrittenFiles
+    ) -> None:
+        self.store = store
+        self.created = created
+        self.written = written
+        self._seen = SeenFiles()
+
+    def operations(self, project: Project, origin: ChangeOrigin) -> Operations:
+        """A project's operations, as one call may use them."""
+        inner = project.operations
+        files = WatchedFiles(
+            *(inner.files, project.root, self._seen, self.store, origin),
+            *(self.created, self.written),
+        )
+        return replace(inner, files=files)
 
 
 async def _looked_at(data: bytes) -> SeenFile:

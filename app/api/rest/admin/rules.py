@@ -21,7 +21,7 @@ from app.api.service import Service
 from app.core.errors import AlreadyExists, NotFound
 from app.policy.rules.compile import compile_rule, read_definition
 from app.policy.rules.definition import Conditions, Examples, Moment, RuleDefinition, Verb
-from app.resolver.rule_set_cache import LoadedRule, rule_state
+from app.resolver.policy_sets import LoadedRule, rule_state
 
 router = routes_of("admin", below="/admin")
 rules = Crud(router, "rules", "rule_id")

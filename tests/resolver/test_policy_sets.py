@@ -7,7 +7,7 @@ from typing import Any
 from app.catalog.catalog import Catalog
 from app.governance.rules import RuleFile, StoredRule, file_rules
 from app.policy.rules.compile import compile_rule, read_definition
-from app.resolver.rule_set_cache import RuleSetCache
+from app.resolver.policy_sets import RuleSetCache
 from app.toolkit.tool import Tool
 from app.tools.data.calculator import calculator
 

@@ -1,4 +1,4 @@
-"""Stored rules as the set that policy reads, compiled once per change.
+"""Stored rules and grants as the sets that policy reads, built once per change.
 
 A rule that cannot be read never disables the rest: an invalid ask or deny asks for its
 tools, an invalid allow does nothing, and both are listed with what is wrong.
@@ -14,7 +14,9 @@ from typing import Literal, Protocol
 
 from app.catalog.catalog import Catalog
 from app.core.field_problems import Problem
+from app.governance.grants import PERMANENT_SCOPES, GrantStore, StoredGrant
 from app.governance.rules import StoredRule
+from app.policy.grants import Grant, GrantSet
 from app.policy.rules.compile import load_rule
 from app.policy.rules.definition import RuleDefinition
 from app.policy.rules.review import RuleContext, warnings
@@ -118,3 +120,36 @@ class RuleSetCache:
         self._set = RuleSet(rules, catalog.tools)
         self._loaded = loaded
         self._from_stored, self._from_catalog = stored, catalog
+
+
+class GrantSetCache:
+    """The current set; two attribute reads when nothing has changed.
+
+    Args:
+        permanent: grants that outlive a session count.
+    """
+
+    def __init__(self, store: GrantStore, *, permanent: bool = True) -> None:
+        self._store = store
+        self._permanent = permanent
+        self._built_from: tuple[StoredGrant, ...] | None = None
+        self._set = GrantSet(())
+
+    def current(self) -> GrantSet:
+        stored = self._store.snapshot
+        if self._built_from is not stored:
+            counted = (g for g in stored if self._permanent or g.scope not in PERMANENT_SCOPES)
+            self._set = GrantSet(tuple(map(_grant, counted)))
+            self._built_from = stored
+        return self._set
+
+
+def _grant(stored: StoredGrant) -> Grant:
+    return Grant(
+        id=stored.id,
+        tool_name=stored.tool_name,
+        scope=stored.scope,
+        scope_id=stored.scope_id,
+        pattern=stored.pattern,
+        expires_at=stored.expires_at,
+    )
