@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from time import monotonic
 from time import sleep as wait
@@ -51,17 +52,14 @@ class SqliteTransaction:
         with suppress(sqlite3.Error):
             self.raw.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
-    def synchronous(self, *, full: bool) -> None:
-        if full != self.full:
-            self.raw.execute(f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}")
-            self.full = full
-
 
 @contextmanager
 def transaction(connection: SqliteTransaction, *, full: bool) -> Iterator[None]:
     """One transaction; whatever goes wrong, none is left open behind it."""
     raw = connection.raw
-    connection.synchronous(full=full)
+    if full != connection.full:
+        raw.execute(f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}")
+        connection.full = full
     raw.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -80,7 +78,7 @@ def commit_rows(
 ) -> None:
     """Write all `rows` in one transaction, statement by statement in their fixed order."""
     with transaction(connection, full=any(statement.barrier for statement in rows)):
-        for statement in sorted(rows, key=lambda item: item.order):
+        for statement in sorted(rows, key=attrgetter("order")):
             ready = rows[statement]
             if statement.prepare is not None:
                 ready = statement.prepare(connection.fetch, ready)

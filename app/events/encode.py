@@ -16,11 +16,6 @@ import orjson
 from app.core.text import dump_json
 
 
-def encode(fields: dict[str, Any]) -> bytes:
-    """JSON bytes of `fields`, without the opening brace, None left out by the caller."""
-    return dump_json(fields)[1:]
-
-
 def quoted(text: str) -> str:
     """`text` as a JSON string."""
     try:
@@ -34,9 +29,10 @@ def durable_head(kind: str, ts: str, session: str, seq: int) -> str:
     return f'{{"v":1,"type":"{kind}","ts":"{ts}",{session}"seq":{seq},'
 
 
-def ephemeral_head(kind: str, ts: str, session: str, after_seq: int) -> bytes:
-    """As `durable_head`, for live output."""
-    return f'{{"v":1,"type":"{kind}","ts":"{ts}",{session}"after_seq":{after_seq},'.encode()
+def ephemeral(kind: str, ts: str, session: str, after_seq: int, fields: dict[str, Any]) -> bytes:
+    """Live output; its head as `durable_head`, and no field is None."""
+    head = f'{{"v":1,"type":"{kind}","ts":"{ts}",{session}"after_seq":{after_seq},'
+    return head.encode() + dump_json(fields)[1:]
 
 
 def session_part(session_id: str, epoch: str) -> str:

@@ -18,7 +18,7 @@ from app.core.clock import Clock, stamp
 from app.core.text import scrub
 from app.db.statements import ADD_EVENT
 from app.db.writer import DatabaseWriter
-from app.events.encode import durable_head, encode, ephemeral_head, session_part
+from app.events.encode import durable_head, ephemeral, session_part
 from app.events.envelope import DurableEvent
 
 MAX_RING_BYTES = 4 << 20
@@ -132,7 +132,7 @@ class SessionLog:
     def encode_live(self, kind: str, fields: dict[str, Any]) -> bytes:
         """Bytes of an ephemeral event at the current head."""
         ts = stamp(self._clock.time())
-        return ephemeral_head(kind, ts, self._part, self.head) + encode(fields)
+        return ephemeral(kind, ts, self._part, self.head, fields)
 
     def publish(self, committed_mark: int) -> bool:
         """Deliver everything up to a watermark, live output that waited behind it included.

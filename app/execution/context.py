@@ -64,6 +64,7 @@ class CallContext:
         session_id: the log's.
         is_agents: a model decides what is called next, so that it may turn in circles.
         parent_tool_call_id: the call that delegated these, where one did.
+        scope: what a write may change for others: the project, else the session alone.
     """
 
     log: SessionLog
@@ -85,6 +86,7 @@ class CallContext:
     session_id: str = field(init=False)
     is_agents: bool = field(init=False)
     parent_tool_call_id: str | None = field(init=False)
+    scope: str = field(init=False)
 
     def __post_init__(self) -> None:
         # Asked for several times in every call, of which a context has many: found once.
@@ -92,6 +94,7 @@ class CallContext:
         object.__setattr__(self, "session_id", self.log.session_id)
         object.__setattr__(self, "is_agents", self.caller in ("agent", "subagent", "mcp"))
         object.__setattr__(self, "parent_tool_call_id", parent)
+        object.__setattr__(self, "scope", self.project.id if self.project else self.session_id)
 
     @property
     def counted_run(self) -> str | None:
@@ -102,8 +105,3 @@ class CallContext:
     def shell_id(self) -> str:
         """Whose shell and processes these calls go on with: a sub-agent has its own."""
         return self.subagent.task_id if self.subagent else self.log.session_id
-
-    @property
-    def scope(self) -> str:
-        """What a write may change for others: the project, else the session alone."""
-        return self.project.id if self.project else self.log.session_id

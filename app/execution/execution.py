@@ -46,18 +46,16 @@ class Execution:
             return None
         return self._cache.get(call.context.session_id, call.context.scope, call.key)
 
-    def writes(self, call: CallState) -> None:
-        """A call is about to have side effects."""
-        self._cache.written(call.context.scope)
-
     async def run(self, call: CallState, ran: ToolExecution) -> CallEnd:
         """Run a call; `ran` takes how far it has come."""
         assert call.tool is not None
-        context, is_shared = call.context, self._may_share(call)
+        context, writes, is_shared = call.context, call.tool.has_side_effects, self._may_share(call)
         epoch = self._cache.epoch(context.scope) if is_shared else None
+        if writes:
+            self._cache.written(context.scope)
         await self._runner.run(call, ran)
         try:
-            if call.tool.has_side_effects:
+            if writes:
                 self._cache.written(context.scope)
             failed, plan = not ran.result.success, self._hooks.plan(call.tool_name)
             if plan.post or (failed and plan.error):

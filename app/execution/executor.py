@@ -425,8 +425,6 @@ class Executor:
         assert call.tool is not None
         if call.decision is not None and call.decision.grant_id is not None:
             self._confirmation_step.released(call)
-        if call.tool.has_side_effects:
-            self._execution.writes(call)
         if call.asked is not None:
             # Also when the commit is not seen: whoever records the end must find the row.
             call.is_claimed = True

@@ -14,8 +14,7 @@ from app.events.encode import (
     call_part,
     call_started,
     durable_head,
-    encode,
-    ephemeral_head,
+    ephemeral,
     run_part,
     session_part,
 )
@@ -146,6 +145,7 @@ def test_what_is_nested_without_end_or_too_deeply_is_cut():
 
 
 def test_live_output_names_the_event_before_it():
-    head = ephemeral_head("text_delta", "2026-01-01T00:00:00.000Z", session_part("s", "e"), 4)
-    body = json.loads(head + encode({"message_id": "m"}))
+    fields = {"message_id": "m"}
+    now, part = "2026-01-01T00:00:00.000Z", session_part("s", "e")
+    body = json.loads(ephemeral("text_delta", now, part, 4, fields))
     assert (body["after_seq"], body["v"], body["epoch"]) == (4, 1, "e")

@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
@@ -25,7 +26,7 @@ from app.api.ws.error_boundary import contain
 from app.api.ws.frames import Refused, error_body, id_of, parse_command
 from app.api.ws.limits import CommandRate, Remembered
 from app.api.ws.outbox import Outbox
-from app.api.ws.raw import EXTENSION, write_all
+from app.api.ws.raw import EXTENSION, RawWriter
 from app.api.ws.subscription import Subscription
 from app.core.clock import stamp
 from app.core.errors import (
@@ -275,19 +276,19 @@ class Connection:
         if command.type in _REPEATABLE:
             return await dispatcher.carry_out(command), False
         return await self._remembered.once(
-            self.principal.user_id, command, lambda: dispatcher.carry_out(command)
+            self.principal.user_id, command, partial(dispatcher.carry_out, command)
         )
 
     async def _write(self) -> close_codes.Close:
         timeout = self._service.settings.send_timeout_s
-        raw = self._socket.scope.get("extensions", {}).get(EXTENSION)
+        raw: RawWriter | None = self._socket.scope.get("extensions", {}).get(EXTENSION)
         while True:
             bodies = await self._outbox.take()
             if self._outbox.overflowed:
                 return close_codes.SLOW_CONSUMER
             try:
                 if raw is not None:
-                    await write_all(raw, bodies, timeout)
+                    await raw.write(bodies, timeout)
                 else:
                     await self._write_asgi(bodies, timeout)
             except TimeoutError:

@@ -51,6 +51,7 @@ class Dispatcher:
     def __init__(self, service: Service, connection: Client) -> None:
         self._service = service
         self._connection = connection
+        self._principal = connection.principal
 
     async def carry_out(self, command: ClientCommand) -> dict[str, Any] | None:
         """The result for the `ack`; None when the command has sent its own answer.
@@ -82,8 +83,8 @@ class Dispatcher:
 
     async def _subscribe(self, command: Subscribe) -> None:
         service, connection = self._service, self._connection
-        connection.principal.require("chat")
-        session = await service.session_for(connection.principal, command.session_id)
+        self._principal.require("chat")
+        session = await service.session_for(self._principal, command.session_id)
         former = connection.subscriptions.pop(session.id, None)
         if former is not None:
             former.stop()
@@ -117,7 +118,7 @@ class Dispatcher:
         )
 
     def _subscribe_conditions(self) -> dict[str, Any]:
-        self._connection.principal.require("admin")
+        self._principal.require("admin")
         lasting = self._connection.watch_conditions()
         return {"conditions": [message.model_dump(exclude={"v", "type"}) for message in lasting]}
 
@@ -130,7 +131,7 @@ class Dispatcher:
 
     async def _user_message(self, command: UserMessage) -> dict[str, Any]:
         service = self._service
-        principal = self._connection.principal
+        principal = self._principal
         principal.require("chat")
         if command.agent_id is not None:
             principal.require_agent(command.agent_id)
@@ -148,8 +149,8 @@ class Dispatcher:
 
     async def _tool_call(self, command: ToolCall) -> dict[str, Any]:
         service = self._service
-        self._connection.principal.require("tools:call")
-        session = await service.session_for(self._connection.principal, command.session_id)
+        self._principal.require("tools:call")
+        session = await service.session_for(self._principal, command.session_id)
         requests = parse_calls(command.raw_calls())
         run = await service.runs.call_tools(
             session,
@@ -157,12 +158,12 @@ class Dispatcher:
             caller="websocket",
             attended=command.attended,
             cacheable=command.cacheable,
-            quota_subject=self._connection.principal.quota_subject,
+            quota_subject=self._principal.quota_subject,
         )
         return {"run_id": run.id, "tool_call_ids": [request.id for request in requests]}
 
     async def _confirm(self, command: ToolConfirmationResponse) -> dict[str, Any]:
-        service, principal = self._service, self._connection.principal
+        service, principal = self._service, self._principal
         approver = approver_of(principal, edits=command.edited_args is not None)
         session = await service.session_for(principal, command.session_id)
         outcome = await service.runtime.confirmations.answer(
@@ -174,7 +175,7 @@ class Dispatcher:
         return {"outcome": outcome}
 
     async def _answer(self, command: QuestionResponse) -> dict[str, Any]:
-        service, principal = self._service, self._connection.principal
+        service, principal = self._service, self._principal
         principal.require("chat")
         session = await service.session_for(principal, command.session_id)
         return await answer_question(
@@ -188,8 +189,8 @@ class Dispatcher:
 
     async def _cancel(self, command: Cancel) -> dict[str, Any]:
         service = self._service
-        self._connection.principal.require("chat")
-        session = await service.session_for(self._connection.principal, command.session_id)
+        self._principal.require("chat")
+        session = await service.session_for(self._principal, command.session_id)
         if command.target == "run":
             stopped = await service.runs.cancel(session.id, command.target_id)
         elif command.target == "delegation":

@@ -40,15 +40,17 @@ class RawWriter:
     def __init__(self, protocol: FastWebSocketProtocol) -> None:
         self._protocol = protocol
 
-    async def write(self, bodies: Sequence[bytes]) -> None:
-        """Send UTF-8 texts; waits while the peer does not read.
+    async def write(self, bodies: Sequence[bytes], timeout_s: float) -> None:
+        """Send UTF-8 texts; waits while more than the transport's high-water mark is unsent.
 
         Raises:
+            TimeoutError: the peer has not read for `timeout_s` seconds.
             ClientDisconnected: the connection is gone or closing.
         """
         protocol = self._protocol
         if not protocol.writable.is_set():
-            await protocol.writable.wait()
+            async with asyncio.timeout(timeout_s):
+                await protocol.writable.wait()
         if protocol.disconnected or protocol.close_sent or not protocol.handshake_complete:
             raise ClientDisconnected
         parts: list[bytes] = []
@@ -56,11 +58,6 @@ class RawWriter:
             parts.append(frame_header(len(body)))
             parts.append(body)
         protocol.transport.write(b"".join(parts))
-
-    @property
-    def must_wait(self) -> bool:
-        """Whether more than the transport's high-water mark is unsent."""
-        return not self._protocol.writable.is_set()
 
 
 class FastWebSocketProtocol(WebSocketsSansIOProtocol):
@@ -107,17 +104,3 @@ class FastWebSocketProtocol(WebSocketsSansIOProtocol):
 
     def drop(self) -> None:
         self.transport.abort()
-
-
-async def write_all(writer: RawWriter, bodies: Sequence[bytes], timeout_s: float) -> None:
-    """`writer.write`, bounded in time; the bound costs nothing while the peer keeps up.
-
-    Raises:
-        TimeoutError: the peer has not read for `timeout_s` seconds.
-        ClientDisconnected: as `write`.
-    """
-    if not writer.must_wait:
-        await writer.write(bodies)
-        return
-    async with asyncio.timeout(timeout_s):
-        await writer.write(bodies)

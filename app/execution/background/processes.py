@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,7 +69,10 @@ class Processes:
         self._folder = folder
         self._redactor = redactor
         self._clock = clock
-        self._bounds = bounds or ProcessBounds()
+        self._bounds = bounds = bounds or ProcessBounds()
+        self.timeout_s = bounds.usual_timeout_s
+        self.max_timeout_s = bounds.timeout_s
+        self.max_background_s = bounds.background_s
         self._on_kept = on_kept
         self._on_ended = on_ended
         self._owned: set[OwnedProcess] = set()
@@ -77,22 +80,20 @@ class Processes:
         self._announced: set[str] = set()
         self._is_closed = False
 
-    @property
-    def timeout_s(self) -> float:
-        return self._bounds.usual_timeout_s
-
-    @property
-    def max_timeout_s(self) -> float:
-        return self._bounds.timeout_s
-
-    @property
-    def max_background_s(self) -> float:
-        return self._bounds.background_s
-
-    def foreground(
+    @asynccontextmanager
+    async def foreground(
         self, request: ProcessRequest, processes: ProcessOperations
-    ) -> AbstractAsyncContextManager[SessionProcess]:
-        return self._foreground(request, processes)
+    ) -> AsyncIterator[SessionProcess]:
+        process = self._made(request)
+        try:
+            await process.start(processes)
+            yield process
+        finally:
+            if process.id not in self._kept:
+                try:
+                    await process.kill()
+                finally:
+                    process.close()
 
     async def background(
         self, request: ProcessRequest, processes: ProcessOperations
@@ -153,21 +154,6 @@ class Processes:
         await asyncio.gather(*(process.kill() for process in tuple(self._owned)))
         for process in tuple(self._kept.values()):
             self._forget(process)
-
-    @asynccontextmanager
-    async def _foreground(
-        self, request: ProcessRequest, processes: ProcessOperations
-    ) -> AsyncIterator[SessionProcess]:
-        process = self._made(request)
-        try:
-            await process.start(processes)
-            yield process
-        finally:
-            if process.id not in self._kept:
-                try:
-                    await process.kill()
-                finally:
-                    process.close()
 
     def _made(self, request: ProcessRequest) -> OwnedProcess:
         if self._is_closed:
