@@ -9,6 +9,7 @@ from tests.support.source import modules, sources
 
 MODULE_LINES = 500
 FUNCTION_LINES = 60
+CONSTRUCTOR_PARAMETERS = 8
 FOLDERS = ("app", "tests", "scripts", "benchmarks")
 
 
@@ -32,6 +33,23 @@ def test_no_function_is_longer_than_the_limit():
     assert long == {}
 
 
+def test_no_constructor_takes_more_parameters_than_the_limit():
+    long = {
+        f"{path}:{node.lineno}": count
+        for path, _, tree in modules("app", holding="__init__")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+        and node.name == "__init__"
+        # All but `self`.
+        and (count := len(_parameters(node.args)) - 1) > CONSTRUCTOR_PARAMETERS
+    }
+    assert long == {}
+
+
 def test_the_modules_of_the_application_are_seen():
     seen = {path for path, _ in sources(*FOLDERS)}
     assert {"app/core/errors.py", "scripts/bootstrap.py", "tests/conftest.py"} <= seen
+
+
+def _parameters(arguments: ast.arguments) -> list[ast.arg]:
+    return [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
