@@ -12,12 +12,11 @@ from app.core.machine_limits import overload_of
 from app.core.redaction import Redactor
 from app.core.text import clean, dump_json
 from app.events.durable import CallStatus
-from app.execution.artifacts import ArtifactStore, Spool
+from app.execution.artifacts import Artifact, ArtifactStore
 from app.execution.call import CallState, Refusal
 from app.execution.loops import LoopGuard
 from app.execution.outcome import CallEnd, CallOutcome
 from app.execution.runner import ToolExecution
-from app.execution.streamed_output import StreamedOutput
 from app.toolkit.result import ToolResult
 
 log = logging.getLogger(__name__)
@@ -55,9 +54,7 @@ class OutcomeBuilder:
         shown, artifact_id, truncated = text, None, False
         limit = self._limit(call, text)
         if ran.live is not None or len(text) > limit:
-            shown, artifact_id, truncated = await self._capped(
-                call, text, limit, ran.live, ran.spool
-            )
+            shown, artifact_id, truncated = await self._capped(call, text, limit, ran)
         warning = self._note(call, text)
         if warning:
             shown = f"{shown}\n\n{warning}"
@@ -224,51 +221,38 @@ class OutcomeBuilder:
         limit = self._limit(call, told.text)
         if not call.context.is_agents or len(told.text) <= limit + _NOTES:
             return told
-        text, artifact_id, _ = await self._capped(call, told.text, limit, None, None)
+        text, artifact_id, _ = await self._capped(call, told.text, limit, None)
         return replace(told, text=text, artifact_id=artifact_id, truncated=True)
 
     async def _capped(
-        self,
-        call: CallState,
-        text: str,
-        limit: int,
-        live: StreamedOutput | None,
-        spool: Spool | None,
+        self, call: CallState, text: str, limit: int, ran: ToolExecution | None
     ) -> tuple[str, str | None, bool]:
         """What the model gets, where the whole lies, and whether anything is missing."""
-        printed_more = live is not None and spool is not None and live.size > len(text) + limit // 4
-        if len(text) <= limit and not printed_more:
-            if spool is not None:
-                spool.discard()
+        printed = ran.live.size if ran is not None and ran.live and ran.spool else 0
+        if len(text) <= limit and printed <= len(text) + limit // 4:
             return text, None, False
+        name = f"{call.tool_name}-{call.operation_id}.txt"
         try:
-            artifact_id, size = await self._spill(call, text, live, spool)
+            kept = await self._spilled(call, name, text, ran if printed > len(text) else None)
         except StorageUnavailable as error:
             return _head_and_tail(text, limit, error.message), None, True
-        note = f"{size} bytes in total; continue with read_file path=artifact:{artifact_id}"
-        return _head_and_tail(text, limit, note), artifact_id, True
+        note = f"{kept.size} bytes in total; continue with read_file path=artifact:{kept.id}"
+        return _head_and_tail(text, limit, note), kept.id, True
 
-    async def _spill(
-        self, call: CallState, text: str, live: StreamedOutput | None, spool: Spool | None
-    ) -> tuple[str, int]:
-        name = f"{call.tool_name}-{call.operation_id}.txt"
-        session_id = call.context.session_id
-        if live is not None and spool is not None and live.size > len(text):
-            await live.spill()
-            kept = await self._artifacts.adopt(
-                spool, session_id, name, "text/plain", operation_id=call.operation_id
+    async def _spilled(
+        self, call: CallState, name: str, text: str, ran: ToolExecution | None
+    ) -> Artifact:
+        """Everything that the call printed as an artifact, or its text where that is more."""
+        session_id, operation_id = call.context.session_id, call.operation_id
+        if ran is not None and ran.live is not None and ran.spool is not None:
+            await ran.live.spill()
+            return await self._artifacts.adopt(
+                ran.spool, session_id, name, "text/plain", operation_id=operation_id
             )
-        else:
-            if spool is not None:
-                spool.discard()
-            kept = await self._artifacts.save(
-                session_id,
-                name,
-                "text/plain",
-                text.encode("utf-8", "replace"),
-                operation_id=call.operation_id,
-            )
-        return kept.id, kept.size
+        data = text.encode("utf-8", "replace")
+        return await self._artifacts.save(
+            session_id, name, "text/plain", data, operation_id=operation_id
+        )
 
 
 def _reshaped(call: CallState, result: ToolResult, *, replaced: bool) -> ToolResult:

@@ -18,7 +18,6 @@ from app.execution.background.log import OutputLog
 from app.operations.local.threads import to_end
 from app.operations.process_errors import input_closed
 from app.operations.protocols.processes import (
-    ProcessChunk,
     ProcessExit,
     ProcessOperations,
     RunningProcess,
@@ -173,20 +172,17 @@ class OwnedProcess:
             self._running = running
             if not started.done():
                 started.set_result(None)
-            async for chunk in running.output():
-                await self._take(chunk)
             tap = self._request.tap
+            async for chunk in running.output():
+                data = chunk.data
+                if tap is not None and chunk.stream == "stdout":
+                    data = tap.feed(data)
+                await self._show(chunk.stream, self._text.add(chunk.stream, data))
             if tap is not None:
                 await self._show("stdout", self._text.add("stdout", tap.finish()))
             await self._show("stdout", self._text.finish("stdout"))
             await self._show("stderr", self._text.finish("stderr"))
             return await running.wait()
-
-    async def _take(self, chunk: ProcessChunk) -> None:
-        data, tap = chunk.data, self._request.tap
-        if tap is not None and chunk.stream == "stdout":
-            data = tap.feed(data)
-        await self._show(chunk.stream, self._text.add(chunk.stream, data))
 
     async def _show(self, stream: Stream, text: str) -> None:
         if not text:
