@@ -326,8 +326,7 @@ class AgentLoop:
             attended=turns.attended,
             message_id=message_id,
             progress=turns.progress,
-            token_id=turns.quota_subject.token_id,
-            limits=turns.quota_subject.limits or None,
+            quota_subject=turns.quota_subject,
             business=session.meta.get(BUSINESS) or NOTHING,
             model=self._chosen(session, turns).to_dict(),
         )

@@ -20,7 +20,6 @@ from app.execution.batches import SuspendedBatch
 from app.execution.call import ToolCallBatch
 from app.execution.calls import CallRequest
 from app.execution.setup import Runtime
-from app.governance.limits import NO_LIMITS, QuotaSubject
 
 Work = Callable[[], Awaitable[RunStatus]]
 AnswerCalls = Callable[[Run, Sequence[CallRequest], Callable[..., Any]], Awaitable[RunStatus]]
@@ -64,9 +63,7 @@ class Resumption:
     def work_of(self, run: Run, suspended: SuspendedBatch, answer_calls: AnswerCalls) -> Work:
         """The rest of a run; its calls wait for their answers again from here on."""
         executor = self._runtime.executor
-        run.quota_subject = QuotaSubject(
-            suspended.token_id, suspended.limits or NO_LIMITS, suspended.user_id
-        )
+        run.quota_subject = suspended.quota_subject
         if suspended.caller == "agent":
             assert self._loop is not None
             assert suspended.message_id is not None
@@ -81,7 +78,7 @@ class Resumption:
         context = direct_context(
             run,
             self._runtime,
-            user_id=suspended.user_id,
+            user_id=suspended.quota_subject.user_id,
             caller=suspended.caller,
             attended=suspended.attended,
             cacheable=suspended.cacheable,

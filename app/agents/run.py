@@ -183,8 +183,7 @@ def direct_context(
         caller=caller,
         attended=attended,
         cacheable=cacheable,
-        token_id=run.quota_subject.token_id,
-        limits=run.quota_subject.limits or None,
+        quota_subject=run.quota_subject,
         business=session.meta.get(BUSINESS) or NOTHING,
         model=chosen.to_dict(),
     )

@@ -426,7 +426,7 @@ class RunService:
         session = await self._sessions.get(suspended.session_id)
         if session is None:
             return
-        if await is_revoked(suspended.batch.token_id, tokens):
+        if await is_revoked(suspended.batch.quota_subject.token_id, tokens):
             self._close_found(session, suspended, revoked())
             return
         run = self._found(session, suspended)

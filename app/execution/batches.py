@@ -12,7 +12,7 @@ from app.core.text import dump_json
 from app.execution.call import ToolCallBatch
 from app.execution.calls import CallRequest
 from app.execution.context import Caller
-from app.governance.limits import Limits
+from app.governance.limits import QuotaSubject
 
 
 def kept_of(batch: ToolCallBatch) -> str:
@@ -21,6 +21,7 @@ def kept_of(batch: ToolCallBatch) -> str:
     The arguments stand here as the caller sent them, because they are what would run.
     """
     context = batch.calls[0].context
+    subject = context.quota_subject
     kept = {
         "calls": [
             [call.request.id, call.request.name, call.request.arguments, call.operation_id]
@@ -32,8 +33,8 @@ def kept_of(batch: ToolCallBatch) -> str:
         "attended": context.attended,
         "cacheable": context.cacheable,
         "user_id": context.user_id,
-        "token_id": context.token_id,
-        "limits": context.limits.to_json() if context.limits else None,
+        "token_id": subject.token_id,
+        "limits": subject.limits.to_json() if subject.limits else None,
         "progress": context.progress() if context.progress is not None else None,
     }
     return dump_json(kept).decode()
@@ -104,9 +105,7 @@ class SuspendedBatch:
     caller: Caller
     attended: bool
     cacheable: bool
-    user_id: str | None
-    token_id: str | None
-    limits: Limits | None
+    quota_subject: QuotaSubject
     progress: Mapping[str, Any]
     rows: Mapping[str, RecordedCall]
     confirmations: Mapping[str, StoredConfirmation]
@@ -135,9 +134,7 @@ def suspended_batch(
         kept["caller"],
         kept["attended"],
         kept["cacheable"],
-        kept["user_id"],
-        kept["token_id"],
-        Limits.from_json(kept["limits"]) or None,
+        QuotaSubject.from_json(kept),
         kept["progress"] or {},
         rows,
         confirmations,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from app.core.protected_paths import NO_PATHS, PathSet
 from app.events.log import SessionLog
-from app.governance.limits import Limits
+from app.governance.limits import NOBODY, QuotaSubject
 from app.operations.protocols.operations import Operations
 from app.toolkit.context import NOTHING, OutputStream
 
@@ -57,7 +57,7 @@ class CallContext:
         log: where the events of these calls go.
         attended: somebody is, or may come to be, there to answer a confirmation.
         cacheable: False when the caller wants every call to run.
-        token_id: the token that the calls are counted for, and `limits` what it is limited to.
+        quota_subject: whom the calls are counted for.
         progress: what whoever runs the batch wants to find again when it is resumed.
         on_output: sees every piece of live output, redacted, as it comes. Must not raise.
         subagent: who calls, where that is a sub-agent.
@@ -80,8 +80,7 @@ class CallContext:
     business: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     progress: Callable[[], dict[str, Any]] | None = None
     on_output: OnOutput | None = None
-    token_id: str | None = None
-    limits: Limits | None = None
+    quota_subject: QuotaSubject = NOBODY
     subagent: Subagent | None = None
     session_id: str = field(init=False)
     is_agents: bool = field(init=False)

@@ -196,7 +196,7 @@ class ToolRunner:
             run_id=context.run_id,
             agent_id=context.agent_id,
             user_id=context.user_id,
-            token_id=context.token_id,
+            token_id=context.quota_subject.token_id,
             project_id=project.id if project else None,
             subagent_id=context.subagent.task_id if context.subagent else None,
             kept_cwd=call.kept_cwd,

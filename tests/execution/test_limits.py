@@ -15,7 +15,7 @@ from app.core.settings import Settings
 from app.execution.calls import CallRequest
 from app.execution.hooks.model import HookConfig, HookType
 from app.governance.agents import AgentProfile
-from app.governance.limits import Limits
+from app.governance.limits import Limits, QuotaSubject
 from app.toolkit.tool import Tool
 from tests.execution.lab import AnyArgs, Lab, bare_lab, counted, made
 
@@ -100,10 +100,11 @@ async def test_each_counter_holds_on_its_own_and_a_refused_call_takes_from_none(
 
 async def test_a_token_s_own_limit_is_counted_for_the_token(settings: Settings):
     async with limited(settings) as (lab, _, _clock):
-        tight: dict[str, Any] = {"token_id": "tok_1", "limits": Limits(calls_per_minute=1)}
-        assert await codes(lab, 2, **tight) == [None, "rate_limited"]
+        limits = Limits(calls_per_minute=1)
+        tight, other = QuotaSubject("tok_1", limits), QuotaSubject("tok_2", limits)
+        assert await codes(lab, 2, quota_subject=tight) == [None, "rate_limited"]
         assert await codes(lab, 2) == [None, None]
-        assert await codes(lab, 1, **{**tight, "token_id": "tok_2"}) == [None]
+        assert await codes(lab, 1, quota_subject=other) == [None]
 
 
 async def test_who_names_no_agent_is_counted_with_the_agent_that_governs_him(settings: Settings):

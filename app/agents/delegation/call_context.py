@@ -27,8 +27,7 @@ def context_of(
         caller="subagent",
         attended=parent.attended,
         message_id=task.message_id,
-        token_id=parent.quota_subject.token_id,
-        limits=parent.quota_subject.limits or None,
+        quota_subject=parent.quota_subject,
         business=parent.business or NOTHING,
         model={
             "model": limits.model,

@@ -104,7 +104,7 @@ class TicketRows:
             operation_id=call.operation_id,
             agent_id=context.agent_id,
             user_id=context.user_id,
-            token_id=context.token_id,
+            token_id=context.quota_subject.token_id,
             caller=context.caller,
             reason=wanted.reason,
             severity=wanted.severity,

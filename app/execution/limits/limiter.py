@@ -84,7 +84,7 @@ class Limiter:
 
     def concerns(self, context: CallContext) -> bool:
         """Whether anything may limit calls of this context."""
-        return self.active or context.limits is not None
+        return self.active or context.quota_subject.limits != NO_LIMITS
 
     async def admit(self, call: CallState) -> Refusal | None:
         """Count a call against rates and its run's share; why it may not go on."""
@@ -120,8 +120,9 @@ class Limiter:
 
     def _demands(self, call: CallState) -> tuple[Demand, ...]:
         context = call.context
-        user = Limits.tightest(self.defaults, context.limits)
-        found = [(user_key(context.user_id, context.token_id), user)]
+        subject = context.quota_subject
+        user = Limits.tightest(self.defaults, subject.limits)
+        found = [(user_key(context.user_id, subject.token_id), user)]
         if self.active:
             resolved = self._resolver.resolve(context.agent_id)
             state = resolved.states.get(call.tool_name)

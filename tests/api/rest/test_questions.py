@@ -11,6 +11,7 @@ import pytest
 
 from app.execution.calls import CallRequest
 from app.execution.context import CallContext
+from app.governance.limits import QuotaSubject
 from tests.api.people import WORK, user
 from tests.execution.lab import Watcher
 from tests.support.http import HttpClient
@@ -138,7 +139,9 @@ async def _agents_ticket(serving: Running, session_id: str, token_id: str) -> st
     """A ticket that an agent opened on behalf of a token; its id."""
     session = await serving.service.sessions.get(session_id)
     assert session is not None
-    context = CallContext(log=session.log, user_id="ann", token_id=token_id, caller="agent")
+    context = CallContext(
+        log=session.log, user_id="ann", quota_subject=QuotaSubject(token_id), caller="agent"
+    )
     request = CallRequest("c1", "escalate", {"reason": f"Pay for {session_id}?"})
     (outcome,) = await serving.service.runtime.executor.run([request], context)
     assert outcome.success, outcome.result.error
