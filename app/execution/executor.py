@@ -303,7 +303,13 @@ class Executor:
             call.refusal = await self._claim(call)
         if call.refusal is not None:
             return await self._refuse(call, call.refusal)
-        return await self._run(call)
+        ran = ToolExecution()
+        try:
+            end = await self._execution.run(call, ran)
+        except asyncio.CancelledError:
+            call.partial = ran.partial
+            raise
+        return self._end(call, end)
 
     def _start(self, call: CallState, *, asks: bool = False) -> None:
         """Record that the gate took the call up. Once per call."""
@@ -439,15 +445,6 @@ class Executor:
         except StorageUnavailable as error:
             return Refusal("error", error.code, f"Not run: {error.message}")
         return None
-
-    async def _run(self, call: CallState) -> CallOutcome:
-        ran = ToolExecution()
-        try:
-            end = await self._execution.run(call, ran)
-        except asyncio.CancelledError:
-            call.partial = ran.partial
-            raise
-        return self._end(call, end)
 
     async def _share(self, call: CallState, duplicate_of: CallState) -> CallOutcome:
         """An equal call of this batch is on its way: wait for it and take its result."""

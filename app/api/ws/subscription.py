@@ -31,16 +31,15 @@ class Subscription:
     def deliver(self, session_id: str, frame: Frame) -> None:
         if self._held is not None:
             self._held.append(frame)
-        elif frame.seq:
-            if frame.seq > self._last:
-                self._last = frame.seq
-                self._send(frame.body)
-                for body in self._older_of(frame.body):
-                    self._send(body)
-        elif self._ephemerals and not self._is_catching_up:
-            self._outbox.put(frame.body, droppable=True)
-            for body in self._older_of(frame.body):
-                self._outbox.put(body, droppable=True)
+            return
+        if frame.seq:
+            if frame.seq <= self._last:
+                return
+            self._last = frame.seq
+        elif not self._ephemerals or self._is_catching_up:
+            return
+        for body in self._bodies(frame):
+            self._send(body, droppable=not frame.seq)
 
     async def start(
         self,
@@ -98,7 +97,7 @@ class Subscription:
         held, self._held = self._held or [], None
         self.log.subscribers.add(self)
         self._last = head
-        missed = [body for frame in frames for body in (frame.body, *self._older_of(frame.body))]
+        missed = [body for frame in frames for body in self._bodies(frame)]
         self._backlog = self._outbox.catch_up([first, *missed])
         for frame in held:
             self.deliver(self.log.session_id, frame)
@@ -107,8 +106,11 @@ class Subscription:
                 for kind, fields in source.snapshot():
                     self._send(self.log.encode_live(kind, fields))
 
-    def _older_of(self, body: bytes) -> list[bytes]:
-        return self._older.of(body) if self._older is not None else []
+    def _bodies(self, frame: Frame) -> tuple[bytes, ...]:
+        """The event, and what an older client gets beside it."""
+        if self._older is None:
+            return (frame.body,)
+        return (frame.body, *self._older.of(frame.body))
 
     @property
     def _is_catching_up(self) -> bool:
@@ -116,10 +118,10 @@ class Subscription:
             self._backlog = None
         return self._backlog is not None
 
-    def _send(self, body: bytes) -> None:
+    def _send(self, body: bytes, *, droppable: bool = False) -> None:
         """Send behind what the client still has to catch up with."""
         if self._is_catching_up:
             assert self._backlog is not None
             self._outbox.append_to(self._backlog, body)
         else:
-            self._outbox.put(body)
+            self._outbox.put(body, droppable=droppable)
