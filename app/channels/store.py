@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import orjson
 
 from app.channels.config import ChannelConfig, ChannelKind, read_config
 from app.core.clock import Clock, isoformat
 from app.core.errors import AlreadyExists, NotFound
-from app.core.versions import check_version
 from app.db.writer import DatabaseWriter, Transaction
 from app.governance.audit.log import AuditLog
-from app.governance.config_versions import ConfigVersions, increment, number_of
-
-T = TypeVar("T")
+from app.governance.config_table import ConfigSchema, ConfigTable
+from app.governance.config_versions import ConfigVersions
 
 SUBJECT = "channels"
-
-_COLUMNS = "id, name, kind, config, enabled, version, created_at, updated_at"
-_READ = f"SELECT {_COLUMNS} FROM channels ORDER BY id"  # noqa: S608 - a constant
-_ADD = f"INSERT INTO channels ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - a constant
-_CHANGE = (
-    "UPDATE channels SET name = ?, config = ?, enabled = ?, version = ?, updated_at = ?"
-    " WHERE id = ?"
-)
-_REMOVE = "DELETE FROM channels WHERE id = ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,20 +48,16 @@ class ChannelStore:
     def __init__(
         self, db: DatabaseWriter, clock: Clock, audit: AuditLog, changes: ConfigVersions
     ) -> None:
-        self._db = db
         self._clock = clock
-        self._audit = audit
-        self._changes = changes
-        self._channels: dict[str, Channel] = {}
-        changes.watch(SUBJECT, self.load)
+        self._table = ConfigTable(db, audit, changes, _SCHEMA)
 
     async def load(self) -> None:
         """Read what is stored, also when another process has changed it."""
-        self._use(*await self._db.transact(_read))
+        await self._table.load()
 
     def find(self, channel_id: str) -> Channel | None:
         """The channel of that id."""
-        return self._channels.get(channel_id)
+        return self._table.items.get(channel_id)
 
     def get(self, channel_id: str) -> Channel:
         """One channel.
@@ -80,14 +65,11 @@ class ChannelStore:
         Raises:
             NotFound: there is none.
         """
-        found = self._channels.get(channel_id)
-        if found is None:
-            raise NotFound(f"Channel {channel_id!r} not found", channel_id=channel_id)
-        return found
+        return self._table.get(channel_id)
 
     def list_all(self) -> list[Channel]:
         """Every channel, by id."""
-        return list(self._channels.values())
+        return list(self._table.items.values())
 
     async def create(
         self,
@@ -109,12 +91,12 @@ class ChannelStore:
         made = Channel(channel_id, name, kind, read_config(config), enabled, 1, moment, moment)
 
         def add(transaction: Transaction) -> None:
-            if channel_id in _read(transaction)[0]:
+            if channel_id in self._table.stored(transaction):
                 raise AlreadyExists(f"Channel {channel_id!r} already exists", field="id")
-            transaction.execute(_ADD, _row(made))
-            self._note(transaction, channel_id, None, made.shown(), actor)
+            self._table.insert(transaction, made)
+            self._table.note(transaction, channel_id, actor, None, made.shown())
 
-        await self._write(add)
+        await self._table.write(add)
         return made
 
     async def change(
@@ -138,23 +120,22 @@ class ChannelStore:
         moment = isoformat(self._clock.now())
 
         def write(transaction: Transaction) -> None:
-            before = _current(transaction, channel_id, expected)
+            before = self._table.current(transaction, channel_id, expected)
             after = replace(before, **new)
             if after == before:
                 return
             after = replace(after, version=before.version + 1, updated_at=moment)
-            row = _row(after)
-            transaction.execute(_CHANGE, (row[1], *row[3:6], moment, channel_id))
+            self._table.update(transaction, after)
             old, now = before.shown(), after.shown()
-            self._note(
+            self._table.note(
                 transaction,
                 channel_id,
+                actor,
                 {key: old[key] for key in new},
                 {key: now[key] for key in new},
-                actor,
             )
 
-        await self._write(write)
+        await self._table.write(write)
         return self.get(channel_id)
 
     async def remove(self, channel_id: str, *, actor: str, expected: int | None = None) -> Channel:
@@ -163,57 +144,7 @@ class ChannelStore:
         Raises:
             NotFound, VersionMismatch: as `change`.
         """
-
-        def remove(transaction: Transaction) -> Channel:
-            before = _current(transaction, channel_id, expected)
-            transaction.execute(_REMOVE, (channel_id,))
-            self._note(transaction, channel_id, before.shown(), None, actor)
-            return before
-
-        return await self._write(remove)
-
-    async def _write(self, work: Callable[[Transaction], T]) -> T:
-        def run(transaction: Transaction) -> tuple[T, dict[str, Channel], int]:
-            return work(transaction), *_read(transaction)
-
-        answer, channels, number = await self._db.transact(run)
-        self._use(channels, number)
-        return answer
-
-    def _note(
-        self,
-        transaction: Transaction,
-        channel_id: str,
-        before: Mapping[str, Any] | None,
-        after: Mapping[str, Any] | None,
-        actor: str,
-    ) -> None:
-        increment(transaction, SUBJECT)
-        self._audit.within(
-            transaction,
-            "governance.channel",
-            actor=actor,
-            subject=channel_id,
-            before=before,
-            after=after,
-        )
-
-    def _use(self, channels: dict[str, Channel], number: int) -> None:
-        self._changes.saw(SUBJECT, number)
-        self._channels = channels
-
-
-def _current(transaction: Transaction, channel_id: str, expected: int | None) -> Channel:
-    stored = _read(transaction)[0].get(channel_id)
-    if stored is None:
-        raise NotFound(f"Channel {channel_id!r} not found", channel_id=channel_id)
-    check_version(expected, stored.version)
-    return stored
-
-
-def _read(transaction: Transaction) -> tuple[dict[str, Channel], int]:
-    rows = {row[0]: _of_row(row) for row in transaction.fetch(_READ)}
-    return rows, number_of(transaction, SUBJECT)
+        return await self._table.remove(channel_id, actor=actor, expected=expected)
 
 
 def _of_row(row: Sequence[Any]) -> Channel:
@@ -227,3 +158,18 @@ def _row(channel: Channel) -> tuple[Any, ...]:
         *(channel.id, channel.name, channel.kind, config, int(channel.enabled)),
         *(channel.version, channel.created_at, channel.updated_at),
     )
+
+
+def _missing(channel_id: str) -> NotFound:
+    return NotFound(f"Channel {channel_id!r} not found", channel_id=channel_id)
+
+
+_SCHEMA = ConfigSchema(
+    name=SUBJECT,
+    kind="governance.channel",
+    columns=("id", "name", "kind", "config", "enabled", "version", "created_at", "updated_at"),
+    order="id",
+    item=_of_row,
+    row=_row,
+    missing=_missing,
+)

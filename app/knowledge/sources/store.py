@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import orjson
 
 from app.core.clock import Clock, isoformat
 from app.core.errors import AlreadyExists, NotFound
 from app.core.ids import new_id
-from app.core.versions import check_version
 from app.db.writer import DatabaseWriter, Transaction
 from app.governance.audit.log import AuditLog
-from app.governance.config_versions import ConfigVersions, increment, number_of
+from app.governance.config_table import ConfigSchema, ConfigTable
+from app.governance.config_versions import ConfigVersions
 from app.knowledge.sources.checks import check_move, check_source
 from app.knowledge.sources.encryption import KeyRing
 from app.knowledge.sources.model import (
@@ -26,26 +26,9 @@ from app.knowledge.sources.model import (
     tables_of_json,
 )
 
-T = TypeVar("T")
-
 SUBJECT = "data_sources"
 
-_COLUMNS = (
-    "id, name, kind, address, password, tables, agents, limits, enabled, version, created_at,"
-    " updated_at"
-)
-_READ = f"SELECT {_COLUMNS} FROM data_sources ORDER BY name, id"  # noqa: S608 - a constant
-_ADD = (
-    f"INSERT INTO data_sources ({_COLUMNS})"  # noqa: S608 - a constant
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-)
-_CHANGE = (
-    "UPDATE data_sources SET name = ?, kind = ?, address = ?, password = ?, tables = ?,"
-    " agents = ?, limits = ?, enabled = ?, version = ?, created_at = ?, updated_at = ?"
-    " WHERE id = ?"
-)
 _SEAL = "UPDATE data_sources SET password = ? WHERE id = ?"
-_REMOVE = "DELETE FROM data_sources WHERE id = ?"
 _ADDRESS = frozenset(field.name for field in fields(DatabaseAddress))
 
 
@@ -73,18 +56,14 @@ class SourceStore:
         changes: ConfigVersions,
         keys: KeyRing,
     ) -> None:
-        self._db = db
         self._clock = clock
-        self._audit = audit
-        self._changes = changes
         self._keys = keys
-        self._sources: dict[str, Source] = {}
         self._watchers: list[Callable[[], None]] = []
-        changes.watch(SUBJECT, self.load)
+        self._table = ConfigTable(db, audit, changes, _SCHEMA, self._loaded)
 
     async def load(self) -> None:
         """Read what is stored, also when another process has changed it."""
-        self._use(*await self._db.transact(_read))
+        await self._table.load()
 
     def watch(self, watcher: Callable[[], None]) -> None:
         """Call `watcher` whenever the sources may be others than before."""
@@ -96,14 +75,11 @@ class SourceStore:
         Raises:
             NotFound: there is no such source.
         """
-        found = self._sources.get(source_id)
-        if found is None:
-            raise NotFound(f"Data source {source_id!r} not found", source_id=source_id)
-        return found
+        return self._table.get(source_id)
 
     def list_all(self) -> list[Source]:
         """Every source, by name."""
-        return list(self._sources.values())
+        return list(self._table.items.values())
 
     def password(self, source: Source) -> str | None:
         """The password in the clear, for connecting.
@@ -129,12 +105,12 @@ class SourceStore:
         def add(transaction: Transaction) -> str:
             made = self._sealed(_changed(blank, change.fields), change.password)
             check_source(made)
-            _check_name(transaction, made)
-            transaction.execute(_ADD, _row(made))
-            self._note(transaction, made.id, None, made.shown(), actor, "created")
+            self._check_name(transaction, made)
+            self._table.insert(transaction, made)
+            self._table.note(transaction, made.id, actor, None, made.shown(), outcome="created")
             return made.id
 
-        return self.get(await self._write(add))
+        return self.get(await self._table.write(add))
 
     async def change(
         self, source_id: str, change: SourceUpdate, *, actor: str, expected: int | None = None
@@ -151,31 +127,31 @@ class SourceStore:
         moment = isoformat(self._clock.now())
 
         def write(transaction: Transaction) -> str:
-            before = _current(transaction, source_id, expected)
+            before = self._table.current(transaction, source_id, expected)
             after = _changed(before, change.fields)
             check_move(before, after, has_new_password=change.password is not None)
             after = self._sealed(after, change.password)
             check_source(after)
             if after == before:
                 return source_id
-            _check_name(transaction, after)
+            self._check_name(transaction, after)
             after = replace(after, version=before.version + 1, updated_at=moment)
-            transaction.execute(_CHANGE, (*_row(after)[1:], source_id))
+            self._table.update(transaction, after)
             old, new = before.shown(), after.shown()
             named = [name for name in new if new[name] != old[name]]
             if change.password is not None:
                 named.append("password_set")
-            self._note(
+            self._table.note(
                 transaction,
                 source_id,
+                actor,
                 {name: old[name] for name in named},
                 {name: new[name] for name in named},
-                actor,
-                "changed",
+                outcome="changed",
             )
             return source_id
 
-        return self.get(await self._write(write))
+        return self.get(await self._table.write(write))
 
     async def remove(self, source_id: str, *, actor: str, expected: int | None = None) -> Source:
         """Forget a source and its password, and return what it was; its audited queries stay.
@@ -183,14 +159,9 @@ class SourceStore:
         Raises:
             NotFound, VersionMismatch: as `change`.
         """
-
-        def remove(transaction: Transaction) -> Source:
-            before = _current(transaction, source_id, expected)
-            transaction.execute(_REMOVE, (source_id,))
-            self._note(transaction, source_id, before.shown(), None, actor, "removed")
-            return before
-
-        return await self._write(remove)
+        return await self._table.remove(
+            source_id, actor=actor, expected=expected, outcome="removed"
+        )
 
     async def seal_anew(self, *, actor: str) -> int:
         """Seal every password with the key that seals now; how many there are.
@@ -200,14 +171,16 @@ class SourceStore:
         """
 
         def seal(transaction: Transaction) -> int:
-            kept = [item for item in _read(transaction)[0].values() if item.sealed is not None]
+            stored = self._table.stored(transaction).values()
+            kept = [item for item in stored if item.sealed is not None]
             for source in kept:
                 again = self._keys.seal(str(self.password(source)), row=source.id, field=PASSWORD)
                 transaction.execute(_SEAL, (again, source.id))
-            self._note(transaction, "keys", None, {"sealed": len(kept)}, actor, "rotated")
+            after = {"sealed": len(kept)}
+            self._table.note(transaction, "keys", actor, None, after, outcome="rotated")
             return len(kept)
 
-        return await self._write(seal)
+        return await self._table.write(seal)
 
     def _sealed(self, source: Source, password: str | None) -> Source:
         # Within the transaction: a rotation of keys comes before it or after it as a whole.
@@ -217,37 +190,11 @@ class SourceStore:
             return replace(source, sealed=None)
         return replace(source, sealed=self._keys.seal(password, row=source.id, field=PASSWORD))
 
-    async def _write(self, work: Callable[[Transaction], T]) -> T:
-        def run(transaction: Transaction) -> tuple[T, dict[str, Source], int]:
-            return work(transaction), *_read(transaction)
+    def _check_name(self, transaction: Transaction, source: Source) -> None:
+        if self._table.is_name_taken(transaction, source):
+            raise AlreadyExists(f"Data source {source.name!r} already exists", field="name")
 
-        answer, sources, number = await self._db.transact(run)
-        self._use(sources, number)
-        return answer
-
-    def _note(
-        self,
-        transaction: Transaction,
-        source_id: str,
-        before: Mapping[str, Any] | None,
-        after: Mapping[str, Any] | None,
-        actor: str,
-        outcome: str,
-    ) -> None:
-        increment(transaction, SUBJECT)
-        self._audit.within(
-            transaction,
-            "governance.source",
-            actor=actor,
-            subject=source_id,
-            before=before,
-            after=after,
-            outcome=outcome,
-        )
-
-    def _use(self, sources: dict[str, Source], number: int) -> None:
-        self._changes.saw(SUBJECT, number)
-        self._sources = sources
+    def _loaded(self, _: Mapping[str, Source]) -> None:
         for watcher in self._watchers:
             watcher()
 
@@ -256,25 +203,6 @@ def _changed(source: Source, fields: Mapping[str, Any]) -> Source:
     place = {name: value for name, value in fields.items() if name in _ADDRESS}
     rest = {name: value for name, value in fields.items() if name not in _ADDRESS}
     return replace(source, address=replace(source.address, **place), **rest)
-
-
-def _check_name(transaction: Transaction, source: Source) -> None:
-    for other in _read(transaction)[0].values():
-        if other.name == source.name and other.id != source.id:
-            raise AlreadyExists(f"Data source {source.name!r} already exists", field="name")
-
-
-def _current(transaction: Transaction, source_id: str, expected: int | None) -> Source:
-    stored = _read(transaction)[0].get(source_id)
-    if stored is None:
-        raise NotFound(f"Data source {source_id!r} not found", source_id=source_id)
-    check_version(expected, stored.version)
-    return stored
-
-
-def _read(transaction: Transaction) -> tuple[dict[str, Source], int]:
-    rows = {row[0]: _of_row(row) for row in transaction.fetch(_READ)}
-    return rows, number_of(transaction, SUBJECT)
 
 
 def _of_row(row: Sequence[Any]) -> Source:
@@ -303,3 +231,21 @@ def _row(source: Source) -> tuple[Any, ...]:
         *(text(asdict(source.limits)), int(source.enabled)),
         *(source.version, source.created_at, source.updated_at),
     )
+
+
+def _missing(source_id: str) -> NotFound:
+    return NotFound(f"Data source {source_id!r} not found", source_id=source_id)
+
+
+_SCHEMA = ConfigSchema(
+    name=SUBJECT,
+    kind="governance.source",
+    columns=(
+        *("id", "name", "kind", "address", "password", "tables", "agents", "limits", "enabled"),
+        *("version", "created_at", "updated_at"),
+    ),
+    order="name, id",
+    item=_of_row,
+    row=_row,
+    missing=_missing,
+)
