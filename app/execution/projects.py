@@ -4,44 +4,27 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from app.core.clock import Clock, isoformat
 from app.core.errors import AlreadyExists, Conflict, NotFound
 from app.core.ids import new_id
 from app.core.protected_paths import PathSet
-from app.core.versions import check_version
 from app.db.writer import DatabaseWriter, Transaction
 from app.execution.context import Project
 from app.execution.project_roots import check_root, check_roots
 from app.governance.audit.log import AuditLog
-from app.governance.config_versions import ConfigVersions, increment, number_of
+from app.governance.config_table import ConfigSchema, ConfigTable
+from app.governance.config_versions import ConfigVersions
 from app.operations.protocols.workspaces import Workspaces
-
-T = TypeVar("T")
 
 DEFAULT_PROJECT = "default"
 SUBJECT = "projects"
 MAX_NARROWED = 64
 "Narrowed workspaces that stay open; each holds a descriptor of its root."
-
-_READ = (
-    "SELECT id, name, root, network, unprotected, restricted, version, created_at, updated_at"
-    " FROM projects ORDER BY id"
-)
-_ADD = (
-    "INSERT INTO projects (id, name, root, network, unprotected, restricted, created_at, version,"
-    " updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?)"
-)
-_HAS = "SELECT 1 FROM projects WHERE id = ?"
-_CHANGE = (
-    "UPDATE projects SET name = ?, root = ?, network = ?, unprotected = ?, restricted = ?,"
-    " version = ?, updated_at = ? WHERE id = ?"
-)
-_REMOVE = "DELETE FROM projects WHERE id = ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +48,16 @@ class StoredProject:
     created_at: str | None = None
     updated_at: str | None = None
 
+    def shown(self) -> dict[str, Any]:
+        """For the audit."""
+        return {
+            "name": self.name,
+            "root": self.root,
+            "tcp_ports": list(self.tcp_ports),
+            "unprotected_paths": list(self.unprotected_paths),
+            "restrict_to_workspace": self.restrict_to_workspace,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class OwnFolders:
@@ -87,21 +80,17 @@ class Projects:
         changes: ConfigVersions,
         own: OwnFolders,
     ) -> None:
-        self._db = db
         self._clock = clock
         self._workspaces = workspaces
-        self._audit = audit
-        self._changes = changes
         self._own = own
         self._mounted: dict[str, StoredProject] = {}
-        self._stored: dict[str, StoredProject] = {}
         self._opened: dict[str, Project] = {}
         self._narrowed: OrderedDict[tuple[str, tuple[str, ...]], Project] = OrderedDict()
-        changes.watch(SUBJECT, self.load)
+        self._table = ConfigTable(db, audit, changes, _SCHEMA, self._loaded)
 
     async def load(self) -> None:
         """Read the stored projects, also when another process has changed them."""
-        self._use(*await self._db.transact(_read))
+        await self._table.load()
 
     def mount(
         self,
@@ -170,14 +159,14 @@ class Projects:
         Raises:
             NotFound: there is no such project.
         """
-        found = self._mounted.get(project_id) or self._stored.get(project_id)
+        found = self._mounted.get(project_id) or self._table.items.get(project_id)
         if found is None:
-            raise NotFound(f"Project not found: {project_id}", project_id=project_id)
+            raise _missing(project_id)
         return found
 
     def list_all(self) -> list[StoredProject]:
         """Every project, by id."""
-        known = self._stored | self._mounted
+        known = {**self._table.items, **self._mounted}
         return [known[project_id] for project_id in sorted(known)]
 
     async def create(
@@ -206,13 +195,14 @@ class Projects:
         )
 
         def add(transaction: Transaction) -> None:
-            if made.id in self._mounted or transaction.fetch(_HAS, (made.id,)):
+            if made.id in self._mounted or made.id in self._table.stored(transaction):
                 raise AlreadyExists(f"Project {made.id!r} already exists", project=made.id)
-            row = (made.id, name, made.root, *_stored(made), moment, moment)
-            transaction.execute(_ADD, row)
-            self._note(transaction, made.id, None, _shown(made), actor=actor, force=force)
+            self._table.insert(transaction, made)
+            self._table.note(
+                transaction, made.id, actor, None, made.shown(), detail=_forced(force=force)
+            )
 
-        await self._write(add)
+        await self._table.write(add)
         return made
 
     async def change(
@@ -239,16 +229,15 @@ class Projects:
         moment = isoformat(self._clock.now())
 
         def write(transaction: Transaction) -> None:
-            before = _current(transaction, project_id, expected)
+            before = self._table.current(transaction, project_id, expected)
             after = replace(before, **new, version=before.version + 1, updated_at=moment)
-            if _shown(after) == _shown(before):
+            if after.shown() == before.shown():
                 return
-            row = (after.name, after.root, *_stored(after), after.version, moment, project_id)
-            transaction.execute(_CHANGE, row)
+            self._table.update(transaction, after)
             old = {key: getattr(before, key) for key in new}
-            self._note(transaction, project_id, old, new, actor=actor, force=force)
+            self._table.note(transaction, project_id, actor, old, new, detail=_forced(force=force))
 
-        await self._write(write)
+        await self._table.write(write)
         return self.about(project_id)
 
     async def remove(
@@ -262,14 +251,7 @@ class Projects:
             NotFound, Conflict, VersionMismatch: as `change`.
         """
         self._require_stored(project_id)
-
-        def remove(transaction: Transaction) -> StoredProject:
-            before = _current(transaction, project_id, expected)
-            transaction.execute(_REMOVE, (project_id,))
-            self._note(transaction, project_id, _shown(before), None, actor=actor)
-            return before
-
-        return await self._write(remove)
+        return await self._table.remove(project_id, actor=actor, expected=expected)
 
     async def _check(self, root: str, *, force: bool) -> Path:
         own = self._own
@@ -288,63 +270,19 @@ class Projects:
             )
         self.about(project_id)
 
-    async def _write(self, work: Callable[[Transaction], T]) -> T:
-        def run(transaction: Transaction) -> tuple[T, dict[str, StoredProject], int]:
-            return work(transaction), *_read(transaction)
-
-        answer, stored, number = await self._db.transact(run)
-        self._use(stored, number)
-        return answer
-
-    def _note(
-        self,
-        transaction: Transaction,
-        project_id: str,
-        before: Mapping[str, Any] | None,
-        after: Mapping[str, Any] | None,
-        *,
-        actor: str,
-        force: bool = False,
-    ) -> None:
-        increment(transaction, SUBJECT)
-        self._audit.within(
-            transaction,
-            "governance.project",
-            actor=actor,
-            subject=project_id,
-            before=before,
-            after=after,
-            detail={"forced": True} if force else None,
-        )
-
-    def _use(self, stored: dict[str, StoredProject], number: int) -> None:
-        self._changes.saw(SUBJECT, number)
+    def _loaded(self, earlier: Mapping[str, StoredProject]) -> None:
         for project_id in list(self._opened):
-            known = self._mounted.get(project_id) or stored.get(project_id)
-            before = self._mounted.get(project_id) or self._stored.get(project_id)
+            known = self._mounted.get(project_id) or self._table.items.get(project_id)
+            before = self._mounted.get(project_id) or earlier.get(project_id)
             # Calls under way keep the workspace that they began in.
             if known is None or before is None or _place(known) != _place(before):
                 self._close(project_id)
-        self._stored = stored
 
     def _close(self, project_id: str) -> None:
         """Open it anew at its next use."""
         self._opened.pop(project_id, None)
         for key in [key for key in self._narrowed if key[0] == project_id]:
             del self._narrowed[key]
-
-
-def _read(transaction: Transaction) -> tuple[dict[str, StoredProject], int]:
-    rows = {row[0]: _of_row(row) for row in transaction.fetch(_READ)}
-    return rows, number_of(transaction, SUBJECT)
-
-
-def _current(transaction: Transaction, project_id: str, expected: int | None) -> StoredProject:
-    stored = _read(transaction)[0].get(project_id)
-    if stored is None:
-        raise NotFound(f"Project not found: {project_id}", project_id=project_id)
-    check_version(expected, stored.version)
-    return stored
 
 
 def _of_row(row: Sequence[Any]) -> StoredProject:
@@ -354,10 +292,13 @@ def _of_row(row: Sequence[Any]) -> StoredProject:
     return StoredProject(id_, name, root, ports, patterns, bool(restricted), *rest)
 
 
-def _stored(project: StoredProject) -> tuple[str, str, bool]:
-    """The columns `network`, `unprotected` and `restricted`."""
+def _row(project: StoredProject) -> tuple[Any, ...]:
     ports = ",".join(str(port) for port in project.tcp_ports)
-    return ports, "\n".join(project.unprotected_paths), project.restrict_to_workspace
+    patterns = "\n".join(project.unprotected_paths)
+    return (
+        *(project.id, project.name, project.root, ports, patterns, project.restrict_to_workspace),
+        *(project.version, project.created_at, project.updated_at),
+    )
 
 
 def _place(project: StoredProject) -> tuple[object, ...]:
@@ -368,11 +309,24 @@ def _place(project: StoredProject) -> tuple[object, ...]:
     )
 
 
-def _shown(project: StoredProject) -> dict[str, Any]:
-    return {
-        "name": project.name,
-        "root": project.root,
-        "tcp_ports": list(project.tcp_ports),
-        "unprotected_paths": list(project.unprotected_paths),
-        "restrict_to_workspace": project.restrict_to_workspace,
-    }
+def _forced(*, force: bool) -> dict[str, bool] | None:
+    """What the audit adds to a change that needed `force`."""
+    return {"forced": True} if force else None
+
+
+def _missing(project_id: str) -> NotFound:
+    return NotFound(f"Project not found: {project_id}", project_id=project_id)
+
+
+_SCHEMA = ConfigSchema(
+    name=SUBJECT,
+    kind="governance.project",
+    columns=(
+        *("id", "name", "root", "network", "unprotected", "restricted"),
+        *("version", "created_at", "updated_at"),
+    ),
+    order="id",
+    item=_of_row,
+    row=_row,
+    missing=_missing,
+)

@@ -6,33 +6,22 @@ import logging
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from app.agents.webhooks.model import PAUSED, PLACE, Webhook
 from app.core.clock import isoformat
 from app.core.errors import AlreadyExists, ConfigurationError, InvalidInput, NotFound
 from app.core.ids import new_id
-from app.core.versions import check_version
 from app.db.writer import Transaction
 from app.execution.setup import Runtime
-from app.governance.config_versions import increment, number_of
+from app.governance.config_table import ConfigSchema, ConfigTable
 from app.knowledge.sources.encryption import KeyRing
 
-T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 SUBJECT = "webhooks"
 SECRET_PREFIX = "whsec_"  # noqa: S105 - how they begin
 _SECRET = "secret"  # noqa: S105 - the name of a field
-_NAMES = (
-    *("id", "name", "owner", "agent_id", "project_id", "token_id", "template", "per_minute"),
-    *("secret", "paused", "version", "created_at", "updated_at"),
-)
-_COLUMNS = ", ".join(_NAMES)
-_READ = f"SELECT {_COLUMNS} FROM webhooks ORDER BY name"  # noqa: S608 - a constant
-_ADD = f"INSERT INTO webhooks ({_COLUMNS}) VALUES ({', '.join('?' for _ in _NAMES)})"  # noqa: S608
-_CHANGE = f"UPDATE webhooks SET {', '.join(f'{name} = ?' for name in _NAMES[1:])} WHERE id = ?"  # noqa: S608
-_REMOVE = "DELETE FROM webhooks WHERE id = ?"
 _FORGET = "DELETE FROM webhook_deliveries WHERE webhook_id = ?"
 
 
@@ -42,13 +31,12 @@ class WebhookRepository:
     def __init__(self, runtime: Runtime, keys: KeyRing) -> None:
         self._runtime = runtime
         self._keys = keys
-        self._webhooks: dict[str, Webhook] = {}
         self._secrets: dict[str, bytes] = {}
-        runtime.changes.watch(SUBJECT, self.load)
+        self._table = ConfigTable(runtime.db, runtime.audit, runtime.changes, _SCHEMA, self._loaded)
 
     async def load(self) -> None:
         """Read what is stored, also when another process has changed it."""
-        self._use(*await self._runtime.db.transact(_read))
+        await self._table.load()
 
     def get(self, webhook_id: str) -> Webhook:
         """One webhook.
@@ -56,18 +44,15 @@ class WebhookRepository:
         Raises:
             NotFound: there is no such webhook.
         """
-        found = self._webhooks.get(webhook_id)
-        if found is None:
-            raise NotFound(f"Webhook {webhook_id!r} not found", webhook_id=webhook_id)
-        return found
+        return self._table.get(webhook_id)
 
     def list_all(self) -> list[Webhook]:
         """Every webhook, by name."""
-        return list(self._webhooks.values())
+        return list(self._table.items.values())
 
     def named(self, name: str) -> tuple[Webhook, bytes] | None:
         """The webhook of that name with its secret; None also when that does not open."""
-        for webhook in self._webhooks.values():
+        for webhook in self._table.items.values():
             if webhook.name == name and webhook.id in self._secrets:
                 return webhook, self._secrets[webhook.id]
         return None
@@ -88,13 +73,13 @@ class WebhookRepository:
 
         def add(transaction: Transaction) -> str:
             made = self._sealed(replace(blank, **fields), secret)
-            _check(transaction, made)
+            self._check(transaction, made)
             self._check_run(made)
-            transaction.execute(_ADD, _row(made))
+            self._table.insert(transaction, made)
             self._note(transaction, None, made, actor, "created")
             return made.id
 
-        return self.get(await self._write(add)), secret
+        return self.get(await self._table.write(add)), secret
 
     async def change(
         self, webhook_id: str, fields: Mapping[str, Any], *, actor: str, expected: int | None
@@ -161,25 +146,25 @@ class WebhookRepository:
         """
 
         def remove(transaction: Transaction) -> Webhook:
-            before = _current(transaction, webhook_id, expected)
-            transaction.execute(_REMOVE, (webhook_id,))
+            before = self._table.current(transaction, webhook_id, expected)
+            self._table.delete(transaction, webhook_id)
             transaction.execute(_FORGET, (webhook_id,))
             self._note(transaction, before, None, actor, "removed")
             return before
 
-        return await self._write(remove)
+        return await self._table.write(remove)
 
     async def stand_still(self, webhook_id: str, reason: str) -> None:
         """Pause a webhook that cannot run, so that it does not fail every time anew."""
 
         def change(transaction: Transaction) -> None:
-            before = _read(transaction)[0].get(webhook_id)
+            before = self._table.stored(transaction).get(webhook_id)
             if before is not None and not before.paused:
                 after = self._next(replace(before, paused=reason))
-                transaction.execute(_CHANGE, (*_row(after)[1:], webhook_id))
+                self._table.update(transaction, after)
                 self._note(transaction, before, after, "system", "paused")
 
-        await self._write(change)
+        await self._table.write(change)
 
     # -- within ---------------------------------------------------------------------------
 
@@ -192,18 +177,18 @@ class WebhookRepository:
         expected: int | None,
     ) -> Webhook:
         def write(transaction: Transaction) -> None:
-            before = _current(transaction, webhook_id, expected)
+            before = self._table.current(transaction, webhook_id, expected)
             after = alter(before)
             if after == before:
                 return
-            _check(transaction, after)
+            self._check(transaction, after)
             if not after.paused:
                 self._check_run(after)
             after = self._next(after)
-            transaction.execute(_CHANGE, (*_row(after)[1:], webhook_id))
+            self._table.update(transaction, after)
             self._note(transaction, before, after, actor, outcome)
 
-        await self._write(write)
+        await self._table.write(write)
         return self.get(webhook_id)
 
     def _next(self, webhook: Webhook) -> Webhook:
@@ -213,6 +198,12 @@ class WebhookRepository:
     def _sealed(self, webhook: Webhook, secret: str) -> Webhook:
         # Bound to the row: copied into another one it does not open.
         return replace(webhook, sealed=self._keys.seal(secret, row=webhook.id, field=_SECRET))
+
+    def _check(self, transaction: Transaction, webhook: Webhook) -> None:
+        if self._table.is_name_taken(transaction, webhook):
+            raise AlreadyExists(f"Webhook {webhook.name!r} already exists", field="name")
+        if webhook.template.count(PLACE) > 1:
+            raise InvalidInput(f"template contains {PLACE} more than once", field="template")
 
     def _check_run(self, webhook: Webhook) -> None:
         field = "agent_id"
@@ -225,14 +216,6 @@ class WebhookRepository:
         except NotFound as error:
             raise InvalidInput(error.message, field=field) from None
 
-    async def _write(self, work: Callable[[Transaction], T]) -> T:
-        def run(transaction: Transaction) -> tuple[T, dict[str, Webhook], int]:
-            return work(transaction), *_read(transaction)
-
-        answer, webhooks, number = await self._runtime.db.transact(run)
-        self._use(webhooks, number)
-        return answer
-
     def _note(
         self,
         transaction: Transaction,
@@ -243,55 +226,31 @@ class WebhookRepository:
     ) -> None:
         subject = after or before
         assert subject is not None
-        increment(transaction, SUBJECT)
-        self._runtime.audit.within(
+        self._table.note(
             transaction,
-            "governance.webhook",
-            actor=actor,
-            subject=subject.id,
-            before=before and before.shown(),
-            after=after and after.shown(),
+            subject.id,
+            actor,
+            None if before is None else before.shown(),
+            None if after is None else after.shown(),
             agent_id=subject.agent_id,
             outcome=outcome,
         )
 
-    def _use(self, webhooks: dict[str, Webhook], number: int) -> None:
-        self._runtime.changes.saw(SUBJECT, number)
+    def _loaded(self, _: Mapping[str, Webhook]) -> None:
         found: dict[str, bytes] = {}
-        for webhook in webhooks.values():
+        for webhook in self._table.items.values():
             try:
                 text = self._keys.open(webhook.sealed, row=webhook.id, field=_SECRET)
             except ConfigurationError:
                 log.warning("cannot decrypt the secret of the webhook %r: rotate it", webhook.name)
             else:
                 found[webhook.id] = text.encode()
-        self._webhooks, self._secrets = webhooks, found
+        self._secrets = found
         self._runtime.redactor.learn(SUBJECT, (secret.decode() for secret in found.values()))
 
 
 def _new_secret() -> str:
     return f"{SECRET_PREFIX}{secrets.token_urlsafe(32)}"
-
-
-def _check(transaction: Transaction, webhook: Webhook) -> None:
-    for other in _read(transaction)[0].values():
-        if other.name == webhook.name and other.id != webhook.id:
-            raise AlreadyExists(f"Webhook {webhook.name!r} already exists", field="name")
-    if webhook.template.count(PLACE) > 1:
-        raise InvalidInput(f"template contains {PLACE} more than once", field="template")
-
-
-def _current(transaction: Transaction, webhook_id: str, expected: int | None) -> Webhook:
-    stored = _read(transaction)[0].get(webhook_id)
-    if stored is None:
-        raise NotFound(f"Webhook {webhook_id!r} not found", webhook_id=webhook_id)
-    check_version(expected, stored.version)
-    return stored
-
-
-def _read(transaction: Transaction) -> tuple[dict[str, Webhook], int]:
-    rows = {row[0]: Webhook(*row) for row in transaction.fetch(_READ)}
-    return rows, number_of(transaction, SUBJECT)
 
 
 def _row(webhook: Webhook) -> Sequence[Any]:
@@ -300,3 +259,25 @@ def _row(webhook: Webhook) -> Sequence[Any]:
         *(webhook.token_id, webhook.template, webhook.per_minute, webhook.sealed, webhook.paused),
         *(webhook.version, webhook.created_at, webhook.updated_at),
     )
+
+
+def _of_row(row: Sequence[Any]) -> Webhook:
+    return Webhook(*row)
+
+
+def _missing(webhook_id: str) -> NotFound:
+    return NotFound(f"Webhook {webhook_id!r} not found", webhook_id=webhook_id)
+
+
+_SCHEMA = ConfigSchema(
+    name=SUBJECT,
+    kind="governance.webhook",
+    columns=(
+        *("id", "name", "owner", "agent_id", "project_id", "token_id", "template", "per_minute"),
+        *("secret", "paused", "version", "created_at", "updated_at"),
+    ),
+    order="name",
+    item=_of_row,
+    row=_row,
+    missing=_missing,
+)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import orjson
 
@@ -13,30 +13,20 @@ from app.core.clock import Clock, isoformat
 from app.core.errors import AlreadyExists, ConfigurationError, InvalidInput, NotFound, ToolFailed
 from app.core.ids import new_id
 from app.core.redaction import Redactor
-from app.core.versions import check_version
 from app.db.writer import DatabaseWriter, Transaction
 from app.governance.audit.log import AuditLog
-from app.governance.config_versions import ConfigVersions, increment, number_of
+from app.governance.config_table import ConfigSchema, ConfigTable
+from app.governance.config_versions import ConfigVersions
 from app.knowledge.outbound_requests.headers import header_problem
 from app.knowledge.outbound_requests.model import OutboundRequest, RequestTarget
 from app.knowledge.sources.encryption import KeyRing
 from app.operations.web.urls import parse_url
 from app.tools.automation.outbound_ports import BODILESS
 
-T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 SUBJECT = "triggers"
 _TARGET = "target"
-_NAMES = (
-    *("id", "name", "method", "origin", "headers", "target", "body", "body_from_call", "free"),
-    *("agents", "enabled", "version", "created_at", "updated_at"),
-)
-_COLUMNS = ", ".join(_NAMES)
-_READ = f"SELECT {_COLUMNS} FROM triggers ORDER BY name"  # noqa: S608 - a constant
-_ADD = f"INSERT INTO triggers ({_COLUMNS}) VALUES ({', '.join('?' for _ in _NAMES)})"  # noqa: S608
-_CHANGE = f"UPDATE triggers SET {', '.join(f'{name} = ?' for name in _NAMES[1:])} WHERE id = ?"  # noqa: S608
-_REMOVE = "DELETE FROM triggers WHERE id = ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,19 +61,15 @@ class OutboundRequestStore:
         Args:
             on_change: called whenever the triggers are other ones.
         """
-        self._db = db
         self._clock = clock
-        self._audit = audit
-        self._changes = changes
         self._keys = keys
         self._redactor = redactor
         self._on_change = on_change
-        self._triggers: dict[str, OutboundRequest] = {}
-        changes.watch(SUBJECT, self.load)
+        self._table = ConfigTable(db, audit, changes, _SCHEMA, self._loaded)
 
     async def load(self) -> None:
         """Read what is stored, also when another process has changed it."""
-        self._use(*await self._db.transact(_read))
+        await self._table.load()
 
     def get(self, trigger_id: str) -> OutboundRequest:
         """One trigger.
@@ -91,18 +77,15 @@ class OutboundRequestStore:
         Raises:
             NotFound: there is no such trigger.
         """
-        found = self._triggers.get(trigger_id)
-        if found is None:
-            raise NotFound(f"Trigger {trigger_id!r} not found", trigger_id=trigger_id)
-        return found
+        return self._table.get(trigger_id)
 
     def list_all(self) -> list[OutboundRequest]:
         """Every trigger, by name."""
-        return list(self._triggers.values())
+        return list(self._table.items.values())
 
     def named(self, name: str) -> OutboundRequest | None:
         """The trigger of that name."""
-        return next((item for item in self._triggers.values() if item.name == name), None)
+        return next((item for item in self._table.items.values() if item.name == name), None)
 
     def target(self, trigger: OutboundRequest) -> RequestTarget:
         """Where it goes, in the clear, for sending.
@@ -133,12 +116,12 @@ class OutboundRequestStore:
         def add(transaction: Transaction) -> str:
             target = RequestTarget(change.url or "", change.headers or {})
             made = self._aimed(replace(blank, **change.fields), target)
-            _check(transaction, made)
-            transaction.execute(_ADD, _row(made))
-            self._note(transaction, made.id, None, made.shown(), actor, "created")
+            self._check(transaction, made)
+            self._table.insert(transaction, made)
+            self._table.note(transaction, made.id, actor, None, made.shown(), outcome="created")
             return made.id
 
-        return self.get(await self._write(add))
+        return self.get(await self._table.write(add))
 
     async def change(
         self,
@@ -160,18 +143,18 @@ class OutboundRequestStore:
         moment = isoformat(self._clock.now())
 
         def write(transaction: Transaction) -> str:
-            before = _current(transaction, trigger_id, expected)
+            before = self._table.current(transaction, trigger_id, expected)
             after = self._aimed_anew(replace(before, **change.fields), change)
             if after == before:
                 return trigger_id
-            _check(transaction, after)
+            self._check(transaction, after)
             after = replace(after, version=before.version + 1, updated_at=moment)
-            transaction.execute(_CHANGE, (*_row(after)[1:], trigger_id))
+            self._table.update(transaction, after)
             new = after.shown() | {"target_set": after.sealed != before.sealed}
-            self._note(transaction, trigger_id, before.shown(), new, actor, "changed")
+            self._table.note(transaction, trigger_id, actor, before.shown(), new, outcome="changed")
             return trigger_id
 
-        return self.get(await self._write(write))
+        return self.get(await self._table.write(write))
 
     async def remove(
         self, trigger_id: str, *, actor: str, expected: int | None = None
@@ -181,14 +164,9 @@ class OutboundRequestStore:
         Raises:
             NotFound, VersionMismatch: as `change`.
         """
-
-        def remove(transaction: Transaction) -> OutboundRequest:
-            before = _current(transaction, trigger_id, expected)
-            transaction.execute(_REMOVE, (trigger_id,))
-            self._note(transaction, trigger_id, before.shown(), None, actor, "removed")
-            return before
-
-        return await self._write(remove)
+        return await self._table.remove(
+            trigger_id, actor=actor, expected=expected, outcome="removed"
+        )
 
     def _aimed_anew(
         self, trigger: OutboundRequest, change: OutboundRequestChange
@@ -222,43 +200,19 @@ class OutboundRequestStore:
             sealed=self._keys.seal(text, row=trigger.id, field=_TARGET),
         )
 
-    async def _write(self, work: Callable[[Transaction], T]) -> T:
-        def run(transaction: Transaction) -> tuple[T, dict[str, OutboundRequest], int]:
-            return work(transaction), *_read(transaction)
+    def _check(self, transaction: Transaction, trigger: OutboundRequest) -> None:
+        if trigger.method in BODILESS and (trigger.body is not None or trigger.body_from_call):
+            raise InvalidInput(f"{trigger.method} cannot have a body; use POST", field="body")
+        if self._table.is_name_taken(transaction, trigger):
+            raise AlreadyExists(f"Trigger {trigger.name!r} already exists", field="name")
 
-        answer, triggers, number = await self._db.transact(run)
-        self._use(triggers, number)
-        return answer
-
-    def _note(
-        self,
-        transaction: Transaction,
-        trigger_id: str,
-        before: Mapping[str, Any] | None,
-        after: Mapping[str, Any] | None,
-        actor: str,
-        outcome: str,
-    ) -> None:
-        increment(transaction, SUBJECT)
-        self._audit.within(
-            transaction,
-            "governance.trigger",
-            actor=actor,
-            subject=trigger_id,
-            before=before,
-            after=after,
-            outcome=outcome,
-        )
-
-    def _use(self, triggers: dict[str, OutboundRequest], number: int) -> None:
-        self._changes.saw(SUBJECT, number)
-        self._triggers = triggers
+    def _loaded(self, _: Mapping[str, OutboundRequest]) -> None:
         self._redactor.learn(SUBJECT, self._secrets())
         self._on_change()
 
     def _secrets(self) -> list[str]:
         found: list[str] = []
-        for trigger in self._triggers.values():
+        for trigger in self._table.items.values():
             try:
                 found += self.target(trigger).secrets()
             except ConfigurationError as error:
@@ -273,27 +227,6 @@ def _origin(url: str) -> str:
         # Not the address itself: it may be a secret.
         why = error.message.rpartition(": ")[2]
         raise InvalidInput(f"url is not a reachable address: {why}", field="url") from None
-
-
-def _check(transaction: Transaction, trigger: OutboundRequest) -> None:
-    if trigger.method in BODILESS and (trigger.body is not None or trigger.body_from_call):
-        raise InvalidInput(f"{trigger.method} cannot have a body; use POST", field="body")
-    for other in _read(transaction)[0].values():
-        if other.name == trigger.name and other.id != trigger.id:
-            raise AlreadyExists(f"Trigger {trigger.name!r} already exists", field="name")
-
-
-def _current(transaction: Transaction, trigger_id: str, expected: int | None) -> OutboundRequest:
-    stored = _read(transaction)[0].get(trigger_id)
-    if stored is None:
-        raise NotFound(f"Trigger {trigger_id!r} not found", trigger_id=trigger_id)
-    check_version(expected, stored.version)
-    return stored
-
-
-def _read(transaction: Transaction) -> tuple[dict[str, OutboundRequest], int]:
-    rows = {row[0]: _of_row(row) for row in transaction.fetch(_READ)}
-    return rows, number_of(transaction, SUBJECT)
 
 
 def _of_row(row: Sequence[Any]) -> OutboundRequest:
@@ -314,3 +247,21 @@ def _row(trigger: OutboundRequest) -> tuple[Any, ...]:
         *(text(trigger.agents), int(trigger.enabled)),
         *(trigger.version, trigger.created_at, trigger.updated_at),
     )
+
+
+def _missing(trigger_id: str) -> NotFound:
+    return NotFound(f"Trigger {trigger_id!r} not found", trigger_id=trigger_id)
+
+
+_SCHEMA = ConfigSchema(
+    name=SUBJECT,
+    kind="governance.trigger",
+    columns=(
+        *("id", "name", "method", "origin", "headers", "target", "body", "body_from_call", "free"),
+        *("agents", "enabled", "version", "created_at", "updated_at"),
+    ),
+    order="name",
+    item=_of_row,
+    row=_row,
+    missing=_missing,
+)
