@@ -19,6 +19,7 @@ from app.channels import task_rows
 from app.channels.notifier import TaskNotifier, TaskSubscription
 from app.channels.operator_messages import Progress
 from app.channels.task_rows import DesktopTask, TaskFilter
+from app.core.background import background
 from app.core.channels import ChannelSettings
 from app.core.clock import Clock, isoformat
 from app.core.error_boundary import ErrorBoundary
@@ -332,10 +333,8 @@ async def _followed(waiter: TaskSubscription, report: Report) -> DesktopTask:
 @asynccontextmanager
 async def swept(service: DesktopOpService) -> AsyncIterator[None]:
     """Look after desktop tasks for as long as the block lasts."""
-    task = asyncio.create_task(service.keep_sweeping())
     try:
-        yield
+        async with background(service.keep_sweeping()):
+            yield
     finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
         await service.close()

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from app.core import machine_limits
+from app.core.background import background
 from app.core.clock import Clock
 from app.core.error_boundary import try_call
 from app.core.errors import Overloaded, StorageUnavailable, TollgateError
@@ -128,13 +129,10 @@ class HealthMonitor:
         """Look at the machine and the database for as long as the block lasts."""
         await self._db.mark()
         self._machine.start()
-        tasks = [asyncio.create_task(work) for work in (self._watch(), self._mark())]
         try:
-            yield
+            async with background(self._watch(), self._mark()):
+                yield
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
             self._machine.stop()
 
     async def _mark(self) -> None:

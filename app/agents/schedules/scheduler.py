@@ -14,6 +14,7 @@ from app.agents.schedules import claims, reasons, rows
 from app.agents.schedules.reasons import ScheduleReason
 from app.agents.schedules.service import ScheduleService
 from app.agents.sessions import Session, Sessions
+from app.core.background import background
 from app.core.error_boundary import ErrorBoundary
 from app.core.errors import NotFound, TollgateError, Unauthenticated
 from app.db.writer import Transaction
@@ -203,13 +204,8 @@ async def scheduling(
     runtime: Runtime, book: ScheduleService, sessions: Sessions, runs: RunService, tokens: Tokens
 ) -> AsyncIterator[None]:
     """Begin runs for as long as the block lasts."""
-    scheduler = Scheduler(runtime, book, sessions, runs, tokens)
-    task = asyncio.create_task(scheduler.run())
-    try:
+    async with background(Scheduler(runtime, book, sessions, runs, tokens).run()):
         yield
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 def _words(schedule: Schedule, slot: Occurrence) -> str:

@@ -10,6 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from app.core.background import background
 from app.core.clock import Clock, isoformat, stamp
 from app.core.errors import StorageUnavailable
 from app.db.writer import DatabaseWriter, Transaction
@@ -39,12 +40,10 @@ async def maintained(
     """Keep the audit of an installation for as long as the block lasts."""
     anchors = AnchorFile(folder / FILE_NAME)
     maintenance = AuditMaintenance(audit, db, clock, anchors, retention_days=retention_days)
-    task = asyncio.create_task(maintenance.run())
     try:
-        yield
+        async with background(maintenance.run()):
+            yield
     finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
         await maintenance.close()
 
 

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
+from app.core.background import background
 from app.core.clock import Clock, isoformat
 from app.core.errors import StorageUnavailable
 from app.db.writer import DatabaseWriter, Transaction
@@ -72,9 +73,5 @@ async def queries_trimmed(
     db: DatabaseWriter, clock: Clock, audit: AuditLog, *, days: int
 ) -> AsyncIterator[None]:
     """Look after the audit of queries for as long as the block lasts."""
-    task = asyncio.create_task(QueryRetention(db, clock, audit, days=days).run())
-    try:
+    async with background(QueryRetention(db, clock, audit, days=days).run()):
         yield
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
