@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
 
 import typer
 
+from app.cli.options import print_json
 from app.cli.rest import request
 from app.cli.target import find_service
 from app.core.escaping import visible
@@ -53,7 +53,7 @@ async def list_checkpoints(server: CheckpointClient, session_id: str, *, as_json
     """Print the runs that changed files, newest first."""
     runs = (await server.ask(session_id))["checkpoints"]
     if as_json:
-        _print({"checkpoints": runs})
+        print_json({"checkpoints": runs})
         return 0
     for run in runs:
         took_back = f"  undid {visible(run['restores'])}" if run["restores"] else ""
@@ -77,7 +77,7 @@ async def show_checkpoint(
         files += page["files"]
         after = page["next_after"]
     if as_json:
-        _print({"files": files})
+        print_json({"files": files})
         return 0
     for file in files:
         typer.echo(f"{visible(file['path'])}: {file['change']}, {_STATES[file['state']]}")
@@ -101,7 +101,7 @@ async def restore_checkpoint(
         body["paths"] = paths
     done = await server.ask(session_id, run_id, "restore", body=body)
     if as_json:
-        _print(done)
+        print_json(done)
         return 0
     for path in done["restored"]:
         typer.echo(f"restored  {visible(path)}")
@@ -113,7 +113,3 @@ async def restore_checkpoint(
         again = f"tollgate checkpoints restore {visible(session_id)} {visible(done['run_id'])}"
         typer.echo(f"To undo this: {again}", err=True)
     return 0
-
-
-def _print(document: Any) -> None:
-    typer.echo(json.dumps(document, indent=2, ensure_ascii=False))

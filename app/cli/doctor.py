@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import typer
 
+from app.cli.options import print_json
 from app.cli.service_errors import ConnectionFailed
 from app.cli.target import RemoteService, find_running_or_settings
 from app.cli.terminal import is_terminal
@@ -26,8 +26,7 @@ def examine(data_dir: Path | None, *, as_json: bool, every: bool) -> int:
     found = _found(data_dir)
     broken = [check for check in found if check["state"] == "broken"]
     if as_json:
-        document = {"ok": not broken, "checks": found}
-        typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
+        print_json({"ok": not broken, "checks": found})
     else:
         _show(found, every=every)
         typer.echo(f"\n{len(broken)} broken" if broken else "\nEverything required is available.")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
-from app.core.clock import SystemClock
+from app.core.clock import Clock, SystemClock
 from app.core.errors import ConfigurationError
+from app.core.redaction import Redactor
 from app.core.settings import Settings
 from app.db.schema import ensure_schema
 from app.db.writer import SqliteWriter
@@ -15,6 +17,35 @@ from app.execution.setup import redactor_of
 from app.governance.audit.log import AuditLog
 from app.governance.identity.known_names import KnownNames, known_names
 from app.governance.identity.tokens import Tokens
+
+
+@dataclass(frozen=True, slots=True)
+class OpenDatabase:
+    """The database of this installation, and what its users need with it."""
+
+    db: SqliteWriter
+    clock: Clock
+    redactor: Redactor
+    audit: AuditLog
+
+
+@asynccontextmanager
+async def open_database(settings: Settings) -> AsyncIterator[OpenDatabase]:
+    """Open the database of this installation; creates or migrates it.
+
+    Raises:
+        StorageUnavailable: The data folder is not writable.
+        ConfigurationError: A newer version has written the database.
+    """
+    await asyncio.to_thread(ensure_schema, settings.database_path)
+    db = SqliteWriter(settings.database_path)
+    await db.start()
+    try:
+        clock, redactor = SystemClock(), redactor_of(settings)
+        audit = AuditLog(db, clock, redactor, level=settings.audit_detail)
+        yield OpenDatabase(db, clock, redactor, audit)
+    finally:
+        await db.close()
 
 
 @asynccontextmanager
@@ -34,15 +65,9 @@ async def open_named_tokens(settings: Settings) -> AsyncIterator[tuple[Tokens, K
         StorageUnavailable: The data folder is not writable.
         ConfigurationError: A newer version has written the database.
     """
-    await asyncio.to_thread(ensure_schema, settings.database_path)
-    db = SqliteWriter(settings.database_path)
-    await db.start()
-    clock = SystemClock()
-    audit = AuditLog(db, clock, redactor_of(settings), level=settings.audit_detail)
-    try:
-        yield Tokens(db, clock, audit), await known_names(db)
-    finally:
-        await db.close()
+    async with open_database(settings) as opened:
+        tokens = Tokens(opened.db, opened.clock, opened.audit)
+        yield tokens, await known_names(opened.db)
 
 
 async def needs_token(settings: Settings) -> bool:

@@ -18,7 +18,7 @@ from app.cli.can_i_command import can_i_command
 from app.cli.checkpoint_commands import checkpoints
 from app.cli.desktop_commands import desktop_operator
 from app.cli.memory_commands import memory
-from app.cli.options import DataDir, Json, Token, Url, finish
+from app.cli.options import DataDir, Json, Token, Url, finish, print_json
 from app.cli.plugin_commands import plugins
 from app.cli.rule_commands import rules
 from app.cli.skill_commands import skills
@@ -393,7 +393,7 @@ def openapi() -> None:
     """Print the OpenAPI document of the REST API."""
     from app.cli.documents import openapi_document
 
-    _print_json(openapi_document(_settings()))
+    print_json(openapi_document(_settings()))
 
 
 @app.command()
@@ -401,7 +401,7 @@ def asyncapi() -> None:
     """Print the AsyncAPI document of the WebSocket protocol."""
     from app.cli.documents import asyncapi_document
 
-    _print_json(asyncapi_document())
+    print_json(asyncapi_document())
 
 
 @app.command()
@@ -462,12 +462,6 @@ def _settings(**overrides: Any) -> Settings:
 
     given = {key: value for key, value in overrides.items() if value is not None}
     return load_settings(**given)
-
-
-def _print_json(document: dict[str, Any]) -> None:
-    import json
-
-    typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
 
 
 def _fail(message: str, exit_code: int) -> NoReturn:

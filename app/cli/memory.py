@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -12,15 +10,12 @@ from typing import Any, cast
 
 import typer
 
+from app.cli.installation import open_database
+from app.cli.options import print_json
 from app.cli.target import Place, RemoteService
-from app.core.clock import SystemClock
 from app.core.errors import InvalidInput
 from app.core.escaping import visible
 from app.core.settings import Settings
-from app.db.schema import ensure_schema
-from app.db.writer import SqliteWriter
-from app.execution.setup import redactor_of
-from app.governance.audit.log import AuditLog
 from app.knowledge.memory.administration import MemoryAdministration
 from app.knowledge.memory.selection import MemoryCriteria
 from app.knowledge.memory.wiring import memory_on
@@ -59,19 +54,12 @@ async def open_memory(settings: Settings) -> AsyncIterator[MemoryAdministration]
     Raises:
         StorageUnavailable: The data folder is not writable.
     """
-    await asyncio.to_thread(ensure_schema, settings.database_path)
-    db = SqliteWriter(settings.database_path)
-    await db.start()
-    try:
-        clock, redactor = SystemClock(), redactor_of(settings)
-        audit = AuditLog(db, clock, redactor, level=settings.audit_detail)
-        memory = memory_on(settings, db, clock, redactor, audit)
+    async with open_database(settings) as opened:
+        memory = memory_on(settings, opened.db, opened.clock, opened.redactor, opened.audit)
         try:
             yield memory
         finally:
             await memory.close()
-    finally:
-        await db.close()
 
 
 async def list_memories(place: Place, wish: Wish, *, limit: int, as_json: bool) -> int:
@@ -88,8 +76,7 @@ async def list_memories(place: Place, wish: Wish, *, limit: int, as_json: bool) 
             found, total = await memory.page(filters, limit=limit)
             shown = [memory.shown(item) for item in found]
     if as_json:
-        document = {"memories": shown, "total": total}
-        typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
+        print_json({"memories": shown, "total": total})
         return 0
     for facts in shown:
         typer.echo(_told(facts))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -31,12 +31,7 @@ def memory_list(
     as_json: Json = False,
 ) -> None:
     """List memories, newest first."""
-    from app.cli.memory import Wish, list_memories
-    from app.cli.target import find_place
-
-    place = find_place(data_dir)
-    wish = Wish(scope, owner, tag)
-    finish(list_memories(place, wish, limit=limit, as_json=as_json))
+    _list((scope, owner, tag, None), data_dir, limit=limit, as_json=as_json)
 
 
 @memory.command("search")
@@ -51,12 +46,16 @@ def memory_search(
     as_json: Json = False,
 ) -> None:
     """Search memories by words, in any language."""
+    _list((scope, owner, tag, query), data_dir, limit=limit, as_json=as_json)
+
+
+def _list(
+    filters: tuple[str | None, ...], data_dir: DataDir, *, limit: int, as_json: bool
+) -> NoReturn:
     from app.cli.memory import Wish, list_memories
     from app.cli.target import find_place
 
-    place = find_place(data_dir)
-    wish = Wish(scope, owner, tag, query)
-    finish(list_memories(place, wish, limit=limit, as_json=as_json))
+    finish(list_memories(find_place(data_dir), Wish(*filters), limit=limit, as_json=as_json))
 
 
 @memory.command("export")

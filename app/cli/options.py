@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -25,6 +25,13 @@ Token = Annotated[
         "TOLLGATE_TOKEN. [default: the token of `login`, or the first token]"
     ),
 ]
+
+
+def print_json(document: Any, *, default: Callable[[Any], Any] | None = None) -> None:
+    """Print a document as JSON; `default` converts what JSON lacks."""
+    import json
+
+    typer.echo(json.dumps(document, indent=2, ensure_ascii=False, default=default))
 
 
 def finish(work: Coroutine[Any, Any, int]) -> NoReturn:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
 import typer
 
+from app.cli.options import print_json
 from app.cli.service_errors import CommandRefused
 from app.cli.target import RemoteService
 from app.core.escaping import visible
@@ -26,7 +26,7 @@ async def reload_plugins(service: RemoteService, *, as_json: bool) -> int:
         fix = error.error.get("details", {}).get("fix")
         raise CommandRefused(f"{error}\n{fix}" if fix else str(error), **error.error) from None
     if as_json:
-        typer.echo(json.dumps(done, indent=2, ensure_ascii=False))
+        print_json(done)
         return 0
     for line in _lines(done):
         typer.echo(line)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -14,16 +13,14 @@ from typing import Any
 import typer
 
 from app.catalog.builtin import register_all_tools
+from app.cli.installation import open_database
+from app.cli.options import print_json
 from app.cli.service_errors import CommandRefused
 from app.cli.target import Place, RemoteService, tell_change
 from app.core.clock import SystemClock
 from app.core.errors import InvalidInput
 from app.core.escaping import visible
 from app.core.settings import Settings
-from app.db.schema import ensure_schema
-from app.db.writer import SqliteWriter
-from app.execution.setup import redactor_of
-from app.governance.audit.log import AuditLog
 from app.governance.rule_file import parse_rules, read_rule_file
 from app.governance.rules import RuleFile, RuleStore, file_rules
 from app.policy.rules.compile import compile_rule, read_definition
@@ -50,27 +47,20 @@ async def open_rules(settings: Settings) -> AsyncIterator[Rules]:
         StorageUnavailable: The data folder is not writable.
         ConfigurationError: The rules file cannot be read.
     """
-    await asyncio.to_thread(ensure_schema, settings.database_path)
-    db = SqliteWriter(settings.database_path)
-    await db.start()
-    try:
-        clock = SystemClock()
-        audit = AuditLog(db, clock, redactor_of(settings), level=settings.audit_detail)
+    async with open_database(settings) as opened:
         path = settings.rules_file
         entries = file_rules(read_rule_file(path)) if path else ()
-        store = RuleStore(db, clock, audit, from_file=entries)
+        store = RuleStore(opened.db, opened.clock, opened.audit, from_file=entries)
         await store.load()
         catalog = register_all_tools(plugin_dir=settings.plugins_dir).snapshot()
         yield Rules(store, RuleSetCache(store, lambda: catalog))
-    finally:
-        await db.close()
 
 
 async def list_rules(place: Place, *, as_json: bool) -> int:
     """Print every rule with its errors and warnings."""
     rows = await _listed(place)
     if as_json:
-        typer.echo(json.dumps({"rules": rows}, indent=2, ensure_ascii=False))
+        print_json({"rules": rows})
         return 0
     for row in rows:
         for line in _lines(row):
@@ -110,7 +100,7 @@ def _tested(rows: list[dict[str, Any]], *, as_json: bool) -> int:
             for row in rows
         ]
         document = {"ok": not failed, "rules": listed}
-        typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
+        print_json(document)
         return 1 if failed else 0
     for row in rows:
         typer.echo(

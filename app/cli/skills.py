@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 import typer
 
+from app.cli.options import print_json
 from app.cli.target import Place, RemoteService, tell_change
 from app.core.escaping import visible
 from app.core.settings import Settings
@@ -37,7 +37,7 @@ async def list_skills(
                 runtime.agents.require(agent)
             rows = [row.to_dict() for row in await runtime.skills.rows(SkillViewer(agent, project))]
     if as_json:
-        typer.echo(json.dumps({"skills": rows}, indent=2, ensure_ascii=False))
+        print_json({"skills": rows})
         return 0
     for row in rows:
         typer.echo(_line(row))

@@ -6,8 +6,6 @@ of the machine can read.
 
 from __future__ import annotations
 
-import asyncio
-import json
 import sys
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
@@ -18,17 +16,13 @@ from typing import Any
 
 import typer
 
-from app.cli.installation import open_named_tokens
+from app.cli.installation import open_database, open_named_tokens
+from app.cli.options import print_json
 from app.cli.target import InstallationFolder, Place, RemoteService, tell_change
 from app.cli.terminal import is_terminal
-from app.core.clock import SystemClock
 from app.core.errors import InvalidInput, NotFound
 from app.core.escaping import visible
 from app.core.settings import Settings
-from app.db.schema import ensure_schema
-from app.db.writer import SqliteWriter
-from app.execution.setup import redactor_of
-from app.governance.audit.log import AuditLog
 from app.governance.config_versions import ConfigVersions
 from app.governance.identity.known_names import DEFAULT, KnownNames
 from app.knowledge.sources.drivers.protocol import TableFacts
@@ -68,22 +62,20 @@ async def open_sources(settings: Settings) -> AsyncIterator[SourceServices]:
         StorageUnavailable: The data folder is not writable.
         ConfigurationError: The configured encryption keys are invalid.
     """
-    await asyncio.to_thread(ensure_schema, settings.database_path)
-    db = SqliteWriter(settings.database_path)
-    await db.start()
-    try:
-        clock, redactor = SystemClock(), redactor_of(settings)
-        audit = AuditLog(db, clock, redactor, level=settings.audit_detail)
+    async with open_database(settings) as opened:
         sources = assemble_sources(
-            settings, db, clock, audit=audit, changes=ConfigVersions(db), redactor=redactor
+            settings,
+            opened.db,
+            opened.clock,
+            audit=opened.audit,
+            changes=ConfigVersions(opened.db),
+            redactor=opened.redactor,
         )
         await sources.store.load()
         try:
             yield sources
         finally:
             await sources.reading.close()
-    finally:
-        await db.close()
 
 
 def password_of(place: Path | None) -> str | None:
@@ -119,7 +111,7 @@ async def list_sources(place: Place, *, as_json: bool) -> int:
     """Print every source, by name."""
     rows = await _stored(place)
     if as_json:
-        _print({"sources": rows})
+        print_json({"sources": rows}, default=str)
         return 0
     for row in rows:
         state = "enabled" if row["enabled"] else "disabled"
@@ -174,7 +166,7 @@ async def test_source(place: Place, named: str, *, as_json: bool) -> int:
         async with open_sources(place.settings) as sources:
             found = (await sources.inspection.test(row["id"])).to_dict()
     if as_json:
-        _print(found)
+        print_json(found, default=str)
     elif found["ok"]:
         tls = "encrypted" if found["tls"] else "not encrypted"
         typer.echo(f"ok: {visible(found['server'] or '')}, {found['latency_ms']:g} ms, {tls}")
@@ -200,7 +192,7 @@ async def list_tables(place: Place, named: str, *, as_json: bool) -> int:
             found = await sources.inspection.discover(row["id"])
         tables = [_table(facts, _allowed(row)) for facts in found]
     if as_json:
-        _print({"tables": tables})
+        print_json({"tables": tables}, default=str)
         return 0
     for table in tables:
         mark = "allowed" if table["allowed"] else "-"
@@ -398,7 +390,3 @@ def _joined(before: Iterable[str], more: Iterable[str]) -> tuple[str, ...]:
 
 def _said(listed: Iterable[str]) -> str:
     return ", ".join(listed) or "none"
-
-
-def _print(document: Any) -> None:
-    typer.echo(json.dumps(document, indent=2, ensure_ascii=False, default=str))

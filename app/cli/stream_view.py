@@ -181,9 +181,7 @@ class StreamView:
             self.line(line, "yellow" if line.startswith("  |") else "")
 
     def _on_tool_confirmation_resolved(self, event: Event) -> None:
-        by = f" by {visible(str(event['by']))}" if event.get("by") else ""
-        style = "green" if event["outcome"] == "approved" else "yellow"
-        self.line(f"  → {event['outcome']}{by}", style)
+        self._answered(event)
 
     def _on_question_asked(self, event: Event) -> None:
         head, *choices = Form(event).lines()
@@ -192,8 +190,11 @@ class StreamView:
             self.line(line)
 
     def _on_question_answered(self, event: Event) -> None:
+        self._answered(event)
+
+    def _answered(self, event: Event) -> None:
         by = f" by {visible(str(event['by']))}" if event.get("by") else ""
-        style = "green" if event["outcome"] == "answered" else "yellow"
+        style = "green" if event["outcome"] in ("approved", "answered") else "yellow"
         self.line(f"  → {event['outcome']}{by}", style)
 
     def _on_ticket_opened(self, event: Event) -> None:

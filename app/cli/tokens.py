@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ import typer
 
 from app.cli.bootstrap_token import forget_revoked, kept_token, still_kept
 from app.cli.installation import open_named_tokens, open_tokens
+from app.cli.options import print_json
 from app.cli.rest import request
 from app.cli.service_errors import CommandRefused
 from app.cli.target import Place, RemoteService
@@ -96,7 +96,7 @@ async def list_tokens(place: Place, *, as_json: bool) -> int:
     """Print every token without its secret."""
     rows = await _listed(place)
     if as_json:
-        typer.echo(json.dumps({"tokens": rows}, indent=2, ensure_ascii=False))
+        print_json({"tokens": rows})
         return 0
     for row in rows:
         name = visible(row["name"])

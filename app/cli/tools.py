@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, Literal
 
 import typer
 
 from app.catalog.catalog import Catalog
+from app.cli.options import print_json
 from app.cli.target import Place, RemoteService, tell_change
 from app.cli.tools_served import Switch, listed, state_line, switch_served
 from app.core.errors import Conflict, InvalidInput, ToolNotFound
@@ -25,7 +25,7 @@ async def list_tools(place: Place, *, as_json: bool) -> int:
     """Print every tool, and every plugin that failed to load."""
     document = await _document(place)
     if as_json:
-        typer.echo(json.dumps(document, indent=2, ensure_ascii=False, default=json_default))
+        print_json(document, default=json_default)
         return 0
     for line in _lines(document):
         typer.echo(line)
