@@ -23,16 +23,16 @@ from app.api.ws import close_codes
 from app.api.ws.commands import ClientCommand, Hello
 from app.api.ws.dispatch import Dispatcher
 from app.api.ws.error_boundary import contain
-from app.api.ws.frames import Refused, error_body, id_of, parse_command
+from app.api.ws.frames import Refused, error_body, id_of, parse_command, receive_text
 from app.api.ws.limits import CommandRate, Remembered
 from app.api.ws.outbox import Outbox
 from app.api.ws.raw import EXTENSION, RawWriter
+from app.api.ws.rights import end_of_rights, wait_for_end_of_rights
 from app.api.ws.subscription import Subscription
 from app.core.clock import stamp
 from app.core.errors import (
     Forbidden,
     RateLimited,
-    StorageUnavailable,
     TollgateError,
     Unauthenticated,
 )
@@ -148,7 +148,7 @@ class Connection:
     async def _hello(self) -> Hello | close_codes.Close:
         """Wait for a valid `hello` and establish who it is."""
         try:
-            command = parse_command(await self._receive())
+            command = parse_command(await receive_text(self._socket))
         except WebSocketDisconnect:
             return close_codes.GONE
         except Refused as refused:
@@ -207,18 +207,10 @@ class Connection:
         self.send(ready)
         self.send(Ack(ref=hello.id, result={"connection_id": self.id}))
 
-    async def _receive(self) -> str | None:
-        """The next frame; None for a binary one."""
-        message = await self._socket.receive()
-        if message["type"] == "websocket.disconnect":
-            raise WebSocketDisconnect(message.get("code", 1005))
-        text: str | None = message.get("text")
-        return text
-
     async def _read(self) -> close_codes.Close:
         while True:
             try:
-                text = await self._receive()
+                text = await receive_text(self._socket)
             except WebSocketDisconnect:
                 return close_codes.GONE
             ref: str | None = None
@@ -251,7 +243,7 @@ class Connection:
             command = await self._commands.get()
             if isinstance(command, Hello):
                 return close_codes.PROTOCOL_VIOLATION
-            end = await self._end_of_rights(active=True)
+            end = await end_of_rights(self._service.authenticator, self.principal, active=True)
             if end is not None:
                 return end
             await self._answer(dispatcher, command)
@@ -312,20 +304,7 @@ class Connection:
     async def _guard(self) -> close_codes.Close:
         """Wait for the end of the client's rights."""
         pause = min(RECHECK_S, self._service.settings.heartbeat_s)
-        while True:
-            await asyncio.sleep(pause)
-            end = await self._end_of_rights()
-            if end is not None:
-                return end
-
-    async def _end_of_rights(self, *, active: bool = False) -> close_codes.Close | None:
-        """Return the close when the client's rights have ended; without news of them they stand."""
-        try:
-            standing = await self._service.authenticator.standing(self.principal, active=active)
-        except StorageUnavailable:
-            return None
-        ends = {"expired": close_codes.TOKEN_EXPIRED, "revoked": close_codes.REVOKED}
-        return ends.get(standing)
+        return await wait_for_end_of_rights(self._service.authenticator, self.principal, pause)
 
     async def _send_now(self, refused: Refused) -> None:
         message = ErrorMessage(ref=refused.ref, error=error_body(refused.error))

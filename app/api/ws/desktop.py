@@ -35,8 +35,9 @@ from app.api.ws.desktop_commands import (
     parse_operator_command,
 )
 from app.api.ws.error_boundary import contain
-from app.api.ws.frames import Refused, error_body, id_of
+from app.api.ws.frames import Refused, error_body, id_of, receive_text
 from app.api.ws.limits import CommandRate
+from app.api.ws.rights import end_of_rights, wait_for_end_of_rights
 from app.channels import operator_messages as messages
 from app.channels.operators import Operator
 from app.core.errors import (
@@ -137,7 +138,7 @@ class OperatorConnection:
         """Talk until one side ends it; how it should be closed."""
         try:
             async with asyncio.timeout(self._service.settings.hello_timeout_s):
-                hello = parse_operator_command(await self._receive())
+                hello = parse_operator_command(await receive_text(self._socket))
         except TimeoutError:
             return close_codes.HELLO_TIMEOUT
         except WebSocketDisconnect:
@@ -189,7 +190,7 @@ class OperatorConnection:
         await self._send(Ack(ref=ref, result={"connection_id": self.id}))
         while True:
             try:
-                text = await self._receive()
+                text = await receive_text(self._socket)
             except WebSocketDisconnect:
                 return close_codes.GONE
             try:
@@ -207,7 +208,7 @@ class OperatorConnection:
                 continue
             if isinstance(command, OperatorHello):
                 return close_codes.PROTOCOL_VIOLATION
-            end = await self._end_of_rights()
+            end = await end_of_rights(self._service.authenticator, self._principal)
             if end is not None:
                 return end
             self._refusals = 0
@@ -255,27 +256,8 @@ class OperatorConnection:
 
     async def _guard(self) -> close_codes.Close:
         """Wait for the end of the operator's rights."""
-        while True:
-            await asyncio.sleep(min(RECHECK_S, self._service.settings.heartbeat_s))
-            end = await self._end_of_rights()
-            if end is not None:
-                return end
-
-    async def _end_of_rights(self) -> close_codes.Close | None:
-        try:
-            standing = await self._service.authenticator.standing(self._principal)
-        except StorageUnavailable:
-            return None
-        ends = {"expired": close_codes.TOKEN_EXPIRED, "revoked": close_codes.REVOKED}
-        return ends.get(standing)
-
-    async def _receive(self) -> str | None:
-        """The next frame; None for a binary one."""
-        message = await self._socket.receive()
-        if message["type"] == "websocket.disconnect":
-            raise WebSocketDisconnect(message.get("code", 1005))
-        text: str | None = message.get("text")
-        return text
+        pause = min(RECHECK_S, self._service.settings.heartbeat_s)
+        return await wait_for_end_of_rights(self._service.authenticator, self._principal, pause)
 
     async def _refuse(self, error: TollgateError, ref: str | None) -> None:
         self._refusals += 1

@@ -7,6 +7,7 @@ from json import JSONDecodeError
 from typing import Any
 
 from pydantic import ValidationError
+from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from app.api.json_body import read_json
 from app.api.ws.commands import COMMAND_TYPES, ClientCommand, client_command
@@ -27,6 +28,19 @@ class Refused(Exception):
         super().__init__(error.message)
         self.error = error
         self.ref = ref
+
+
+async def receive_text(socket: WebSocket) -> str | None:
+    """Read the next frame; None for a binary one.
+
+    Raises:
+        WebSocketDisconnect: the client has gone.
+    """
+    message = await socket.receive()
+    if message["type"] == "websocket.disconnect":
+        raise WebSocketDisconnect(message.get("code", 1005))
+    text: str | None = message.get("text")
+    return text
 
 
 def parse_command(text: str | None) -> ClientCommand:
