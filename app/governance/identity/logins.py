@@ -17,7 +17,8 @@ from app.core.clock import Clock, isoformat
 from app.core.errors import StorageUnavailable
 from app.core.ids import new_id
 from app.db.writer import DatabaseWriter, Transaction
-from app.governance.identity.tokens import REREAD_S, Standing, Tokens, digest, equal_secrets
+from app.governance.identity.freshness import Freshness
+from app.governance.identity.tokens import Standing, Tokens, digest, equal_secrets
 
 if TYPE_CHECKING:
     from app.governance.audit.log import AuditLog
@@ -85,7 +86,7 @@ class Logins:
         self._by_id: dict[str, Login] = {}
         self._used: dict[str, datetime] = {}
         self._stamped: dict[str, datetime] = {}
-        self._read_at = float("-inf")
+        self._freshness = Freshness(clock, self.refresh)
 
     async def begin(self, user_id: str, token_id: str | None, *, source: str) -> tuple[str, Login]:
         """A new login of whoever has just shown a token; its secret is for the cookie alone."""
@@ -113,7 +114,7 @@ class Logins:
 
     async def find(self, secret: str) -> Login | None:
         """The login behind a cookie, if it still holds; this counts as using it."""
-        await self._refresh_old()
+        await self._freshness.ensure()
         login = self._by_digest.get(self._digest(secret, own=False))
         if login is None and self._own_token is not None:
             login = self._by_digest.get(self._digest(secret, own=True))
@@ -140,7 +141,7 @@ class Logins:
 
     async def standing(self, login_id: str) -> Standing:
         """Whether a login still holds, and so the token that it was made with."""
-        await self._refresh_old()
+        await self._freshness.ensure()
         login, now = self._by_id.get(login_id), self._clock.now()
         if login is None:
             return "revoked"
@@ -185,17 +186,7 @@ class Logins:
         stored = {row[1]: datetime.fromisoformat(row[6] or row[4]) for row in rows}
         self._used = {key: max(at, self._used.get(key, at)) for key, at in stored.items()}
         self._stamped = {key: at for key, at in self._stamped.items() if key in self._used}
-        self._read_at = self._clock.monotonic()
-
-    async def _refresh_old(self) -> None:
-        if self._clock.monotonic() - self._read_at <= REREAD_S:
-            return
-        try:
-            await self.refresh()
-        except StorageUnavailable:
-            # As for tokens: what was read last still holds.
-            if self._read_at == float("-inf"):
-                raise
+        self._freshness.read()
 
     async def _stamp(self, login: Login) -> None:
         """Note the use, on the disk at most once a minute."""

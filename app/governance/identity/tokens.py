@@ -17,6 +17,7 @@ from app.core.clock import Clock, isoformat
 from app.core.errors import NotFound, StorageUnavailable, Unauthenticated
 from app.core.ids import new_id
 from app.db.writer import DatabaseWriter, Transaction
+from app.governance.identity.freshness import Freshness
 from app.governance.identity.token_rules import (
     ADMIN_USER,
     BOOTSTRAP_USER,
@@ -51,7 +52,6 @@ _REVOKE = "UPDATE tokens SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL"
 _END_AT = "UPDATE tokens SET expires_at = ? WHERE id = ?"
 _USED = "UPDATE tokens SET last_used_at = ? WHERE id = ?"
 _STAMP_EVERY_S = 60.0
-REREAD_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class Tokens:
         self._audit = audit
         self._by_digest: dict[str, Token] = {}
         self._by_id: dict[str, Token] = {}
-        self._read_at = float("-inf")
+        self._freshness = Freshness(clock, self.refresh)
         self._stamped: dict[str, float] = {}
 
     async def create(
@@ -259,12 +259,12 @@ class Tokens:
 
         One that has expired counts: a house must not open by itself.
         """
-        await self._refresh_old()
+        await self._freshness.ensure()
         return any(token.revoked_at is None for token in self._by_id.values())
 
     async def standing(self, token_id: str) -> Standing:
         """Whether the token of that id may still be used."""
-        await self._refresh_old()
+        await self._freshness.ensure()
         token = self._by_id.get(token_id)
         return "revoked" if token is None else token.state(isoformat(self._clock.now()))
 
@@ -274,7 +274,7 @@ class Tokens:
         Raises:
             Unauthenticated: it is unknown, expired or revoked.
         """
-        await self._refresh_old()
+        await self._freshness.ensure()
         token = self._by_id.get(token_id)
         if token is None or token.state(isoformat(self._clock.now())) != "holds":
             raise _refused()
@@ -294,7 +294,7 @@ class Tokens:
 
     async def find(self, secret: str) -> Token | None:
         """The token behind a secret if it holds; this is no use of it."""
-        await self._refresh_old()
+        await self._freshness.ensure()
         token = self._by_digest.get(digest(secret))
         if token is None or token.state(isoformat(self._clock.now())) != "holds":
             return None
@@ -309,17 +309,7 @@ class Tokens:
         rows = await self._db.transact(read)
         self._by_digest = {row[0]: _token(row[1:]) for row in rows}
         self._by_id = {token.id: token for token in self._by_digest.values()}
-        self._read_at = self._clock.monotonic()
-
-    async def _refresh_old(self) -> None:
-        if self._clock.monotonic() - self._read_at <= REREAD_S:
-            return
-        try:
-            await self.refresh()
-        except StorageUnavailable:
-            # What was read last still says who may come in; nothing was ever read: nobody.
-            if self._read_at == float("-inf"):
-                raise
+        self._freshness.read()
 
     def _add(
         self,
