@@ -109,8 +109,7 @@ class SessionQueries:
             .order_by(col(EntryRow.created_at), col(EntryRow.id))
             .limit(MAX_DEPTH)
         )
-        async with self._database.session() as session:
-            return list((await session.exec(query)).all())
+        return list(await self._database.all(query))
 
     async def messages_with(
         self, session_ids: Sequence[str], words: Sequence[str]
@@ -144,8 +143,7 @@ class SessionQueries:
             .where(matching.c.place <= _MATCHES)
             .order_by(col(EntryRow.created_at).desc(), col(EntryRow.id).desc())
         )
-        async with self._database.session() as session:
-            return list((await session.exec(query)).all())
+        return list(await self._database.all(query))
 
     async def path(self, session_id: str, leaf: str | None) -> list[EntryRow]:
         """The branch that ends in `leaf`, root first."""
@@ -164,8 +162,7 @@ class SessionQueries:
             )
         )
         query = select(EntryRow).join(up, col(EntryRow.id) == up.c.id).order_by(up.c.depth.desc())
-        async with self._database.session() as session:
-            return list((await session.exec(query)).all())
+        return list(await self._database.all(query))
 
     async def on_branches(self, leaves: Sequence[str], entries: Sequence[str]) -> set[str]:
         """Those of `entries` that stand on a branch which ends in one of `leaves`."""
@@ -193,8 +190,7 @@ class SessionQueries:
             .order_by(col(RunRow.started_at).desc())
             .limit(limit)
         )
-        async with self._database.session() as session:
-            return list((await session.exec(query)).all())
+        return list(await self._database.all(query))
 
     async def run(self, run_id: str) -> RunRow | None:
         async with self._database.session() as session:
@@ -242,8 +238,7 @@ class SessionQueries:
         query = select(ToolCallRow).where(
             ToolCallRow.session_id == session_id, col(ToolCallRow.operation_id).in_(operation_ids)
         )
-        async with self._database.session() as session:
-            return list((await session.exec(query)).all())
+        return list(await self._database.all(query))
 
     async def confirmation(self, confirmation_id: str) -> ConfirmationRow | None:
         async with self._database.session() as session:
@@ -260,5 +255,4 @@ class SessionQueries:
             .order_by(col(ArtifactRow.created_at).desc())
             .limit(limit)
         )
-        async with self._database.session() as session:
-            return list((await session.exec(query)).all())
+        return list(await self._database.all(query))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import sqlalchemy
@@ -13,8 +13,11 @@ from sqlalchemy import event
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlmodel.ext.asyncio.session import AsyncSession
+from sqlmodel.sql.expression import SelectOfScalar
 
 from app.core.errors import StorageUnavailable
+
+T = TypeVar("T")
 
 
 class Database:
@@ -44,6 +47,15 @@ class Database:
                 yield session
         except OperationalError as error:
             raise StorageUnavailable(f"Cannot read the database: {error.orig}") from None
+
+    async def all(self, query: SelectOfScalar[T]) -> Sequence[T]:
+        """Every row of a query.
+
+        Raises:
+            StorageUnavailable: as `session`.
+        """
+        async with self.session() as session:
+            return (await session.exec(query)).all()
 
     async def close(self) -> None:
         await self._engine.dispose()

@@ -15,6 +15,7 @@ from app.api.deps import ServiceDep
 from app.api.errors import problems
 from app.api.rest.body import PathId
 from app.api.rest.examples import MOMENT, example
+from app.api.rest.json_lines import MEDIA_TYPE, documented_lines
 from app.api.rest.routing import routes_of
 from app.api.service import Service
 from app.api.session_deps import ReadableSession
@@ -51,15 +52,10 @@ _OPERATION: dict[str, Any] = {
     "stages": [_STAGE],
     "left_out": 0,
 }
-_LINES: dict[str, Any] = {
-    "description": "JSON lines; `x-log-size` is the total number of bytes.",
-    "content": {
-        "application/x-ndjson": {
-            "schema": {"type": "string"},
-            "example": '{"ts":"2026-11-21T09:30:00.000Z","op_seq":1,"stage":"download"}\n',
-        }
-    },
-}
+_LINES = documented_lines(
+    "JSON lines; `x-log-size` is the total number of bytes.",
+    '{"ts":"2026-11-21T09:30:00.000Z","op_seq":1,"stage":"download"}\n',
+)
 
 
 class StageView(BaseModel):
@@ -187,7 +183,7 @@ async def get_progress(
     end = size if limit is None else min(size, offset + limit)
     headers = {"x-log-size": str(size), "cache-control": "private, no-store"}
     pieces = _pieces(logs, operation_id, offset, end)
-    return StreamingResponse(pieces, media_type="application/x-ndjson", headers=headers)
+    return StreamingResponse(pieces, media_type=MEDIA_TYPE, headers=headers)
 
 
 async def _pieces(

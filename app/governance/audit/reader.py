@@ -68,8 +68,7 @@ class AuditReader:
         if before is not None:
             query = query.where(col(AuditRow.seq) < before)
         query = query.order_by(col(AuditRow.seq).desc()).limit(limit)
-        async with self._database.session() as session:
-            return (await session.exec(query)).all()
+        return await self._database.all(query)
 
     async def after(
         self, filters: AuditFilters, seq: int, *, upto: int | None = None, limit: int = PAGE
@@ -79,8 +78,7 @@ class AuditReader:
         if upto is not None:
             query = query.where(col(AuditRow.seq) <= upto)
         query = query.order_by(col(AuditRow.seq)).limit(limit)
-        async with self._database.session() as session:
-            return (await session.exec(query)).all()
+        return await self._database.all(query)
 
     async def last(self) -> int:
         """The newest row; 0 when there is none."""

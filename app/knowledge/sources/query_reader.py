@@ -39,8 +39,7 @@ class QueryAuditReader:
         if before is not None:
             query = query.where(col(QueryAuditRow.seq) < before)
         query = query.order_by(col(QueryAuditRow.seq).desc()).limit(limit)
-        async with self._database.session() as session:
-            return (await session.exec(query)).all()
+        return await self._database.all(query)
 
 
 def _conditions(filters: QueryFilters) -> list[Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Annotated, Any, Self
 
 from fastapi import Depends, Query
@@ -13,6 +12,7 @@ from starlette.responses import StreamingResponse
 from app.api.deps import Auditor, ServiceDep
 from app.api.errors import problems
 from app.api.rest.examples import MOMENT, example
+from app.api.rest.json_lines import documented_lines, json_lines
 from app.api.rest.routing import routes_of
 from app.db.tables import AuditRow
 from app.governance.audit.anchor import FILE_NAME, AnchorFile
@@ -37,15 +37,10 @@ _ROW: dict[str, Any] = {
     "previous": _HASH,
     "hash": _HASH,
 }
-_LINES: dict[str, Any] = {
-    "description": "One row per line, oldest first; `detail` is the hashed JSON text.",
-    "content": {
-        "application/x-ndjson": {
-            "schema": {"type": "string"},
-            "example": '{"seq":12,"kind":"call.finished","detail":"{}","hash":"3f79…"}\n',
-        }
-    },
-}
+_LINES = documented_lines(
+    "One row per line, oldest first; `detail` is the hashed JSON text.",
+    '{"seq":12,"kind":"call.finished","detail":"{}","hash":"3f79…"}\n',
+)
 
 
 class AuditView(BaseModel):
@@ -196,16 +191,7 @@ async def export_audit(
     service: ServiceDep, principal: Auditor, wanted: Wanted
 ) -> StreamingResponse:
     """Scope `audit:read` or `admin`. Every row that fits, up to the newest one now."""
-    pages = AuditReader(service.database).export(wanted)
-    # A database that cannot be read is an error before anything is sent.
-    first = await anext(pages, b"")
-
-    async def lines() -> AsyncIterator[bytes]:
-        yield first
-        async for page in pages:
-            yield page
-
-    return StreamingResponse(lines(), media_type="application/x-ndjson")
+    return await json_lines(AuditReader(service.database).export(wanted))
 
 
 @router.post(

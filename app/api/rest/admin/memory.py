@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal, Self
 
 from fastapi import Depends, Query
@@ -15,6 +14,7 @@ from app.api.rest.admin.crud import Crud
 from app.api.rest.admin.versions import ExpectedVersion
 from app.api.rest.body import Body, PathId
 from app.api.rest.examples import MOMENT, example
+from app.api.rest.json_lines import documented_lines, json_lines
 from app.api.rest.routing import routes_of
 from app.core.errors import AlreadyExists, Conflict
 from app.core.field_problems import FieldError
@@ -44,15 +44,10 @@ _MEMORY: dict[str, Any] = {
     "created_at": MOMENT,
     "updated_at": MOMENT,
 }
-_LINES: dict[str, Any] = {
-    "description": "One memory per line, oldest first.",
-    "content": {
-        "application/x-ndjson": {
-            "schema": {"type": "string"},
-            "example": '{"id":"mem_1","scope":"user","owner":"ann","content":"Ann prefers Vim"}\n',
-        }
-    },
-}
+_LINES = documented_lines(
+    "One memory per line, oldest first.",
+    '{"id":"mem_1","scope":"user","owner":"ann","content":"Ann prefers Vim"}\n',
+)
 Content = Annotated[str, Field(min_length=1, max_length=MAX_CONTENT_CHARS, pattern=r"\S")]
 Tags = Annotated[list[Tag], Field(max_length=20)]
 Owner = Annotated[
@@ -275,16 +270,7 @@ async def export_memories(
     service: ServiceDep, principal: Admin, wanted: Wanted
 ) -> StreamingResponse:
     """Scope `admin`. Every memory that fits, up to the newest one now; the audit notes it."""
-    pages = service.runtime.memory.export(wanted, actor=principal.user_id)
-    # A database that cannot be read is an error before anything is sent.
-    first = await anext(pages, b"")
-
-    async def lines() -> AsyncIterator[bytes]:
-        yield first
-        async for page in pages:
-            yield page
-
-    return StreamingResponse(lines(), media_type="application/x-ndjson")
+    return await json_lines(service.runtime.memory.export(wanted, actor=principal.user_id))
 
 
 @router.post(
