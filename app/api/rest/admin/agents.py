@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
-from app.api.rest.admin.crud import Crud, versioned
+from app.api.rest.admin.crud import Crud, Listed, versioned
 from app.api.rest.admin.versions import ExpectedVersion
 from app.api.rest.body import Body, PathId
 from app.api.rest.examples import MOMENT, example
@@ -174,10 +174,10 @@ class Override(AgentTool):
 
 
 @agents.page(AgentPage, "List agents")
-async def list_agents(service: ServiceDep, principal: Admin) -> dict[str, AgentView]:
+async def list_agents(service: ServiceDep, principal: Admin) -> Listed[StoredAgent]:
     """Scope `admin`."""
-    stored = service.runtime.agents.list_all()
-    return {item.profile.id: AgentView.of(item, service) for item in stored}
+    stored = {item.profile.id: item for item in service.runtime.agents.list_all()}
+    return Listed(stored, lambda item: AgentView.of(item, service))
 
 
 @agents.create("Create an agent", AlreadyExists, Conflict)

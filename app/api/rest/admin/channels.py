@@ -7,7 +7,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, Field
 
 from app.api.deps import Admin, ServiceDep
-from app.api.rest.admin.crud import Crud
+from app.api.rest.admin.crud import Crud, Listed
 from app.api.rest.admin.versions import ExpectedVersion
 from app.api.rest.body import Body, Identifier, PathId, unsent
 from app.api.rest.examples import MOMENT, example
@@ -97,9 +97,11 @@ class ChannelChange(Body):
 
 
 @channels.page(AdminChannelPage, "List channels")
-async def list_channels(service: ServiceDep, principal: Admin) -> dict[str, AdminChannel]:
+async def list_channels(service: ServiceDep, principal: Admin) -> Listed[Channel]:
     """Scope `admin`."""
-    return {item.id: AdminChannel.of(item) for item in service.runtime.channels.store.list_all()}
+    return Listed(
+        {item.id: item for item in service.runtime.channels.store.list_all()}, AdminChannel.of
+    )
 
 
 @channels.create("Create a channel", AlreadyExists)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from functools import wraps
-from typing import Annotated, Any, Protocol, TypeVar
+from typing import Annotated, Any, Generic, Protocol, TypeVar
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
@@ -37,8 +38,24 @@ class Identified(Versioned, Protocol):
     def id(self) -> str: ...
 
 
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Listed(Generic[Item]):
+    """What a list route pages through.
+
+    Attributes:
+        items: by the key that orders them, in that order.
+        view: the view of an item; called for the items of the page alone.
+    """
+
+    items: Mapping[str, Item]
+    view: Callable[[Item], BaseModel]
+
+
 Endpoint = Callable[..., Awaitable[Any]]
-Listing = TypeVar("Listing", bound=Callable[..., Awaitable[Mapping[str, BaseModel]]])
+Listing = TypeVar("Listing", bound=Callable[..., Awaitable[Listed[Any]]])
 Creation = TypeVar("Creation", bound=Callable[..., Awaitable[Identified]])
 Single = TypeVar("Single", bound=Callable[..., Awaitable[Versioned]])
 Removal = TypeVar("Removal", bound=Callable[..., Awaitable[BaseModel]])
@@ -69,21 +86,21 @@ class Crud:
         self._missing = missing
 
     def page(self, model: type[BaseModel], summary: str) -> Callable[[Listing], Listing]:
-        """`GET` of the collection; the function returns every view by the key that orders them."""
+        """`GET` of the collection; the function returns what is `Listed`."""
 
         def add(call: Listing) -> Listing:
-            async def listed(*, limit: Limit = 100, after: After = None, **given: Any) -> Any:
-                views = await call(**given)
-                rest = [key for key in views if after is None or key > after]
+            async def page(*, limit: Limit = 100, after: After = None, **given: Any) -> Any:
+                listed = await call(**given)
+                rest = [key for key in listed.items if after is None or key > after]
                 return model(
-                    **{self._name: [views[key] for key in rest[:limit]]},
-                    total=len(views),
+                    **{self._name: [listed.view(listed.items[key]) for key in rest[:limit]]},
+                    total=len(listed.items),
                     next_after=rest[limit - 1] if len(rest) > limit else None,
                 )
 
             self._router.get(
                 self._collection, response_model=model, summary=summary, responses=problems()
-            )(_extended(listed, call))
+            )(_extended(page, call))
             return call
 
         return add

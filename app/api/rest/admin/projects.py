@@ -7,7 +7,7 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, BaseModel, Field
 
 from app.api.deps import Admin, ServiceDep
-from app.api.rest.admin.crud import Crud
+from app.api.rest.admin.crud import Crud, Listed
 from app.api.rest.admin.versions import ExpectedVersion
 from app.api.rest.body import Body, PathId, unsent
 from app.api.rest.examples import MOMENT, example
@@ -152,9 +152,9 @@ class ProjectChange(Body):
 
 
 @projects.page(AdminProjectPage, "List projects with their roots")
-async def list_governed_projects(service: ServiceDep, principal: Admin) -> dict[str, AdminProject]:
+async def list_governed_projects(service: ServiceDep, principal: Admin) -> Listed[StoredProject]:
     """Scope `admin`."""
-    return {item.id: AdminProject.of(item) for item in service.runtime.projects.list_all()}
+    return Listed({item.id: item for item in service.runtime.projects.list_all()}, AdminProject.of)
 
 
 @projects.create("Create a project", AlreadyExists)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 
@@ -175,14 +176,16 @@ async def list_rules(
 
     422 when `after` names a rule that was removed meanwhile: begin anew.
     """
-    views = await _views(service)
+    loaded, now = service.runtime.rule_sets.loaded(), service.gate.clock.time()
     # The rule `after` may be in another state by now: its place among all rules counts.
-    start = start_after(after, [view.id for view in views], "rule")
-    chosen = [view for view in views if state is None or view.state == state]
-    rest = [view for view in views[start:] if state is None or view.state == state]
+    start = start_after(after, [item.stored.id for item in loaded], "rule")
+    fits = [state is None or rule_state(item, now) == state for item in loaded]
+    rest = [item for item, fit in zip(loaded[start:], fits[start:], strict=True) if fit]
     page = rest[:limit]
     return RulePage(
-        rules=page, total=len(chosen), next_after=page[-1].id if len(rest) > limit else None
+        rules=await _views(service, page, now),
+        total=sum(fits),
+        next_after=page[-1].stored.id if len(rest) > limit else None,
     )
 
 
@@ -231,22 +234,21 @@ async def remove_rule(
 ) -> RuleView:
     """Scope `admin`. What it was."""
     service.runtime.rules.require(rule_id)
-    gone = next(view for view in await _views(service) if view.id == rule_id)
+    gone = await _shown(service, rule_id)
     await service.runtime.rules.remove(rule_id, actor=principal.user_id, expected=expected)
     return gone
 
 
 async def _shown(service: Service, rule_id: str) -> RuleView:
-    for view in await _views(service):
-        if view.id == rule_id:
-            return view
-    raise NotFound(f"Rule {rule_id!r} not found", rule_id=rule_id)
+    gate = service.runtime
+    found = [item for item in gate.rule_sets.loaded() if item.stored.id == rule_id]
+    if not found:
+        raise NotFound(f"Rule {rule_id!r} not found", rule_id=rule_id)
+    return (await _views(service, found, gate.clock.time()))[0]
 
 
-async def _views(service: Service) -> list[RuleView]:
+async def _views(service: Service, chosen: Sequence[LoadedRule], now: float) -> list[RuleView]:
     runtime = service.runtime
-    now = runtime.clock.time()
-    loaded = runtime.rule_sets.loaded()
     review = runtime.rule_sets.review(now, agents=runtime.governance.snapshot.agents)
     # Thousands of rules are compared with each other: not on the loop.
     warnings = await asyncio.to_thread(review)
@@ -255,7 +257,7 @@ async def _views(service: Service) -> list[RuleView]:
         RuleView.of(
             item, warnings.get(item.stored.id, []), counted.get(item.stored.id, (0, None)), now
         )
-        for item in loaded
+        for item in chosen
     ]
 
 

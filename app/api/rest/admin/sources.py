@@ -8,7 +8,7 @@ from fastapi import Depends, Query
 
 from app.api.deps import Admin, Auditor, ServiceDep
 from app.api.errors import problems
-from app.api.rest.admin.crud import Crud
+from app.api.rest.admin.crud import Crud, Listed
 from app.api.rest.admin.source_schemas import (
     AdminSource,
     AdminSourcePage,
@@ -27,6 +27,7 @@ from app.api.rest.routing import routes_of
 from app.core.errors import AlreadyExists, Conflict, NotFound
 from app.governance.audit.filters import moment_of
 from app.knowledge.sources.inspection import MAX_LISTED
+from app.knowledge.sources.model import Source
 from app.knowledge.sources.query_reader import QueryAuditReader, QueryFilters
 
 router = routes_of("admin", below="/admin")
@@ -84,9 +85,11 @@ async def list_queries(
 
 
 @sources.page(AdminSourcePage, "List data sources")
-async def list_sources(service: ServiceDep, principal: Admin) -> dict[str, AdminSource]:
+async def list_sources(service: ServiceDep, principal: Admin) -> Listed[Source]:
     """Scope `admin`. Their passwords are never shown."""
-    return {item.name: AdminSource.of(item) for item in service.runtime.sources.store.list_all()}
+    return Listed(
+        {item.name: item for item in service.runtime.sources.store.list_all()}, AdminSource.of
+    )
 
 
 @sources.create("Create a data source", AlreadyExists)

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Self
 
 from fastapi import Query
 from pydantic import BaseModel, Field
 
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
-from app.api.rest.admin.crud import Crud
+from app.api.rest.admin.crud import Crud, Listed
 from app.api.rest.admin.diagnostics import ROW, Diagnostic
 from app.api.rest.admin.versions import ExpectedVersion
 from app.api.rest.body import Body, Identifier, PathId
 from app.api.rest.examples import example
 from app.api.rest.routing import routes_of
 from app.api.service import Service
-from app.catalog.catalog import Catalog
 from app.core.errors import Conflict, NotFound, ToolNotFound
 from app.governance.limits import CALLS_SCHEMA, Limits
 from app.governance.rows import shown
 from app.governance.snapshot import ToolState
+from app.toolkit.tool import Tool
 
 router = routes_of("admin", below="/admin")
 tools = Crud(router, "tools", "name", missing=ToolNotFound)
@@ -73,6 +74,51 @@ class Choices(BaseModel):
     limits: dict[str, int | float]
 
 
+@dataclass(frozen=True, slots=True)
+class GovernedTool:
+    """A tool of the catalog or one that it has lost, as the list is filtered by it.
+
+    Attributes:
+        tool: None if the catalog no longer contains it.
+        diagnostic: what follows for who has no agent.
+    """
+
+    name: str
+    tool: Tool | None
+    state: ToolState
+    diagnostic: dict[str, Any]
+
+    @property
+    def source(self) -> str:
+        return self.tool.source if self.tool else self.state.source
+
+    @property
+    def toolset(self) -> str:
+        return self.tool.toolset if self.tool else self.state.toolset
+
+    @property
+    def category(self) -> str | None:
+        return self.tool.category if self.tool else None
+
+    @property
+    def permission(self) -> str | None:
+        return self.tool.permission_class.value if self.tool else None
+
+    @property
+    def aliases(self) -> list[str]:
+        return [alias.name for alias in self.tool.aliases] if self.tool else []
+
+    @property
+    def shown_state(self) -> str:
+        """What the list's filter `state` compares with."""
+        return str(self.diagnostic["state"]) if self.tool else "absent"
+
+    def matches(self, text: str) -> bool:
+        """Whether its name, an alias or its description contains a casefolded text."""
+        places = (self.name, *self.aliases, self.tool.description if self.tool else "")
+        return any(text in place.casefold() for place in places)
+
+
 class AdminTool(BaseModel):
     """A tool, what was chosen about it, and what follows for who has no agent."""
 
@@ -89,6 +135,22 @@ class AdminTool(BaseModel):
     choices: Choices
     effective: Diagnostic
     version: int
+
+    @classmethod
+    def of(cls, row: GovernedTool) -> Self:
+        return cls(
+            name=row.name,
+            description=row.tool.description if row.tool else None,
+            source=row.source,
+            toolset=row.toolset,
+            category=row.category,
+            permission_class=row.permission,
+            aliases=row.aliases,
+            present=row.tool is not None,
+            choices=Choices(**shown(row.state, _CHOICES)),
+            effective=Diagnostic(**row.diagnostic),
+            version=row.state.version,
+        )
 
 
 class AdminToolPage(BaseModel):
@@ -179,18 +241,19 @@ async def list_governed_tools(
     source: Annotated[str | None, Query(max_length=40)] = None,
     state: State | None = None,
     permission: Literal["READ", "WRITE", "EXTERNAL"] | None = None,
-) -> dict[str, AdminTool]:
+) -> Listed[GovernedTool]:
     """Scope `admin`. Also tools that the catalog has lost: their choices are kept."""
-    return {
+    rows = {
         row.name: row
         for row in _rows(service)
         if (toolset is None or row.toolset == toolset)
         and (category is None or row.category == category)
         and (source is None or row.source == source)
-        and (state is None or state == (row.effective.state if row.present else "absent"))
-        and (permission is None or row.permission_class == permission)
-        and (q is None or _matches(row, q.casefold()))
+        and (state is None or state == row.shown_state)
+        and (permission is None or row.permission == permission)
+        and (q is None or row.matches(q.casefold()))
     }
+    return Listed(rows, AdminTool.of)
 
 
 @tools.read("Get a tool with its governance")
@@ -288,37 +351,18 @@ def _canonical(service: Service, name: str) -> str:
 
 
 def _shown(service: Service, name: str) -> AdminTool:
-    return next(row for row in _rows(service) if row.name == name)
+    return next(AdminTool.of(row) for row in _rows(service) if row.name == name)
 
 
-def _rows(service: Service) -> list[AdminTool]:
+def _rows(service: Service) -> list[GovernedTool]:
     runtime = service.runtime
     catalog, resolved = runtime.registry.snapshot(), runtime.resolver.resolve()
     states = runtime.governance.snapshot
     rows = {row["name"]: row for row in resolved.runtime_diagnostic["tools"]}
-    return [_row(name, catalog, states.state(name), rows[name]) for name in sorted(rows)]
-
-
-def _row(name: str, catalog: Catalog, state: ToolState, diagnostic: dict[str, Any]) -> AdminTool:
-    tool = catalog.tools.get(name)
-    return AdminTool(
-        name=name,
-        description=tool.description if tool else None,
-        source=tool.source if tool else state.source,
-        toolset=tool.toolset if tool else state.toolset,
-        category=tool.category if tool else None,
-        permission_class=tool.permission_class.value if tool else None,
-        aliases=[alias.name for alias in tool.aliases] if tool else [],
-        present=tool is not None,
-        choices=Choices(**shown(state, _CHOICES)),
-        effective=Diagnostic(**diagnostic),
-        version=state.version,
-    )
-
-
-def _matches(row: AdminTool, text: str) -> bool:
-    places = (row.name, *row.aliases, row.description or "")
-    return any(text in place.casefold() for place in places)
+    return [
+        GovernedTool(name, catalog.tools.get(name), states.state(name), rows[name])
+        for name in sorted(rows)
+    ]
 
 
 def _toolset(service: Service, name: str) -> ToolsetView:

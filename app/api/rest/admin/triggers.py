@@ -8,7 +8,7 @@ import orjson
 from pydantic import BaseModel, Field, SecretStr
 
 from app.api.deps import Admin, ServiceDep
-from app.api.rest.admin.crud import Crud
+from app.api.rest.admin.crud import Crud, Listed
 from app.api.rest.admin.versions import ExpectedVersion
 from app.api.rest.body import Body, PathId, unsent
 from app.api.rest.examples import MOMENT, example
@@ -163,9 +163,11 @@ def _change(body: NewTrigger | TriggerChange) -> OutboundRequestChange:
 
 
 @triggers.page(AdminTriggerPage, "List named triggers")
-async def list_triggers(service: ServiceDep, principal: Admin) -> dict[str, AdminTrigger]:
+async def list_triggers(service: ServiceDep, principal: Admin) -> Listed[OutboundRequest]:
     """Scope `admin`. Addresses and values of headers are never shown."""
-    return {item.name: AdminTrigger.of(item) for item in service.runtime.triggers.store.list_all()}
+    return Listed(
+        {item.name: item for item in service.runtime.triggers.store.list_all()}, AdminTrigger.of
+    )
 
 
 @triggers.create("Create a named trigger", AlreadyExists)

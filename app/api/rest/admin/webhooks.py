@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from app.agents.webhooks.model import Webhook
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
-from app.api.rest.admin.crud import Crud, versioned
+from app.api.rest.admin.crud import Crud, Listed, versioned
 from app.api.rest.admin.versions import ExpectedVersion
 from app.api.rest.body import Body, Identifier, PathId, unsent
 from app.api.rest.examples import MOMENT, example
@@ -150,9 +150,9 @@ class WebhookPause(Body):
 
 
 @webhooks.page(AdminWebhookPage, "List webhooks")
-async def list_webhooks(service: ServiceDep, principal: Admin) -> dict[str, AdminWebhook]:
+async def list_webhooks(service: ServiceDep, principal: Admin) -> Listed[Webhook]:
     """Scope `admin`. Their secrets are never shown."""
-    return {item.name: AdminWebhook.of(item) for item in service.webhooks.book.list_all()}
+    return Listed({item.name: item for item in service.webhooks.book.list_all()}, AdminWebhook.of)
 
 
 @webhooks.create("Create a webhook", AlreadyExists, dependencies=SHOWN_ONCE)
