@@ -62,9 +62,9 @@ class Known(NamedTuple):
 
     def holds(self, files: Mapping[str, str | None], done: Flow) -> bool:
         """Whether that is what it does after a script that wrote `files` and has done `done`."""
-        if files and (self.looks_at_all or any(path in files for path in self.looked)):
+        if files and (self.looks_at_all or not files.keys().isdisjoint(self.looked)):
             return False
-        if done.files and any(path in done.files for path in self.asked):
+        if done.files and not done.files.keys().isdisjoint(self.asked):
             return False
         return not (done.remotes and self.pushes)
 

@@ -38,7 +38,7 @@ Finder = Callable[[CommandCall], Iterator[FileRun]]
 
 _SHELLS = names("bash sh zsh dash ksh ash mksh rbash")
 _CODE = re.compile(r"-[a-zA-Z]*[cs][a-zA-Z]*")
-_PATH = re.compile(r"[\w@%+=:,.~*?\[\]-]*[/.][\w@%+=:,./~*?\[\]-]*")
+_PATH = re.compile(r"[\w@%+=:,~*?\[\]-]*+[/.][\w@%+=:,./~*?\[\]-]*+")
 
 
 def may_run_files(word: str) -> bool:

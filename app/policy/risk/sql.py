@@ -7,21 +7,23 @@ from collections.abc import Iterator
 
 from app.policy.risk.call import Answer, Stream, ask, script
 
-_NAMES = r"(?P<name>\"[^\"]*\"|`[^`]*`|\[[^\]]*\])"
-_DOLLAR = r"(?P<dollar>\$(?P<tag>\w*)\$.*?\$(?P=tag)\$)"
-_COMMENT = r"/\*!\d*(?P<version>.*?)\*/|/\*.*?\*/"
 _ESCAPED = r"'(?>(?:[^'\\]|''|\\.)*)(?:'|\\?\Z)"
 _PLAIN = r"(?P<text>'(?>(?:[^']|'')*)(?:'|\Z))"
-_STANDARD = re.compile(
-    rf"{_COMMENT}|--[^\n]*|{_DOLLAR}|\b[eE]{_ESCAPED}|{_PLAIN}|{_NAMES}",
-    re.DOTALL,
-)
-_OWN = rf"{_COMMENT}|--(?=\s|$)[^\n]*|\#[^\n]*|(?P<text>{_ESCAPED})|{_NAMES}"
-_MYSQL = re.compile(rf"{_OWN}|(?P<dollar>(?!))", re.DOTALL)
+_OPENS = r"(?P<comment>/\*)(?P<version>!\d*)?|(?P<name>[\"`\[])"
+_DOLLAR = r"(?P<tag>\$\w*\$)"
+_STANDARD = re.compile(rf"{_OPENS}|--[^\n]*|{_DOLLAR}|\b[eE]{_ESCAPED}|{_PLAIN}", re.DOTALL)
+_OWN = rf"{_OPENS}|--(?=\s|$)[^\n]*|\#[^\n]*|(?P<text>{_ESCAPED})"
+_MYSQL = re.compile(rf"{_OWN}|(?P<tag>(?!))", re.DOTALL)
 """MySQL reads a backslash in a text, `#` and `--` in its own way, and has no `$$` texts."""
 _LIKE_MYSQL = re.compile(rf"{_OWN}|{_DOLLAR}", re.DOTALL)
-_ALWAYS = r"\bwhere\b\s*\(?\s*(?:true|1|(?P<same>[\w.']+)\s*=\s*(?P=same))\s*\)?\s*$"
+_CLOSING = {"/*": "*/", "[": "]"}
+"""What ends a token, where it is not what it begins with."""
+_ALWAYS = re.compile(
+    r"\bwhere\b\s*\(?\s*(?:true|1|(?P<same>[\w.']+)\s*=\s*(?P=same))\s*\)?\s*$", re.DOTALL
+)
 """A condition that every row meets."""
+_ROWS = r"(?:with|delete|update)\b"
+"""Statements that delete or change rows: `_every_row` says whether all of them."""
 _DANGER: list[tuple[str, str]] = [
     (r"drop\b", "drops objects"),
     (r"truncate\b", "empties tables"),
@@ -31,12 +33,7 @@ _DANGER: list[tuple[str, str]] = [
         "drops objects",
     ),
     (r"alter\b.*\b(?:drop|delete|truncate)\b", "drops part of a table"),
-    (r"(?:with\b.*)?delete\b(?!.*\bwhere\b)", "deletes every row"),
-    (r"(?:with\b.*)?update\b(?=.*\bset\b)(?!.*\bwhere\b)", "changes every row"),
-    (
-        rf"(?:with\b.*)?(?:delete|update)\b.*{_ALWAYS}",
-        "deletes or changes every row",
-    ),
+    (_ROWS, ""),
     (
         r"do\b|execute\b|exec\b|prepare\b|declare\b|call\b.*\bexec",
         "runs statements created at run time",
@@ -106,22 +103,67 @@ def _statements(plain: str) -> Iterator[Answer]:
     for piece in [*_STATEMENTS.split(plain), plain]:
         statement = piece.strip().lstrip("(").lstrip()
         for pattern, why in _PATTERNS:
-            if pattern.match(statement):
-                yield ask("sql", f"SQL {why}")
+            if pattern.match(statement) and (what := why or _every_row(statement)):
+                yield ask("sql", f"SQL {what}")
                 break
 
 
-def _plain(text: str, tokens: re.Pattern[str]) -> str:
-    def replace(match: re.Match[str]) -> str:
-        if match.group("version") is not None:
-            return f" {_plain(match.group('version'), tokens)} "
-        if match.group("name") is not None:
-            return " quoted_name "
-        if not match.group().endswith("'") and "'" in match.group()[:2]:
-            # A text that does not end is none, in this reading.
-            return f" {match.group()[1:]}"
-        if match.group("text") or match.group("dollar") or match.group()[:1] in "eE":
-            return " '' "
-        return " "
+_VERB = re.compile(r"(?P<delete>delete)\b|update\b")
+_SET, _WHERE = re.compile(r"\bset\b"), re.compile(r"\bwhere\b")
 
-    return _SPACES.sub(" ", tokens.sub(replace, text)).strip().lower()
+
+def _every_row(statement: str) -> str:
+    """What a statement does to every row, in words; "" where it only does it to some.
+
+    Each of its verbs is one, as behind `with`; each keyword is looked for once, since a statement
+    may hold thousands of them.
+    """
+    verbs = list(_VERB.finditer(statement)) if statement.startswith("with") else []
+    verbs = verbs or [found for found in [_VERB.match(statement)] if found]
+    last_set = max((found.start() for found in _SET.finditer(statement)), default=-1)
+    last_where = max((found.start() for found in _WHERE.finditer(statement)), default=-1)
+    unbound = [verb for verb in verbs if verb.end() > last_where]
+    if any(verb["delete"] for verb in unbound):
+        return "deletes every row"
+    if any(not verb["delete"] and verb.end() <= last_set for verb in unbound):
+        return "changes every row"
+    always = verbs and _ALWAYS.search(statement, verbs[0].end())
+    return "deletes or changes every row" if always else ""
+
+
+def _plain(text: str, tokens: re.Pattern[str]) -> str:
+    """The text without comments and with one word for each text and each quoted name.
+
+    What has no end is none of these. That is found out once for each kind, and not again for
+    every place where one might begin.
+    """
+    pieces: list[str] = []
+    endless: set[str] = set()
+    kept = at = 0
+    while match := tokens.search(text, at):
+        opener = match["comment"] or match["name"] or match["tag"]
+        end = match.end()
+        if opener:
+            closer = _CLOSING.get(opener, opener)
+            end = -1 if opener in endless else text.find(closer, match.end())
+            if end < 0:
+                endless.add(opener)
+                at = match.start() + 1
+                continue
+            end += len(closer)
+        pieces += text[kept : match.start()], _put(match, text[match.end() : end - 2], tokens)
+        kept = at = end
+    return _SPACES.sub(" ", "".join([*pieces, text[kept:]])).strip().lower()
+
+
+def _put(match: re.Match[str], held: str, tokens: re.Pattern[str]) -> str:
+    """What stands for a token; `held` is what it holds where it is a comment."""
+    if match["version"] is not None:
+        return f" {_plain(held, tokens)} "
+    if match["name"]:
+        return " quoted_name "
+    token = match.group()
+    if not token.endswith("'") and "'" in token[:2]:
+        # A text that does not end is none, in this reading.
+        return f" {token[1:]}"
+    return " '' " if match["text"] or match["tag"] or token[:1] in "eE" else " "

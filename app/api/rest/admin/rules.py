@@ -176,7 +176,7 @@ async def list_rules(
 
     422 when `after` names a rule that was removed meanwhile: begin anew.
     """
-    loaded, now = service.runtime.rule_sets.loaded(), service.gate.clock.time()
+    loaded, now = service.runtime.rule_sets.loaded(), service.runtime.clock.time()
     # The rule `after` may be in another state by now: its place among all rules counts.
     start = start_after(after, [item.stored.id for item in loaded], "rule")
     fits = [state is None or rule_state(item, now) == state for item in loaded]
@@ -240,11 +240,11 @@ async def remove_rule(
 
 
 async def _shown(service: Service, rule_id: str) -> RuleView:
-    gate = service.runtime
-    found = [item for item in gate.rule_sets.loaded() if item.stored.id == rule_id]
+    runtime = service.runtime
+    found = [item for item in runtime.rule_sets.loaded() if item.stored.id == rule_id]
     if not found:
         raise NotFound(f"Rule {rule_id!r} not found", rule_id=rule_id)
-    return (await _views(service, found, gate.clock.time()))[0]
+    return (await _views(service, found, runtime.clock.time()))[0]
 
 
 async def _views(service: Service, chosen: Sequence[LoadedRule], now: float) -> list[RuleView]:

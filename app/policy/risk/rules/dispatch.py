@@ -107,7 +107,8 @@ def _written(call: CommandCall, paths: list[str]) -> list[str]:
 
 
 _AWK_TOKEN = re.compile(
-    r"(?:(?<=[~(,!&|{};\n])|^)\s*/(?:[^/\\\n]|\\.)+/|\"(?P<text>(?:[^\"\\]|\\.)*)\"|#[^\n]*"
+    r"(?:(?<=[~(,!&|{};\n])|^)(?:\s*+(?P<pattern>/(?:[^/\\\n]|\\.)+/)|\s++)"
+    r"|\"(?P<text>(?:[^\"\\]|\\.)*)\"|#[^\n]*"
 )
 _AWK_RUNS = re.compile(
     r"\bsystem\s*\(\s*(?P<system>\x01\d+\x01\s*\))?|(?P<read>\x01\d+\x01\s*)?\|&?\s*getline"
@@ -140,7 +141,8 @@ def _awk_code(program: str) -> tuple[str, list[str]]:
 
     def hold(match: re.Match[str]) -> str:
         if match["text"] is None:
-            return " "
+            # Blanks are taken as a whole, so that no pattern is looked for behind each of them.
+            return match.group() if match.group().isspace() else " "
         texts.append(match["text"].replace('\\"', '"'))
         return f"\x01{len(texts) - 1}\x01"
 
@@ -156,12 +158,16 @@ def _awk_commands(bare: str, texts: list[str]) -> Iterator[Answer]:
 
 
 _SED_E = re.compile(
-    r"(?:^|[;{}\n]|\b\d+|\$|/I?|,\s*\d+|!)\s*e(?:(?:\s+|\\\n)([^\n]+)|\s*(?=[;}\n]|$))"
+    r"(?:\n[^\S\n]*|(?:^|[;{}]|\b\d+|\$|/I?|,\s*\d+|!)\s*)"
+    r"e(?:(?:\s+|\\\n)([^\n]+)|\s*(?=[;}\n]|$))"
 )
 _SED_S = re.compile(
     r"(?:^|[;{}\s\d$/!])s([^\w\s\\])((?:\\.|(?!\1)[^\\])*)\1((?:\\.|(?!\1)[^\\])*)\1([a-zA-Z0-9]*)",
     re.DOTALL,
 )
+_SED_DELIMITER = re.compile(r"(?:^|[;{}\s\d$/!])s([^\w\s\\])")
+_LONG, _MOST_DELIMITERS = 1_000, 40
+"""More of them are in no program that people write; each may be looked for up to its end."""
 
 
 def _sed(call: CommandCall) -> Iterator[Answer]:
@@ -183,6 +189,9 @@ def _sed(call: CommandCall) -> Iterator[Answer]:
 def _sed_program(call: CommandCall, program: str) -> Iterator[Answer]:
     if program in {UNKNOWN, SECRET}:
         yield ask("opaque_code", "runs a sed program that is not known")
+        return
+    if len(program) > _LONG and len(set(_SED_DELIMITER.findall(program))) > _MOST_DELIMITERS:
+        yield ask("opaque_code", "runs a sed program that is too long to be read")
         return
     for substitution in _SED_S.finditer(program):
         if "e" in substitution.group(4).partition("w")[0]:
@@ -342,7 +351,8 @@ def _latex(call: CommandCall) -> Iterator[Answer]:
 def _fzf(call: CommandCall) -> Iterator[Answer]:
     given = options(call.args, "-preview q f d n -bind")
     for text in given.all_values("--preview"):
-        yield script(re.sub(r"\{[^}]*\}", "'x'", text))
+        closed, brace, rest = text.rpartition("}")
+        yield script(re.sub(r"\{[^}]*\}", "'x'", closed + brace) + rest)
     for text in given.all_values("--bind"):
         for command in re.findall(
             r"(?:execute(?:-silent)?|become|reload|preview)[(:\[]([^)\]]*)", text

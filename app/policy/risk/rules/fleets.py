@@ -42,7 +42,9 @@ def _ansible(call: CommandCall) -> Iterator[Answer]:
     text = given.value("-a", "--args")
     if module in _RUN_TEXT:
         if text:
-            yield script(re.sub(r"\s+(?:chdir|creates|removes|executable|warn)=\S+", "", text))
+            yield script(
+                re.sub(r"(?<!\s)\s+(?:chdir|creates|removes|executable|warn)=\S+", "", text)
+            )
     elif module in _WINDOWS_TEXT:
         if text:
             yield script(text, _WINDOWS_TEXT[module])

@@ -71,7 +71,9 @@ def _sent_command(call: CommandCall) -> Iterator[Answer]:
     """`aws ssm send-command`: a shell script for other hosts, as JSON or as `commands=…`."""
     sent = options(call.args, "-parameters", clusters=False).value("--parameters") or ""
     found = re.search(r"commands\"?\s*[=:]\s*(.+)", sent, re.DOTALL)
-    yield script(re.sub(r"^[\[\s\"']+|[\]}\s\"']+$", "", found.group(1)) if found else None)
+    yield script(
+        re.sub(r"^[\[\s\"']+|(?<![\]}\s\"'])[\]}\s\"']+$", "", found.group(1)) if found else None
+    )
 
 
 def _edge(call: CommandCall) -> Iterator[Answer]:

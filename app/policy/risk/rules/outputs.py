@@ -201,15 +201,16 @@ def _changes_settings(given: Options) -> bool:
 
 
 _DOT_OUTPUT = re.compile(
-    r"(?m)^\s*\.(?:output|once|log|backup|save|clone|trace)\s+(?:main\s+)?['\"]?([^|"
+    r"(?m)^[^\S\n]*+\.(?:output|once|log|backup|save|clone|trace)\s+(?:main\s+)?['\"]?([^|"
     r"'\"\s][^'\"\n]*)"
 )
-_LOADS = re.compile(r"(?m)\bload_extension\s*\(|^\s*\.load\b")
-_RESTORES = re.compile(r"(?m)^\s*\.restore\b|^\s*\.open\s.*--new")
-_META_OUTPUT = re.compile(r"(?m)^\s*\\(?:o|w|g)\s+['\"]?([^|'\"\s]+)")
+_LOADS = re.compile(r"(?m)\bload_extension\s*\(|^[^\S\n]*+\.load\b")
+_RESTORES = re.compile(r"(?m)^[^\S\n]*+\.restore\b|^[^\S\n]*+\.open\s.*--new")
+_META_OUTPUT = re.compile(r"(?m)^[^\S\n]*+\\(?:o|w|g)\s+['\"]?([^|'\"\s]+)")
+# A keyword is looked behind up to the next one, since a text may hold thousands of them.
 _SQL_OUTPUT = re.compile(
-    r"\b(?:attach(?:\s+database)?|vacuum\s+into|writefile\s*\(|lo_export\s*\([^,]+,)\s*'([^']+)'"
-    r"|\bcopy\b[^;]*?\bto\s+'([^']+)'",
+    r"\b(?:attach(?:\s+database)?|vacuum\s+into|writefile\s*\(|lo_export\s*\((?:(?!lo_export)[^,])+,)\s*'([^']+)'"
+    r"|\bcopy\b(?:(?!\bcopy\b)[^;])*?\bto\s+'([^']+)'",
     re.IGNORECASE,
 )
 
