@@ -279,77 +279,95 @@ def options(
     `stop`: the first operand ends the options, as for wrappers. `clusters` False: one dash
     is as good as two (`find`, `terraform`). `optional` letters take only an attached value.
     """
-    wanted = _dashed(valued)
-    count = len(args)
-    found = Options([], {}, [], count)
-    rest = found.rest
-    at = 0
-    while at < count:
-        arg = args[at]
-        if arg == "--":
-            rest.extend(args[at + 1 :])
-            found.first = min(found.first, at + 1)
-            break
-        if arg[:1] != "-" or arg == "-":
-            found.first = min(found.first, at)
+    if stop and args and args[0][:1] != "-":
+        return Options([], {}, list(args), 0)
+    known = _known(valued)
+    flags: list[str] = []
+    rest: list[str] = []
+    found = Options(flags, {}, rest, 0)
+    first, at, is_value = -1, -1, False
+    for arg in args:
+        at += 1
+        if is_value:
+            is_value = False
+        elif arg[:1] != "-" or arg == "-":
+            first = at if first < 0 else first
             if stop:
-                rest.extend(args[at:])
+                rest += args[at:]
                 break
             rest.append(arg)
-            at += 1
-            continue
-        following = args[at + 1] if at + 1 < count else ""
-        long = not clusters or arg[:2] == "--"
-        taken = (
-            _long(found, arg, following, wanted)
-            if long
-            else _cluster(found, arg, following, wanted, optional)
-        )
-        at += 2 if taken else 1
+        elif arg == "--":
+            rest += args[at + 1 :]
+            first = at + 1 if first < 0 else first
+            break
+        elif not clusters or arg[:2] == "--":
+            is_value = _long(found, arg, args[at + 1 : at + 2], known)
+        elif optional or not known.letters.isdisjoint(arg):
+            is_value = _cluster(found, arg, args[at + 1 : at + 2], known, optional)
+        else:
+            flags += map(_AS_FLAG, arg[1:])
+    found.first = len(args) if first < 0 else first
     return found
 
 
+_AS_FLAG = "-".__add__
+
+
+class _Valued(NamedTuple):
+    """The options that take a value, of one letter and others."""
+
+    names: frozenset[str]
+    letters: frozenset[str]
+    has_long: bool
+
+
 @lru_cache(maxsize=512)
-def _dashed(valued: str) -> frozenset[str]:
-    return frozenset("-" + word for word in valued.split())
+def _known(valued: str) -> _Valued:
+    names = frozenset("-" + word for word in valued.split())
+    letters = frozenset(name[1] for name in names if len(name) == 2)
+    return _Valued(names, letters, any(name[:2] == "--" for name in names))
 
 
-def _long(found: Options, arg: str, following: str, wanted: frozenset[str]) -> bool:
+def _long(found: Options, arg: str, following: Sequence[str], known: _Valued) -> bool:
+    """Read a long option; whether the word behind it, `following`, is its value."""
     name, equals, value = arg.partition("=")
     found.flags.append(name)
     if equals:
         found.values.setdefault(name, []).append(value)
-    elif name in wanted:
-        found.values.setdefault(name, []).append(following)
+    elif name in known.names:
+        found.values.setdefault(name, []).append(following[0] if following else "")
         return True
-    if name not in wanted:
+    if known.has_long and name[:2] == "--" and name not in known.names:
         # A beginning is enough for getopt. Without "=" the word may as well be an operand.
-        for full in _completions(name, wanted, attached=bool(equals)):
-            found.values.setdefault(full, []).append(value if equals else following)
+        for full in _completions(name, known.names, attached=bool(equals)):
+            held = value if equals or not following else following[0]
+            found.values.setdefault(full, []).append(held)
     return False
 
 
 @lru_cache(maxsize=1024)
 def _completions(name: str, wanted: frozenset[str], *, attached: bool) -> tuple[str, ...]:
     """The options with a value that the long option `name` may be short for."""
-    if len(name) < 3 or name[:2] != "--":
+    if len(name) < 3:
         return ()
     fulls = (full.removesuffix("=") for full in wanted if attached or full[-1] != "=")
     return tuple(sorted(full for full in fulls if full.startswith(name) and full != name))
 
 
 def _cluster(
-    found: Options, arg: str, following: str, wanted: frozenset[str], optional: str
+    found: Options, arg: str, following: Sequence[str], known: _Valued, optional: str
 ) -> bool:
-    for at, letter in enumerate(arg[1:], start=1):
+    """Read options of one letter in one word; whether the word behind them is a value too."""
+    for at, letter in enumerate(arg[1:], start=2):
         flag = "-" + letter
         found.flags.append(flag)
-        if flag in wanted:
-            attached = arg[at + 1 :]
-            found.values.setdefault(flag, []).append(attached or following)
+        if letter in known.letters:
+            attached = arg[at:]
+            held = attached or (following[0] if following else "")
+            found.values.setdefault(flag, []).append(held)
             return not attached
         if letter in optional:
-            found.values.setdefault(flag, []).append(arg[at + 1 :])
+            found.values.setdefault(flag, []).append(arg[at:])
             return False
     return False
 

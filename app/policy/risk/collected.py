@@ -164,6 +164,8 @@ class Collected:
 
 def _shown(text: str) -> str:
     """`text` as people read it: a home of no known place is `~`, what is not known is `…`."""
+    if UNKNOWN not in text and "~" not in text:
+        return text
     return text.replace(ANY_HOME, "~").replace(SECRET, "…").replace(UNKNOWN, "…")
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 
-from app.policy.risk.call import UNKNOWN, CommandCall, names, options, prints_help
+from app.policy.risk.call import UNKNOWN, CommandCall, names, options, prints_help, resolve
 from app.policy.risk.kinds import (
     COPIED,
     GDB,
@@ -100,9 +101,19 @@ def _python(call: CommandCall) -> Iterator[FileRun]:
     for text in (*given.all_values("-c"), call.stdin.text if call.stdin else None):
         for name in imported("", PYTHON, text or ""):
             yield FileRun(call.at(name), PYTHON)
+    if len(folders) == 1 and "PYTHONPATH" not in call.assigned:
+        yield from _at_start(call.cwd, call.home)
+        return
     yield FileRun(call.at("./-"), PYTHON)
     for name in (*_START_MODULES, *_path_modules(call)):
         yield from (FileRun(call.at(f"{folder}/{name}"), PYTHON) for folder in folders)
+
+
+@lru_cache(maxsize=512)
+def _at_start(cwd: str | None, home: str) -> tuple[FileRun, ...]:
+    """What every Python loads that starts in a directory, if it is there."""
+    paths = ("./-", *(f"./{name}" for name in _START_MODULES))
+    return tuple([FileRun(resolve(path, cwd, home), PYTHON) for path in paths])
 
 
 _START_MODULES = ("sitecustomize.py", "usercustomize.py")
@@ -348,10 +359,23 @@ def _git(call: CommandCall) -> Iterator[FileRun]:
         elif not word.startswith("-"):
             verb = word
             break
-    yield FileRun(call.at(f"{folder}/.git/config"), GIT)
+    if folder == ".":
+        yield from _in_repository(verb if verb in _HOOKS else "", call.cwd, call.home)
+    else:
+        yield from _repository(folder, verb, call.cwd, call.home)
+
+
+def _repository(folder: str, verb: str, cwd: str | None, home: str) -> Iterator[FileRun]:
+    yield FileRun(resolve(f"{folder}/.git/config", cwd, home), GIT)
     for hook in _HOOKS.get(verb, "").split():
         for place in (".git/hooks", ".husky", ".githooks"):
-            yield FileRun(call.at(f"{folder}/{place}/{hook}"), PROGRAM)
+            yield FileRun(resolve(f"{folder}/{place}/{hook}", cwd, home), PROGRAM)
+
+
+@lru_cache(maxsize=512)
+def _in_repository(verb: str, cwd: str | None, home: str) -> tuple[FileRun, ...]:
+    """The files that the same subcommand obeys each time in a directory."""
+    return tuple(_repository(".", verb, cwd, home))
 
 
 def _read(call: CommandCall) -> Iterator[FileRun]:

@@ -28,11 +28,12 @@ _KEPT = frozenset(names("secret secrets env vars variable variables config confi
 
 def sends_by_shape(call: CommandCall) -> Iterator[RuleMatch]:
     """The question about a secret that an unknown program would send."""
+    far = any(":" in word and _FAR.match(word) is not None for word in call.args)
     words = options(call.args).rest
-    if not (words or call.stdin) or prints_help(call.args) or not _KEPT.isdisjoint(words[:3]):
-        return
     by_name = bool(_NAME.search(call.name) or any(map(_VERB.fullmatch, words[:3])))
-    if not by_name and not any(map(_FAR.match, call.args)):
+    if not (far or by_name) or not (words or call.stdin):
+        return
+    if prints_help(call.args) or not _KEPT.isdisjoint(words[:3]):
         return
     found = _given(call, whole=by_name)
     if found:

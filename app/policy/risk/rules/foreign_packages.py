@@ -233,11 +233,10 @@ _FLAG = re.compile(r"--?(?:[DSEgOPBWyfq]|save\S*|global|dev|force|yes|exact|opti
 def fetched_from(call: CommandCall) -> str:
     """The place named in `call` that it installs or runs software from; empty where none is."""
     verb = " ".join(options(call.args).rest[:6]) + " "
-    lines = "\n".join(call.args)
     for source in _BY_NAME.get(call.name, ()):
         if source.verb and not compiled(source.verb).match(verb):
             continue
-        if source.having and not compiled(source.having).search(lines):
+        if source.having and not compiled(source.having).search("\n".join(call.args)):
             continue
         if source.always:
             return "a source other than its registry"
