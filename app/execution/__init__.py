@@ -1,1 +1,1 @@
-"""One tool call from arguments to result."""
+"""Execution of tool calls, from arguments to result."""

@@ -1,4 +1,4 @@
-"""Steps 1 to 3 of a call's way, all synchronous: look up, decide, validate."""
+"""Steps 1 to 3 of a call, all synchronous: look up, decide, validate."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 
 _MAX_NAME, _MAX_READ = 128, 1024
 
-# Session and project → where the session's shell was left; None where it starts.
+# Session and project → folder in which the session's shell was left; None for its start folder.
 KeptCwd = Callable[[str, str | None], str | None]
 
 
@@ -59,7 +59,7 @@ class PolicyInputs:
 
 
 class Admission:
-    """Turns requests into calls that may go on, or into calls with a refusal."""
+    """Turns requests into calls that may continue, or into refused calls."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class Admission:
         self._kept_cwd = kept_cwd
         self._created = created
         self._written = written
-        # A batch's ids, encoded once: its calls come one after another.
+        # Encoded IDs of the last batch: calls of a batch are admitted one after another.
         self._context: CallContext | None = None
         self._ids = ""
 
@@ -94,17 +94,17 @@ class Admission:
         operation_id: str | None = None,
         is_real: bool = True,
     ) -> CallState:
-        """Look the tool up, check that it is on, validate, decide.
+        """Look up the tool, check that it is enabled, validate and decide.
 
         Args:
-            is_real: it may be made, so that the rules which speak are counted.
+            is_real: the call may run, so matching rules are counted.
         """
         entry = self._registry.snapshot().lookup(request.name)
         operation_id = operation_id or call_id("op")
         if context is not self._context:
             self._context, self._ids = context, run_part(context.run_id, context.agent_id)
         ids = call_part(self._ids, request.id, operation_id, context.parent_tool_call_id)
-        # A name that is no tool's may be anything.
+        # The name of an unknown tool is arbitrary text.
         name = entry.tool.name if entry else self._shown(request.name)
         found = Judgement()
         _, error = try_call(self._assess, found, entry, request, context, name)
@@ -158,7 +158,7 @@ class Admission:
         return found
 
     def pattern(self, call: CallState) -> dict[str, Any] | None:
-        """What a lasting approval of the call would cover; None when none may be offered."""
+        """Return what a standing approval of the call would cover; None if none may be offered."""
         assert call.entry is not None
         assert call.decision is not None
         resolved = self._resolved(call.context)
@@ -166,14 +166,14 @@ class Admission:
         return pattern_for(facts, call.decision)
 
     def agent(self, context: CallContext) -> AgentProfile | None:
-        """The profile that the call is judged by."""
+        """Return the agent profile that applies to the call."""
         return self._resolved(context).agent
 
     def with_arguments(self, call: CallState, arguments: dict[str, Any]) -> Judgement:
         """The call as it would be judged with other arguments.
 
         Raises:
-            InvalidArguments: they do not fit.
+            InvalidArguments: they are invalid.
         """
         assert call.entry is not None
         found = call.standing
@@ -255,7 +255,7 @@ class Admission:
         if getattr(args, "keep_state", False) is not True:
             return start
         if was_asked:
-            # Who was asked has seen where it would run: from then on it stays there.
+            # The approver has seen the folder: the call stays in it from then on.
             return found.kept_cwd
         return self._kept_cwd(context.shell_id, project.id) or start
 
@@ -300,7 +300,7 @@ class Admission:
         kept_cwd: str | None,
         runs: Sequence[FileRun],
     ) -> tuple[Given, ...]:
-        """The files among `runs` that a session of the workspace wrote."""
+        """Return the files among `runs` that a session of the workspace wrote."""
         if project is None:
             return ()
         key = call_key(entry, entry.tool.name, prepared, project)
@@ -310,12 +310,12 @@ class Admission:
     def _resolved(self, context: CallContext) -> ResolvedToolset:
         if context.subagent is not None:
             scope: SubagentScope | None = context.subagent.scope
-        else:  # who says so, and is not known, is a sub-agent all the same
+        else:  # An unknown caller that names itself is treated as a sub-agent.
             scope = SubagentScope() if context.caller == "subagent" else None
         return self._resolver.resolve(context.agent_id, subagent=scope)
 
     def _shown(self, name: str) -> str:
-        # Masked before it is cut: of half a secret nobody could tell that it is one.
+        # Masked before truncation: half a secret is no longer recognized.
         return truncate(self._redactor.text(clean(truncate(name, _MAX_READ))), _MAX_NAME)
 
     def _unknown(self, request: CallRequest, context: CallContext, name: str) -> Refusal:
@@ -328,7 +328,7 @@ class Admission:
 
 
 def denial(decision: Decision) -> Refusal | None:
-    """The refusal of a decision that says deny."""
+    """Return the refusal of a denied call."""
     if decision.verdict is not Verdict.DENY:
         return None
     code = decision.rule_ids[0] if decision.rule_ids else "denied"

@@ -1,4 +1,4 @@
-"""Raw arguments → the canonical JSON bytes that are validated, hashed and shown."""
+"""Conversion of raw arguments to canonical JSON bytes, which are validated, hashed and shown."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PROJECT = "project_id"
 
 @dataclass(slots=True)
 class PreparedArguments:
-    """Arguments on their way to a tool: as an object, as sorted JSON bytes, and validated."""
+    """Arguments of a tool: as an object, as sorted JSON bytes, and validated."""
 
     raw: dict[str, Any]
     canonical: bytes
@@ -29,12 +29,12 @@ class PreparedArguments:
 
 
 def parse_object(arguments: dict[str, Any] | str | None) -> dict[str, Any]:
-    """The arguments object; JSON text is parsed, also when it was encoded twice.
+    """Return the arguments object; JSON text is parsed, even if encoded twice.
 
-    Null is an object without arguments.
+    Null becomes an empty object.
 
     Raises:
-        InvalidArguments: it is not JSON, or not an object.
+        InvalidArguments: the value is not JSON, or not an object.
     """
     value: Any = arguments
     for _ in range(2):
@@ -57,13 +57,13 @@ def parse_object(arguments: dict[str, Any] | str | None) -> dict[str, Any]:
 def prepare(
     entry: CatalogEntry, arguments: dict[str, Any] | str, *, project_id: str | None = None
 ) -> PreparedArguments:
-    """Adapt an alias's arguments, rename known synonyms, coerce, validate.
+    """Adapt an alias's arguments, rename known synonyms, coerce and validate.
 
     Args:
-        project_id: the project that the call works in.
+        project_id: project of the call.
 
     Raises:
-        InvalidArguments: with every problem, each with its path.
+        InvalidArguments: lists every problem with its path.
     """
     raw = parse_object(arguments)
     if entry.alias is not None and entry.alias.adapt is not None:
@@ -82,12 +82,12 @@ def prepare(
 
 
 def validate(entry: CatalogEntry, raw: dict[str, Any]) -> PreparedArguments:
-    """Validate an arguments object; where it does not fit, coerce it and try again.
+    """Validate an arguments object; if invalid, coerce it and validate again.
 
-    What policy judges, equal calls are compared by and events show is what the tool gets.
+    Policy, comparison of equal calls and events all use the arguments that the tool receives.
 
     Raises:
-        InvalidArguments: as `prepare`.
+        InvalidArguments: see `prepare`.
     """
     canonical = canonical_json(raw)
     try:
@@ -101,10 +101,10 @@ def validate(entry: CatalogEntry, raw: dict[str, Any]) -> PreparedArguments:
 
 
 def canonical_json(value: Any) -> bytes:
-    """Sorted, compact JSON bytes: equal values give equal bytes.
+    """Return sorted, compact JSON bytes; equal values give equal bytes.
 
     Raises:
-        InvalidArguments: something in it is not JSON, or it is too large.
+        InvalidArguments: the value contains something other than JSON, or is too large.
     """
     try:
         encoded = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
@@ -120,9 +120,9 @@ def canonical_json(value: Any) -> bytes:
 
 
 def _rename(raw: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """Give synonyms their proper name; a synonym beside the proper name stays and is refused.
+    """Rename synonyms; a synonym next to the proper name stays and fails validation.
 
-    One that is null says nothing.
+    Synonyms with a null value are dropped.
     """
     renamed: dict[str, Any] = {}
     for key, value in raw.items():
@@ -134,9 +134,9 @@ def _rename(raw: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _in_its_project(raw: dict[str, Any], project_id: str | None) -> dict[str, Any]:
-    """Take out the name of the project that the call works in anyway.
+    """Remove the argument that names the call's own project.
 
-    The project of a call never comes from its arguments, so another one cannot be meant.
+    Arguments never select the project of a call.
     """
     if project_id is None or raw[_PROJECT] not in (project_id, None):
         where = "no project" if project_id is None else f"the project {project_id!r}"

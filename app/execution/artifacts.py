@@ -1,4 +1,4 @@
-"""Files that calls produce: bytes in the data directory, facts in the database."""
+"""Files produced by calls: bytes in the data directory, metadata in the database."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FIND = "SELECT size FROM artifacts WHERE id = ? AND session_id = ?"
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """`size` in bytes; `sha256` in hex; readable in the session it belongs to."""
+    """Artifact; `size` in bytes, `sha256` in hex. Readable only in its session."""
 
     id: str
     session_id: str
@@ -33,7 +33,7 @@ class Artifact:
 
 
 class ArtifactStore:
-    """Writes, finds and reads artifacts. A file is there before its row is."""
+    """Store of artifacts. A file is written before its row."""
 
     def __init__(self, root: Path, db: DatabaseWriter, clock: Clock) -> None:
         self._root = root
@@ -41,16 +41,16 @@ class ArtifactStore:
         self._clock = clock
 
     def path(self, artifact_id: str) -> Path:
-        """Where the bytes lie. Ids are ours: hex digits, no separators."""
+        """Return the path of the bytes. IDs are generated: hex digits, no separators."""
         return self._root / artifact_id[-2:] / artifact_id
 
     async def save(
         self, session_id: str, name: str, media_type: str, data: bytes, *, operation_id: str | None
     ) -> Artifact:
-        """Keep `data`.
+        """Store `data`.
 
         Raises:
-            StorageUnavailable: the disk is full or the data directory cannot be written.
+            StorageUnavailable: the disk is full or the data directory is not writable.
         """
         spool = Spool(self._root)
         await asyncio.to_thread(spool.write, data)
@@ -59,7 +59,7 @@ class ArtifactStore:
     async def keep(
         self, name: str, media_type: str, data: bytes, *, session_id: str, operation_id: str | None
     ) -> str:
-        """`save` as tools know it: returns the artifact's id."""
+        """Store `data` as tools do; return the artifact's ID."""
         kept = await self.save(session_id, name, media_type, data, operation_id=operation_id)
         return kept.id
 
@@ -92,11 +92,11 @@ class ArtifactStore:
         return artifact
 
     async def load(self, artifact_id: str, *, session_id: str, max_bytes: int) -> bytes:
-        """A whole artifact of one session.
+        """Return a complete artifact of a session.
 
         Raises:
-            ToolFailed: that session has no such artifact, or it is larger than `max_bytes`.
-            StorageUnavailable: the database cannot be asked at the moment.
+            ToolFailed: the session has no such artifact, or it is larger than `max_bytes`.
+            StorageUnavailable: the database is currently unavailable.
         """
 
         def find(transaction: Transaction) -> list[tuple[Any, ...]]:
@@ -113,10 +113,10 @@ class ArtifactStore:
         return await self.read(artifact_id)
 
     async def read(self, artifact_id: str, *, offset: int = 0, limit: int | None = None) -> bytes:
-        """Bytes of an artifact.
+        """Return bytes of an artifact.
 
         Raises:
-            NotFound: the file is gone.
+            NotFound: the file no longer exists.
         """
         return await asyncio.to_thread(self._read, artifact_id, offset, limit)
 
@@ -132,10 +132,10 @@ class ArtifactStore:
 
 
 class Spool:
-    """A growing temporary file beside the artifacts.
+    """Growing temporary file next to the artifacts.
 
-    Its methods block: call them in a thread. Only `discard` does not, so that a cancelled
-    call can let go while a thread is still writing.
+    All methods except `discard` block: call them in a thread. A cancelled call can discard the
+    spool while a thread is still writing.
     """
 
     def __init__(self, root: Path) -> None:
@@ -147,10 +147,10 @@ class Spool:
         self.size = 0
 
     def write(self, data: bytes) -> None:
-        """Append; nothing when the spool was discarded.
+        """Append data; do nothing if the spool was discarded.
 
         Raises:
-            StorageUnavailable: nothing more can be written; what was written stays.
+            StorageUnavailable: the write failed; earlier data stays.
         """
         with self._lock:
             if not self._is_gone:
@@ -176,7 +176,7 @@ class Spool:
         self.size += len(data)
 
     def finish(self, target: Path) -> tuple[int, str]:
-        """Move to `target`; size and SHA-256."""
+        """Move the file to `target`; return its size in bytes and its SHA-256."""
         if self._file is None:
             self.write(b"")
         assert self._file is not None
@@ -193,7 +193,7 @@ class Spool:
         return self.size, self._digest.hexdigest()
 
     def discard(self) -> None:
-        """Remove the file, at the latest when the thread that writes to it is done."""
+        """Remove the file, at the latest when the thread that writes to it has finished."""
         self._is_gone = True
         if not self._lock.acquire(blocking=False):
             return

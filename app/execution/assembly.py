@@ -64,7 +64,7 @@ from app.tools.system.ports import STORED_RESULTS
 
 @dataclass(frozen=True, slots=True)
 class RuntimeBase:
-    """What everything stands on."""
+    """Base services."""
 
     settings: Settings
     registry: ToolRegistry
@@ -80,7 +80,7 @@ class RuntimeBase:
 
 @dataclass(frozen=True, slots=True)
 class GovernanceParts:
-    """What administrators stored, and what is made of it."""
+    """Stored governance, and what is derived from it."""
 
     governance: ToolSettingsRepository
     resolver: Resolver
@@ -95,7 +95,7 @@ class GovernanceParts:
 
 @dataclass(frozen=True, slots=True)
 class InteractionParts:
-    """What calls ask people for while they run, and which runs wait for them."""
+    """Confirmations, questions and tickets of running calls, and the runs that wait for them."""
 
     suspension: RunSuspension
     waiting: PendingInputs
@@ -105,7 +105,7 @@ class InteractionParts:
 
 @dataclass(frozen=True, slots=True)
 class PipelineParts:
-    """What takes a call from its arguments to its end."""
+    """Services that take a call from its arguments to its end."""
 
     hooks: Hooks
     limits: Limiter
@@ -118,7 +118,7 @@ class PipelineParts:
 
 
 def build_governance(base: RuntimeBase) -> GovernanceParts:
-    """Bind what is stored to what decides."""
+    """Bind stored governance to its evaluators."""
     settings, registry = base.settings, base.registry
     db, clock = base.db, base.clock
     audit, changes = base.audit, base.changes
@@ -161,7 +161,7 @@ def build_governance(base: RuntimeBase) -> GovernanceParts:
 def build_pipeline(
     base: RuntimeBase, governed: GovernanceParts, is_worked_in: Callable[[str], bool]
 ) -> PipelineParts:
-    """Bind what runs calls. Hook plugins are imported here."""
+    """Bind the services that run calls. Hook plugins are imported here."""
     settings, db, clock = base.settings, base.db, base.clock
     redactor, audit, metrics = base.redactor, base.audit, base.metrics
     admission, grants = governed.admission, governed.grants
@@ -225,7 +225,7 @@ def _result_stores(base: RuntimeBase) -> ArtifactStore:
 def _host_capabilities(
     settings: Settings, services: Services, workspaces: Workspaces
 ) -> HostCapabilities:
-    """A tool's requirement is met by a service of that name, or by a setting that has a value."""
+    """Return the host's capabilities: registered services, and settings that have a value."""
 
     def has(name: str) -> bool:
         return services.get(name) is not None or getattr(settings, name, None) not in (None, "")
@@ -248,7 +248,7 @@ def _host_capabilities(
 def _interactions(
     base: RuntimeBase, suspension: RunSuspension, confirmation_step: ConfirmationStep
 ) -> InteractionParts:
-    """What brings questions and tickets to people; registered for the tools."""
+    """Register the services for questions and tickets."""
     db, clock, audit = base.db, base.clock, base.audit
     waiting = PendingInputs(db, clock, suspension)
     parts = (db, clock, audit, base.redactor, waiting, confirmation_step)
@@ -288,10 +288,10 @@ def _grant_times(settings: Settings) -> GrantTtls:
 
 
 def _rules_of(path: Path | None) -> tuple[StoredRule, ...]:
-    """The rules of the operator's file."""
+    """Return the rules of the operator's file."""
     if path is None:
         return ()
-    # It loads what reads YAML, for which most installations have no use.
+    # Imported here because it loads the YAML parser, which most installations do not need.
     from app.governance.rule_file import read_rule_file
 
     return file_rules(read_rule_file(path))

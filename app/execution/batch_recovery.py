@@ -1,9 +1,9 @@
-"""A batch that a former process left behind, made ready to go on.
+"""Continuation of a batch left by a previous process.
 
-Calls that had ended keep their outcome. A call that had begun and did not wait for a
-person may have taken effect: it is recorded as interrupted and never run again. Those
-that wait, wait again; those that had asked somebody begin anew and find what they asked.
-Those that had not been taken up are new.
+Ended calls keep their outcome. A call that had started and was not waiting for a person may have
+taken effect: it is recorded as interrupted and never run again. Calls that waited for a
+confirmation wait again; calls that waited for an answer start again and find their open request.
+Calls that were not admitted are new.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from app.toolkit.result import ToolResult
 
 
 class BatchRecovery:
-    """Builds the calls of a parked batch anew."""
+    """Rebuilds the calls of a suspended batch."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class BatchRecovery:
         self._waiting = waiting
 
     def rebuild(self, suspended: SuspendedBatch, context: CallContext) -> ToolCallBatch:
-        """The batch, ready for the executor; open questions can be answered from now on."""
+        """Return the batch, ready for the executor; open questions can be answered from now on."""
         calls = [
             self._call(suspended, request, operation_id, index, context)
             for index, (request, operation_id) in enumerate(suspended.requests)
@@ -82,7 +82,7 @@ class BatchRecovery:
             return self._wait_again(call, confirmation, is_told=is_told)
         shown = self._recorder.stored_arguments(call)
         if awaited is not None and confirmation is None:
-            # It did nothing but ask, and finds again what it asked.
+            # The call only asked, so it may start again and finds its request.
             call = replace(call, is_claimed=row is not None, arguments_json=shown)
             self._waiting.expect(awaited.kind, awaited.id, call, awaited.request)
             return call
@@ -157,7 +157,7 @@ class BatchRecovery:
 
 
 def outcome_of(row: RecordedCall, request: CallRequest, operation_id: str) -> CallOutcome:
-    """How a call ended, from its row."""
+    """Return the outcome of a call from its row."""
     stored = orjson.loads(row.result) if row.result else {}
     result = ToolResult(
         success=bool(stored.get("success")),

@@ -1,4 +1,4 @@
-"""Calls that were asked for together, and what is kept of them while one waits for a person."""
+"""Batches of calls, and their stored state while a call waits for a person."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from app.governance.limits import QuotaSubject
 
 
 def kept_of(batch: ToolCallBatch) -> str:
-    """Everything of the batch that its own rows do not hold, as JSON text.
+    """Return the parts of the batch that its rows do not contain, as JSON text.
 
-    The arguments stand here as the caller sent them, because they are what would run.
+    The arguments are stored as the caller sent them, because those would run.
     """
     context = batch.calls[0].context
     subject = context.quota_subject
@@ -42,7 +42,7 @@ def kept_of(batch: ToolCallBatch) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RecordedCall:
-    """The row of a call, as far as a resumed batch needs it."""
+    """Row of a call, as needed to resume a batch."""
 
     status: str
     tool_name: str
@@ -56,7 +56,7 @@ class RecordedCall:
 
 @dataclass(frozen=True, slots=True)
 class StoredConfirmation:
-    """The row of a confirmation, as far as a resumed batch needs it."""
+    """Row of a confirmation, as needed to resume a batch."""
 
     id: str
     tool_name: str
@@ -73,10 +73,10 @@ class StoredConfirmation:
 
 @dataclass(frozen=True, slots=True)
 class StoredWait:
-    """What a running call had asked somebody, as far as a resumed batch needs it.
+    """Open request of a running call, as far as a resumed batch needs it.
 
     Attributes:
-        request: what the event of an open question said; empty for anything else.
+        request: event of an open question; empty for other kinds.
     """
 
     id: str
@@ -86,17 +86,17 @@ class StoredWait:
 
 @dataclass(frozen=True, slots=True)
 class SuspendedBatch:
-    """A batch that a former process left behind, by operation id where it says `Mapping`.
+    """Batch left by a previous process; mappings are keyed by operation ID.
 
     Attributes:
-        requests: what was asked for, each with its operation id, in order.
-        rows: calls that were claimed or had ended.
-        confirmations: the last question about each call.
-        awaited: what a call that was running had asked somebody.
-        notes: what else is told of a call that was cut off.
-        started: when the calls that were taken up began.
-        told: questions whose end is in the event log.
-        progress: what the run had come to, as whoever runs it wrote it down.
+        requests: requested calls with their operation IDs, in order.
+        rows: claimed or ended calls.
+        confirmations: last confirmation of each call.
+        awaited: open request of each running call.
+        notes: additional note on each interrupted call.
+        started: start times of the admitted calls.
+        told: confirmations whose end is in the event log.
+        progress: progress of the run, as stored by its owner.
     """
 
     requests: tuple[tuple[CallRequest, str], ...]
@@ -125,7 +125,7 @@ def suspended_batch(
     awaited: Mapping[str, StoredWait],
     notes: Mapping[str, str],
 ) -> SuspendedBatch:
-    """Read what `Batch.stored` wrote."""
+    """Parse the output of `Batch.stored`."""
     kept = orjson.loads(stored)
     return SuspendedBatch(
         tuple((CallRequest(*item[:3]), item[3]) for item in kept["calls"]),

@@ -1,4 +1,4 @@
-"""Sharing results of equal read calls inside a session, never across a write."""
+"""Sharing of results between equal read calls of a session, never across a write."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ def _never(_: str) -> bool:
 
 
 class ResultCache:
-    """Results by session, scope, tool and canonical arguments; the oldest go first.
+    """Results by session, scope, tool and canonical arguments; the oldest are evicted first.
 
-    Every call with side effects bumps the epoch of its scope (project or session), before
-    it starts and after it ends: whatever was read before or meanwhile is not served again.
-    Failures are never kept.
+    Every call with side effects increments the epoch of its scope (project or session) before it
+    starts and after it ends, so results from before or during the call are not served again.
+    Failures are not cached.
 
     Args:
-        is_worked_in: whether something that outlives its call runs in a scope: it may write at
-            any moment, so nothing is shared meanwhile.
+        is_worked_in: whether a background process runs in a scope: it may write at any time, so
+            nothing is shared.
     """
 
     def __init__(
@@ -59,15 +59,15 @@ class ResultCache:
         self._bytes = 0
 
     def epoch(self, scope: str) -> int | None:
-        """How often something was written; None where that cannot be told at the moment."""
+        """Return the write counter, or None if it is currently unknown."""
         return None if self._is_worked_in(scope) else self._changes + self._epochs.get(scope, 0)
 
     def written(self, scope: str) -> None:
-        """Something in `scope` may have changed."""
+        """Invalidate `scope` after a possible write."""
         self._epochs[scope] = self._epochs.get(scope, 0) + 1
 
     def tools_changed(self) -> None:
-        """Tools have other code: what they said before is not served again, in any scope."""
+        """Invalidate all scopes because the code of tools has changed."""
         self._changes += 1
 
     def get(self, session_id: str, scope: str, key: Key) -> CallOutcome | None:
@@ -83,12 +83,12 @@ class ResultCache:
     def put(
         self, session_id: str, scope: str, key: Key, outcome: CallOutcome, epoch: int | None
     ) -> None:
-        """Keep a success that was computed entirely within `epoch`."""
+        """Store a success that was computed entirely within `epoch`."""
         if not outcome.success or epoch is None or epoch != self.epoch(scope):
             return
         place = (session_id, scope, key)
         self._drop(place)
-        # The text stands in the structured result once more.
+        # The structured result contains the text as well.
         size = 2 * len(outcome.text) + len(key[1]) + 500
         if size > MAX_BYTES // 8:
             return

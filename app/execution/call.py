@@ -1,4 +1,4 @@
-"""One call on its way through the gate: what is known about it so far."""
+"""State of one call while it passes through the gate."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ALLOW_JSON = orjson.dumps(ALLOW.to_dict()).decode()
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a call does not run: the status clients see, a machine code, a sentence."""
+    """Refusal of a call: HTTP status, code and message."""
 
     status: CallStatus
     code: str
@@ -59,11 +59,11 @@ class Judgement:
 
 @dataclass(slots=True)
 class CallConfirmation:
-    """The question about a call, why it asked as codes, and who has answered it.
+    """Confirmation of a call: reason codes, and who answered.
 
     Attributes:
-        targets: what the call would hit, as the person saw it.
-        answer: what they answered.
+        targets: affected targets, as shown to the person.
+        answer: their answer.
     """
 
     id: str
@@ -78,7 +78,7 @@ LEAST_TOLD = 1000
 
 @dataclass(frozen=True, slots=True)
 class PartialOutput:
-    """How far a call had come when it was stopped: its output, in pieces and bytes."""
+    """Partial result of a stopped call: its output, with sizes in pieces and bytes."""
 
     seconds: float = 0.0
     output: str = ""
@@ -91,26 +91,26 @@ NOT_BEGUN = PartialOutput()
 
 @dataclass(slots=True)
 class CallState:
-    """The working state of one call. Only the executor changes it.
+    """Mutable state of one call. Only the executor changes it.
 
     Attributes:
-        tool_name: canonical, or what the caller wrote when there is no such tool.
-        ids: JSON text of the ids that every event of this call carries.
-        twin: the equal, earlier call of the same batch.
-        done: resolved with the outcome; exists only where a twin waits for it.
-        task: what runs it, for cancelling this call alone.
-        arguments_json: redacted arguments, as they are shown and stored.
-        is_claimed: its row is in the database already, because it has side effects.
-        batch: what it was asked for together with.
-        asked: the question that it waits for, or whose approval it runs on.
-        asked_again: why it has to be asked about once more, in words.
-        writes: absolute paths of files that its shell command writes by itself.
-        kept_cwd: where the session's shell was left, for a call that goes on there: it is
-            judged there and runs there, wherever other calls lead the shell meanwhile.
-        note: what the model must know beside the result.
-        setting: what operators chose for the tool, as it was when the call was taken up.
-        partial: how far a cancelled call had come.
-        outcome: set once its end is recorded.
+        tool_name: canonical name, or the caller's spelling if there is no such tool.
+        ids: JSON text of the IDs in every event of this call.
+        twin: earlier, equal call of the same batch.
+        done: future of the outcome; exists only if a twin waits for it.
+        task: task that runs this call, used to cancel only this call.
+        arguments_json: redacted arguments, as shown and stored.
+        is_claimed: its row is stored before it runs, because it has side effects.
+        batch: batch of the call.
+        asked: confirmation that it waits for, or that approved it.
+        asked_again: reason for a second confirmation, as a sentence.
+        writes: absolute paths of files that its shell command writes.
+        kept_cwd: working directory of the session's shell, if the call continues there. It is
+            evaluated and run in this folder, even if other calls move the shell.
+        note: additional note for the model.
+        setting: operator settings of the tool at admission.
+        partial: output of a cancelled call so far.
+        outcome: set when the end is recorded.
     """
 
     request: CallRequest
@@ -145,7 +145,7 @@ class CallState:
     _key: tuple[str, bytes] | None = None
 
     def head(self) -> dict[str, Any]:
-        """The ids of `ids`, for events that are built from fields."""
+        """Return the IDs of `ids` as a mapping."""
         context = self.context
         head = {
             "run_id": context.run_id,
@@ -158,7 +158,7 @@ class CallState:
 
     @property
     def route(self) -> Route:
-        """Where it runs, or would."""
+        """Return the process type in which the call runs or would run."""
         if self.refusal is not None and self.refusal.status == "disabled":
             return "disabled"
         subagent = self.context.subagent
@@ -170,7 +170,7 @@ class CallState:
 
     @property
     def shown_arguments(self) -> Any:
-        """What the call would run with, or what was sent when that is not known."""
+        """Return the arguments that the call would run with, or the submitted ones if unknown."""
         if self.prepared is not None:
             return self.prepared.raw
         try:
@@ -180,9 +180,10 @@ class CallState:
 
     @property
     def key(self) -> tuple[str, bytes]:
-        """Equal calls have equal keys; an alias that reshapes results is a tool of its own.
+        """Return the comparison key of the call; equal calls have equal keys.
 
-        So is one in a workspace that is narrowed: what others have read is not for it.
+        An alias that reshapes results counts as a separate tool, as does a call in a narrowed
+        workspace, which must not receive results of others.
         """
         if self._key is None:
             assert self.prepared is not None
@@ -192,12 +193,12 @@ class CallState:
 
     @property
     def command_key(self) -> str:
-        """Equal for calls that say the same in the same place."""
+        """Return a key that is equal for the same command in the same folder."""
         return command_key(self.key, self.cwd)
 
     @property
     def cwd(self) -> str | None:
-        """Where relative paths of the call start; None without a project."""
+        """Return the base folder of the call's relative paths; None without a project."""
         project = self.context.project
         return self.kept_cwd or (project.root if project else None)
 
@@ -263,11 +264,11 @@ def command_key(key: tuple[str, bytes], cwd: str | None) -> str:
 
 @dataclass(slots=True)
 class ToolCallBatch:
-    """The calls of one turn of a model, or of one direct request.
+    """Calls of one model turn, or of one direct request.
 
     Attributes:
-        is_kept: a restarted service would find what it needs to go on.
-        told_chars: how much text of results there is already.
+        is_kept: the batch is stored, so a restarted service can continue it.
+        told_chars: characters of results so far.
     """
 
     calls: list[CallState]
@@ -293,10 +294,10 @@ class ToolCallBatch:
         return limit
 
     def let_go(self) -> None:
-        """Part with the calls once all have ended, so that each is freed at once.
+        """Drop the calls once all have ended, so that they are freed immediately.
 
-        A call and its batch name each other: left like that, thirteen objects of every call
-        wait for the garbage collector, a fifth of what a call costs.
+        A call and its batch reference each other; without this, thirteen objects of every call wait
+        for the garbage collector, a fifth of the cost of a call.
         """
         for call in self.calls:
             call.batch = None

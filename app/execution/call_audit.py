@@ -1,7 +1,7 @@
-"""The audit of calls: what was decided before anything runs, and how each call ended.
+"""Audit of calls: the decision before anything runs, and the end of each call.
 
-`finished` is on the way of every call, so it puts a line together from JSON that exists
-already; whatever is not a plain "allowed, and it worked" may take longer.
+`finished` is on the path of every call, so it assembles a line from existing JSON; calls other than
+"allowed and successful" may take longer.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ _ASKED = ("declined", "expired")
 
 
 class CallAudit:
-    """Writes a call's rows: `call.decided` and `call.finished`."""
+    """Writer of a call's audit rows: `call.decided` and `call.finished`."""
 
     def __init__(self, audit: AuditLog) -> None:
         self._audit = audit
 
     def decided(self, call: CallState) -> None:
-        """It asks, or it will not run. Queued before the question or the refusal goes out."""
+        """Record that a call asks or is refused. Queued before the question or refusal is sent."""
         facts: dict[str, Any] = {"caller": call.context.caller, "tool_call_id": call.request.id}
         if call.ask_reasons:
             facts["hooks"] = list(call.ask_reasons)
         self._row("call.decided", call, None, facts)
 
     def finished(self, call: CallState, outcome: CallOutcome) -> None:
-        """The end of a call, whatever it was. Queued; waits for nobody."""
+        """Record the end of a call. Queued; does not wait."""
         plain = call.refusal is None and call.decision is ALLOW and call.asked is None
         if not plain or not outcome.result.success or outcome.cached or call.ask_reasons:
             self._finished(call, outcome)
@@ -41,7 +41,7 @@ class CallAudit:
         context = call.context
         args = self._arguments(call)
         milliseconds = outcome.execution_time * 1000
-        # Ids of calls are made of characters that JSON writes as they are.
+        # IDs of calls contain only characters that JSON does not escape.
         detail = (
             f'{{"caller":"{context.caller}","tool_call_id":"{call.request.id}"'
             f',"ms":{milliseconds:.3f}{args}}}'
@@ -85,7 +85,7 @@ class CallAudit:
         if refusal is not None:
             facts["refused"] = {"code": refusal.code, "message": refusal.message}
         detail = self._audit.masked(facts)
-        # A name that is no tool's may be anything.
+        # The name of an unknown tool is arbitrary text.
         name = call.tool_name if call.entry else self._audit.shown(call.tool_name)
         self._audit.put(
             kind,
@@ -102,17 +102,17 @@ class CallAudit:
         )
 
     def _arguments(self, call: CallState) -> str:
-        """`,"args":…` as the level of detail has it."""
+        """Return `,"args":…` for the configured level of detail."""
         level = self._audit.level
         if level == "redacted":
-            # Masked already, for the events.
+            # Already masked for the events.
             return f',"args":{bounded_json(call.arguments_json)}'
         shown = self._audit.arguments(call.shown_arguments)
         return "" if shown is None else f',"args":{shown}'
 
 
 def verdict_of(call: CallState) -> str | None:
-    """What the gate said in the end: policy, switches, hooks and limits taken together."""
+    """Return the final verdict of policy, switches, hooks and limits."""
     refusal, decision = call.refusal, call.decision
     if refusal is not None and refusal.status in _DENIED:
         return "deny"
@@ -123,6 +123,6 @@ def verdict_of(call: CallState) -> str | None:
     if decision is None:
         return None
     if decision.verdict is Verdict.ASK and not decision.asks:
-        # What was found asks through a hook, which an operator may have switched off.
+        # Findings ask through a hook, which an operator may disable.
         return "allow" if refusal is None else "ask"
     return decision.verdict.value

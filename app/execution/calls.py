@@ -1,4 +1,4 @@
-"""What is asked for: one call, however its caller spells it."""
+"""Tool call requests, in all accepted spellings."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class CallRequest:
     """A request to run a tool.
 
     Attributes:
-        id: the caller's id (`tool_call_id` on the wire).
-        name: as the caller wrote it: canonical, alias, or wrong.
-        arguments: raw JSON object, or JSON text that may not even parse.
+        id: ID from the caller (`tool_call_id` on the wire).
+        name: name from the caller: canonical, alias or unknown.
+        arguments: raw JSON object, or JSON text that may be invalid.
     """
 
     id: str
@@ -31,13 +31,13 @@ class CallRequest:
 
 
 def parse_call(raw: Any) -> CallRequest:
-    """Read one call in any of three shapes.
+    """Parse one call in any of three formats.
 
     OpenAI `{id, type: "function", function: {name, arguments}}`, Anthropic
     `{type: "tool_use", id, name, input}`, plain `{id?, name, arguments?}`.
 
     Raises:
-        InvalidInput: it has none of these shapes, or an id that cannot be used.
+        InvalidInput: it has none of these formats, or an invalid ID.
     """
     if not isinstance(raw, dict):
         raise InvalidInput("A tool call must be an object with a name and arguments")
@@ -58,10 +58,10 @@ def parse_call(raw: Any) -> CallRequest:
 
 
 def parse_calls(raw: Sequence[Any]) -> list[CallRequest]:
-    """Read a batch; ids must differ.
+    """Parse a batch; IDs must be unique.
 
     Raises:
-        InvalidInput: it is empty, too large, holds a call that cannot be read, or one id twice.
+        InvalidInput: it is empty, too large, or contains an invalid call or a duplicate ID.
     """
     if not raw:
         raise InvalidInput("The batch contains no tool call", field="calls")

@@ -1,8 +1,8 @@
-"""What the gate would decide about one call, which is not made.
+"""Preview of the gate's decision about one call, without running it.
 
-The same steps as for a call: the catalog, the switches, validation, rules, risk and grants.
-Hooks may run programs, so they are named and not asked; limits are of the moment and not
-looked at. Nothing is counted, recorded or kept.
+Takes the same steps as a call: catalog, switches, validation, rules, risk and grants. Hooks may run
+programs, so they are listed but not called; limits depend on the moment and are not checked.
+Nothing is counted, recorded or stored.
 """
 
 from __future__ import annotations
@@ -33,15 +33,14 @@ def can_i(
     user_id: str | None = None,
     log: SessionLog | None = None,
 ) -> dict[str, Any]:
-    """The decision about a call of `tool`, as a document.
+    """Return the decision about a call of `tool`, as a document.
 
     Args:
-        arguments: as they would come, also as JSON text.
-        log: of the session that would make it, whose own files, folder and lasting approvals
-            count then.
+        arguments: arguments of the call, as an object or JSON text.
+        log: log of the calling session; its own files, folder and standing approvals apply.
 
     Raises:
-        NotFound: there is no such agent or project.
+        NotFound: the agent or project does not exist.
     """
     if agent_id is not None:
         runtime.agents.require(agent_id)
@@ -78,7 +77,7 @@ def _reported(runtime: Runtime, call: CallState) -> dict[str, Any]:
 
 
 def _answer(runtime: Runtime, call: CallState) -> Answer:
-    """What is left of the verdict where the operator does not let findings ask."""
+    """Return the verdict that remains if the operator disables confirmation of findings."""
     decision = call.decision
     if decision is None or decision.verdict is not Verdict.ASK:
         return "allow"

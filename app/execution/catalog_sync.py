@@ -1,4 +1,4 @@
-"""Keeping what is stored, what is loaded and what other processes change in step."""
+"""Synchronization of the stored catalog, the loaded catalog, and changes by other processes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RETRY_S = 1.0
 
 
 class CatalogSync:
-    """Brings every new catalog to the database; of several in a row, the last."""
+    """Writer of new catalogs to the database; of several in a row, only the last."""
 
     def __init__(self, governance: ToolSettingsRepository) -> None:
         self._governance = governance
@@ -28,16 +28,16 @@ class CatalogSync:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def now(self, catalog: Catalog) -> None:
-        """Bring a catalog to the database before anything goes on.
+        """Write a catalog to the database immediately.
 
         Raises:
-            StorageUnavailable: the database cannot be written.
+            StorageUnavailable: the database is not writable.
         """
         self._loop = asyncio.get_running_loop()
         await self._governance.sync(catalog)
 
     def announce(self, catalog: Catalog) -> None:
-        """The catalog has changed; called on the event loop's thread."""
+        """Schedule a write of the changed catalog; called on the event loop's thread."""
         self._next = catalog
         if self._task is None or self._task.done():
             assert self._loop is not None
@@ -49,7 +49,7 @@ class CatalogSync:
             await asyncio.wait({self._task})
 
     async def close(self) -> None:
-        """Finish what is under way; what the database does not take now, the next start brings."""
+        """Finish the active write; the next start stores anything that failed."""
         if self._task is not None and not self._task.done():
             self._task.cancel()
             await asyncio.wait({self._task})
@@ -69,10 +69,10 @@ class CatalogSync:
 async def in_step(
     registry: ToolRegistry, sync: CatalogSync, changes: ConfigVersions
 ) -> AsyncIterator[None]:
-    """Sync the catalog now and whenever it changes, and look for changes of other processes.
+    """Sync the catalog now and on every change, and watch for changes by other processes.
 
     Raises:
-        StorageUnavailable: the database cannot be written.
+        StorageUnavailable: the database is not writable.
     """
     await sync.now(registry.snapshot())
     stop = registry.on_change(sync.announce)

@@ -1,8 +1,8 @@
-"""Arguments that say the right thing in another JSON type → the type that the schema asks for.
+"""Coercion of arguments with the right meaning but another JSON type than the schema requires.
 
-Models write 5.0 for 5, "5" for 5, the text of a list for the list, and null for what they leave
-out. Only what has one reading is changed: text stays text wherever text is allowed, and nothing
-becomes text. What else does not fit is left for validation to refuse.
+Models write 5.0 for 5, "5" for 5, the text of a list for the list, and null for omitted values.
+Only unambiguous values are changed: text stays text wherever text is allowed, and nothing becomes
+text. Validation refuses the rest.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import orjson
 
 _MAX_DEPTH = 60
 _MAX_FORMS = 50
-# It runs on the event loop: what is larger is left for validation to refuse.
+# Runs on the event loop: larger values are left to validation, which refuses them.
 _MAX_VALUES = 5000
 _CHARS_LIKE_A_VALUE = 4000
 _MAX_LITERAL = 20_000
-# Beyond it a float stands for several integers.
+# Above this, a float represents several integers.
 _LARGEST_EXACT = 2**53
 _WORDS = {"true": True, "false": False, "null": None, "none": None}
 _BEGINS_JSON = frozenset("-0123456789[{")
@@ -29,20 +29,20 @@ Schema = Mapping[str, Any]
 
 
 def coerced(arguments: dict[str, Any], schema: Schema) -> dict[str, Any]:
-    """`arguments` as `schema` asks for them, at every depth, as far as that is certain."""
+    """Return `arguments` as `schema` requires, at every depth, where unambiguous."""
     found = _Coercion(schema).value(arguments, schema, 0)
     return found if isinstance(found, dict) else arguments
 
 
 class _Coercion:
-    """Follows a value and its schema down together; `root` holds what is referred to."""
+    """Walk of a value along its schema; `root` resolves references."""
 
     def __init__(self, root: Schema) -> None:
         self._root = root
         self._room = _MAX_VALUES
 
     def value(self, value: Any, schema: Any, depth: int) -> Any:
-        """The value in a type that the schema allows; unchanged where there is none."""
+        """Return the value in a type that the schema allows; unchanged if there is none."""
         self._room -= 1 + (len(value) // _CHARS_LIKE_A_VALUE if isinstance(value, str) else 0)
         if depth > _MAX_DEPTH or self._room < 0:
             return value
@@ -78,7 +78,7 @@ class _Coercion:
         return kept
 
     def _listed(self, value: Any, forms: Sequence[Schema], depth: int) -> Any:
-        """One value where a list of such values is asked for."""
+        """Wrap a single value if a list of such values is required."""
         is_broken = isinstance(value, str) and value.lstrip().startswith(_BEGINS_COMPOUND)
         if value in (None, "") or is_broken:
             return value
@@ -93,7 +93,7 @@ class _Coercion:
         return any(_allows(form, value) for form in self._forms(schema, 0))
 
     def _forms(self, schema: Any, hops: int) -> Iterator[Schema]:
-        """What `schema` allows, one form after the other, references followed."""
+        """Yield the forms that `schema` allows, with references resolved."""
         if not isinstance(schema, Mapping) or hops > _MAX_DEPTH:
             return
         reference = schema.get("$ref")
@@ -111,7 +111,7 @@ class _Coercion:
             yield schema
 
     def _joined(self, schema: Schema, parts: Sequence[Any], hops: int) -> Schema:
-        """All of `parts` as one form; where a part has several, its first."""
+        """Merge all `parts` into one form; of a part with several forms, the first."""
         joined = {key: item for key, item in schema.items() if key != "allOf"}
         for part in parts[:_MAX_FORMS]:
             form = next(iter(self._forms(part, hops + 1)), {})
@@ -133,7 +133,7 @@ class _Coercion:
 
 
 def _best(value: dict[str, Any], forms: Sequence[Schema]) -> Schema:
-    """The form of an object that its fixed fields, and then its required ones, speak for."""
+    """Return the object form that matches its constant fields, then its required ones."""
     said = [form for form in forms if _holds_fixed(value, form)] or forms
     whole = [form for form in said if value.keys() >= set(form.get("required", ()))]
     return (whole or said)[0]
@@ -156,7 +156,7 @@ def _allows(form: Schema, value: Any) -> bool:
 
 
 def _types(form: Schema) -> Sequence[str]:
-    """The JSON types that a form names; none where it allows any."""
+    """Return the JSON types of a form; empty if it allows any."""
     named = form.get("type")
     if isinstance(named, str):
         return (named,)
@@ -176,14 +176,14 @@ def _type_of(value: Any) -> str:
 
 
 def _is_null(value: Any) -> bool:
-    """Whether a value says nothing, where no text is asked for."""
+    """Return whether a value is empty where no text is expected."""
     if isinstance(value, str):
         return not value.strip() or _WORDS.get(value.strip().lower(), ...) is None
     return value is None
 
 
 def _readings(value: Any) -> Iterator[Any]:
-    """What else a value may stand for."""
+    """Yield other possible readings of a value."""
     if isinstance(value, str):
         for reading in _parsed(value.strip()):
             yield reading
@@ -203,7 +203,7 @@ def _parsed(text: str) -> Iterator[Any]:
 
 
 def _literal(text: str) -> Iterator[Any]:
-    """A list or an object as Python writes it, with single quotes."""
+    """Parse a list or an object in Python notation, with single quotes."""
     if not text.startswith(_BEGINS_COMPOUND) or len(text) > _MAX_LITERAL:
         return
     try:

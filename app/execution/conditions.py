@@ -1,8 +1,8 @@
-"""What is wrong with the machine or the database at this moment, and what is refused meanwhile.
+"""Problems of the machine or the database, and the work refused during them.
 
-Whatever runs out is found out before it has: new work is refused while what runs can still be
-finished and recorded, and let in again by itself when there is enough. A thread looks at the
-machine, because a disk that does not answer must not stop the loop.
+Shortages are detected early: new work is refused while running work can still be finished and
+recorded, and is accepted again automatically. A thread inspects the machine, because an
+unresponsive disk must not block the loop.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ _RETRY_MS = {"everything": 2000, "changes": 5000, "nothing": 0}
 
 @dataclass(frozen=True, slots=True)
 class HealthCondition:
-    """Something that is wrong, or nearly so.
+    """A present or imminent problem.
 
     Attributes:
-        code: what, a key of `found_code` of the doctor after `condition.`.
-        refuses: what is not admitted while it lasts.
-        values: what the doctor's sentence names.
+        code: suffix of the doctor's `found_code` after `condition.`.
+        refuses: work refused during the problem.
+        values: values for the doctor's sentence.
     """
 
     code: str
@@ -58,7 +58,7 @@ class HealthCondition:
     values: dict[str, str] = field(default_factory=dict)
 
     def error(self) -> TollgateError:
-        """What whoever is refused is reported."""
+        """Return the error for refused requests."""
         kind = StorageUnavailable if self.refuses == "changes" else Overloaded
         return kind(
             f"{self.message}; try again later",
@@ -68,13 +68,14 @@ class HealthCondition:
 
 
 class Listener(Protocol):
-    """Called on the loop when a condition has started, or has ended."""
+    """Callback on the loop when a problem starts or ends."""
 
     def __call__(self, condition: HealthCondition, *, lasts: bool) -> None: ...
 
 
 class HealthMonitor:
-    """Watches one service. Everything but the look at the machine is on the loop's thread.
+    """Monitor of one service. Everything except the inspection of the machine runs on the loop's
+    thread.
 
     Attributes:
         listeners: called for each condition that starts or ends.
@@ -96,20 +97,20 @@ class HealthMonitor:
         self._admits.set()
 
     def current(self) -> tuple[HealthCondition, ...]:
-        """What is wrong, the worst first."""
+        """Return the current problems, most severe first."""
         return (*self._of_the_database(), *self._machine.found)
 
     @property
     def noted(self) -> tuple[HealthCondition, ...]:
-        """What was wrong when the listeners were last called."""
+        """Return the problems at the last call of the listeners."""
         return tuple(self._known.values())
 
     def refusal(self, *, changes: bool, from_memory: bool = False) -> TollgateError | None:
-        """Why new work is refused; None while it is admitted.
+        """Return why new work is refused, or None.
 
         Args:
-            changes: it writes something; reading continues for longer.
-            from_memory: the database is not asked.
+            changes: the work writes something; reads are accepted for longer.
+            from_memory: the database is not needed.
         """
         for condition in self.current():
             if from_memory and condition.code.startswith("database_"):
@@ -121,12 +122,12 @@ class HealthMonitor:
         return None
 
     async def admitted(self) -> None:
-        """Wait until new work is admitted, which is at once as long as nothing is wrong."""
+        """Wait until new work is accepted; returns immediately if there is no problem."""
         await self._admits.wait()
 
     @asynccontextmanager
     async def watched(self) -> AsyncIterator[None]:
-        """Look at the machine and the database for as long as the block lasts."""
+        """Watch the machine and the database for the duration of the block."""
         await self._db.mark()
         self._machine.start()
         try:
@@ -136,7 +137,7 @@ class HealthMonitor:
             self._machine.stop()
 
     async def _mark(self) -> None:
-        """Mark the database's file, as soon as it can be written."""
+        """Mark the database's file as soon as it is writable."""
         while True:
             with suppress(StorageUnavailable):
                 await self._db.mark()
@@ -150,7 +151,7 @@ class HealthMonitor:
             await asyncio.sleep(LOOK_S)
 
     def _note(self) -> None:
-        """Say what has begun and what has ended: in the log, the figures and the audit."""
+        """Report started and ended problems to the log, the metrics and the audit."""
         now = {condition.code: condition for condition in self.current()}
         for code in now.keys() - self._known.keys():
             log.warning("%s (%s)", now[code].message, code)
@@ -186,10 +187,10 @@ class HealthMonitor:
 
 
 class MachineMonitor:
-    """Looks at the machine again and again, in a thread.
+    """Periodic inspection of the machine, in a thread.
 
     Attributes:
-        found: what was wrong at the last look.
+        found: problems at the last inspection.
     """
 
     def __init__(self, folder: Path, disk_reserve: int, clock: Clock) -> None:
@@ -213,14 +214,14 @@ class MachineMonitor:
         return (*self._found, HealthCondition("disk_silent", "changes", message))
 
     def start(self) -> None:
-        """Look once, and go on in a thread."""
+        """Check once, then continue in a thread."""
         self._stop.clear()
         self._look()
         self._thread = threading.Thread(target=self._run, name="conditions", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Look no more; a look that hangs keeps its thread."""
+        """Stop the inspections; a hanging inspection keeps its thread."""
         self._stop.set()
         self._thread = None
 

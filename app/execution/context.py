@@ -1,4 +1,4 @@
-"""On whose behalf a call runs."""
+"""Context of a call: session, user, agent and project."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Caller = Literal["agent", "websocket", "rest", "cli", "schedule", "subagent", "m
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A workspace, opened: `operations` act in it and nowhere else.
+    """Opened workspace; `operations` act only inside it.
 
     Attributes:
-        unprotected: files that other programs run and that calls may write unasked.
+        unprotected: files run by other programs that calls may write without approval.
     """
 
     id: str
@@ -35,23 +35,23 @@ class Project:
 
     @property
     def roots(self) -> tuple[str, ...]:
-        """The folders that alone can be reached, relative to `root`; empty for all of it."""
+        """Return the reachable folders, relative to `root`; empty for all."""
         return self.operations.roots
 
     def releases(self, path: str) -> bool:
-        """Whether its owner lets calls write the file at an absolute path unasked."""
+        """Return whether the owner allows writing the file at an absolute path without approval."""
         below = path.removeprefix(f"{self.root}/")
         return below != path and self.unprotected.covers(below)
 
     @property
     def start(self) -> str:
-        """Where a program starts that is told nothing else; absolute."""
+        """Return the default working directory of programs; absolute."""
         return posixpath.join(self.root, *self.roots[:1])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallContext:
-    """Everything about a batch of calls that does not come from the model.
+    """Data about a batch of calls that does not come from the model.
 
     Attributes:
         log: where the events of these calls go.
@@ -88,7 +88,7 @@ class CallContext:
     scope: str = field(init=False)
 
     def __post_init__(self) -> None:
-        # Asked for several times in every call, of which a context has many: found once.
+        # Cached: each call reads it several times, and a context has many calls.
         parent = self.subagent.parent_tool_call_id if self.subagent else None
         object.__setattr__(self, "session_id", self.log.session_id)
         object.__setattr__(self, "is_agents", self.caller in ("agent", "subagent", "mcp"))
@@ -97,10 +97,10 @@ class CallContext:
 
     @property
     def counted_run(self) -> str | None:
-        """The run that its calls are counted for."""
+        """Return the run that its calls are counted for."""
         return (self.subagent.counted_run if self.subagent else None) or self.run_id
 
     @property
     def shell_id(self) -> str:
-        """Whose shell and processes these calls go on with: a sub-agent has its own."""
+        """ID of the shell and processes of these calls; a sub-agent has its own."""
         return self.subagent.task_id if self.subagent else self.log.session_id

@@ -1,4 +1,4 @@
-"""Files that a session has created and nobody has changed since: it may delete them freely."""
+"""Files created by a session and unchanged since; it may delete them without approval."""
 
 from __future__ import annotations
 
@@ -14,46 +14,47 @@ MAX_BYTES = 512 << 10
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 _Content = tuple[int, int]
-"Size in bytes, and checksum."
+"""Size in bytes, and checksum."""
 
 
 class CreatedFiles:
-    """Bounded: the session that was idle longest goes first, in a session the oldest file.
+    """Bounded cache: the session idle the longest is evicted first, within a session the oldest
+    file.
 
-    Paths are absolute. A file larger than `MAX_BYTES` is not remembered.
+    Paths are absolute. Files larger than `MAX_BYTES` are not recorded.
     """
 
     def __init__(self) -> None:
         self._sessions: OrderedDict[str, OrderedDict[str, _Content]] = OrderedDict()
 
     def note(self, session_id: str, path: str, data: bytes) -> None:
-        """The session has created the file, or changed one that it had created."""
+        """Record a file that the session created, or changed after creating it."""
         if len(data) > MAX_BYTES:
             self.forget(session_id, path)
             return
         self._keep(session_id, path, _content(data))
 
     def missing(self, paths: Iterable[str]) -> list[str]:
-        """Those that are not there yet: what is there afterwards is new."""
+        """Return the paths that do not exist yet; files there later are new."""
         return [path for path in paths if not os.path.lexists(path)]
 
     def note_new(self, session_id: str, paths: Iterable[str]) -> None:
-        """The session has created those of the files that are there; blocking."""
+        """Record the existing files as created by the session; blocks."""
         for path in paths:
             found = _read(path)
             if found is not None:
                 self._keep(session_id, path, _content(found))
 
     def forget(self, session_id: str, path: str) -> None:
-        """It is deleted, or no longer only the session's."""
+        """Forget a file that was deleted or changed by someone else."""
         self._sessions.get(session_id, OrderedDict()).pop(path, None)
 
     def knows(self, session_id: str, path: str) -> bool:
-        """Whether the session has created the file, whoever changed it since."""
+        """Return whether the session created the file, regardless of later changes."""
         return path in self._sessions.get(session_id, ())
 
     def holds(self, session_id: str, path: str) -> bool:
-        """Whether the session has created the file and it is still as the session left it."""
+        """Return whether the session created the file and it is unchanged since."""
         kept = self._sessions.get(session_id, OrderedDict[str, _Content]()).get(path)
         if kept is None:
             return False
@@ -76,7 +77,7 @@ def _content(data: bytes) -> _Content:
 
 
 def _read(path: str) -> bytes | None:
-    """A regular file of one name and no link on its way; None for anything else."""
+    """Read a regular file with one name and no link on its path; None for anything else."""
     if os.path.realpath(path) != path:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Tools that a model is not shown from the start: found by words, shown for the rest of a run."""
+"""Deferred tools: not shown initially, found by search, then shown for the rest of a run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NAME, _TAG, _TEXT = 4.0, 2.0, 1.0
 
 
 class DeferredTools:
-    """Implements `ToolFinder`; finds nothing outside the caller's resolved set."""
+    """`ToolFinder` that finds only tools of the caller's resolved set."""
 
     def __init__(self, catalog: Callable[[], Catalog], resolver: Resolver) -> None:
         self._catalog = catalog
@@ -29,7 +29,7 @@ class DeferredTools:
         self._scopes: dict[str, SubagentScope] = {}
 
     def narrow(self, run_id: str, scope: SubagentScope) -> None:
-        """From now on the run is a sub-agent's: it finds what it was given. Ends with `forget`."""
+        """Restrict the run to the tools of a sub-agent, until `forget`."""
         self._scopes[run_id] = scope
 
     def find(
@@ -41,14 +41,14 @@ class DeferredTools:
         limit: int,
         shown: bool = False,
     ) -> list[FoundTool]:
-        """The likeliest first; they are visible to that run from now on."""
+        """Return matching tools, most relevant first; the run can see them from now on."""
         scope = None if run_id is None else self._scopes.get(run_id)
         exposure = self._resolver.resolve(agent_id, subagent=scope).exposure
         tools = self._catalog().tools
-        # Who names a tool that is shown already must not read that there is none.
+        # A tool that is already shown is still a match.
         named = query.startswith(SELECT)
         known = (*exposure.visible, *exposure.deferred) if shown or named else exposure.deferred
-        # Between two reads the catalog may have lost one.
+        # The catalog may have lost a tool between two reads.
         candidates = [tools[name] for name in known if name in tools]
         names = _selected(query, candidates) if named else _ranked(query, candidates)
         found = names[:limit]
@@ -58,7 +58,7 @@ class DeferredTools:
         ]
 
     def reveal(self, run_id: str | None, names: Iterable[str]) -> None:
-        """Show tools to a run from its next turn on."""
+        """Show tools to a run from its next turn."""
         if run_id is None:
             return
         shown = self._found.setdefault(run_id, {})
@@ -68,17 +68,17 @@ class DeferredTools:
             self._found.popitem(last=False)
 
     def shown_to(self, run_id: str) -> tuple[str, ...]:
-        """What the run has found so far, in that order: a request's tools only ever grow."""
+        """Return the tools found by the run, in order: the tools of a request are only added."""
         return tuple(self._found.get(run_id, ()))
 
     def forget(self, run_id: str) -> None:
-        """The run is over."""
+        """Discard the state of a finished run."""
         self._found.pop(run_id, None)
         self._scopes.pop(run_id, None)
 
 
 def _selected(query: str, tools: list[Tool]) -> list[str]:
-    """Tools named exactly, by their own name or an alias."""
+    """Return tools named exactly, by name or alias."""
     known = {
         name: tool.name
         for tool in tools
@@ -89,7 +89,7 @@ def _selected(query: str, tools: list[Tool]) -> list[str]:
 
 
 def _ranked(query: str, tools: list[Tool]) -> list[str]:
-    """Names by how well name, tags and description answer; rare words count more."""
+    """Return names ranked by matches in name, tags and description; rare words weigh more."""
     words = _words(query)
     documents = {tool.name: _weights(tool) for tool in tools}
     spread = Counter(word for weights in documents.values() for word in weights)
@@ -105,7 +105,7 @@ def _ranked(query: str, tools: list[Tool]) -> list[str]:
 
 
 def _match(word: str, weights: dict[str, float]) -> float:
-    """How much a word of the query weighs in a tool; the beginning of a word counts half."""
+    """Return the weight of a query word in a tool; a prefix counts half."""
     exact = weights.get(word)
     if exact is not None:
         return exact
@@ -116,7 +116,7 @@ def _match(word: str, weights: dict[str, float]) -> float:
 
 
 def _weights(tool: Tool) -> dict[str, float]:
-    """Word → the most telling place it stands in."""
+    """Return word → the highest weight of its positions."""
     names = " ".join((tool.name, *(alias.name for alias in tool.aliases)))
     places = (
         (f"{tool.description} {tool.category} {tool.toolset}", _TEXT),
@@ -127,11 +127,11 @@ def _weights(tool: Tool) -> dict[str, float]:
 
 
 def _words(text: str) -> list[str]:
-    # `readFile` is two words, as `read_file` is.
+    # `readFile` is two words, like `read_file`.
     split = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", text)
     return [word for word in _WORD.findall(split.lower()) if len(word) > 1]
 
 
 def _summary(tool: Tool) -> str:
-    """The first paragraph of what a model reads about it."""
+    """Return the first paragraph of the tool's description."""
     return " ".join(tool.description.split("\n\n", 1)[0].split())[:300]

@@ -1,4 +1,4 @@
-"""What the tools for developers need that outlives a call: language servers, screens."""
+"""Services of the developer tools that outlive a call: language servers, screenshots."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from app.toolkit.services import Services
 async def developer_services(
     settings: Settings, services: Services, own_ports: OwnPorts = frozenset
 ) -> AsyncIterator[None]:
-    """Register what this machine has; at the end every language server is ended.
+    """Register the services that this machine supports; at the end, stop every language server.
 
-    What it does not have is not registered, so that its tools are off, with a reason.
+    Unsupported services are not registered, so their tools are off, with a reason.
     """
     servers = installed_servers(settings.language_servers)
     pool = LanguageServerPool(settings.language_servers, servers)

@@ -1,9 +1,9 @@
-"""The one door: every tool call, whoever asks and wherever the tool lives, goes through `run`.
+"""Executor: the single entry point of every tool call, from any caller and for any tool.
 
     look up → decide → validate → pre hooks → dedupe → confirm → run → post hooks → record
 
-Each call gives exactly one `tool_call_started` and one `tool_call_completed`, also when
-it is refused, cached, skipped or cancelled.
+Each call emits exactly one `tool_call_started` and one `tool_call_completed`, even if it is
+refused, cached, skipped or cancelled.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _MAX_TOLD_CHARS = 8_000
 
 
 class Executor:
-    """Runs batches of calls. Built once, in the composition root."""
+    """Executor of batches of calls. Built once, in the composition root."""
 
     def __init__(
         self,
@@ -80,30 +80,28 @@ class Executor:
         max_workers: int | None = None,
         finished: dict[str, CallOutcome] | None = None,
     ) -> list[CallOutcome]:
-        """Run a batch; outcomes in the order of the requests.
+        """Run a batch; return outcomes in the order of the requests.
 
-        `finished` takes each outcome by its call's id as it comes, so that a caller that
-        is cancelled still knows what its calls came to.
-
-        Cancelling the caller cancels every call of the batch; each is recorded as
-        cancelled before the cancellation goes on.
+        `finished` receives each outcome by call ID as it arrives, so that a cancelled caller still
+        knows the outcomes so far. Cancelling the caller cancels every call of the batch; each is
+        recorded as cancelled before the cancellation propagates.
         """
         calls = [self._admission.take_up(r, i, context) for i, r in enumerate(requests)]
         batch = ToolCallBatch(calls, max_workers)
         return await self._carry_out(batch, {} if finished is None else finished)
 
     def foresee(self, request: CallRequest, context: CallContext) -> CallState:
-        """A call as it would be decided about before its hooks; it is not made, nor counted."""
+        """Decide about a call as far as its hooks, without running or counting it."""
         return self._admission.take_up(request, 0, context, is_real=False)
 
     def rebuild(self, suspended: SuspendedBatch, context: CallContext) -> ToolCallBatch:
-        """What a former process left of a batch; its open questions can be answered now."""
+        """Rebuild a batch left by a previous process; its open questions can be answered now."""
         return self._batch_recovery.rebuild(suspended, context)
 
     async def resume(
         self, batch: ToolCallBatch, finished: dict[str, CallOutcome]
     ) -> list[CallOutcome]:
-        """Go on with a batch that was rebuilt: as `run`, but for what had happened already."""
+        """Continue a rebuilt batch like `run`, except for steps already taken."""
         return await self._carry_out(batch, finished)
 
     async def _carry_out(
@@ -132,7 +130,7 @@ class Executor:
             return await asyncio.gather(*tasks)
         except BaseException:
             for task in tasks:
-                # One that was cancelled already may be tidying up: not a second time.
+                # A cancelled call may be cleaning up: do not cancel it twice.
                 if not task.cancelling():
                     task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
@@ -141,7 +139,7 @@ class Executor:
     async def _one_by_one(
         self, calls: list[CallState], finished: dict[str, CallOutcome]
     ) -> list[CallOutcome]:
-        """In order: each call is over before the next one begins."""
+        """Run calls in order: each ends before the next starts."""
         try:
             return [await self._settle(call, None, finished) for call in calls]
         except BaseException:
@@ -152,7 +150,7 @@ class Executor:
             raise
 
     def abandon(self, batch: ToolCallBatch) -> None:
-        """End what never came to go on of a batch that was rebuilt; nothing after `resume`."""
+        """End the calls of a rebuilt batch that were not continued; not used after `resume`."""
         for call in batch.calls:
             if call.outcome is None and not self._leaves(call):
                 self._confirmation_step.give_up(call)
@@ -160,11 +158,11 @@ class Executor:
                 self._end(call, self._outcomes.cancelled(call))
 
     def _leaves(self, call: CallState) -> bool:
-        """Whether a cancelled call stays as it is for the process that comes next."""
+        """Return whether a cancelled call is left unchanged for the next process."""
         return self._confirmation_step.leaves(call) or self._waiting.leaves(call)
 
     def cancel(self, session_id: str, target: str) -> bool:
-        """Stop one running call, named by call or operation id; False when it is not running."""
+        """Stop one running call, given by call or operation ID; False if it is not running."""
         call = next(
             (
                 call
@@ -181,7 +179,7 @@ class Executor:
         return True
 
     def running(self, session_id: str) -> list[str]:
-        """Ids of the calls that are under way in a session."""
+        """Return the IDs of the active calls of a session."""
         return [
             call.request.id
             for call in self._running.values()
@@ -191,9 +189,9 @@ class Executor:
     async def _settle(
         self, call: CallState, slots: asyncio.Semaphore | None, finished: dict[str, CallOutcome]
     ) -> CallOutcome:
-        """Take one call to its outcome, whatever happens.
+        """Run one call to its outcome, whatever happens.
 
-        Only a call that is left to the next process has none.
+        Only a call left to the next process has no outcome.
         """
         if call.outcome is not None:
             _resolve(call, call.outcome, finished)
@@ -210,7 +208,7 @@ class Executor:
         except asyncio.CancelledError:
             if call.outcome is None and self._leaves(call):
                 raise
-            # Its end may be recorded already, while hooks are being told of it.
+            # Its end may be recorded already, while hooks are still notified.
             outcome = call.outcome or self._end(call, self._outcomes.cancelled(call))
             _resolve(call, outcome, finished)
             if not (call.cancel_requested and task.uncancel() <= cancelling):
@@ -230,15 +228,15 @@ class Executor:
             return await self._share(call, call.duplicate_of)
         limited = self._limits.concerns(call.context)
         if call.asked is not None:
-            # Taken up by a former process: it waits where it waited then.
+            # Admitted by a previous process: it waits at the same step.
             await self._confirm(call)
         elif call.is_started:
-            # As well, and it had begun: it goes on waiting for what it asked, if it still may.
+            # Also admitted, and started: it continues to wait for its request, if still permitted.
             if call.refusal is None:
                 call.take(self._admission.readmit(call))
         else:
             if call.refusal is None and slots is None and call.index:
-                # Others went first: what was decided when the batch came may be long ago.
+                # Earlier calls ran in between: the decision made for the batch may be outdated.
                 call.take(self._admission.readmit(call))
             if (kept := await self._judge(call, limited=limited)) is not None:
                 self._start(call)
@@ -246,29 +244,29 @@ class Executor:
         if call.refusal is not None:
             return await self._refuse(call, call.refusal)
         while (outcome := await self._placed(call, slots, limited=limited)) is None:
-            # What a person agreed to is no longer what it would hit.
+            # The targets differ from those that a person approved.
             await self._confirm(call)
         return outcome
 
     async def _placed(
         self, call: CallState, slots: asyncio.Semaphore | None, *, limited: bool
     ) -> CallOutcome | None:
-        """Run it in a place of its batch; None where a person has to be asked again."""
+        """Run it in a slot of its batch; None if a person has to be asked again."""
         if slots is None or (call.tool is not None and call.tool.interactive):
-            # Who waits for a person takes no place that others of the batch could work in.
+            # A call that waits for a person does not occupy a slot of the batch.
             return await self._turn(call, limited=limited, in_batch=False, waited=limited)
         waited = limited or slots.locked()
         async with slots:
             return await self._turn(call, limited=limited, in_batch=True, waited=waited)
 
     async def _judge(self, call: CallState, *, limited: bool) -> CallOutcome | None:
-        """Everything before the call may run; a kept result when it need not run at all."""
+        """Run everything that precedes the call; return a stored result if it need not run."""
         asks = False
         if call.refusal is None and limited:
             call.refusal = await self._limits.admit(call)
         if call.refusal is None:
             asks = await self._gate(call)
-        # One approval is for one call: what asks is never answered from the cache.
+        # One approval is for one call: a call that asks is never answered from the cache.
         if call.refusal is None and not asks:
             kept = self._execution.cached(call)
             if kept is not None:
@@ -283,9 +281,9 @@ class Executor:
     async def _turn(
         self, call: CallState, *, limited: bool, in_batch: bool, waited: bool
     ) -> CallOutcome | None:
-        """Run it, once there is a place for it; what waits for one is not claimed yet.
+        """Run it once there is a slot; a waiting call is not claimed yet.
 
-        None where it would hit something else by now than a person agreed to.
+        None if it would now affect other targets than a person approved.
         """
         if (
             call.refusal is None
@@ -375,8 +373,8 @@ class Executor:
     def _decide_again(self, call: CallState) -> None:
         """Refuse a call that must not run any more after it waited for a place.
 
-        What nobody was asked about when it could have been is not asked now, while others
-        wait: the caller may make the call again.
+        A call that did not need approval at first is refused, not asked about, while others wait:
+        the caller may make the call again.
         """
         known = reasons_of(call) if call.asked is None else call.asked.reasons
         call.take(self._admission.readmit(call))
@@ -385,7 +383,7 @@ class Executor:
             call.refusal = Refusal("denied", "decision_changed", message)
 
     async def _gate(self, call: CallState) -> bool:
-        """Pre hooks, then the final verdict; whether a person must confirm."""
+        """Run the pre hooks, then decide finally; return whether a person must confirm."""
         assert call.tool is not None
         assert call.prepared is not None
         assert call.decision is not None
@@ -415,7 +413,7 @@ class Executor:
             call.refusal = Refusal("denied", "loop_detected", message)
         if decision is ALLOW:
             return bool(reasons)
-        # What was found asks through the built-in hook, which an operator may switch off.
+        # Findings ask through the built-in hook, which an operator may disable.
         return bool(reasons) or (
             decision.verdict is Verdict.ASK and (decision.asks or not decision.findings)
         )
@@ -427,7 +425,7 @@ class Executor:
         return call.decision
 
     async def _claim(self, call: CallState) -> Refusal | None:
-        """Before a side effect, its row is on disk: a crash leaves a trace, never a repeat."""
+        """Commit the row before a side effect, so that a crash leaves a record."""
         assert call.tool is not None
         if call.decision is not None and call.decision.grant_id is not None:
             self._confirmation_step.released(call)
@@ -447,7 +445,7 @@ class Executor:
         return None
 
     async def _share(self, call: CallState, duplicate_of: CallState) -> CallOutcome:
-        """An equal call of this batch is on its way: wait for it and take its result."""
+        """Wait for an equal call of this batch and share its result."""
         assert duplicate_of.done is not None
         first = await asyncio.shield(duplicate_of.done)
         self._start(call)
@@ -456,7 +454,7 @@ class Executor:
 
 
 def _pair_twins(calls: list[CallState]) -> None:
-    """Point each call at the first equal one before it, with no other write between them."""
+    """Point each call at the first equal one before it, with no write in between."""
     if len(calls) < 2:
         return
     first: dict[tuple[str, bytes], CallState] = {}

@@ -1,4 +1,4 @@
-"""Noticing that an agent turns in circles: the same call, the same result, again and again."""
+"""Detection of agents that repeat the same call with the same result."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 MAX_SESSIONS = 1024
 MAX_CALLS = 512
 
-# What changes on every call and means nothing: times, dates, durations, long hex ids.
+# Values that change on every call without meaning: times, dates, durations, long hex IDs.
 _VOLATILE = re.compile(
     r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?|\b\d\d:\d\d:\d\d\b"
     r"|\b\d+(?:\.\d+)?\s?(?:ms|s|sec|seconds)\b|\b(?:0x)?[0-9a-f]{12,}\b",
@@ -22,14 +22,14 @@ Key = tuple[str, bytes]
 
 @dataclass(slots=True)
 class _Seen:
-    """One call's last result. Normalising costs 0.1 ms a kilobyte: only at a second look."""
+    """Last result of a call. Normalizing costs 0.1 ms per kilobyte, so it is deferred."""
 
     exact: int
     normalised: int | None = None
     times: int = 1
 
     def compare(self, text: str) -> None:
-        """Count on when the result is the same as last time, else begin anew."""
+        """Increment if the result equals the last one; otherwise restart the count."""
         exact = hash(text)
         if exact == self.exact:
             self.times += 1
@@ -41,7 +41,7 @@ class _Seen:
 
 
 class LoopGuard:
-    """Counts equal calls with equal results per session; another write starts the count anew."""
+    """Counts identical calls with identical results per session; another write resets the count."""
 
     def __init__(self, *, warn_after: int = 3, refuse_after: int = 6) -> None:
         self.warn_after = warn_after
@@ -49,13 +49,13 @@ class LoopGuard:
         self._sessions: OrderedDict[str, OrderedDict[Key, _Seen]] = OrderedDict()
 
     def refuses(self, session_id: str, key: Key) -> int:
-        """How often the call was seen when it must not run again, else 0."""
+        """Return how often the call was seen if it must not run again, else 0."""
         calls = self._sessions.get(session_id)
         seen = calls.get(key) if calls else None
         return seen.times if seen and seen.times >= self.refuse_after else 0
 
     def note(self, session_id: str, key: Key, text: str, *, wrote: bool) -> str | None:
-        """Count a finished call; a warning for the model when it repeats itself."""
+        """Count a finished call; return a warning for the model if it repeats itself."""
         calls = self._of(session_id)
         seen = calls.get(key)
         if seen is None:
@@ -77,7 +77,7 @@ class LoopGuard:
         )
 
     def _of(self, session_id: str) -> OrderedDict[Key, _Seen]:
-        """The calls of a session, which is now the last to be forgotten."""
+        """Return the calls of a session, and mark it as most recently used."""
         calls = self._sessions.get(session_id)
         if calls is None:
             calls = self._sessions[session_id] = OrderedDict()

@@ -1,4 +1,4 @@
-"""The complete reports of running tools: one file of JSON lines for each call, bounded."""
+"""Complete progress reports of running tools: one bounded JSON Lines file per call."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _PRUNE_EVERY = 50
 
 
 def operation_logs_of(settings: Settings) -> OperationLogs:
-    """The logs of an installation."""
+    """Return the logs of an installation."""
     return OperationLogs(settings.data_dir / "operations", settings.progress)
 
 
 class OperationLogs:
-    """Files of JSON lines by operation id. Old ones go when new ones come.
+    """JSON Lines files by operation ID. New files displace old ones.
 
     Args:
-        folder: made with the first file.
+        folder: created with the first file.
     """
 
     def __init__(self, folder: Path, settings: ProgressSettings) -> None:
@@ -38,15 +38,15 @@ class OperationLogs:
 
     @property
     def max_bytes(self) -> int:
-        """The most that one call may write."""
+        """Return the maximum size of a call's log in bytes."""
         return self._settings.log_mb << 20
 
     def name(self, operation_id: str) -> str:
-        """The file's name, as events carry it."""
+        """Return the file's name, as in events."""
         return f"{operation_id}{_SUFFIX}"
 
     async def append(self, operation_id: str, line: bytes, *, begins: bool) -> bool:
-        """Add a line; False when it cannot be kept. What is kept never fails a call.
+        """Add a line; return False if it cannot be stored, which never fails a call.
 
         Args:
             begins: it is the first line of its call.
@@ -65,7 +65,7 @@ class OperationLogs:
         return True
 
     def _make_room(self) -> None:
-        # Reports are for the operator and for whoever watches the session, no other user.
+        # Reports are for the operator and the session's clients, no other user.
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with self._lock:
             due = self._begun % _PRUNE_EVERY == 0
@@ -74,9 +74,9 @@ class OperationLogs:
                 self.prune()
 
     def prune(self) -> int:
-        """Remove files that are too old, or too many, or together too large. How many went.
+        """Remove files above the limits of age, count and total size; return how many.
 
-        Blocks. The oldest go first, by the time of their last line.
+        Blocks. The oldest are removed first, by the time of their last line.
         """
         settings = self._settings
         found = []
@@ -97,7 +97,7 @@ class OperationLogs:
         return gone
 
     async def size(self, operation_id: str) -> int | None:
-        """Bytes of a call's log; None when there is none (any more)."""
+        """Return the size of a call's log in bytes; None if there is none."""
         return await asyncio.to_thread(self._size, operation_id)
 
     def _size(self, operation_id: str) -> int | None:
@@ -107,10 +107,10 @@ class OperationLogs:
             return None
 
     async def read(self, operation_id: str, *, offset: int = 0, limit: int = -1) -> bytes:
-        """Bytes of a call's log.
+        """Return bytes of a call's log.
 
         Raises:
-            NotFound: there is none, or it was let go.
+            NotFound: the log does not exist or was removed.
         """
         return await asyncio.to_thread(self._read, operation_id, offset, limit)
 

@@ -1,4 +1,4 @@
-"""How one call ended, in the shapes its callers expect."""
+"""Outcome of one call, in the formats of its callers."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from app.toolkit.result import ToolResult
 
 @dataclass(slots=True, kw_only=True)
 class CallOutcome:
-    """The end of one call.
+    """Outcome of one call.
 
     Attributes:
-        tool_name: canonical name, or what the caller wrote when there is no such tool.
-        text: what the model reads: capped, with warnings appended.
-        execution_time: seconds spent running; 0 when the tool did not run.
-        duplicate_of: id of the equal call in the same batch whose result this is.
-        artifact_id: where the whole output lies when `text` is only a part of it.
+        tool_name: canonical name, or the caller's spelling if there is no such tool.
+        text: text for the model: truncated, with warnings appended.
+        execution_time: seconds of running; 0 if the tool did not run.
+        duplicate_of: ID of the equal call in the same batch that gave the result.
+        artifact_id: artifact of the complete output if `text` is truncated.
     """
 
     request: CallRequest
@@ -46,13 +46,13 @@ class CallOutcome:
         return self.status == "skipped"
 
     def noted(self, note: str) -> CallOutcome:
-        """The same; the model of a call that was cut off is told `note` as well."""
+        """Return the outcome with an additional `note` for the model of an interrupted call."""
         if self.status not in ("cancelled", "interrupted") or not note:
             return self
         return replace(self, text=f"{self.text}\n{note}".strip())
 
     def record(self) -> dict[str, Any]:
-        """The unified record: the same in history and on the wire."""
+        """Return the unified record: the same in history and on the wire."""
         arguments = self.request.arguments
         if not isinstance(arguments, str):
             arguments = dump_json(arguments).decode()
@@ -75,7 +75,7 @@ class CallOutcome:
         return record
 
     def tool_message(self) -> dict[str, Any]:
-        """OpenAI's `role: tool` message; `content` is JSON text with nothing escaped."""
+        """Return OpenAI's `role: tool` message; `content` is JSON text without escapes."""
         content = self.result.to_dict()
         if self.status == "skipped":
             content |= {"skipped": True, "duplicate_of": self.duplicate_of}
@@ -93,7 +93,7 @@ class CallOutcome:
         }
 
     def tool_result_block(self) -> dict[str, Any]:
-        """Anthropic's `tool_result` block."""
+        """Return Anthropic's `tool_result` block."""
         return {
             "type": "tool_result",
             "tool_use_id": self.request.id,

@@ -26,7 +26,7 @@ SHARED = (
     "Note: this call is identical to an earlier one of the same turn. It ran once, "
     "and both share the result; to run it again, call it in a later turn."
 )
-# What stands around a text that was cut once already.
+# Reserve for text around a result that was already truncated.
 _NOTES = 2_000
 
 
@@ -49,7 +49,7 @@ class OutcomeBuilder:
         self._turn_chars = turn_chars
 
     async def ran(self, call: CallState, ran: ToolExecution) -> CallEnd:
-        """A call that ran, well or not."""
+        """Return the outcome of a call that ran, successful or not."""
         result, text, data = self._told(ran.result)
         shown, artifact_id, truncated = text, None, False
         limit = self._limit(call, text)
@@ -93,7 +93,7 @@ class OutcomeBuilder:
         return CallEnd(outcome, refusal.code)
 
     async def repeated(self, call: CallState, kept: CallOutcome) -> CallEnd:
-        """A read that was answered from the session's cache."""
+        """Return the outcome of a read answered from the session's cache."""
         warning = self._note(call, kept.text)
         kept = await self._fitting(call, kept)
         text = f"{kept.text}\n\n{warning}" if warning else kept.text
@@ -110,7 +110,9 @@ class OutcomeBuilder:
     async def skipped(
         self, call: CallState, duplicate_of: CallState, first: CallOutcome
     ) -> CallEnd:
-        """A call that equals an earlier one of its batch: the same result, run once."""
+        """Return the outcome of a call equal to an earlier one of its batch: the same result, run
+        once.
+        """
         first = await self._fitting(call, first)
         outcome = replace(
             first,
@@ -144,12 +146,12 @@ class OutcomeBuilder:
         return CallEnd(outcome, chunks=partial.chunks, size=partial.size)
 
     def interrupted(self, call: CallState, note: str = "") -> CallEnd:
-        """A call that was under way when a former process ended; `note`: told besides."""
+        """Return the outcome of a call interrupted by the end of its process, with `note`."""
         message = f"{INTERRUPTED}. {note}" if note else INTERRUPTED
         return self._ended(call, "interrupted", "interrupted", message)
 
     def broken(self, call: CallState, error: BaseException | None) -> CallEnd:
-        """A call on whose way something of ours, or a plugin's adapter, failed."""
+        """Return the outcome of a call that failed in our code, or in a plugin's adapter."""
         overload = overload_of(error) if error is not None else None
         if overload is not None:
             log.warning("call of %s: %s", call.tool_name, overload.message)
@@ -172,7 +174,7 @@ class OutcomeBuilder:
         return CallEnd(outcome)
 
     def _note(self, call: CallState, text: str) -> str | None:
-        """Count the call; a warning when an agent repeats itself."""
+        """Count the call; return a warning if an agent repeats itself."""
         assert call.tool is not None
         if not call.context.is_agents:
             return None
@@ -181,10 +183,10 @@ class OutcomeBuilder:
         )
 
     def _told(self, result: ToolResult) -> tuple[ToolResult, str, bytes | None]:
-        """The result without secrets, what the model reads of it, and its data where encoded."""
+        """Return the redacted result, the model's text, and its data if encoded."""
         bare = result.success and result.text is None and result.raw_result is None
         if bare and result.error is None and not isinstance(result.data, str):
-            # What is looked through is what is told: encoded once.
+            # The scanned text is also the text sent: encoded once.
             encoded = dump_json(result.data)
             if self._redactor.is_text_clean(encoded):
                 return result, encoded.decode(), encoded
@@ -192,7 +194,9 @@ class OutcomeBuilder:
         return result, clean(result.for_model()), None
 
     def _redacted(self, result: ToolResult) -> ToolResult:
-        """Secrets never leave, whatever printed them. Most results hold none, and stay."""
+        """Mask secrets in a result from any source. Most results have none and are returned
+        unchanged.
+        """
         faces = [result.data, result.text, result.error]
         if result.raw_result is not None:
             faces.append(result.raw_result.data)
@@ -210,14 +214,14 @@ class OutcomeBuilder:
         )
 
     def _limit(self, call: CallState, text: str) -> int:
-        """How much of a result may be told: of this call, and of a turn's calls in sum."""
+        """Return the size limit of a result: for this call, and for all calls of the turn."""
         limit = call.setting.max_output_chars or self._output_chars
         if call.batch is None or not call.context.is_agents:
             return limit
         return call.batch.allot(len(text), limit=limit, budget=self._turn_chars)
 
     async def _fitting(self, call: CallState, told: CallOutcome) -> CallOutcome:
-        """A result that is told again, as much of it as still fits into the turn."""
+        """Return a repeated result, truncated to what remains of the turn."""
         limit = self._limit(call, told.text)
         if not call.context.is_agents or len(told.text) <= limit + _NOTES:
             return told
@@ -227,7 +231,9 @@ class OutcomeBuilder:
     async def _capped(
         self, call: CallState, text: str, limit: int, ran: ToolExecution | None
     ) -> tuple[str, str | None, bool]:
-        """What the model gets, where the whole lies, and whether anything is missing."""
+        """Return the text for the model, the artifact of the full text, and whether it was
+        truncated.
+        """
         printed = ran.live.size if ran is not None and ran.live and ran.spool else 0
         if len(text) <= limit and printed <= len(text) + limit // 4:
             return text, None, False
@@ -256,7 +262,7 @@ class OutcomeBuilder:
 
 
 def _reshaped(call: CallState, result: ToolResult, *, replaced: bool) -> ToolResult:
-    """The result in the shape the alias's users know, where a hook's can take that shape."""
+    """Return the result in the alias's format, if a hook's replacement allows it."""
     alias = call.entry.alias if call.entry else None
     if alias is None or alias.reshape is None:
         return result
@@ -267,7 +273,7 @@ def _reshaped(call: CallState, result: ToolResult, *, replaced: bool) -> ToolRes
 
 
 def _head_and_tail(text: str, limit: int, note: str) -> str:
-    """The beginning and the end of `text`: errors tend to stand last."""
+    """Return the beginning and end of `text`: errors tend to be at the end."""
     if len(text) <= limit:
         return f"{text}\n[Output truncated: {note}]"
     head, tail = limit * 2 // 3, limit // 3

@@ -32,11 +32,11 @@ _SAMPLED = (
 
 
 class ProgressReporter:
-    """Takes one call's reports. `op_seq` grows by one with each.
+    """Reporter of one call. `op_seq` increases by one with each report.
 
     Args:
-        head: the ids that every report carries.
-        tool_name: what the session's metadata calls it.
+        head: IDs in every report.
+        tool_name: name of the tool in the session's metadata.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class ProgressReporter:
         self._last: dict[str, Any] = {}
 
     async def report(self, progress: Progress) -> None:
-        """Record one report; a stage change, or one a second, also enters the log."""
+        """Record one report; a stage change, or one per second, is also logged."""
         self._op_seq += 1
         figure = _figure(progress)
         fields: dict[str, Any] = {
@@ -89,7 +89,7 @@ class ProgressReporter:
         await self._keep(fields)
 
     def finish(self, *, failed: bool) -> None:
-        """The last sample, when there was any report at all."""
+        """Record the last sample, if there was any report."""
         if self._stage is not None:
             self._op_seq += 1
             fields = {**self._head, "op_seq": self._op_seq, "stage": self._last["stage"]}
@@ -106,7 +106,7 @@ class ProgressReporter:
         self._log.emit(ProcessEvent, **fields, status=status, log_ref=name)
 
     def _keep_sample(self, fields: dict[str, Any], status: str) -> None:
-        """How far the call is, for the metadata of its session."""
+        """Store the progress of the call in its session's metadata."""
         sample = {name: fields[name] for name in _SAMPLED if name in fields}
         sample |= {
             "tool_name": self._tool_name,
@@ -120,7 +120,7 @@ class ProgressReporter:
         self._db.append(KEEP_SAMPLE, row)
 
     async def _keep(self, fields: dict[str, Any]) -> None:
-        """Write it down, until the call has written as much as it may: the last line says so."""
+        """Append to the file until the call's limit; the last line states it."""
         if self._written > self._logs.max_bytes:
             return
         line = orjson.dumps({"ts": stamp(self._clock.time()), **fields}) + b"\n"

@@ -1,4 +1,4 @@
-"""Which folder may be a project's root."""
+"""Validation of a project's root folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_ROOTS = 16
 
 _FIELD = "workspace_roots"
 
-# Nothing in these is anybody's project.
+# Folders without projects.
 _TREES = tuple(
     Path(name)
     for name in (
@@ -22,7 +22,7 @@ _TREES = tuple(
         *("/sys", "/System", "/Library"),
     )
 )
-# Projects may lie in these, but none of them is one.
+# Folders that may contain projects, but are none themselves.
 _PARENTS = tuple(
     Path(name)
     for name in (
@@ -33,10 +33,10 @@ _PARENTS = tuple(
 
 
 def check_root(root: str, *, data_dir: Path, workspace: Path, force: bool) -> Path:
-    """The folder, with links resolved. Touches the disk.
+    """Return the folder with links resolved. Accesses the disk.
 
     Raises:
-        InvalidInput: it is no absolute path of a folder, or one that tools should not have.
+        InvalidInput: it is not an absolute path of a folder, or tools must not access it.
     """
     if "\0" in root or not Path(root).is_absolute():
         raise InvalidInput(f"root {root!r} must be an absolute path", field="root")
@@ -62,12 +62,13 @@ def check_root(root: str, *, data_dir: Path, workspace: Path, force: bool) -> Pa
 
 
 def check_roots(root: str, roots: Sequence[str]) -> tuple[str, ...]:
-    """Folders of a workspace as plain relative paths, none of them in another. Touches the disk.
+    """Return folders of a workspace as plain relative paths, none inside another. Accesses the
+    disk.
 
     Raises:
-        InvalidInput: one is absolute, leads upwards or through a link, is the workspace itself
-            or no folder; or there are too many. Names the field `workspace_roots`.
-        NotFound: one does not exist.
+        InvalidInput: a path is absolute, leads upwards or through a link, is the workspace itself
+            or not a folder; or there are too many. Names the field `workspace_roots`.
+        NotFound: a path does not exist.
     """
     if len(roots) > MAX_ROOTS:
         raise _unfit(f"lists {len(roots)} folders; the maximum is {MAX_ROOTS}")
@@ -115,7 +116,7 @@ def _unfit(sentence: str) -> InvalidInput:
 
 
 def _doubt(path: Path, data_dir: Path) -> str | None:
-    """Why it is hardly meant."""
+    """Return why the folder is an unlikely root."""
     if path in _PARENTS or path.parent == path:
         return "is a system folder, not a project folder"
     if any(path.is_relative_to(tree) for tree in _TREES):

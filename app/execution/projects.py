@@ -24,18 +24,18 @@ from app.operations.protocols.workspaces import Workspaces
 DEFAULT_PROJECT = "default"
 SUBJECT = "projects"
 MAX_NARROWED = 64
-"Narrowed workspaces that stay open; each holds a descriptor of its root."
+"""Maximum open narrowed workspaces; each has a descriptor of its root."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredProject:
-    """A project as administrators see it; `version` 0 for one that settings bring.
+    """Project as administrators see it; `version` is 0 for a project from the settings.
 
     Attributes:
-        tcp_ports: where its commands may connect to; none is no network.
-        unprotected_paths: patterns of files that other programs run later, and that its calls
-            may write unasked.
-        restrict_to_workspace: whether its file tools reach nothing outside of its root.
+        tcp_ports: ports that its commands may connect to; empty for no network.
+        unprotected_paths: patterns of files run by other programs that its calls may write without
+            approval.
+        restrict_to_workspace: whether its file tools are restricted to its root.
     """
 
     id: str
@@ -61,14 +61,14 @@ class StoredProject:
 
 @dataclass(frozen=True, slots=True)
 class OwnFolders:
-    """The service's own folders: no project may lie in them, except in its workspace."""
+    """The service's own folders: no project may be inside them, except in its workspace."""
 
     data_dir: Path
     workspace: Path
 
 
 class Projects:
-    """Known projects by id. A workspace is opened at its first use."""
+    """Known projects by ID. A workspace is opened at its first use."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class Projects:
         self._table = ConfigTable(db, audit, changes, _SCHEMA, self._loaded)
 
     async def load(self) -> None:
-        """Read the stored projects, also when another process has changed them."""
+        """Load the stored projects, including changes by other processes."""
         await self._table.load()
 
     def mount(
@@ -109,10 +109,10 @@ class Projects:
         self._close(project_id)
 
     def get(self, project_id: str) -> Project:
-        """The opened project.
+        """Return the opened project.
 
         Raises:
-            NotFound: there is no such project.
+            NotFound: the project does not exist.
             ConfigurationError: its root is not a folder.
         """
         project = self._opened.get(project_id)
@@ -121,14 +121,14 @@ class Projects:
         return project
 
     def narrowed(self, project_id: str, roots: Sequence[str]) -> Project:
-        """The project, seen through some of its folders; calls reach nothing else of it.
+        """Return the project restricted to some of its folders.
 
         Args:
-            roots: folders relative to its root; none for the project itself.
+            roots: folders relative to its root; empty for the whole project.
 
         Raises:
-            NotFound: there is no such project, or no such folder in it.
-            InvalidInput: one of `roots` is no plain folder beneath its root.
+            NotFound: the project, or a folder in it, does not exist.
+            InvalidInput: one of `roots` is not a plain folder below its root.
             ConfigurationError: its root is not a folder.
         """
         project = self.get(project_id)
@@ -139,7 +139,7 @@ class Projects:
         if found is None:
             found = self._narrowed[key] = self._open(self.about(project_id), key[1])
             while len(self._narrowed) > MAX_NARROWED:
-                self._narrowed.popitem(last=False)  # its last call lets go of it
+                self._narrowed.popitem(last=False)  # its last call closes it
         self._narrowed.move_to_end(key)
         return found
 
@@ -154,10 +154,10 @@ class Projects:
         return Project(about.id, operations.root, operations, PathSet(about.unprotected_paths))
 
     def about(self, project_id: str) -> StoredProject:
-        """What is known of a project.
+        """Return a project.
 
         Raises:
-            NotFound: there is no such project.
+            NotFound: the project does not exist.
         """
         found = self._mounted.get(project_id) or self._table.items.get(project_id)
         if found is None:
@@ -165,7 +165,7 @@ class Projects:
         return found
 
     def list_all(self) -> list[StoredProject]:
-        """Every project, by id."""
+        """Return all projects, by ID."""
         known = {**self._table.items, **self._mounted}
         return [known[project_id] for project_id in sorted(known)]
 
@@ -181,11 +181,11 @@ class Projects:
         actor: str,
         force: bool = False,
     ) -> StoredProject:
-        """Store a new project; one of our making is its id where none is given.
+        """Store a new project; its ID is generated unless given.
 
         Raises:
-            InvalidInput: its root is no folder, or one that needs `force`.
-            AlreadyExists: another project has that id.
+            InvalidInput: its root is not a folder, or needs `force`.
+            AlreadyExists: another project has the ID.
         """
         path = await self._check(root, force=force)
         moment = isoformat(self._clock.now())
@@ -214,12 +214,12 @@ class Projects:
         expected: int | None = None,
         force: bool = False,
     ) -> StoredProject:
-        """Give a project other values of `create`; its next call works with them.
+        """Change values of a project; its next call uses them.
 
         Raises:
-            NotFound: there is no such project.
-            Conflict: a setting brings it, not the database.
-            InvalidInput: as `create`.
+            NotFound: the project does not exist.
+            Conflict: it comes from the settings, not the database.
+            InvalidInput: see `create`.
             VersionMismatch: it has changed since `expected` was read.
         """
         self._require_stored(project_id)
@@ -243,12 +243,12 @@ class Projects:
     async def remove(
         self, project_id: str, *, actor: str, expected: int | None = None
     ) -> StoredProject:
-        """Forget a project and return what it was.
+        """Remove a project and return its last state.
 
-        Its folder and its sessions stay, nothing new runs in them.
+        Its folder and its sessions stay, but nothing new runs in them.
 
         Raises:
-            NotFound, Conflict, VersionMismatch: as `change`.
+            NotFound, Conflict, VersionMismatch: see `change`.
         """
         self._require_stored(project_id)
         return await self._table.remove(project_id, actor=actor, expected=expected)
@@ -274,12 +274,12 @@ class Projects:
         for project_id in list(self._opened):
             known = self._mounted.get(project_id) or self._table.items.get(project_id)
             before = self._mounted.get(project_id) or earlier.get(project_id)
-            # Calls under way keep the workspace that they began in.
+            # Active calls keep their workspace.
             if known is None or before is None or _place(known) != _place(before):
                 self._close(project_id)
 
     def _close(self, project_id: str) -> None:
-        """Open it anew at its next use."""
+        """Close the workspace; the next use opens it again."""
         self._opened.pop(project_id, None)
         for key in [key for key in self._narrowed if key[0] == project_id]:
             del self._narrowed[key]
@@ -302,7 +302,7 @@ def _row(project: StoredProject) -> tuple[Any, ...]:
 
 
 def _place(project: StoredProject) -> tuple[object, ...]:
-    """What its calls work with."""
+    """Return the workspace of its calls."""
     return (
         *(project.root, project.tcp_ports, project.unprotected_paths),
         project.restrict_to_workspace,

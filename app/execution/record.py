@@ -1,4 +1,4 @@
-"""Writing down what a call did: its events, its row, its figures. Nothing here awaits."""
+"""Recording of a call: its events, its row and its metrics. Nothing here awaits."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _TITLE_KEYS = ("command", "path", "pattern", "query", "expression", "url", "name
 
 
 class Recorder:
-    """Emits `tool_call_started` and `tool_call_completed`, and keeps the unified record."""
+    """Emits `tool_call_started` and `tool_call_completed`, and stores the unified record."""
 
     def __init__(
         self, db: DatabaseWriter, redactor: Redactor, metrics: Metrics, audit: CallAudit
@@ -68,7 +68,7 @@ class Recorder:
         self._audit.decided(call)
 
     def claimed(self, call: CallState) -> None:
-        """The call is about to have side effects: its row must be on disk before it does."""
+        """Queue the row of a call with side effects, to be committed before it runs."""
         self._db.append(START_CALL, self.row_head(call, "started"))
 
     def completed(self, call: CallState, end: CallEnd) -> None:
@@ -94,12 +94,12 @@ class Recorder:
         call.context.log.append("tool_call_completed", fields)
         self._keep(call, outcome, end.data)
         self._audit.finished(call, outcome)
-        # A label per name that somebody made up would grow without end.
+        # Labels of invented names would grow without limit.
         known = outcome.tool_name if call.entry else "unknown"
         self._metrics.call(known, outcome.status, outcome.execution_time)
 
     def _card(self, call: CallState) -> _Card:
-        """What every event of a tool says alike; made up names are not kept."""
+        """Return the fields shared by all events of a tool; invalid names are not cached."""
         card = self._cards.get(call.tool_name)
         if card is None or card.tool is not call.tool:
             card = _Card(call.tool_name, call.tool)
@@ -143,7 +143,7 @@ class Recorder:
         self._db.append(FINISH_CALL if call.is_claimed else ADD_CALL, row)
 
     def _decision(self, call: CallState) -> str:
-        """What was decided; it quotes rules, which may hold anything."""
+        """Return the decision, which may quote arbitrary text from rules."""
         encoded = call.decision_json()
         if call.decision is ALLOW or self._redactor.is_text_clean(encoded.encode()):
             return encoded
@@ -173,7 +173,7 @@ class Recorder:
         return self._shown(call)[3]
 
     def row_head(self, call: CallState, status: str) -> tuple[Any, ...]:
-        """The row of `START_CALL`."""
+        """Return the values of `START_CALL`."""
         context = call.context
         return (
             call.operation_id,
@@ -197,7 +197,7 @@ class Recorder:
 
 
 class _Card:
-    """What all calls of one tool show alike: its name as JSON, its kind, what titles them."""
+    """Fields shared by all calls of one tool: name as JSON, kind, and title arguments."""
 
     __slots__ = ("_keys", "_name", "kind", "name", "tool")
 
@@ -210,7 +210,7 @@ class _Card:
         self._keys = tuple(key for key in _TITLE_KEYS if known is None or key in known)
 
     def title(self, arguments: Any) -> str:
-        """As JSON."""
+        """Return the title as JSON."""
         if not self._keys:
             return self.name
         return quoted(title(self._name, arguments))
@@ -233,7 +233,7 @@ def _error(outcome: CallOutcome) -> str:
 
 
 def title(tool_name: str, arguments: Any) -> str:
-    """One line for a card: the tool and what it is about."""
+    """Return one line for a card: the tool and its main argument."""
     if isinstance(arguments, dict):
         for key in _TITLE_KEYS:
             subject = arguments.get(key)
@@ -244,7 +244,7 @@ def title(tool_name: str, arguments: Any) -> str:
 
 
 def bounded(arguments: Any) -> Any:
-    """Arguments that fit into an event: long strings are cut, with their length named."""
+    """Return arguments that fit into an event: long strings are truncated, with their length."""
     if not isinstance(arguments, dict):
         return truncate(arguments, MAX_ARGS_CHARS) if isinstance(arguments, str) else arguments
     if _size(arguments) <= MAX_ARGS_CHARS:
@@ -253,7 +253,7 @@ def bounded(arguments: Any) -> Any:
 
 
 def _size(value: Any) -> int:
-    """A cheap upper estimate of how long the JSON text will be."""
+    """Return a cheap upper estimate of the length of the JSON text."""
     if isinstance(value, str):
         return len(value)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Reading what earlier calls of a session came to."""
+"""Results of earlier calls of a session."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from app.db.writer import DatabaseWriter, Transaction
 from app.tools.system.ports import ResultReader, StoredResult
 
-# A sub-agent may have been given less than its parent, so it reads what it has called itself.
+# A sub-agent may have fewer rights than its parent, so it reads only its own results.
 _SEEN = (
     "SELECT tool_call_id, tool_name, text FROM tool_calls WHERE session_id = ?"
     " AND text IS NOT NULL AND (run_id = ? OR NOT EXISTS"
@@ -18,7 +18,7 @@ _NEWEST = f"{_SEEN} ORDER BY started_at DESC LIMIT ?"
 
 
 class ResultArchive:
-    """Implements `StoredResults` on the database writer's database."""
+    """`StoredResults` on the database writer's database."""
 
     def __init__(self, db: DatabaseWriter) -> None:
         self._db = db

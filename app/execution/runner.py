@@ -1,4 +1,4 @@
-"""Step 7: running the tool's function, with a deadline, live output and progress."""
+"""Step 7: run the tool's function, with a deadline, live output and progress."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ToolExecution:
     Attributes:
         live: what it printed on the way.
         partial: how far it had come when it was stopped.
-        is_replaced: the result is a hook's, in a shape that the tool may never give.
+        is_replaced: the result comes from a hook, possibly in another format than the tool's.
     """
 
     status: CallStatus = "error"
@@ -60,21 +60,21 @@ class ToolExecution:
     is_replaced: bool = False
 
     def replace(self, result: ToolResult) -> None:
-        """Take a post hook's result; what was printed must not come to light in a file."""
+        """Set a post hook's result; the original output must not appear in a file."""
         self.result, self.is_replaced = result, True
         if self.status in ("success", "error"):
             self.status = "success" if result.success else "error"
         self.let_go()
 
     def let_go(self) -> None:
-        """Remove what was spooled and has not become an artifact."""
+        """Remove spooled output that has not become an artifact."""
         if self.spool is not None:
             self.spool.discard()
             self.spool = None
 
 
 class ToolRunner:
-    """Runs a governed call. Nobody else calls a tool's function."""
+    """Runs admitted calls; the only caller of tool functions."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class ToolRunner:
         self._deadlines = Deadlines()
 
     async def run(self, call: CallState, ran: ToolExecution) -> None:
-        """Run the call; only cancellation from outside is raised.
+        """Run the call; raises only on external cancellation.
 
         A tool's failure, a bug in it, and its deadline all end in `ran`.
         """
@@ -142,7 +142,7 @@ class ToolRunner:
             await asyncio.to_thread(self._created.note_new, session_id, fresh)
 
     def _begin(self, call: CallState, tool: Tool) -> list[str]:
-        """What is written from now on is written by it; the files that are not there yet."""
+        """Record the start, so that later writes are attributed to the call."""
         project = call.context.project
         if project is None or not tool.has_side_effects:
             return []
@@ -160,7 +160,7 @@ class ToolRunner:
     async def _guarded(
         self, tool: Tool, call: CallState, context: ToolContext, live: StreamedOutput | None
     ) -> tuple[CallStatus, ToolResult]:
-        """The one place where a tool's exceptions end."""
+        """Run the tool; the one place that handles a tool's exceptions."""
         assert call.prepared is not None
         result = _UNFINISHED
         around = nullcontext() if tool.source == "builtin" else foreign(f"tool {tool.name}")
@@ -181,7 +181,7 @@ class ToolRunner:
         return ("timeout" if result.code == TIMEOUT_CODE else "error"), result
 
     def _live(self, call: CallState, spool: Spool) -> StreamedOutput:
-        """Where the call's output goes, open to whoever joins while it runs."""
+        """Open the live output of the call for all subscribers."""
         context = call.context
         live = StreamedOutput(context.log, call.head(), spool, self._redactor, context.on_output)
         context.log.live[call.operation_id] = live
@@ -210,18 +210,18 @@ class ToolRunner:
         )
 
     def _operations(self, call: CallState, project: Project) -> Operations:
-        """The workspace as this call may use it: what it overwrites can be undone."""
+        """Return the workspace's operations for this call; overwritten files can be restored."""
         run_id = call.context.run_id or call.operation_id
         origin = ChangeOrigin(call.context.session_id, run_id, project.id, call.operation_id)
         return self._workspace_watch.operations(project, origin)
 
     def redacted(self, progress: Progress) -> Progress:
-        """A report without secrets."""
+        """Return a report without secrets."""
         stage, message = self._redactor.secrets_in([progress.stage, progress.message])
         return replace(progress, stage=stage, message=message)
 
     def reporter(self, call: CallState) -> ProgressReporter:
-        """Where the call's progress goes."""
+        """Return the progress reporter of the call."""
         return ProgressReporter(
             *(call.context.log, call.head(), call.tool_name),
             logs=self._logs,
@@ -231,7 +231,7 @@ class ToolRunner:
 
 
 class _LazyProgress:
-    """Most tools never report; those that do get a reporter at their first word."""
+    """Creates a reporter at the first report; most tools never report."""
 
     __slots__ = ("_call", "_is_over", "_reporter", "_runner")
 
@@ -243,7 +243,7 @@ class _LazyProgress:
 
     async def report(self, progress: Progress) -> None:
         if self._is_over:
-            return  # a task that outlives its call has nothing to say any more
+            return  # a task that outlives its call no longer reports
         if self._reporter is None:
             self._reporter = self._runner.reporter(self._call)
         await self._reporter.report(self._runner.redacted(progress))
@@ -257,7 +257,7 @@ class _LazyProgress:
 async def _in_own_process(
     call: CallState, context: ToolContext, live: StreamedOutput | None
 ) -> ToolResult:
-    """Let the process of the sub-agent run it; nothing but the place is different."""
+    """Run the call in the sub-agent's process, with otherwise equal behavior."""
     assert call.context.subagent is not None
     assert call.prepared is not None
     process = call.context.subagent.process
@@ -265,7 +265,7 @@ async def _in_own_process(
 
 
 async def _drain(produced: AsyncIterator[Any], live: StreamedOutput) -> ToolResult:
-    """Stream what a generator yields; its `ToolResult`, or everything it printed, is the result."""
+    """Stream a generator's items; the result is its `ToolResult`, or all its output."""
     result: ToolResult | None = None
     async with aclosing(cast("Any", produced)) as items:
         async for item in items:
@@ -282,7 +282,7 @@ async def _drain(produced: AsyncIterator[Any], live: StreamedOutput) -> ToolResu
 
 
 def _broken(tool: Tool, error: BaseException) -> tuple[CallStatus, ToolResult]:
-    """What a tool raised, as its result."""
+    """Return the result of an exception raised by a tool."""
     if isinstance(error, InvalidArguments):
         return "invalid_arguments", _failure(error)
     if isinstance(error, TollgateError):

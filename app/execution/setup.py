@@ -58,7 +58,7 @@ from app.tools.shell.ports import SESSION_PROCESSES
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """Everything between a request to run a tool and its result."""
+    """Services between a request to run a tool and its result."""
 
     settings: Settings
     clock: Clock
@@ -96,22 +96,22 @@ class Runtime:
 
     @property
     def suspension(self) -> RunSuspension:
-        """Which runs are left to the next process."""
+        """Runs left to the next process."""
         return self.interactions.suspension
 
     @property
     def waiting(self) -> PendingInputs:
-        """The calls that wait for people while they run."""
+        """Running calls that wait for people."""
         return self.interactions.waiting
 
     @property
     def questions(self) -> UserQuestions:
-        """What tools ask the user."""
+        """Questions that tools ask the user."""
         return self.interactions.questions
 
     @property
     def tickets(self) -> OperatorTickets:
-        """What agents bring to operators."""
+        """Tickets for operators."""
         return self.interactions.tickets
 
     @property
@@ -121,7 +121,7 @@ class Runtime:
 
     @property
     def memory(self) -> MemoryAdministration:
-        """What agents remember."""
+        """Memories of agents."""
         return self.stores.memory
 
     @property
@@ -136,12 +136,12 @@ class Runtime:
 
     @property
     def triggers(self) -> OutboundRequests:
-        """Requests to the outside that have a name."""
+        """Named outbound requests."""
         return self.stores.triggers
 
     @property
     def channels(self) -> Channels:
-        """Ways out to people."""
+        """Notification channels."""
         return self.stores.channels
 
 
@@ -190,7 +190,7 @@ def assemble(
     db: SqliteWriter,
     clock: Clock,
 ) -> Runtime:
-    """Bind the parts. Only hooks touch the world here: plugins are imported."""
+    """Bind the parts. The only side effect is the import of hook plugins."""
     events = EventLog(db, clock, ring=settings.event_ring)
     redactor, metrics, services = redactor_of(settings), Metrics(), Services()
     audit = AuditLog(db, clock, redactor, level=settings.audit_detail)
@@ -245,12 +245,12 @@ def assemble(
 
 
 def redactor_of(settings: Settings) -> Redactor:
-    """What masks the service's own secrets, and what the operator's patterns find."""
+    """Return the redactor for the service's own secrets and the operator's patterns."""
     return Redactor(secret_values(settings), settings.redact_patterns)
 
 
 def secret_values(settings: Settings) -> list[str]:
-    """The service's own secrets, so that nothing ever prints them."""
+    """Return the service's own secrets, which are masked everywhere."""
     web = settings.web
     secrets = (
         *(settings.anthropic_api_key, settings.openai_api_key),
@@ -262,6 +262,6 @@ def secret_values(settings: Settings) -> list[str]:
 
 
 def make_folder(path: Path) -> Path:
-    """`path`, made when it is missing."""
+    """Return `path`; create it if missing."""
     path.mkdir(parents=True, exist_ok=True)
     return path

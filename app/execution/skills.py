@@ -1,4 +1,4 @@
-"""The skills of an installation, bound to its projects and its agents."""
+"""Skills of an installation, bound to its projects and agents."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def open_skills(base: RuntimeBase, projects: Projects, agents: AgentStore) -> Sk
     def allowed(agent_id: str | None) -> tuple[str, ...] | None:
         profile = agents.get(agent_id)
         if profile is None:
-            # An agent that is gone may use nothing; who has none may use what all may.
+            # A deleted agent may use nothing; callers without an agent may use what all may.
             return None if agent_id is None else ()
         return profile.skills
 

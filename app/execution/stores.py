@@ -1,4 +1,4 @@
-"""What agents know and keep, and their ways out: built once, and offered to tools."""
+"""Feature services of agents: created once, and registered for tools."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from app.tools.sql.ports import DATA_SOURCES
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """One of each subject."""
+    """Feature services of agents, one per subject."""
 
     boards: Boards
     memory: MemoryAdministration
@@ -35,14 +35,14 @@ class Stores:
     channels: Channels
 
     async def load(self) -> None:
-        """Read what they keep at hand."""
+        """Load their caches."""
         await self.skills.load_decisions()
         await self.sources.store.load()
         await self.triggers.store.load()
         await self.channels.store.load()
 
     async def close(self) -> None:
-        """End what they have open."""
+        """Close their resources."""
         await self.sources.reading.close()
         await self.memory.close()
 
@@ -50,7 +50,7 @@ class Stores:
 def open_stores(
     base: RuntimeBase, governed: GovernanceParts, projects: Projects, agents: AgentStore
 ) -> Stores:
-    """Build them and register what tools ask for. Touches nothing of the world."""
+    """Build the services and register them for tools. Without side effects."""
     settings, db, clock = base.settings, base.db, base.clock
     audit, changes, redactor = base.audit, base.changes, base.redactor
     services = base.services

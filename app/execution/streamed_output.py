@@ -1,7 +1,7 @@
-"""Live output of one running call: coalesced for clients, counted, and spilled to disk.
+"""Live output of a running call: coalesced for clients, counted, and spilled to disk.
 
-Clients get at most one `tool_result_streamed` per stream and window; the whole output
-goes to a spool up to a bound, so that nothing that was printed is out of reach.
+Clients get at most one `tool_result_streamed` per stream and window; the whole output is spooled up
+to a limit.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ SPILL_LIMIT = 64 << 20
 
 
 class StreamedOutput:
-    """What a streaming tool has printed so far.
+    """Live output of a streaming tool.
 
-    `write` is called by the executor for each item the tool yields; it awaits only to
-    let the disk keep up. Chunks are numbered per stream.
+    The executor calls `write` for each item that the tool yields; it awaits only for the disk.
+    Chunks are numbered per stream.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class StreamedOutput:
         self.size = 0
 
     async def write(self, item: Output | str) -> None:
-        """Take one piece of output."""
+        """Add a piece of output."""
         output = Output(item) if isinstance(item, str) else item
         if not output.text:
             return
@@ -68,14 +68,14 @@ class StreamedOutput:
             await self.spill()
 
     def finish(self) -> None:
-        """No more will come: send what waits, and what was held back."""
+        """Send all remaining output at the end."""
         for stream, text in self._held.items():
             self._keep(stream, self._redactor.text(text))
         self._held = {}
         self.flush()
 
     def _redacted(self, output: Output) -> str:
-        """What may go out now: a secret may come in two pieces, so its beginning is held back."""
+        """Return the output that may be sent now; the start of a possible secret is held back."""
         waiting = self._held.pop(output.stream, "")
         text, held = self._redactor.passing(waiting + clean(output.text))
         if held:
@@ -101,7 +101,7 @@ class StreamedOutput:
             self._unspilled_size += len(encoded)
 
     def flush(self) -> None:
-        """Send what waits, one event per run of one stream."""
+        """Send buffered output, one event per run of one stream."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -116,14 +116,14 @@ class StreamedOutput:
             start = end
 
     async def spill(self) -> None:
-        """Write what is buffered to the spool."""
+        """Write buffered output to the spool."""
         if self._unspilled:
             data = b"".join(self._unspilled)
             self._unspilled, self._unspilled_size = [], 0
             await asyncio.to_thread(self._spool.write, data)
 
     def snapshot(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The tail of each stream so far, for a client that joins now."""
+        """Yield the tail of each stream so far, for a client that joins now."""
         self.flush()
         for stream, sent in self._sent.items():
             fields = {
@@ -137,7 +137,7 @@ class StreamedOutput:
             yield "tool_result_streamed", fields
 
     def text(self) -> str:
-        """The last `TAIL_CHARS` characters of everything printed."""
+        """Return the last `TAIL_CHARS` characters of all output."""
         return self._tail.text()
 
     def _send(self, stream: OutputStream, text: str, count: int) -> None:
@@ -157,7 +157,7 @@ class StreamedOutput:
 
 
 class _Tail:
-    """The last `TAIL_CHARS` characters of a text that grows."""
+    """Last `TAIL_CHARS` characters of a growing text."""
 
     __slots__ = ("_chars", "_pieces")
 

@@ -1,4 +1,4 @@
-"""A sub-agent as the executor knows it: who it is, what it may use, where its calls run."""
+"""Sub-agent as a caller: its identity, its tools, and the process of its calls."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from app.toolkit.result import ToolResult
 
 
 class OwnProcess(Protocol):
-    """The process of a sub-agent. It executes what the executor has let through, no more."""
+    """Process of a sub-agent. It runs only what the executor has admitted."""
 
     @property
     def tools(self) -> frozenset[str]:
-        """The tools whose functions it has; all of them only read."""
+        """Return the tools that the process can run; all are read-only."""
 
     async def execute(
         self,
@@ -26,25 +26,25 @@ class OwnProcess(Protocol):
         context: ToolContext,
         live: StreamedOutput | None,
     ) -> ToolResult:
-        """Run a tool's function there. Being cancelled stops it there too.
+        """Run a tool's function in the process. Cancellation stops it there too.
 
         Raises:
-            InvalidArguments: the tool itself refused them.
-            ToolFailed: code `worker_lost` when the process has ended.
+            InvalidArguments: the tool refused them.
+            ToolFailed: code `worker_lost` if the process has ended.
         """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subagent:
-    """Who calls, where that is a sub-agent.
+    """Caller, if it is a sub-agent.
 
     Attributes:
-        label: what it is called, for people.
-        parent_tool_call_id: the call that has delegated to it.
-        counted_run: the run of the agent that has delegated in the end: what one run may call
-            is not more because others call for it. None where that is no run.
-        depth: 1 for a sub-agent of an agent, 2 for one of its own, …
-        process: where tools with the route `worker-local` run.
+        label: name for people.
+        parent_tool_call_id: call that delegated to it.
+        counted_run: run of the original delegating agent, so that delegation does not raise the
+            limit of calls per run. None if there is none.
+        depth: 1 for a sub-agent of an agent, 2 for a sub-agent's own, …
+        process: process in which tools with the route `worker-local` run.
     """
 
     task_id: str
@@ -56,5 +56,5 @@ class Subagent:
     process: OwnProcess
 
     def told(self) -> dict[str, Any]:
-        """As people see it beside a question."""
+        """Return the form shown with a confirmation."""
         return {"subagent": self.label, "task_id": self.task_id}

@@ -1,4 +1,4 @@
-"""Which runs are left to the next process, because somebody is asked in them."""
+"""Runs left to the next process because they wait for a person."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from typing import Protocol
 
 
 class Suspendable(Protocol):
-    """A place where calls wait for people."""
+    """Component in which calls wait for people."""
 
     def suspend(self, run_id: str) -> bool:
-        """Leave what waits in a run as it is from now on; False when nothing does."""
+        """Leave the waits of a run to the next process; False if there are none."""
 
 
 class RunSuspension:
-    """One answer for everybody: a run is parked as a whole, or not at all."""
+    """Combines all `Suspendable`s: a run is suspended as a whole, or not at all."""
 
     def __init__(self) -> None:
         self._rooms: list[Suspendable] = []
         self._runs: set[str] = set()
 
     def watch(self, room: Suspendable) -> None:
-        """Ask this room too."""
+        """Add a component to ask."""
         self._rooms.append(room)
 
     def suspend(self, run_id: str) -> bool:
-        """Leave a run to the next process; False when nobody is asked in it."""
+        """Leave a run to the next process; False if it waits for nobody."""
         waits = [room.suspend(run_id) for room in self._rooms]
         if not any(waits):
             return False

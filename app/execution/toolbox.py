@@ -1,9 +1,9 @@
-"""The seeds' interface over the one executor, for code that embeds Tollgate.
+"""Interface of the original designs to the executor, for code that embeds Tollgate.
 
     toolbox = Toolbox(runtime, session.log)
     toolbox.execute("calculator", {"expression": "6*7"})   # {"success", "data", "error"}
 
-Every call goes through `Executor.run`: with its policy, events and records.
+Every call goes through `Executor.run`, with policy, events and records.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ _MODEL_KEYS = ("model", "max_tokens", "temperature")
 
 
 class NotStreaming(InvalidInput, ValueError):
-    """The tool gives its result at once."""
+    """The tool returns its result as a whole."""
 
     code = "not_streaming"
 
 
 class Toolbox:
-    """Tools of one gate, called on behalf of one session.
+    """Tools of a gate, called for one session.
 
     A `context` is a mapping: `project_id` names the workspace, `model`, `max_tokens` and
     `temperature` are for tools that ask a model, everything else reaches tools as
     `ctx.business`. None of it can come from a model, and without it nothing is injected.
 
     Args:
-        log: the session's event log; calls are recorded there.
-        attended: somebody can answer a confirmation; otherwise what asks is denied.
+        log: event log of the session, which records the calls.
+        attended: a client can answer confirmations; otherwise calls that ask are denied.
     """
 
     def __init__(
@@ -63,17 +63,17 @@ class Toolbox:
         """Add a tool to the catalog of this process.
 
         Raises:
-            DuplicateTool: its name is taken, and `replace` is not set.
-            InvalidTool: it could not be called.
+            DuplicateTool: its name is in use, and `replace` is not set.
+            InvalidTool: it is invalid.
         """
         self._runtime.registry.register(tool, replace=replace)
 
     def get(self, name: str) -> Tool | None:
-        """The tool of that name or alias."""
+        """Return the tool with the name or alias."""
         return self._runtime.registry.get(name)
 
     def list_all(self) -> list[dict[str, Any]]:
-        """Definitions of the tools that are switched on, in OpenAI form."""
+        """Return definitions of the enabled tools, in OpenAI format."""
         tools = self._runtime.registry.snapshot().tools
         names = self._runtime.resolver.resolve(self._base.agent_id).tool_names
         return render([tools[name] for name in names], "openai")
@@ -81,7 +81,7 @@ class Toolbox:
     async def execute(
         self, name: str, args: dict[str, Any], context: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        """Make one call: `{"success", "data", "error"}`. Whatever happens, it does not raise."""
+        """Run one call: `{"success", "data", "error"}`. Never raises."""
         try:
             request = parse_call({"name": name, "arguments": args})
             outcomes = await self._runtime.executor.run([request], self._context(context))
@@ -92,11 +92,11 @@ class Toolbox:
     async def process_tool_calls(
         self, calls: Sequence[Any], context: Mapping[str, Any] | None = None
     ) -> list[dict[str, Any]]:
-        """Make the calls of one answer one after the other; their `role: tool` messages.
+        """Run the calls of one response in order; return their `role: tool` messages.
 
         Raises:
-            InvalidInput: a call that cannot be read, or two with one id. Nothing was run.
-            NotFound: `context` names a project that there is none of. Nothing was run.
+            InvalidInput: a call is invalid, or an ID is duplicate. Nothing was run.
+            NotFound: the project in `context` does not exist. Nothing was run.
         """
         return await self.process_tool_calls_parallel(calls, context, max_workers=1)
 
@@ -106,9 +106,10 @@ class Toolbox:
         context: Mapping[str, Any] | None = None,
         max_workers: int | None = None,
     ) -> list[dict[str, Any]]:
-        """As `process_tool_calls`, up to `max_workers` (1 to 6) at a time, results in order.
+        """Like `process_tool_calls`, with up to `max_workers` (1 to 6) concurrent calls; ordered
+        results.
 
-        None takes the setting `tool_max_workers`, 4 by default.
+        None uses the setting `tool_max_workers`, 4 by default.
         """
         if not calls:
             return []
@@ -127,12 +128,12 @@ class Toolbox:
     ) -> AsyncIterator[str]:
         """Yield a streaming tool's output as it comes.
 
-        `callback` gets `{"type": "chunk", "data"}` for each piece and, last, exactly one
-        `{"type": "done", "tool"}`, with `success` false and `error` when the call failed.
-        Leaving the iteration early cancels the call.
+        `callback` receives `{"type": "chunk", "data"}` for each piece and finally exactly one
+        `{"type": "done", "tool"}`, with `success` false and `error` if the call failed. Leaving the
+        iteration early cancels the call.
 
         Raises:
-            ToolNotFound: there is no such tool.
+            ToolNotFound: the tool does not exist.
             NotStreaming: `Tool {name} does not support streaming`; it is a `ValueError`.
         """
         self._check_streams(tool_name)

@@ -1,4 +1,4 @@
-"""Files that people put into the workspace of a session, for its tools to read."""
+"""Uploads: files that people put into the workspace of a session, for its tools."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ Change = Literal["created", "replaced", "unchanged"]
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A file as it lies there now.
+    """Uploaded file.
 
     Attributes:
-        path: from the root of the workspace.
+        path: relative to the root of the workspace.
         size: in bytes.
         sha256: in hex.
-        change: `unchanged` when the same bytes were there already.
+        change: `unchanged` if the same bytes were already there.
     """
 
     path: str
@@ -42,7 +42,7 @@ class Upload:
 
 
 class Uploads:
-    """Writes files into one folder of a workspace, whole, and over nothing unasked."""
+    """Writes complete files into one folder of a workspace; overwrites only on request."""
 
     def __init__(self, undo: Undo, cache: ResultCache, audit: AuditLog, *, max_bytes: int) -> None:
         self._undo = undo
@@ -51,12 +51,12 @@ class Uploads:
         self.max_bytes = max_bytes
 
     def place(self, session: SessionRow, name: str) -> tuple[str, str]:
-        """The project and the path of a file of this name, before its bytes are read.
+        """Return the project and the path for a file name, before its bytes are read.
 
         Raises:
-            Forbidden: uploads are switched off.
+            Forbidden: uploads are disabled.
             ProjectRequired: the session has no workspace.
-            InvalidInput: `name` is not the plain name of one file.
+            InvalidInput: `name` is not a plain file name.
         """
         if self.max_bytes == 0:
             raise Forbidden("Uploads are disabled: TOLLGATE_MAX_UPLOAD_BYTES is 0")
@@ -67,18 +67,18 @@ class Uploads:
     async def keep(
         self, session: SessionRow, name: str, data: bytes, *, actor: str, overwrite: bool = False
     ) -> Upload:
-        """Put a file there. It is listed among the session's changes, and can be taken back.
+        """Store a file. It is listed among the session's changes and can be undone.
 
         Args:
-            overwrite: also when a file with other bytes is there.
+            overwrite: replace a file with other bytes.
 
         Raises:
-            AlreadyExists: such a file is there.
-            TooLarge: `data` is more than one upload may have.
-            NotFound: the project is gone.
-            ToolFailed: the folder leads out of the workspace, or a folder has that name.
+            AlreadyExists: a different file exists.
+            TooLarge: `data` exceeds the limit of one upload.
+            NotFound: the project no longer exists.
+            ToolFailed: the folder leads out of the workspace, or a folder has the name.
             StorageUnavailable: the disk is full; nothing has changed.
-            Forbidden, ProjectRequired, InvalidInput: as `place`.
+            Forbidden, ProjectRequired, InvalidInput: see `place`.
         """
         project_id, path = self.place(session, name)
         if len(data) > self.max_bytes:

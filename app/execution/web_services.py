@@ -1,4 +1,4 @@
-"""What the web tools need: checked requests, rooms to read pages in, a search engine."""
+"""Services of the web tools: checked requests, sandboxes to parse pages, a search engine."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from app.tools.web.ports import EVENT_LOOP, PAGE_SANDBOX, WEB_ACCESS, WEB_SEARCH
 async def web_services(
     settings: WebSettings, runtime: Runtime, rooms: PageSandbox, own_ports: OwnPorts
 ) -> AsyncIterator[None]:
-    """Register them; at the end every connection is closed.
+    """Register the services; at the end, close every connection.
 
-    Without a search engine none is registered, so that `web_search` is off, with a reason.
+    Without a search engine, `web_search` stays off, with a reason.
 
     Args:
-        own_ports: tells where this service listens.
+        own_ports: returns the ports on which this service listens.
     """
     web = Web(settings, runtime.clock, own_ports=own_ports)
     runtime.services.register(WEB_ACCESS, web)

@@ -1,1 +1,1 @@
-"""Processes of sessions: they may outlive the call that started them, never the service."""
+"""Background processes of sessions. They may outlive their call, but never the service."""

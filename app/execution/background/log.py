@@ -1,7 +1,7 @@
-"""What one process has printed: the newest in memory, the rest in a file without a name.
+"""Output log of one process: the newest part in memory, the rest in an unnamed file.
 
-The file vanishes with whoever holds it open, so that nothing is left behind, not even by
-a service that was killed, and nobody else can open it.
+The kernel removes the file with its last descriptor, so a killed service leaves nothing behind, and
+no other process can open it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ IN_MEMORY = 64 << 10
 
 
 class OutputLog:
-    """Bytes that only grow. One task appends; anybody may read meanwhile."""
+    """Append-only bytes. One task appends; any number of readers."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -33,7 +33,7 @@ class OutputLog:
         return self._in_file + len(self._newest)
 
     async def append(self, data: bytes) -> None:
-        """Keep `data`; dropped when the disk takes no more."""
+        """Append `data`; dropped if the disk is full."""
         if self._full:
             return
         self._newest += data
@@ -50,22 +50,22 @@ class OutputLog:
         del self._newest[: len(moved)]
 
     async def read(self, offset: int, limit: int) -> bytes:
-        """Bytes `offset` to `offset + limit` as far as there are any."""
+        """Return the available bytes from `offset` to `offset + limit`."""
         end = min(offset + limit, self.size)
         stored = b""
         if offset < self._in_file:
-            # A descriptor of its own: the log may be closed while a thread reads.
+            # Duplicate the descriptor: the log may be closed while a thread reads.
             stored = await in_thread(
                 _read, os.dup(self._file), offset, min(end, self._in_file) - offset
             )
         start = self._in_file
-        # What was in memory before the read may be in the file by now: read it there.
+        # Bytes that were in memory before the read may have moved to the file: read them there.
         if offset + len(stored) < min(end, start):
             return stored + await self.read(offset + len(stored), limit - len(stored))
         return stored + bytes(self._newest[max(0, offset - start) : max(0, end - start)])
 
     def close(self) -> None:
-        """Let go of everything; harmless when repeated."""
+        """Release all resources; may be called repeatedly."""
         self._full = True
         self._newest.clear()
         self._in_file = 0

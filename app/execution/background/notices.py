@@ -1,4 +1,4 @@
-"""Telling a session that a process of its background has ended."""
+"""Notification of a session that a background process has ended."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ _MAX_COMMAND = 500
 
 
 class Notices:
-    """Keeps the log of a session open while something runs for it, and writes the end there."""
+    """Keeps a session's log open while a process runs for it, and records the end there."""
 
     def __init__(self, events: EventLog, redactor: Redactor) -> None:
         self._events = events
         self._redactor = redactor
 
     def kept(self, process: OwnedProcess) -> None:
-        """A process begins to outlive its call."""
+        """Register a process that now outlives its call."""
         log = self._events.get(process.request.session_id)
         if log is not None:
             log.holders.add(process.id)
 
     def ended(self, process: OwnedProcess) -> None:
-        """It has ended."""
+        """Record the end of a process."""
         log, ended = self._events.get(process.request.session_id), process.exit
         if log is None or ended is None:
             return
@@ -49,7 +49,7 @@ class Notices:
 def processes_of(
     settings: Settings, events: EventLog, redactor: Redactor, clock: Clock
 ) -> Processes:
-    """The processes of this service, announced to their sessions."""
+    """Create the process manager of this service, which announces processes to their sessions."""
     notices = Notices(events, redactor)
     folder: Path = settings.data_dir / "processes"
     sandbox = settings.sandbox

@@ -1,4 +1,4 @@
-"""One process and the task that owns it, from its start until nothing of it is left."""
+"""One process and the task that owns it, from start until all its processes have ended."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _LOST = ProcessExit(137, 9, "lost")
 
 
 class OwnedProcess:
-    """`SessionProcess`. Its output is read, shown and kept by a task of its own.
+    """`SessionProcess` with its own task that reads, publishes and stores the output.
 
     Args:
-        on_end: told once, when nothing of it is left.
+        on_end: called once, when all its processes have ended.
     """
 
     def __init__(
@@ -88,10 +88,10 @@ class OwnedProcess:
         return _LOST.sandbox if self._running is None else self._running.sandbox
 
     async def start(self, processes: ProcessOperations) -> None:
-        """Start it; cancelled meanwhile, it is ended.
+        """Start the process; if the caller is cancelled, end it.
 
         Raises:
-            TollgateError: as `ProcessOperations.open`.
+            TollgateError: see `ProcessOperations.open`.
         """
         started: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         started.add_done_callback(lambda made: made.cancelled() or made.exception())
@@ -118,7 +118,7 @@ class OwnedProcess:
     async def read(self, offset: int, limit: int) -> OutputPage:
         start = max(0, min(offset, self.size))
         data = await self._log.read(start, limit)
-        # A page may be cut inside a character: neither half is part of it.
+        # A page may start or end inside a character; the partial bytes are dropped.
         begin = _continuation(data) if start else 0
         end = _whole(data) if start + len(data) < self.size else len(data)
         text = data[begin:end].decode("utf-8", "replace")
@@ -137,7 +137,7 @@ class OwnedProcess:
         self.unfollow()
         task = self._task
         if task is not None and not task.done():
-            # In one piece: whoever is cancelled twice must not leave it half ended.
+            # Shielded: a second cancellation must not leave the process half ended.
             await to_end(self._kill(task))
 
     async def _kill(self, task: asyncio.Task[None]) -> None:
@@ -148,7 +148,7 @@ class OwnedProcess:
         await asyncio.wait({task})
 
     def close(self) -> None:
-        """Forget what it printed, once it has ended."""
+        """Discard the output of an ended process."""
         self._log.close()
 
     async def _own(self, processes: ProcessOperations, started: asyncio.Future[None]) -> None:
@@ -271,12 +271,12 @@ class ShownText:
 
 
 def _continuation(data: bytes) -> int:
-    """How many bytes at the front belong to a character that began before."""
+    """Return the number of leading bytes that belong to a previous character."""
     return next((at for at, byte in enumerate(data[:4]) if byte & 0xC0 != 0x80), min(4, len(data)))
 
 
 def _whole(data: bytes) -> int:
-    """Where the last whole character ends."""
+    """Return the end of the last complete character."""
     for back in range(1, min(4, len(data)) + 1):
         byte = data[-back]
         if byte & 0xC0 != 0x80:

@@ -1,4 +1,4 @@
-"""The processes of all sessions: who may have how many, who finds which, when they end."""
+"""Background processes of all sessions: limits, lookup and end."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from app.tools.shell.ports import ProcessRequest, SessionProcess
 
 @dataclass(frozen=True, slots=True)
 class ProcessBounds:
-    """How much the service keeps.
+    """Limits of background processes.
 
     Attributes:
-        running_per_session, running: processes in the background at the same time.
-        ended_per_session, ended: those that have ended and can still be read.
-        ended_s: seconds until one that has ended is forgotten.
-        background_s: seconds one may run in the background.
-        timeout_s: seconds a call may wait for its command.
-        usual_timeout_s: seconds that it waits when it does not say.
+        running_per_session, running: maximum concurrent background processes.
+        ended_per_session, ended: maximum ended processes whose output stays readable.
+        ended_s: seconds until an ended process is discarded.
+        background_s: maximum seconds in the background.
+        timeout_s: maximum seconds a call waits for its command.
+        usual_timeout_s: seconds a call waits by default.
     """
 
     running_per_session: int = 16
@@ -48,12 +48,13 @@ def _nobody(_: OwnedProcess) -> None:
 
 
 class Processes:
-    """`SessionProcesses`. Built once, in the composition root; `close` ends everything.
+    """`SessionProcesses` of the service. Built once, in the composition root; `close` ends all
+    processes.
 
     Args:
-        folder: where output that is too much for memory lies.
-        on_kept: told of each process that begins to outlive its call.
-        on_ended: told when one of those has ended.
+        folder: folder for output that exceeds memory.
+        on_kept: called with each process that starts to outlive its call.
+        on_ended: called when such a process has ended.
     """
 
     def __init__(
@@ -101,7 +102,7 @@ class Processes:
         self._make_room(request.session_id)
         process = self._made(request)
         process.unfollow()
-        # It counts from now on: others must not be let in while it starts.
+        # Counted before the start, so that concurrent starts respect the limit.
         self._kept[process.id] = process
         try:
             await process.start(processes)
@@ -135,21 +136,21 @@ class Processes:
         return [p for p in self._kept.values() if _is_of(p, session_id, subagent_id)]
 
     def works_in(self, project_id: str) -> bool:
-        """Whether a process that outlives its call runs in that project."""
+        """Return whether a background process runs in the project."""
         return any(
             process.request.project_id == project_id and process.exit is None
             for process in self._kept.values()
         )
 
     async def end_session(self, session_id: str) -> None:
-        """End and forget every process of a session."""
+        """End and remove every process of a session."""
         ended = [p for p in self._owned | {*self._kept.values()} if _is_of(p, session_id)]
         await asyncio.gather(*(process.kill() for process in ended))
         for process in ended:
             self._forget(process)
 
     async def close(self) -> None:
-        """End everything; nothing is started afterwards."""
+        """End all processes; later starts are refused."""
         self._is_closed = True
         await asyncio.gather(*(process.kill() for process in tuple(self._owned)))
         for process in tuple(self._kept.values()):
@@ -195,7 +196,9 @@ class Processes:
             )
 
     def _forget_old(self) -> None:
-        """Keep what has ended in bounds, of each session and in all; the oldest go first."""
+        """Enforce the limits on ended processes, per session and in total; the oldest are removed
+        first.
+        """
         bounds = self._bounds
         ended = [process for process in self._kept.values() if process.exit is not None]
         ended.sort(key=lambda process: process.ended_at or 0.0, reverse=True)
@@ -214,7 +217,7 @@ class Processes:
 
 
 def _is_of(process: OwnedProcess, session_id: str, subagent_id: str | None = None) -> bool:
-    """Whether it is the session's; the agent of the session has those of its sub-agents too."""
+    """Return whether the process belongs to the session, or to one of the agent's sub-agents."""
     request = process.request
     return request.session_id == session_id and subagent_id in (None, request.subagent_id)
 

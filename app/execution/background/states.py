@@ -1,4 +1,4 @@
-"""What the shells of sessions keep from one call to the next."""
+"""Saved shell state of sessions between calls."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _NOTHING = ShellState()
 
 
 class SessionShells:
-    """`ShellStates` in memory: the least recently used go when there are too many."""
+    """`ShellStates` in memory; the least recently used are evicted first."""
 
     def __init__(self, max_kept: int = MAX_KEPT) -> None:
         self._states: OrderedDict[tuple[str, str | None], ShellState] = OrderedDict()

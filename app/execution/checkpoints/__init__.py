@@ -1,1 +1,1 @@
-"""Undoing what a session's file tools did, run by run."""
+"""Checkpoints: undo of file changes of a session, run by run."""

@@ -1,4 +1,4 @@
-"""What files held before they were changed, by the SHA-256 of their content."""
+"""Previous contents of changed files, by SHA-256."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from app.core.errors import NotFound, StorageUnavailable
 
 
 def digest_of(data: bytes) -> str:
-    """SHA-256 in hex."""
+    """Return the SHA-256 in hex."""
     return hashlib.sha256(data).hexdigest()
 
 
 class BlobStore:
-    """Blobs in a folder; equal content lies there once. All methods block."""
+    """Content-addressed blobs in a folder; equal contents are stored once. All methods block."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -26,17 +26,17 @@ class BlobStore:
         return self._root / digest[:2] / digest
 
     def keep(self, data: bytes) -> str:
-        """Store `data`; its digest.
+        """Store `data` and return its digest.
 
         Raises:
-            StorageUnavailable: the disk is full or the data directory cannot be written.
+            StorageUnavailable: the disk is full or the data directory is not writable.
         """
         digest = digest_of(data)
         path = self._path(digest)
         try:
             if path.exists():
                 return digest
-            # Contents of workspaces lie here: not for other users of the machine.
+            # The folder contains workspace files: not readable by other users of the machine.
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(prefix=".new-", dir=path.parent)
             try:
@@ -56,10 +56,10 @@ class BlobStore:
         return digest
 
     def load(self, digest: str) -> bytes:
-        """The content with that digest.
+        """Return the content with the digest.
 
         Raises:
-            NotFound: it is gone, or not what it was.
+            NotFound: it is missing or damaged.
         """
         try:
             data = self._path(digest).read_bytes()

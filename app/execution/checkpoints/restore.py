@@ -1,4 +1,4 @@
-"""The change of files that takes a run back."""
+"""File changes that undo a run."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ MAX_NAMED = 20
 
 
 class RestorePlan:
-    """A `Change`; it raises `Conflict` where a file was changed after the run.
+    """`Change` that restores files; raises `Conflict` if a file was changed after the run.
 
     Attributes:
-        written: paths that were not as before.
+        written: restored paths.
     """
 
     def __init__(self, records: Sequence[Record], before: FileStates, *, force: bool) -> None:
@@ -47,10 +47,10 @@ class RestorePlan:
 
 
 def chosen(records: list[Record], paths: Sequence[str] | None) -> list[Record]:
-    """The records of `paths`; all of them when None.
+    """Return the records of `paths`; all if None.
 
     Raises:
-        InvalidInput: there is none of one of the paths.
+        InvalidInput: a path has no record.
     """
     if paths is None:
         return records
@@ -61,10 +61,10 @@ def chosen(records: list[Record], paths: Sequence[str] | None) -> list[Record]:
 
 
 def stay_in_place(records: Sequence[Record], edits: Sequence[Edited]) -> None:
-    """Check that every write goes to a file of the run itself.
+    """Check that every write affects a file of the run.
 
     Raises:
-        Conflict: a path has become a link to another file since.
+        Conflict: a path now links to another file.
     """
     own = {record.path for record in records}
     elsewhere = [edit.path for edit in edits if edit.path not in own]

@@ -1,4 +1,4 @@
-"""What each session last read or wrote of each file, to notice that somebody else wrote."""
+"""Last known state of files per session, to detect changes by others."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ MAX_KEPT_FILE = 256 << 10
 _SHOWN = 1500
 
 Place = tuple[str, str]
-"ID of a project, and a path in it."
+"""Project ID, and a path in the project."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeenFile:
-    """One file as a session knows it; `size` in bytes, `data` while there is room for it."""
+    """State of a file as known to a session; `size` in bytes, `data` while memory permits."""
 
     checksum: int
     size: int
@@ -30,21 +30,22 @@ class SeenFile:
 
 
 def look_at(data: bytes) -> SeenFile:
-    """A file with this content, as it is remembered."""
-    # Every read pays for this. It is there to notice a change, which nobody gains from hiding.
+    """Return the state to remember for a file with this content."""
+    # On the path of every read. It only detects changes, so a weak but fast digest suffices.
     return SeenFile(zlib.crc32(data), len(data), data if len(data) <= MAX_KEPT_FILE else None)
 
 
 def is_same(seen: SeenFile, now: SeenFile) -> bool:
-    """Whether the file is as it was."""
+    """Return whether the file is unchanged."""
     return (seen.checksum, seen.size) == (now.checksum, now.size)
 
 
 class SeenFiles:
-    """Bounded: the session that was idle longest goes first, in a session the oldest file.
+    """Bounded cache: the session idle the longest is evicted first, within a session the oldest
+    file.
 
-    Small files are kept whole as long as all of them fit into `MAX_KEPT_BYTES`, so that a
-    refusal can show what changed.
+    Small files are stored completely as long as all fit into `MAX_KEPT_BYTES`, so that a refusal
+    can show the difference.
     """
 
     def __init__(self) -> None:
@@ -53,7 +54,7 @@ class SeenFiles:
         self._bytes = 0
 
     def note(self, session_id: str, place: Place, seen: SeenFile | None) -> None:
-        """The session has read or written this; None: it knows nothing of the file any more."""
+        """Record the state that the session read or wrote; None removes it."""
         files = self._sessions.setdefault(session_id, OrderedDict())
         self._sessions.move_to_end(session_id)
         self._forget(session_id, place)
@@ -66,7 +67,7 @@ class SeenFiles:
         self._shrink()
 
     def last(self, session_id: str, place: Place) -> SeenFile | None:
-        """What the session last knew; None when it never read the file, or long ago."""
+        """Return the state last seen by the session; None if unknown."""
         files = self._sessions.get(session_id)
         return None if files is None else files.get(place)
 
@@ -91,7 +92,7 @@ class SeenFiles:
 
 
 def changed_since_read(path: str, seen: SeenFile, now: bytes) -> ToolFailed:
-    """The refusal to overwrite what somebody else wrote, with what they changed."""
+    """Return the refusal to overwrite a change by someone else, including the difference."""
     message = (
         f"{path!r} has changed since this session last read or wrote it"
         f" ({seen.size} bytes then, {len(now)} now); nothing was written. Read it again, or set"

@@ -1,4 +1,4 @@
-"""The rows of checkpoints: one for each file that a run changed, with its state before."""
+"""Rows of checkpoints: one per file that a run changed, with its previous state."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from app.execution.checkpoints.blobs import BlobStore, digest_of
 from app.operations.protocols.files import Edited
 
 MAX_KEPT_BYTES = 16 << 20
-"A larger file is changed without saving its content, and is listed as such."
+"""Larger files are changed without saving their content, and are listed as such."""
 
 _COLUMNS = (
     "session_id, run_id, path, project_id, operation_id, before_sha256, before_size,"
@@ -30,11 +30,11 @@ _OF_RUN = f"SELECT {_COLUMNS} FROM checkpoints WHERE session_id = ? AND run_id =
 
 @dataclass(frozen=True, slots=True)
 class ChangeOrigin:
-    """Whose change it is.
+    """Origin of a change.
 
     Attributes:
-        run_id: the run; the call's operation id where there is no run.
-        restores: the run that is being undone; empty for changes of tools.
+        run_id: ID of the run; without a run, the operation ID of the call.
+        restores: ID of the run being undone; empty for changes by tools.
     """
 
     session_id: str
@@ -46,13 +46,13 @@ class ChangeOrigin:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One file around one run: a row of `checkpoints`.
+    """One file before and after one run: a row of `checkpoints`.
 
     Attributes:
-        before_sha256: None when there was no file, or none whose content was kept.
-        before_size: in bytes; `before_mode`: its permission bits.
-        unkept: why its content before was not kept; empty when it was.
-        after_sha256: None when the run deleted it.
+        before_sha256: None if there was no file, or its content was not saved.
+        before_size: in bytes; `before_mode`: permission bits.
+        unkept: reason why the previous content was not saved; empty if it was.
+        after_sha256: None if the run deleted the file.
     """
 
     session_id: str
@@ -71,12 +71,12 @@ class Record:
 
     @property
     def existed(self) -> bool:
-        """Whether there was something before the run."""
+        """Return whether the file existed before the run."""
         return self.before_sha256 is not None or bool(self.unkept)
 
 
 class CheckpointStore:
-    """Writes a file's state down before the file changes, and finds it again."""
+    """Store of file states, written before the files change."""
 
     def __init__(self, blobs: BlobStore, db: DatabaseWriter, clock: Clock) -> None:
         self.blobs = blobs
@@ -84,13 +84,13 @@ class CheckpointStore:
         self._clock = clock
 
     async def record(self, origin: ChangeOrigin, edits: Sequence[Edited]) -> list[Record]:
-        """Keep what is about to change. When it returns, it is in the database.
+        """Store the state of files about to change. The rows are committed on return.
 
-        Only the first change of a run says what was before; later ones move what is after.
+        Only the first change of a run stores the previous state; later ones update the state after.
 
         Raises:
-            StorageUnavailable: it cannot be kept, so nothing must be written.
-            ToolFailed: `invalid_path`: the database cannot hold such a name.
+            StorageUnavailable: the state cannot be stored, so nothing must be written.
+            ToolFailed: `invalid_path`: the database cannot store the name.
         """
         for edit in edits:
             _check_name(edit.path)
@@ -100,10 +100,10 @@ class CheckpointStore:
         return records
 
     def take_back(self, records: Sequence[Record]) -> None:
-        """What was recorded did not come to be written: after it is as before it.
+        """Remove the record of a change that was not written.
 
         Raises:
-            StorageUnavailable: nothing more can be queued.
+            StorageUnavailable: the write queue is full.
         """
         self._append([replace(record, after_sha256=record.before_sha256) for record in records])
 
@@ -138,15 +138,15 @@ class CheckpointStore:
         )
 
     async def of_session(self, session_id: str) -> list[Record]:
-        """Everything a session changed, the oldest first.
+        """Return all changes of a session, oldest first.
 
         Raises:
-            StorageUnavailable: the database cannot be asked at the moment.
+            StorageUnavailable: the database is currently unavailable.
         """
         return await self._fetch(_OF_SESSION, (session_id,))
 
     async def of_run(self, session_id: str, run_id: str) -> list[Record]:
-        """The files that one run changed, by path."""
+        """Return the files that a run changed, by path."""
         found = await self._fetch(_OF_RUN, (session_id, run_id))
         return sorted(found, key=lambda record: record.path)
 
@@ -158,7 +158,7 @@ class CheckpointStore:
 
 
 def _check_name(path: str) -> None:
-    """The database writer lets go of a row that the database refuses: it must not come to that."""
+    """Refuse names that the database cannot store, because the writer drops such rows."""
     try:
         path.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""What a session's runs changed, and taking it back."""
+"""File changes of a session's runs, and undoing them."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from app.operations.protocols.files import Edited, FileOperations, FileState
 from app.tools.files.diff import FileDiff, unified_diff
 
 State = Literal["restorable", "as_before", "changed_since", "unkept"]
-"State of a file: as the run left it, as it was before the run, or neither."
+"""State of a file: as after the run, as before the run, or neither."""
 
 MAX_TOGETHER_BYTES = 256 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class RunChanges:
-    """The files of one run, by path; `restores` names the run it took back, if it did."""
+    """Files of one run, by path; `restores` is the run it undid, if any."""
 
     run_id: str
     restores: str
@@ -39,10 +39,10 @@ class RunChanges:
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """A file that a run changed, and what lies between now and before the run.
+    """A file changed by a run, compared with its state before the run.
 
     Attributes:
-        diff: from before the run to now; None where one of the two is not known as text.
+        diff: difference from before the run to now; None if either side is not available as text.
     """
 
     record: Record
@@ -52,12 +52,12 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What came of taking a run back.
+    """Result of undoing a run.
 
     Attributes:
-        run_id: what the change is listed under, to be taken back itself.
-        restored, unchanged: paths that were written, and that were as before already.
-        left: paths whose content before was not kept, by why.
+        run_id: ID under which the undo is listed, so that it can be undone.
+        restored, unchanged: paths that were written, and paths already as before.
+        left: paths whose previous content was not saved, with the reason.
     """
 
     run_id: str
@@ -67,7 +67,7 @@ class Restored:
 
 
 class Undo:
-    """Reads checkpoints, and restores through the operations of their project."""
+    """Reader of checkpoints, which restores files through the operations of their project."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class Undo:
         self._store = workspace_watch.store
 
     async def runs(self, session_id: str, *, limit: int | None = None) -> list[RunChanges]:
-        """What each run of a session changed, the last run first; `limit` runs at most."""
+        """Return the changes of each run of a session, newest first; at most `limit` runs."""
         by_run: dict[str, list[Record]] = {}
         for record in await self._store.of_session(session_id):
             by_run.setdefault(record.run_id, []).append(record)
@@ -93,13 +93,13 @@ class Undo:
     async def changes(
         self, session_id: str, run_id: str, *, after: str = "", limit: int | None = None
     ) -> list[FileChange]:
-        """The files of one run by path, each compared with what is there now.
+        """Return the files of a run by path, each compared with the present file.
 
         Args:
-            after: only paths behind this one; `limit` of them at most.
+            after: only paths after this one, at most `limit`.
 
         Raises:
-            NotFound: the run changed nothing, or its project is gone.
+            NotFound: the run changed nothing, or its project no longer exists.
         """
         records = await self._records(session_id, run_id)
         wanted = islice((record for record in records if record.path > after), limit)
@@ -115,19 +115,19 @@ class Undo:
         force: bool = False,
         paths: Sequence[str] | None = None,
     ) -> Restored:
-        """Put all files of a run back to what they were before it, or none of them.
+        """Restore all files of a run to their previous state, or none.
 
         Args:
-            paths: only these of its files.
-            is_active: whether the session runs; then nothing is restored.
-            force: also where a file was changed after the run.
+            paths: only these files of the run.
+            is_active: returns whether the session runs; nothing is restored then.
+            force: restore even files that were changed after the run.
 
         Raises:
-            NotFound: the run changed nothing, its project is gone, or a kept content is.
-            InvalidInput: it did not change one of `paths`.
+            NotFound: the run changed nothing, or its project or saved content no longer exists.
+            InvalidInput: the run did not change one of `paths`.
             Busy: the session runs.
-            Conflict: `details["files"]` were changed after the run, a link leads elsewhere,
-                nothing was kept, or it is too much at once.
+            Conflict: `details["files"]` were changed after the run, a link leads elsewhere, nothing
+                was saved, or the change is too large.
             TollgateError: a write failed; nothing has changed.
         """
         if is_active():
@@ -166,10 +166,10 @@ class Undo:
     def watched(
         self, session_id: str, run_id: str, project_id: str, *, restores: str = ""
     ) -> FileOperations:
-        """The files of a project, for changes that are listed under `run_id`.
+        """Return the file operations of a project; changes are listed under `run_id`.
 
         Raises:
-            NotFound: there is no such project.
+            NotFound: the project does not exist.
         """
         project = self._projects.get(project_id)
         origin = ChangeOrigin(session_id, run_id, project_id, run_id, restores=restores)

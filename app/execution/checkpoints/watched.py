@@ -1,4 +1,4 @@
-"""The files of a call: what it may not overwrite unseen, and what can be undone."""
+"""File operations of a call: protection against blind overwrites, and checkpoints."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ _QUICK_BYTES = 64 << 10
 
 
 class WatchedFiles(OverApply):
-    """`FileOperations` of one call, around those of its workspace.
+    """`FileOperations` of one call, wrapping those of its workspace.
 
-    Before anything is written, the state before is in the database: a change that cannot be
-    undone does not happen. What was read through a link, or by a path with `..`, is not
-    recognised under its other name.
+    The previous state is committed before anything is written: a change that cannot be undone does
+    not happen. A file read through a link or by a path with `..` is not recognized under its other
+    name.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class WatchedFiles(OverApply):
         return edit
 
     def _note_created(self, edits: Sequence[Edited]) -> None:
-        """Remember what the session wrote, and what of it it may delete again."""
+        """Record files that the session created and may delete again."""
         for edit in edits:
             place, session_id = self._place(edit.path), self._origin.session_id
             if place is None:
@@ -126,7 +126,7 @@ class WatchedFiles(OverApply):
                 self._created.forget(session_id, path)
 
     def _place(self, path: str) -> Place | None:
-        """What a file is remembered under; None for a path that may name any other."""
+        """Return the key of a file; None for a path that may name another file."""
         try:
             parts = split_path(path, (self._root,))
         except TollgateError:
@@ -134,7 +134,7 @@ class WatchedFiles(OverApply):
         return None if ".." in parts else (self._origin.project_id, join_path(parts))
 
     async def _admit(self, edits: Sequence[Edited], *, fresh: bool) -> None:
-        """Refuse what the session does not know as it is now."""
+        """Refuse to overwrite files whose current state the session has not seen."""
         for edit in edits if fresh else ():
             place = self._place(edit.path)
             known = place and self._seen.last(self._origin.session_id, place)
@@ -147,9 +147,9 @@ class WatchedFiles(OverApply):
         return await self._store.record(self._origin, edits)
 
     async def _remember(self, edits: Sequence[Edited]) -> list[tuple[Place, SeenFile | None]]:
-        """Note what is about to be written; what was noted before.
+        """Record the new state of files about to be written; return the previous states.
 
-        What a person restores is not what the session knows.
+        A file restored by a person does not count as seen by the session.
         """
         former: list[tuple[Place, SeenFile | None]] = []
         if self._origin.restores:
@@ -172,10 +172,10 @@ class WatchedFiles(OverApply):
 
 
 class _Watch:
-    """One change: what was written down before it, to be taken back when it fails.
+    """One change: the record written before it, which is removed if the change fails.
 
-    A cancelled one is left as it is: whether it was written is not known, and that what was
-    before is kept does no harm.
+    A cancelled change keeps its record: it is unknown whether the write happened, and the saved
+    content does no harm.
     """
 
     def __init__(self, files: WatchedFiles, before_write: BeforeWrite, *, fresh: bool) -> None:
@@ -186,7 +186,7 @@ class _Watch:
         self._former: list[tuple[Place, SeenFile | None]] = []
 
     async def before_write(self, edits: Sequence[Edited]) -> None:
-        self.take_back()  # of a try that came to nothing
+        self.take_back()  # left by a failed attempt
         if edits:
             await self._files._admit(edits, fresh=self._fresh)
             self._records = await self._files._record(edits)
@@ -220,5 +220,5 @@ class WorkspaceWatch:
 
 
 async def _looked_at(data: bytes) -> SeenFile:
-    """As `look_at`; in a thread when it takes long enough for others to notice."""
+    """Call `look_at`; in a thread if it would block the loop noticeably."""
     return look_at(data) if len(data) <= _QUICK_BYTES else await asyncio.to_thread(look_at, data)

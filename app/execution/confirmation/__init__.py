@@ -1,1 +1,1 @@
-"""Asking a person before a call runs."""
+"""Confirmation by a person before a call runs."""

@@ -1,4 +1,4 @@
-"""Answers to a confirmation: who may give one, what it says, and why it is refused."""
+"""Answers to a confirmation: who may answer, the answer's content, and reasons for refusal."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ PrincipalKind = Literal["person", "agent", "subagent", "schedule", "webhook"]
 
 @dataclass(frozen=True, slots=True)
 class Approver:
-    """Who answers. Only a person may, and some answers only an administrator.
+    """Identity of the user who answers. Only people may answer; some answers require an
+    administrator.
 
     Attributes:
-        agents: the only agents whose calls they may answer for; None for all.
+        agents: agents whose calls the user may answer for; None for all.
     """
 
     user_id: str
@@ -39,11 +40,11 @@ class Approver:
 
 @dataclass(frozen=True, slots=True)
 class ConfirmationReply:
-    """What somebody sends: one of the offered options, for exactly one call.
+    """Submitted answer: one of the offered options, for exactly one call.
 
     Attributes:
-        edited_args: run with these arguments instead; replaces all of them.
-        message: read by the model.
+        edited_args: replacement for all arguments.
+        message: message for the model.
     """
 
     option_id: str
@@ -54,12 +55,12 @@ class ConfirmationReply:
 
 @dataclass(frozen=True, slots=True)
 class ConfirmationResolution:
-    """How a confirmation ended, for the waiting call.
+    """Outcome of a confirmation for the waiting call.
 
     Attributes:
-        edited_args: the arguments a person put in place of the model's.
-        is_released: a lasting approval that was given for another question answers this one.
-        grant_id: the lasting approval that came with it, or that released the call.
+        edited_args: arguments from a person that replace the model's.
+        is_released: answered by a standing approval from another confirmation.
+        grant_id: standing approval created by the answer, or that released the call.
     """
 
     outcome: ConfirmationOutcome
@@ -78,14 +79,14 @@ def chosen_option(
     *,
     agent_id: str | None = None,
 ) -> AnswerOption:
-    """The option that the reply names.
+    """Return the option that the reply names.
 
     Args:
-        agent_id: whose call it is.
+        agent_id: agent that made the call.
 
     Raises:
-        Forbidden: whoever sent it may not give this answer.
-        InvalidInput: it was not offered, or does not go with other arguments.
+        Forbidden: the sender may not give this answer.
+        InvalidInput: the option was not offered, or does not allow edited arguments.
     """
     if not approver.may_answer_for(agent_id):
         raise Forbidden("The token is not allowed to answer for this agent", agent_id=agent_id)
@@ -110,7 +111,7 @@ def chosen_option(
 def refusal(
     confirmation_id: str, *, status: str, stored_digest: str, by: str | None, digest: str
 ) -> ConfirmationAlreadyResolved | ConfirmationExpired | DigestMismatch:
-    """Why an answer was not taken, from the row that stands there."""
+    """Return why an answer was refused, from the stored row."""
     if status == "expired" or (status == "pending" and stored_digest == digest):
         return ConfirmationExpired("The confirmation has expired; the call was not run")
     if status != "pending":

@@ -1,4 +1,4 @@
-"""Noticing that a model tries again what a person keeps declining."""
+"""Detection of models that retry a declined goal."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _PLACES = ("path", "file_path", "url", "name", "query")
 
 
 class Declines:
-    """Counts what was declined, per run and goal."""
+    """Counter of declined calls, per run and goal."""
 
     def __init__(self) -> None:
         self._runs: OrderedDict[str, Counter[str]] = OrderedDict()
 
     def note(self, call: CallState) -> str | None:
-        """Count a declined call; what the model is told when it was one too many."""
+        """Count a declined call; return a note for the model above the limit."""
         run_id = call.context.run_id
         if run_id is None or not call.context.is_agents:
             return None
@@ -41,7 +41,7 @@ class Declines:
         )
 
     def times(self, call: CallState) -> int:
-        """How often a person declined what this call is after."""
+        """Return how often a person declined the goal of this call."""
         counts = self._runs.get(call.context.run_id or "")
         if not counts or not call.context.is_agents:
             return 0
@@ -49,7 +49,7 @@ class Declines:
 
 
 def goals_of(call: CallState) -> frozenset[str]:
-    """What a call is after: what was found in it, else the program or the place it names."""
+    """Return the goal of a call: its findings, else the program or the place it names."""
     name, decision = call.tool_name, call.decision
     codes = {finding.code for finding in decision.findings} if decision else set()
     if codes:

@@ -1,4 +1,4 @@
-"""Which answers a confirmation offers, and how long each of them lasts."""
+"""Options of a confirmation, and their lifetimes."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ ADMIN = "admin"
 
 @dataclass(frozen=True, slots=True)
 class GrantTtls:
-    """Seconds that lasting approvals live; one for a run ends with the run at the latest.
+    """Lifetimes of standing approvals in seconds; an approval for a run ends with the run at the
+    latest.
 
     Attributes:
-        permanent: approvals that outlive the session may be given.
+        permanent: whether approvals may outlive the session.
     """
 
     session_s: float
@@ -33,12 +34,12 @@ class GrantTtls:
     permanent: bool = True
 
     def may_last(self, option: AnswerOption) -> bool:
-        """Whether the answer may be given, as things stand now."""
+        """Return whether the option is currently allowed."""
         return self.permanent or option.scope not in PERMANENT_SCOPES
 
 
 class GrantCoverage(NamedTuple):
-    """What a lasting approval would cover: a sentence for people, and the kind of pattern."""
+    """Coverage of a standing approval: a sentence for people, and the kind of pattern."""
 
     sentence: str
     kind: PatternKind
@@ -46,13 +47,13 @@ class GrantCoverage(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AnswerOption:
-    """One answer that may be given.
+    """One offered answer.
 
     Attributes:
-        scope: what a lasting approval is bound to; None for one that does not last.
-        expires_in_s: how long it lasts.
-        covers: what a lasting approval would cover, for people.
-        covers_kind: what kind of pattern that is.
+        scope: scope of a standing approval; None for a single call.
+        expires_in_s: lifetime in seconds.
+        covers: coverage of a standing approval, for people.
+        covers_kind: kind of its pattern.
     """
 
     option_id: str
@@ -66,7 +67,7 @@ class AnswerOption:
     covers_kind: PatternKind | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """As it stands in the event."""
+        """Return the form in the event."""
         told: dict[str, Any] = {
             "option_id": self.option_id,
             "label": self.label,
@@ -99,7 +100,7 @@ def options_for(
     agent_id: str | None,
     times: GrantTtls,
 ) -> tuple[AnswerOption, ...]:
-    """What is offered for a call; `coverage` None means that no approval of it may last."""
+    """Return the options of a call; without `coverage`, no option is standing."""
     if coverage is None:
         return ONCE_OR_NOT
     covers, kind = coverage
@@ -142,7 +143,7 @@ def options_for(
 def option_from_dict(
     told: Mapping[str, Any], *, run_id: str | None, session_id: str, agent_id: str | None
 ) -> AnswerOption:
-    """An option as it was told, as a value again."""
+    """Parse an option from its serialized form."""
     option_id = str(told["option_id"])
     scope = _SCOPES.get(option_id)
     ids = {"run": run_id, "session": session_id, "agent": agent_id}

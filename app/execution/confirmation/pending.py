@@ -1,4 +1,4 @@
-"""What is open: the questions of this process, and the calls behind them."""
+"""Pending confirmations of this process, with their calls."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from app.execution.confirmation.options import AnswerOption
 
 
 class Requester(Protocol):
-    """The call behind a question."""
+    """Access to the call behind a confirmation."""
 
     async def checked(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Arguments that a person put in place, as they would run.
+        """Return edited arguments as they would run.
 
         Raises:
-            InvalidInput: they do not fit, or policy denies the call with them.
+            InvalidInput: they are invalid, or policy denies the call with them.
         """
 
     def released_by(self) -> str | None:
-        """The grant that answers the question by now, if one does."""
+        """Return the grant that now answers the confirmation, if any."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConfirmationRequest:
-    """What a person is asked: exactly the call that would run.
+    """Confirmation request for exactly the call that would run.
 
     Attributes:
-        fields: the event's own fields, without the ids and the time.
-        offers: the answers that may be given.
-        pattern: what a lasting approval would cover.
-        call: what a restarted service needs to run it.
+        fields: fields of the event, without IDs and time.
+        offers: offered answers.
+        pattern: coverage of a standing approval.
+        call: data that a restarted service needs to run the call.
     """
 
     ids: Mapping[str, Any]
@@ -48,7 +48,7 @@ class ConfirmationRequest:
 
 @dataclass(slots=True)
 class PendingConfirmation:
-    """One open question. `request` is what its event says."""
+    """One open confirmation; `request` is its event."""
 
     log: SessionLog
     question: ConfirmationRequest
@@ -64,7 +64,7 @@ class PendingConfirmation:
 
 @dataclass(slots=True)
 class PendingConfirmations:
-    """What is open, by confirmation, and which of them belong to which session."""
+    """Pending confirmations, by ID and by session."""
 
     items: dict[str, PendingConfirmation] = field(default_factory=dict)
     by_session: dict[str, dict[str, PendingConfirmation]] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What a person is shown before a call runs: the truth, and all of it that fits."""
+"""Content of a confirmation request: the exact call, as completely as fits."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAX_SEGMENT_CHARS = 2_000
 MAX_RULES = 20
 MAX_SCHEMA_BYTES = 64_000
 TARGETS_CHANGED = "targets_changed"
-"""Why a call asks again that would hit something else than a person agreed to."""
+"""Reason for asking again: the targets differ from the approved ones."""
 
 
 def call_digest(
@@ -39,19 +39,19 @@ def call_digest(
     version: str = "",
     targets: str = "",
 ) -> str:
-    """What an approval is bound to: tool and its definition, arguments, directory, agent.
+    """Return the digest that binds an approval: tool, definition, arguments, directory, agent,
+    targets.
 
-    And the list of what it hits, where one could be made.
-
-    Rules and switches are no part of it: they are asked again before the call runs, so that
-    a change elsewhere does not void every open question.
+    Targets are included only if they could be listed. Rules and switches are excluded: they are
+    evaluated again before the call runs, so that a change elsewhere does not void every open
+    confirmation.
     """
     parts = orjson.dumps([tool, cwd, agent_id, version, *([targets] if targets else [])])
     return sha256(parts + b"\0" + canonical).hexdigest()
 
 
 def digest_of(call: CallState, version: str, targets: str = "") -> str:
-    """What an approval of this call, as it stands, is bound to."""
+    """Return the digest that an approval of this call is bound to."""
     assert call.prepared is not None
     context = call.context
     return call_digest(
@@ -65,25 +65,27 @@ def digest_of(call: CallState, version: str, targets: str = "") -> str:
 
 
 def tool_version(tool: Tool) -> str:
-    """A fingerprint of everything about a tool that a decision or a person relies on."""
+    """Return a fingerprint of everything about a tool that affects a decision."""
     known = {**tool.manifest(), "source": tool.source, "shell": tool.shell}
     return sha256(orjson.dumps(known, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
 
 
 def reasons_of(call: CallState | Judgement) -> frozenset[str]:
-    """Why a call asks, as codes: whoever approved it has seen these."""
+    """Return the codes of the reasons why a call asks, which the approver has seen."""
     decision = call.decision
     if decision is None:
         return frozenset()
     codes = decision.rule_ids if decision.verdict is Verdict.ASK else ()
     found = (finding.code for finding in decision.findings)
-    # Whoever approves a call approves the files that it runs as they are.
+    # An approval of a call also approves the present content of the files that it runs.
     files = decision.judged if decision.verdict is Verdict.ASK else ()
     return frozenset({*codes, *found, *(f"{path}={digest}" for path, digest in files)})
 
 
 def shown_arguments(arguments: Mapping[str, Any], redactor: Redactor) -> Any:
-    """Arguments fit to be seen: no secrets, nothing hidden, cut where they are endless."""
+    """Return displayable arguments: secrets masked, hidden characters visible, long values
+    truncated.
+    """
     return visible_json(bounded(redactor.arguments(dict(arguments))[0]))
 
 
@@ -97,10 +99,10 @@ def confirmation_request(
     again: str,
     agent: str | None,
 ) -> ConfirmationRequest:
-    """The question for a call that asks: exactly what would run, and why it asks.
+    """Build the confirmation of a call: exactly what would run, and the reasons.
 
     Args:
-        again: why it is asked once more.
+        again: reason for a second confirmation.
     """
     assert call.prepared is not None
     assert call.decision is not None
@@ -150,10 +152,10 @@ def confirmation_request(
 
 
 def restored_arguments(edited: Any, shown: Any, original: Any) -> Any:
-    """Edited arguments with everything that was left as shown as it really was.
+    """Return edited arguments, with unchanged parts restored to their original values.
 
-    A person sees secrets masked, long texts cut and hidden characters written out; what they
-    did not touch must not be replaced by what they saw.
+    People see secrets masked, long texts truncated and hidden characters escaped; parts they did
+    not edit must not be replaced by what they saw.
     """
     if edited == shown:
         return original
@@ -176,7 +178,7 @@ def _description(call: CallState, decision: Decision, again: str) -> str:
 
 
 def _coverage(pattern: Mapping[str, Any], redactor: Redactor, targets: Targets) -> GrantCoverage:
-    """What a lasting approval covers: the call, and whatever is there for it to hit then."""
+    """Describe what a standing approval covers: the call, and its targets at that time."""
     told = redactor.text(unpadded(describe_pattern(pattern)))
     later = _WHATEVER_IS_THERE if targets.count > len(targets.shown) else ""
     return GrantCoverage(told + later, pattern["kind"])

@@ -1,4 +1,4 @@
-"""The rows of confirmations: every change of state is one compare-and-set, with its audit."""
+"""Rows of confirmations: every state change is one compare-and-set, with its audit line."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _READ = "SELECT status, digest, answered_by, expires_at, session_id FROM confirm
 
 
 class ConfirmationRows:
-    """Writes them; the loop's side of a confirmation is `Confirmations`."""
+    """Writer of confirmation rows; `Confirmations` is the counterpart on the loop."""
 
     def __init__(self, db: DatabaseWriter, clock: Clock, audit: AuditLog) -> None:
         self._db = db
@@ -55,7 +55,7 @@ class ConfirmationRows:
         request: Mapping[str, Any],
         expires: float | None,
     ) -> None:
-        """Queue the row and its line of audit, to be committed with the event that follows."""
+        """Queue the row and its audit line, to be committed with the following event."""
         ids = question.ids
         requester = question.fields["requested_by"].get("user_id")
         self._audit.record(
@@ -78,7 +78,7 @@ class ConfirmationRows:
     def answered(
         self, confirmation_id: str, pending: PendingConfirmation, answer: ConfirmationResolution
     ) -> Write:
-        """What takes an answer inside a transaction: False when it came too late."""
+        """Return the statement that stores an answer; False if the answer is too late."""
         now = self._clock.now()
         question = pending.question
         edited = None if answer.edited_args is None else dump_json(answer.edited_args).decode()
@@ -106,12 +106,12 @@ class ConfirmationRows:
         return write
 
     def read(self, transaction: Transaction, confirmation_id: str) -> tuple[Any, ...] | None:
-        """Status, digest, who answered, when it expires, and its session."""
+        """Return status, digest, approver, expiry and session."""
         found = transaction.fetch(_READ, (confirmation_id,))
         return found[0] if found else None
 
     async def expire(self, confirmation_id: str, pending: PendingConfirmation) -> bool:
-        """End a question that nobody answered; an answer that is in the database already wins."""
+        """End an unanswered confirmation; an answer already in the database wins."""
         moment = isoformat(self._clock.now())
 
         def end(transaction: Transaction) -> bool:
@@ -130,7 +130,7 @@ class ConfirmationRows:
         return await self._db.transact(end)
 
     def cancel(self, confirmation_id: str, pending: PendingConfirmation | None) -> None:
-        """End a question whose call will never run, whatever anybody answered meanwhile."""
+        """End the confirmation of a call that will not run, regardless of answers."""
         moment = isoformat(self._clock.now())
         self._db.append(CANCEL_CONFIRMATION, (moment, confirmation_id))
         if pending is not None:
@@ -143,7 +143,9 @@ class ConfirmationRows:
             )
 
     async def consume(self, confirmation_id: str, call_row: Row) -> bool:
-        """Use an approval and claim its call, in one transaction; False when either is gone."""
+        """Consume an approval and claim its call in one transaction; False if either is no longer
+        available.
+        """
         moment = isoformat(self._clock.now())
 
         def claim(transaction: Transaction) -> bool:
@@ -159,7 +161,7 @@ class ConfirmationRows:
             return False
 
     def void(self, confirmation_id: str) -> None:
-        """Let an approval go unused: what it was for has changed."""
+        """Void an unused approval because its call has changed."""
         moment = isoformat(self._clock.now())
         self._db.append(VOID_CONFIRMATION, (moment, confirmation_id))
 

@@ -1,9 +1,9 @@
-"""Asking a person before a call runs: rows, not futures.
+"""Confirmation by a person before a call runs: based on rows, not futures.
 
-The row is committed before the event is sent, the answer is taken by compare-and-set,
-and the digest binds it to exactly this call. A future only wakes the waiting call; no
-decision depends on one. No answer means "not run". When the service stops, a question
-stays open: the next one to start puts it again under the same id.
+The row is committed before the event is sent, the answer is stored by compare-and-set, and the
+digest binds it to exactly this call. A future only wakes the waiting call; no decision depends on
+one. No answer means "not run". When the service stops, a confirmation stays open, and the next
+process asks it again under the same ID.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from app.governance.grants import GrantStore, StoredGrant
 
 
 class ConfirmationService:
-    """The open questions of this process. A `Suspendable`."""
+    """Open confirmations of this process. A `Suspendable`."""
 
     def __init__(
         self,
@@ -71,19 +71,19 @@ class ConfirmationService:
         self._max_pending = max_pending
         self._open = PendingConfirmations()
         self._futures: dict[str, asyncio.Future[ConfirmationResolution]] = {}
-        # Approved, and not yet used: the run they belong to.
+        # Runs of approved but unused confirmations.
         self._unused: dict[str, str | None] = {}
         self._suspension = suspension
         self._settling: set[asyncio.Task[None]] = set()
         suspension.watch(self)
 
-    # -- for the call that asks -----------------------------------------------------------
+    # -- for the asking call --------------------------------------------------------------
 
     def put(self, log: SessionLog, question: ConfirmationRequest, requester: Requester) -> str:
-        """Put a question; its id, to `wait` for.
+        """Open a confirmation and return its ID for `wait`.
 
         Raises:
-            RateLimited: too many questions are open in this session.
+            RateLimited: too many confirmations are open in this session.
         """
         if len(self._open.by_session.get(log.session_id, ())) >= self._max_pending:
             raise RateLimited(
@@ -116,11 +116,11 @@ class ConfirmationService:
         answer: ConfirmationResolution | None,
         is_told: bool,
     ) -> None:
-        """Open a question of a former process again: no new row, no new event.
+        """Reopen a confirmation of a previous process, without a new row or event.
 
         Args:
-            answer: what it came to already, before the call could act on it.
-            is_told: the event that says so has been sent.
+            answer: outcome already stored but not yet used by the call.
+            is_told: the event of this outcome has been sent.
         """
         pending = self._remember(confirmation_id, log, question, request, requester, expires)
         if answer is None:
@@ -133,10 +133,10 @@ class ConfirmationService:
             self._resolve(confirmation_id, answer)
 
     async def wait(self, confirmation_id: str) -> ConfirmationResolution:
-        """The answer to a question that was put.
+        """Return the answer to an open confirmation.
 
         Raises:
-            StorageUnavailable: the question cannot be committed, so it is not put.
+            StorageUnavailable: the confirmation cannot be committed, so it is not shown.
         """
         future = self._futures[confirmation_id]
         try:
@@ -155,32 +155,34 @@ class ConfirmationService:
             self._futures.pop(confirmation_id, None)
 
     def give_up(self, confirmation_id: str) -> None:
-        """Take back a question that nobody waits for any more, or an approval without use."""
+        """Withdraw a confirmation that no call waits for, or an unused approval."""
         if self._futures.pop(confirmation_id, None) is not None:
             self._cancel(confirmation_id)
         elif confirmation_id in self._unused:
             self.void(confirmation_id)
 
     def forget(self, run_id: str) -> None:
-        """Drop the questions of a run that is closed as a whole."""
+        """Drop the confirmations of a run that is closed as a whole."""
         ids = [key for key, item in self._open.items.items() if item.run_id == run_id]
         for confirmation_id in ids:
             self._forget(confirmation_id)
             self._futures.pop(confirmation_id, None)
 
     async def consume(self, confirmation_id: str, call_row: Row) -> bool:
-        """Use an approval and claim its call, in one transaction; False when either is gone."""
+        """Consume an approval and claim its call in one transaction; False if either is no longer
+        available.
+        """
         try:
             return await self._rows.consume(confirmation_id, call_row)
         finally:
             self._unused.pop(confirmation_id, None)
 
     def void(self, confirmation_id: str) -> None:
-        """Let an approval go unused: what it was for has changed."""
+        """Void an unused approval because its call has changed."""
         self._unused.pop(confirmation_id, None)
         self._rows.void(confirmation_id)
 
-    # -- for whoever watches or answers ---------------------------------------------------
+    # -- for clients ----------------------------------------------------------------------
 
     async def answer(
         self,
@@ -190,16 +192,16 @@ class ConfirmationService:
         *,
         session_id: str | None = None,
     ) -> Literal["approved", "declined"]:
-        """Take an answer: the first valid one wins.
+        """Submit an answer: the first valid one wins.
 
         Raises:
-            NotFound: there is no such confirmation (in this session).
-            Forbidden: whoever answers may not give this answer.
-            InvalidInput: the option was not offered, or the edited arguments cannot run.
-            DigestMismatch: the answer is for another call.
-            ConfirmationExpired: it came too late.
-            ConfirmationAlreadyResolved: somebody else was first.
-            AlreadyFinished: the call was cancelled meanwhile.
+            NotFound: the confirmation does not exist (in this session).
+            Forbidden: the approver may not give this answer.
+            InvalidInput: the option was not offered, or the edited arguments are invalid or denied.
+            DigestMismatch: the answer belongs to another call.
+            ConfirmationExpired: the confirmation has expired.
+            ConfirmationAlreadyResolved: someone else answered first.
+            AlreadyFinished: the call has been cancelled.
         """
         pending = self._open.items.get(confirmation_id)
         if pending is None or session_id not in (None, pending.log.session_id):
@@ -222,20 +224,20 @@ class ConfirmationService:
         answer = ConfirmationResolution(
             outcome, option.option_id, approver.user_id, message, edited, grant_id
         )
-        # Once it is committed it counts, also when whoever sent it has gone away meanwhile.
+        # A committed answer applies, even if its sender has disconnected.
         taking = self._keep(self._take(confirmation_id, pending, answer, grant))
         await asyncio.shield(taking)
         return outcome
 
     def pending(self, session_id: str) -> list[dict[str, Any]]:
-        """The open questions of a session, as their events' fields."""
+        """Return the open confirmations of a session, as event fields."""
         found = self._open.by_session.get(session_id, {})
         return [{"confirmation_id": key, **item.request} for key, item in found.items()]
 
-    # -- for the end of the process -------------------------------------------------------
+    # -- for shutdown ---------------------------------------------------------------------
 
     def suspend(self, run_id: str) -> bool:
-        """Leave a run's questions to the next process; False when it has none."""
+        """Leave a run's confirmations to the next process; False if it has none."""
         waiting = [item for item in self._open.items.values() if item.run_id == run_id]
         if not waiting and run_id not in self._unused.values():
             return False
@@ -244,7 +246,7 @@ class ConfirmationService:
                 item.timer.cancel()
         return True
 
-    # -- within ---------------------------------------------------------------------------
+    # -- internal -------------------------------------------------------------------------
 
     def _remember(
         self,
@@ -291,7 +293,7 @@ class ConfirmationService:
         answer: ConfirmationResolution,
         grant: StoredGrant | None,
     ) -> None:
-        """Write the answer by compare-and-set, and wake the call."""
+        """Store the answer by compare-and-set, and wake the call."""
         write = self._rows.answered(confirmation_id, pending, answer)
 
         def claim(transaction: Transaction) -> tuple[Any, ...] | None:
@@ -321,7 +323,7 @@ class ConfirmationService:
             await self._release(grant, answer)
 
     async def _release(self, grant: StoredGrant, answer: ConfirmationResolution) -> None:
-        """Let go on what waits for the same answer and is covered by it now."""
+        """Release waiting calls that the same answer now covers."""
         released = ConfirmationResolution(
             "approved", answer.option_id, answer.by, grant_id=grant.id, is_released=True
         )
@@ -343,7 +345,7 @@ class ConfirmationService:
     async def _not_open(
         self, confirmation_id: str, reply: ConfirmationReply, session_id: str | None
     ) -> TollgateError:
-        """Why there is nothing to answer."""
+        """Return why the confirmation cannot be answered."""
 
         def read(transaction: Transaction) -> tuple[Any, ...] | None:
             return self._rows.read(transaction, confirmation_id)
@@ -368,7 +370,7 @@ class ConfirmationService:
         self._keep(self._settle_expired(confirmation_id))
 
     def _keep(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Run `work` to its end, whoever stops waiting for it."""
+        """Run `work` to its end, even if its waiter is cancelled."""
         task = asyncio.get_running_loop().create_task(work)
         self._settling.add(task)
         task.add_done_callback(self._settled)
@@ -377,10 +379,10 @@ class ConfirmationService:
     def _settled(self, task: asyncio.Task[None]) -> None:
         self._settling.discard(task)
         if not task.cancelled():
-            task.exception()  # whoever waits for it gets it; nobody may be waiting any more
+            task.exception()  # The waiter receives it, if there still is one.
 
     async def _settle_expired(self, confirmation_id: str) -> None:
-        """An answer that is already in the database wins over the clock."""
+        """Settle an expired confirmation; an answer already in the database wins."""
         pending = self._open.items.get(confirmation_id)
         if pending is None:
             return
@@ -392,7 +394,7 @@ class ConfirmationService:
             self._resolve(confirmation_id, ConfirmationResolution("expired"))
 
     def _cancel(self, confirmation_id: str) -> None:
-        """End a question whose call will never run, whatever anybody answered meanwhile."""
+        """End the confirmation of a call that will not run, regardless of answers."""
         self._unused.pop(confirmation_id, None)
         self._rows.cancel(confirmation_id, self._open.items.get(confirmation_id))
         self._resolve(confirmation_id, ConfirmationResolution("cancelled"))
@@ -431,7 +433,7 @@ class ConfirmationService:
 
 
 def _concerns(grant: StoredGrant, pending: PendingConfirmation) -> bool:
-    """Whether a grant may cover the call behind a question, before policy looks closer."""
+    """Return whether a grant may cover the call of a confirmation, before policy evaluates it."""
     if grant.tool_name != pending.question.tool_name:
         return False
     ids = {

@@ -1,4 +1,4 @@
-"""Step 6: what happens between "a person must confirm this" and "it may run"."""
+"""Step 6: confirmation of a call, until it may run or is refused."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class ConfirmationStep:
         self._try = trial
 
     def refused_at_once(self, call: CallState) -> Refusal | None:
-        """Why a call that asks is not even put to a person."""
+        """Return why a call that asks is refused without a confirmation."""
         times = self._declines.times(call)
         if times >= STOP_AFTER:
             return Refusal("denied", "declined_repeatedly", REFUSED.format(times=times))
@@ -106,16 +106,16 @@ class ConfirmationStep:
         return Refusal("denied", "unattended", message)
 
     def is_unattended(self, call: CallState) -> bool:
-        """Whether nobody would answer, and nobody shall be waited for."""
+        """Return whether no client can answer, and waiting is disabled."""
         if call.context.attended:
             return False
         profile = self._admission.agent(call.context)
         return ((profile.unattended if profile else None) or self._unattended) == "deny"
 
     def keep(self, call: CallState) -> None:
-        """Keep what a restarted service would need to go on with the call's batch."""
+        """Store what a restarted service needs to continue the call's batch."""
         context, batch = call.context, call.batch
-        # A terminal that made the call is gone with the process.
+        # A terminal call is not resumed: its terminal ends with the process.
         if batch is None or context.run_id is None or context.caller == "cli":
             return
         if not batch.is_kept:
@@ -123,7 +123,7 @@ class ConfirmationStep:
             self._db.append(KEEP_BATCH, (kept_of(batch), context.run_id))
 
     def released(self, call: CallState) -> None:
-        """Count the use of the grant that answered for a person."""
+        """Count the use of the grant that replaced a person's answer."""
         if call.asked is None and call.decision is not None and call.decision.grant_id is not None:
             self._grants.hit(call.decision.grant_id)
 
@@ -173,7 +173,7 @@ class ConfirmationStep:
         found = self._admission.readmit(call, answer.edited_args)
         again, is_edited = "", answer.edited_args is not None and call.entry is not None
         if is_edited:
-            # Whoever wrote these arguments approved exactly them, whatever they ask.
+            # The author of these arguments approved exactly them, whatever reasons they raise.
             asked = replace(asked, reasons=asked.reasons | reasons_of(found))
         if found.refusal is None and reasons_of(found) <= asked.reasons:
             if is_edited:
@@ -203,7 +203,7 @@ class ConfirmationStep:
         return ConfirmationResult(found, None, again)
 
     async def consume(self, asked: CallConfirmation, row: Row) -> Refusal | None:
-        """Use the approval and claim the call: together, and at most once."""
+        """Consume the approval and claim the call: together, and at most once."""
         try:
             claimed = await self._confirmations.consume(asked.id, row)
         except StorageUnavailable as error:
@@ -215,21 +215,21 @@ class ConfirmationStep:
         )
 
     def give_up(self, call: CallState) -> None:
-        """Take back the question of a call that will not run."""
+        """Withdraw the confirmation of a call that will not run."""
         if call.asked is not None:
             self._confirmations.give_up(call.asked.id)
 
     def over(self, batch: ToolCallBatch) -> None:
-        """Let go of what was kept for a restart."""
+        """Delete what was stored for a restart."""
         self._db.append(KEEP_BATCH, (None, batch.calls[0].context.run_id))
 
     def settled(self, call: CallState) -> None:
-        """Leave no approval behind that was not used, when a call has ended otherwise."""
+        """Void an unused approval when a call has ended otherwise."""
         if call.outcome is not None and not call.is_claimed:
             self.give_up(call)
 
     def leaves(self, call: CallState) -> bool:
-        """Whether a cancelled call stays as it is for the process that comes next."""
+        """Return whether a cancelled call is left unchanged for the next process."""
         if call.is_claimed or not self._suspension.is_suspended(call.context.run_id):
             return False
         return call.asked is not None or not call.is_started
@@ -245,7 +245,7 @@ class ConfirmationStep:
         answer: ConfirmationResolution | None,
         is_told: bool,
     ) -> None:
-        """Let a call wait again for the question that a former process put."""
+        """Make a call wait again for a confirmation of a previous process."""
         options = {
             key: option for key, option in question.options.items() if self._times.may_last(option)
         }
@@ -262,13 +262,13 @@ class ConfirmationStep:
             is_told=is_told,
         )
 
-    # -- for the question -------------------------------------------------------------
+    # -- for the confirmation ---------------------------------------------------------
 
     async def checked(self, call: CallState, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Edited arguments, validated, judged and through the hooks, as they would run.
+        """Return edited arguments as they would run, after validation, policy and hooks.
 
         Raises:
-            InvalidInput: they do not fit, or are denied; nothing of the answer counts then.
+            InvalidInput: they are invalid or denied; the whole answer is rejected.
         """
         assert self._try is not None
         if call.entry is None or call.prepared is None:
@@ -292,7 +292,7 @@ class ConfirmationStep:
         return trial.prepared.raw
 
     def released_by(self, call: CallState) -> str | None:
-        """The grant that answers the call's question by now."""
+        """Return the grant that now answers the call's confirmation."""
         if call.prepared is None or _hook_asks(call):
             return None
         found = self._admission.readmit(call)
@@ -300,12 +300,12 @@ class ConfirmationStep:
             return None
         return found.decision.grant_id
 
-    # -- within -----------------------------------------------------------------------
+    # -- internal ---------------------------------------------------------------------
 
     async def _hits_others(
         self, call: CallState, found: Judgement, asked: CallConfirmation
     ) -> tuple[str, Judgement]:
-        """How what the call would hit differs from what the person saw, in words; "" if not.
+        """Describe how the targets differ from those shown; "" if they do not.
 
         An approval that was to last is taken back with the one that it came with: the call is
         judged again then.
@@ -320,10 +320,10 @@ class ConfirmationStep:
         return changed, found
 
     def _pattern(self, call: CallState) -> dict[str, Any] | None:
-        """What a lasting approval would cover; None when none may be offered.
+        """Return what a standing approval would cover; None if none may be offered.
 
-        A hook's question is its own: no grant answers it. What is masked cannot be shown in
-        full, and so cannot be approved for later.
+        No grant answers a hook's question. Masked arguments cannot be shown completely, so they
+        cannot be approved for later calls.
         """
         assert call.prepared is not None
         if _hook_asks(call) or self._redactor.arguments(call.prepared.raw)[1]:
@@ -355,12 +355,12 @@ async def _targets(found: CallState | Judgement, context: CallContext) -> Target
 
 
 def _may_hit(found: Judgement, asked: CallConfirmation) -> bool:
-    """Whether the call hits something by now, and a list of it was made."""
+    """Return whether the call has listed targets."""
     return bool(asked.targets.digest and found.decision and found.decision.resolved_targets)
 
 
 def _is_covered_elsewhere(found: Judgement, answer: ConfirmationResolution | None) -> bool:
-    """Whether the call runs by a lasting approval that was given for another question."""
+    """Return whether a standing approval from another confirmation covers the call."""
     if answer is not None and answer.is_released:
         return True
     decision = found.decision
@@ -369,6 +369,6 @@ def _is_covered_elsewhere(found: Judgement, answer: ConfirmationResolution | Non
 
 
 def _hook_asks(call: CallState) -> bool:
-    """Whether a hook asks for a reason of its own, and not for what policy found."""
+    """Return whether a hook asks for a reason other than a policy finding."""
     reason = call.decision.reason if call.decision else ""
     return any(asked != reason for asked in call.ask_reasons)

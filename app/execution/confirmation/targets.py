@@ -1,4 +1,4 @@
-"""What a call would hit: looked up before a person is asked, and again before it runs."""
+"""Targets of a call: listed before approval is requested, and again before it runs."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _UNSEEN, _PLACE = "unseen", "place"
 _NO_FILES = frozenset(["missing", _UNSEEN, _PLACE])
 _NO_LETTER = re.compile(r"[*?\[\]{},!\\]")
 _NO_SHELLS = re.compile(r"[{},\\]")
-"""Characters that mean something in our patterns and stand for themselves in a shell's."""
+"""Special characters of our patterns that are literal in a shell's."""
 
 
 class TargetEntry(NamedTuple):
-    """A file or folder that would be hit, a name where nothing is, or where links lead to."""
+    """File or folder that would be affected, a name that does not exist, or a link's target."""
 
     path: str
     type: str
@@ -41,14 +41,14 @@ class TargetEntry(NamedTuple):
 
 @dataclass(slots=True)
 class Targets:
-    """Everything that a call would hit at one moment, folders and patterns expanded.
+    """Everything that a call would affect at one moment, with folders and patterns expanded.
 
     Attributes:
         shown: each target as a `ShownTarget`.
-        entries: what was listed, in a fixed order; empty after a restart.
-        count: files and folders in all.
-        more: there is more than could be listed.
-        digest: of the list; "" where it could not be made, and nothing can be compared.
+        entries: listed entries in a fixed order; empty after a restart.
+        count: total files and folders.
+        more: the list is incomplete.
+        digest: digest of the list; "" if it could not be computed, so no comparison is possible.
     """
 
     shown: list[dict[str, Any]] = field(default_factory=list)
@@ -58,15 +58,15 @@ class Targets:
     digest: str = ""
 
     def to_dict(self) -> dict[str, Any] | None:
-        """As the event carries it; None where nothing was listed."""
+        """Return the form in the event; None if nothing was listed."""
         if not self.digest:
             return None
         return {"count": self.count, "more": self.more, "digest": self.digest}
 
     def changed(self, now: Targets) -> str:
-        """How `now` differs from what a person saw, in words; "" where it does not.
+        """Describe how `now` differs from the targets shown; "" if it does not.
 
-        What was not listed then cannot differ; what can no longer be listed does.
+        A list that was not available then cannot differ; one no longer available does.
         """
         if not self.digest or self.digest == now.digest:
             return ""
@@ -83,17 +83,17 @@ class Targets:
 
 
 def kept_targets(kept: dict[str, Any] | None) -> Targets:
-    """`Targets.to_dict` as a value again."""
+    """Parse the output of `Targets.to_dict`."""
     if not kept:
         return Targets()
     return Targets(count=kept["count"], more=kept["more"], digest=kept["digest"])
 
 
 async def targets_of(paths: Sequence[str], project: Project | None) -> Targets:
-    """What is at each of `paths`, which may hold patterns of a shell, and below it.
+    """List what is at and below each of `paths`, which may contain shell patterns.
 
-    Stops after `LOOK_S` seconds: what is not known by then is shown without a count, and
-    there is no digest.
+    Stops after `LOOK_S` seconds: remaining targets are shown without a count, and there is no
+    digest.
     """
     found = Targets([{"path": unpadded(path)} for path in paths[:MAX_TARGETS]])
     if project is None or not paths:
@@ -113,7 +113,7 @@ async def targets_of(paths: Sequence[str], project: Project | None) -> Targets:
 
 
 class _TargetScan:
-    """One look at everything that a call names."""
+    """One scan of everything that a call names."""
 
     def __init__(self, project: Project, found: Targets) -> None:
         self._root = project.root.rstrip("/")
@@ -122,7 +122,7 @@ class _TargetScan:
         self._names = MAX_NAMES
 
     async def at(self, path: str, shown: dict[str, Any]) -> None:
-        """List `path` and what is below it; note in `shown` what a person sees of it."""
+        """List `path` and its contents; add the displayed form to `shown`."""
         normal = posixpath.normpath(path)
         if normal != self._root and not normal.startswith(self._root + "/"):
             self._add(TargetEntry(normal, _UNSEEN))
@@ -147,20 +147,22 @@ class _TargetScan:
             self._add(TargetEntry(normal, _UNSEEN))
 
     async def _place(self, path: str) -> str:
-        """Where links lead from `path`, also to nothing or out of the workspace; it is listed."""
+        """Return and list the target of links in `path`, even if it is missing or outside the
+        workspace.
+        """
         real = await self._operations.files.place(path)
         if real:
             self._add(TargetEntry(real.removeprefix(f"{self._root}/"), _PLACE))
         return unpadded(real)
 
     async def _link(self, path: str, shown: dict[str, Any]) -> None:
-        """Show where one of the names leads."""
+        """Add a link with its target to `shown`."""
         real = await self._place(posixpath.join(self._root, path))
         if real:
             shown.setdefault("links", []).append({"path": unpadded(path), "real": real})
 
     async def _is_link(self, path: str) -> bool:
-        """Whether the name itself is one: what is done to the file is done elsewhere then."""
+        """Return whether the name is a link, so that the change affects its target."""
         folder, _, name = path.rpartition("/")
         query = FindQuery(
             path=folder,
@@ -183,7 +185,7 @@ class _TargetScan:
         await self._take(found, shown)
 
     async def _pattern(self, path: str, shown: dict[str, Any]) -> None:
-        """What a shell would put in the place of `path`, and what is below that."""
+        """Expand `path` like a shell, and list the contents."""
         parts = path.removeprefix(self._root + "/").split("/")
         first = next(at for at, part in enumerate(parts) if GLOBBED.search(part))
         shown |= {"type": "unknown", "files": 0}
@@ -195,7 +197,7 @@ class _TargetScan:
             self._add(TargetEntry(path, "missing"))
 
     async def _matching(self, folder: str, parts: Sequence[str], shown: dict[str, Any]) -> None:
-        """List what `parts` of a pattern stand for in `folder`, and what is below that."""
+        """List the matches of the pattern `parts` in `folder`, and their contents."""
         found = await self._find(folder, parts)
         await self._take(found, shown)
         for entry in found.entries:
@@ -215,7 +217,7 @@ class _TargetScan:
     async def _through_links(
         self, folder: str, parts: Sequence[str], shown: dict[str, Any]
     ) -> None:
-        """What is in folders that links lead to: a shell enters them, and a search does not."""
+        """List folders behind links, which a shell enters but a search does not."""
         for count in range(1, len(parts)):
             found = await self._find(folder, parts[:count])
             for entry in found.entries:
@@ -227,12 +229,12 @@ class _TargetScan:
     async def _is_folder(self, path: str) -> bool:
         try:
             stat = await self._operations.files.stat(path)
-        except ToolFailed:  # it leads out of the workspace, where programs write nothing
+        except ToolFailed:  # the link leads out of the workspace, where programs cannot write
             return False
         return stat is not None and stat.type == "directory"
 
     async def _find(self, folder: str, parts: Sequence[str]) -> FindResult:
-        """What a shell would put in the place of `parts` in `folder`."""
+        """Expand `parts` in `folder` like a shell."""
         pattern = "/".join(parts)
         query = FindQuery(
             path=folder,
@@ -241,14 +243,14 @@ class _TargetScan:
             limit=self._left,
             max_depth=None if "**" in pattern else len(parts),
             respect_ignore=False,
-            # A shell leaves out hidden names, and `find` does not.
+            # A shell omits hidden names; `find` does not.
             include_hidden="**" in pattern or any(part.startswith(".") for part in parts),
         )
         return await self._operations.search.find(query)
 
     @property
     def _left(self) -> int:
-        """How many more may be listed; at least one, for without a limit all would be."""
+        """Return how many entries may still be listed, at least one: zero means no limit."""
         return max(1, MAX_LISTED - len(self._found.entries))
 
     async def _take(self, result: FindResult, shown: dict[str, Any]) -> None:

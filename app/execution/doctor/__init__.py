@@ -1,1 +1,1 @@
-"""The checks of an installation, for `tollgate doctor` and the admin pages."""
+"""Checks of an installation, for `tollgate doctor` and the admin pages."""

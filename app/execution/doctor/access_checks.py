@@ -1,4 +1,4 @@
-"""What `tollgate doctor` says about who may come in."""
+"""Checks of `tollgate doctor` on authentication."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.governance.identity.tokens import Token
 
 
 def access_checks(settings: Settings, tokens: list[Token]) -> Iterator[Check]:
-    """Which tokens there are, whether the house is open, whether tokens travel in the clear."""
+    """Check tokens, anonymous access and TLS."""
     yield _tokens(settings, tokens)
     if settings.open_house:
         yield _open_house(settings, tokens)

@@ -16,9 +16,9 @@ class Check:
     """One finding. `broken` means that the service cannot work as it is.
 
     Attributes:
-        code: what was looked at, a key of `SUBJECTS`.
-        found_code: what was found, a key of `FOUND`.
-        values: what the sentences of both name in braces.
+        code: checked subject, a key of `SUBJECTS`.
+        found_code: finding, a key of `FOUND`.
+        values: values for the placeholders in both sentences.
     """
 
     code: str
@@ -27,7 +27,7 @@ class Check:
     values: Mapping[str, str]
 
     def __init__(self, code: str, state: State, found_code: str, **values: object) -> None:
-        """Words that are not in the tables are a mistake of ours, and told at once."""
+        """Create a check; codes missing from the tables are a programming error."""
         named = {name: str(value) for name, value in values.items()}
         texts = (*SUBJECTS[code], FOUND[found_code])
         for text in texts:
@@ -49,11 +49,11 @@ class Check:
 
     @property
     def fix(self) -> str:
-        """Empty where there is nothing to mend."""
+        """Return the fix; empty if none is needed."""
         return "" if self.state == "ok" else SUBJECTS[self.code].fix.format_map(self.values)
 
     def to_dict(self) -> dict[str, Any]:
-        """The codes, and the sentences in English."""
+        """Return the codes, and the sentences in English."""
         return {
             "code": self.code,
             "found_code": self.found_code,

@@ -1,4 +1,4 @@
-"""What doctor says about the service that runs: what keeps it from taking new work."""
+"""Checks of doctor on the running service: whether it accepts new work."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from app.execution.doctor.check import Check, State
 
 
 def condition_checks(conditions: Sequence[HealthCondition]) -> Iterator[Check]:
-    """Everything that is wrong with it, or that nothing is."""
+    """Check for present problems of the service."""
     if not conditions:
         yield Check("condition", "ok", "condition.none")
     for condition in conditions:

@@ -1,4 +1,4 @@
-"""All checks of an installation, in the order of what depends on what."""
+"""All checks of an installation, in order of dependency."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from app.resolver.reasons import DisabledReason
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """What is examined, and how to learn of what the settings do not tell.
+    """Installation to check, with sources of facts that the settings do not contain.
 
     Attributes:
-        tokens: those that were ever issued.
-        gates: raises ConfigurationError when the plugin folder cannot be used.
-        sandbox: what holds programs here.
-        disabled: each tool that is off for everybody; raises what keeps it from being known.
-        conditions: what is wrong with the service that runs.
-        is_running: it is this very process that serves.
-        blockages: the last times that its event loop stood still.
+        tokens: all issued tokens.
+        gates: raises ConfigurationError if the plugin folder is unusable.
+        sandbox: status of the sandbox on this machine.
+        disabled: tools disabled for everyone; raises if they cannot be determined.
+        conditions: problems of the running service.
+        is_running: this process is the service.
+        blockages: recent blockages of its event loop.
     """
 
     settings: Settings
@@ -52,7 +52,7 @@ class Installation:
 
 
 def findings(installation: Installation) -> Iterator[Check]:
-    """Every check; it blocks: files, sockets and programs are looked at."""
+    """Yield every check; blocks on files, sockets and programs."""
     settings = installation.settings
     yield from settings_checks(settings)
     yield from runtime_and_storage(settings)

@@ -1,4 +1,4 @@
-"""Examining the installation from within the service that runs."""
+"""Examination of the installation from within the running service."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PATIENCE_S = 10.0
 
 
 class Doctor:
-    """One examination at a time: who asks during one gets what it finds."""
+    """Runs one examination at a time; concurrent requests share its result."""
 
     def __init__(self) -> None:
         self._done: asyncio.Future[None] | None = None
@@ -23,10 +23,10 @@ class Doctor:
     async def examine(
         self, installation: Installation, patience_s: float = PATIENCE_S
     ) -> tuple[list[Check], bool]:
-        """The findings, and whether they are all of them.
+        """Return the findings, and whether they are complete.
 
-        A check that hangs, on a network drive for instance, keeps its thread; no second one
-        is started meanwhile, and the service stops without it.
+        A check that hangs, for instance on a network drive, keeps its thread; no second one is
+        started until it ends, and the service stops without waiting for it.
         """
         if self._done is None or self._done.done():
             self._found = []
@@ -46,7 +46,7 @@ def _collect(installation: Installation, found: list[Check], done: asyncio.Futur
             found.append(check)  # noqa: PERF402 - the list is read while it grows
 
     _, error = try_call(look)
-    with suppress(RuntimeError):  # the service has stopped meanwhile
+    with suppress(RuntimeError):  # the service has stopped
         done.get_loop().call_soon_threadsafe(_end, done, error)
 
 

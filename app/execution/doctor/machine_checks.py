@@ -1,4 +1,4 @@
-"""What doctor says about the machine: Python, packages, storage, the address, programs."""
+"""Checks of doctor on the machine: Python, packages, storage, address and programs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PROGRAMS = ("bash", "rg", "git", "node")
 
 
 def runtime_and_storage(settings: Settings) -> Iterator[Check]:
-    """Python and its packages, the data directory and the database."""
+    """Check Python and its packages, the data directory and the database."""
     yield from _runtime()
     yield from _packages()
     yield from _storage(settings)
@@ -97,14 +97,14 @@ def _revision(settings: Settings) -> Check:
 
 
 def model_check(settings: Settings) -> Check:
-    """Whether a model can be asked."""
+    """Check whether a model is usable."""
     state: State = "ok" if settings.has_model else "warning"
     found = "set" if settings.has_model else "not_set"
     return Check("model_key", state, found, setting=settings.model_key_setting)
 
 
 def address_checks(settings: Settings) -> Iterator[Check]:
-    """Whether a service could listen; of one that does, whether it takes new work."""
+    """Check whether the service can listen, or if it is running, whether it accepts new work."""
     found = _address_check(settings)
     yield found
     if found.found_code == "address.ours":
@@ -141,7 +141,7 @@ def _is_ours(settings: Settings) -> bool:
 
 
 def _asked(settings: Settings, what: str) -> dict[str, Any] | None:
-    """What the service answers that listens here; None where it is none of ours."""
+    """Return the response of the service at the address; None if it is not Tollgate."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         try:
@@ -156,7 +156,7 @@ def _asked(settings: Settings, what: str) -> dict[str, Any] | None:
 
 
 def kernel_and_programs() -> Iterator[Check]:
-    """What the kernel offers file tools, and which programs there are."""
+    """Check the kernel features that file tools need, and the installed programs."""
     openat2 = probes.has_openat2()
     found = "available_used" if openat2 else "not_available"
     yield Check("openat2", "ok" if openat2 else "info", found)

@@ -1,4 +1,4 @@
-"""What `tollgate doctor` says about what an operator has named beside the service itself."""
+"""Checks of `tollgate doctor` on the external services that an operator configured."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from app.operations.embeddings.openai_compatible import embedder_of
 
 
 def named_checks(settings: Settings) -> Iterator[Check]:
-    """The database of the memory, who tells what memories mean, and the model that runs are
-    escalated to; where they are set."""
+    """Check the configured memory database, embedding model and escalation model."""
     address = settings.memory.postgres
     if address is not None:
         yield _memory(address.get_secret_value())
@@ -35,7 +34,7 @@ def _memory(address: str) -> Check:
 
 
 def _embeddings(memory: MemorySettings) -> Check:
-    """Asks for a vector. Blocks."""
+    """Request an embedding vector. Blocks."""
     embedder = embedder_of(memory)
     assert embedder is not None
     try:

@@ -1,4 +1,4 @@
-"""Asking the machine what it can do, by trying."""
+"""Probes of the machine's features."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 
 
 def has_openat2() -> bool:
-    """Whether the kernel, and what filters it, let us resolve paths beneath a folder."""
+    """Return whether the kernel and its filters support resolving paths beneath a folder."""
     from app.operations.local.beneath import best_opener, open_in_kernel
 
     return best_opener() is open_in_kernel
 
 
 def is_writable(folder: Path) -> bool:
-    """Whether a file can be made in `folder`, or in the nearest parent that exists."""
+    """Return whether a file can be created in `folder`, or in its nearest existing parent."""
     place = folder.absolute()
     while not place.exists():
         place = place.parent

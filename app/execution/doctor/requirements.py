@@ -1,4 +1,4 @@
-"""Which distributions this installation needs, and which it has."""
+"""Required distributions of this installation, and the installed versions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PROJECT = Path(__file__).resolve().parents[3] / "pyproject.toml"
 
 @dataclass(frozen=True, slots=True)
 class Dependency:
-    """A distribution; `found` is None when it is missing."""
+    """Distribution; `found` is None if it is missing."""
 
     name: str
     least: str
@@ -30,12 +30,12 @@ class Dependency:
 
 
 def dependencies() -> list[Dependency]:
-    """Every distribution the service needs at run time."""
+    """Return every distribution that the service needs at run time."""
     return list(_read(_declared()))
 
 
 def _declared() -> list[str]:
-    """What the installed distribution says, or the project file beside the code."""
+    """Return the requirements of the installed distribution, or of the project file."""
     try:
         return list(requires("tollgate") or ())
     except PackageNotFoundError:
@@ -60,7 +60,7 @@ def _read(lines: list[str]) -> Iterator[Dependency]:
 
 
 def _applies(marker: str) -> bool:
-    """Whether a line is for us: no extra, and not for another system."""
+    """Return whether a requirement applies: no extra, and for this system."""
     if "extra" in marker:
         return False
     return not ("sys_platform" in marker and "!=" in marker and sys.platform in marker)

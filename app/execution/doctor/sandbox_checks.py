@@ -1,4 +1,4 @@
-"""What doctor and the banner say about the sandbox: what is there, what is not, why."""
+"""Checks of doctor and the start banner on the sandbox."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LAYERS = (
 
 
 def sandbox_checks(status: SandboxStatus) -> Iterator[Check]:
-    """Each level with what it is worth here, and each layer that is there or is missing."""
+    """Check each sandbox level with its strength here, and each present or missing layer."""
     for level, found in status.levels.items():
         yield from _level(level, found)
     installed = {layer for found in status.levels.values() for layer in found.layers}
@@ -37,7 +37,7 @@ def sandbox_checks(status: SandboxStatus) -> Iterator[Check]:
 
 
 def sandbox_line(status: SandboxStatus) -> str:
-    """For the banner: what holds commands, and which layers do."""
+    """Return the banner's line: the sandbox and its active layers."""
     layers = ", ".join(status.levels["bash"].layers)
     return f"{status.sentence.rstrip('.')} ({layers or 'no layer'}); {FILES_BENEATH}"
 

@@ -1,4 +1,4 @@
-"""What doctor says about the settings: names that are none, and the file of rules."""
+"""Checks of doctor on the settings: unknown names, and the rules file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.execution.doctor.check import Check, State
 
 
 def settings_checks(settings: Settings) -> Iterator[Check]:
-    """Names that no setting has, and the file of rules."""
+    """Check for unknown setting names, and the rules file."""
     for wrong in wrong_names(Settings, settings.data_dir):
         yield _name(wrong)
     if settings.rules_file is not None:

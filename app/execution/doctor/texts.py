@@ -1,7 +1,7 @@
-"""Every finding of the doctor in English, by its code.
+"""English texts of all findings of the doctor, by code.
 
-A page in another language keeps its own table under the same codes; a test holds the one of
-the browser interface against this one.
+Other languages have their own tables under the same codes; a test compares the browser interface's
+table with this one.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from app.operations.protocols.sandbox import LACKS
 
 
 class CheckSubject(NamedTuple):
-    """What is looked at, what it is for, and what would mend or improve it."""
+    """Checked part, with its purpose and its fix."""
 
     name: str
     meaning: str = ""
     fix: str = ""
 
 
-# What `LevelStatus.code` may be; its `sentence` says it in English.
+# Values of `LevelStatus.code`; its `sentence` is the English text.
 LEVEL_CODES = (
     "confined",
     "pure",

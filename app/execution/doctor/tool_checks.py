@@ -1,4 +1,4 @@
-"""What `tollgate doctor` says about tools: what they need, and which are off, and why."""
+"""Checks of `tollgate doctor` on tools: their requirements, and disabled tools."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from app.resolver.reasons import DisabledReason
 def tool_checks(
     settings: Settings, disabled: Callable[[], Mapping[str, DisabledReason]]
 ) -> Iterator[Check]:
-    """What tools need besides programs, and each tool that is off for everybody."""
+    """Check what tools need besides programs, and list each disabled tool."""
     yield _full_text()
     yield _images(settings)
     yield _search(settings)
@@ -102,7 +102,7 @@ def _tools_off(disabled: Callable[[], Mapping[str, DisabledReason]]) -> Iterator
     try:
         reasons = disabled()
     except StorageUnavailable:
-        return  # the check of the database says so
+        return  # reported by the database check
     except TollgateError as error:
         yield Check("tools", "broken", "error", error=error.message)
         return

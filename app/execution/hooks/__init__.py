@@ -1,1 +1,1 @@
-"""Code around a call: hooks in the process, and commands."""
+"""Hooks around a call: functions in the process, and commands."""

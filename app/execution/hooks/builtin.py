@@ -1,4 +1,4 @@
-"""The two hooks that ship: asking before dangerous operations, and logging."""
+"""Built-in hooks: confirmation of dangerous operations, and logging."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LOG_CALLS = "log_calls"
 
 
 async def confirm_dangerous(context: HookContext) -> HookResult:
-    """Ask when the risk analysis found something; what it denies never gets here."""
+    """Ask if the risk analysis found something; denied calls never get here."""
     decision = context.decision
     if decision is None or not decision.findings:
         return HookResult(HookAction.CONTINUE)
@@ -21,7 +21,7 @@ async def confirm_dangerous(context: HookContext) -> HookResult:
 
 
 async def log_call(context: HookContext) -> HookResult:
-    """One line per finished call, at debug level."""
+    """Log one line per finished call, at debug level."""
     result = context.result
     facts = {
         "tool": context.tool_name,
@@ -39,7 +39,7 @@ def _logs_calls() -> bool:
 
 
 def builtin_hooks(*, confirm: bool = True) -> list[HookConfig]:
-    """The hooks that are on by default."""
+    """Return the hooks that are enabled by default."""
     hooks = [
         HookConfig(LOG_CALLS, kind, log_call, builtin=True, active=_logs_calls)
         for kind in (HookType.POST_TOOL_USE, HookType.TOOL_ERROR, HookType.TOOL_SKIP)

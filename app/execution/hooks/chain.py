@@ -1,9 +1,9 @@
-"""Hooks: code around a call. They may tighten what policy allowed, never loosen it.
+"""Hook chain: hooks may tighten what policy allowed, never loosen it.
 
-Order: by `order`, then hooks for every tool before the tool's own, then as they were
-registered; the built-in ones come last, so that what asks a person sees the arguments
-that would really run. A gate hook that raises, hangs or answers nonsense denies, unless
-its `on_error` says otherwise.
+Hooks run by `order`, then hooks for every tool before the tool's own, then in order of
+registration; the built-in ones run last, so that a confirmation shows the arguments that would
+really run. A gate hook that raises, hangs or returns an invalid answer denies, unless its
+`on_error` says otherwise.
 """
 
 from __future__ import annotations
@@ -54,9 +54,8 @@ class Hooks:
 
     Attributes:
         problems: hook plugins that could not be loaded.
-        on_failure: told of every hook that gave no usable answer: the hook, what it saw,
-            what was wrong, and what that came to (`denied`, `asked`, `withheld`, `allowed`
-            or `ignored`).
+        on_failure: called for every hook without a usable answer, with the hook, its input, the
+            failure and the effect (`denied`, `asked`, `withheld`, `allowed` or `ignored`).
     """
 
     def __init__(self, clock: Clock | None = None) -> None:
@@ -70,7 +69,7 @@ class Hooks:
         self.on_failure: OnFailure | None = None
 
     def register(self, hook: HookConfig, *, tool_name: str | None = None) -> None:
-        """Add a hook, for one tool when `tool_name` is given."""
+        """Add a hook; with `tool_name`, for that tool only."""
         if tool_name is not None:
             hook = replace(hook, filter_names=frozenset({tool_name}))
         self._hooks.append(hook)
@@ -86,7 +85,7 @@ class Hooks:
         self._forget()
 
     def replace_tool_hooks(self, hooks: Mapping[str, Sequence[HookConfig]]) -> None:
-        """Take the hooks that tools were registered with, in place of the former ones."""
+        """Replace the hooks that came with tools."""
         self._of_tools = [
             replace(hook, filter_names=frozenset({tool_name}), origin=f"tool {tool_name}")
             for tool_name, brought in hooks.items()
@@ -98,12 +97,12 @@ class Hooks:
         return [*self._hooks, *self._of_tools]
 
     def in_order(self) -> list[HookConfig]:
-        """All of them by the moment they are called at, and in the order they are called in."""
+        """Return all hooks by type, in calling order."""
         kinds = list(HookType)
         return sorted(self.list_all(), key=lambda hook: (kinds.index(hook.hook_type), _rank(hook)))
 
     def stats(self, hook: HookConfig) -> HookStats:
-        """What this hook has done so far; hooks of one name and type count together."""
+        """Return the statistics of this hook; hooks of the same name and type share them."""
         key = (hook.name, hook.hook_type)
         found = self._stats.get(key)
         if found is None:
@@ -113,9 +112,9 @@ class Hooks:
     def of(
         self, kind: HookType, tool_name: str, *, findings: bool = True
     ) -> tuple[HookConfig, ...]:
-        """The hooks of one type for one tool, in order; a dict lookup once it was asked for."""
+        """Return the hooks of one type for one tool, in order; cached after the first lookup."""
         if len(self._cache) > MAX_CACHED:
-            self._forget()  # callers may make up as many names as they like
+            self._forget()  # callers may invent any number of names
         key = (kind, tool_name, findings)
         found = self._cache.get(key)
         if found is None:
@@ -131,7 +130,7 @@ class Hooks:
         return found
 
     def plan(self, tool_name: str) -> HookPlan:
-        """Everything that concerns one tool: what the executor asks for on every call."""
+        """Return all hooks of one tool, which the executor needs for every call."""
         plan = self._plans.get(tool_name)
         if plan is None:
             plan = self._plans[tool_name] = HookPlan(
@@ -144,13 +143,13 @@ class Hooks:
         return plan
 
     async def before(self, context: HookContext, redecide: Redecide) -> PreOutcome:
-        """Run the pre hooks; an argument change is judged anew before the next one sees it.
+        """Run the pre hooks; changed arguments are evaluated again before the next hook.
 
-        Nothing takes a reason to ask away again, whatever later hooks answer.
+        A reason to ask stays, whatever later hooks answer.
 
         Raises:
-            HookDenied: one denied, or broke: a gate that cannot answer is shut.
-            InvalidArguments: one gave arguments that do not fit.
+            HookDenied: a hook denied or failed: a gate that cannot answer denies.
+            InvalidArguments: a hook returned invalid arguments.
         """
         outcome = PreOutcome(context.arguments)
         for hook in self.of(HookType.PRE_TOOL_USE, context.tool_name):
@@ -170,10 +169,10 @@ class Hooks:
         return outcome
 
     async def after(self, context: HookContext) -> ToolResult | None:
-        """Run the post hooks; the replaced result, or None when it stays.
+        """Run the post hooks; return the replacement result, or None if unchanged.
 
-        A post hook that denies or breaks withholds the result: a redaction that failed
-        must not let the original through.
+        A post hook that denies or fails withholds the result: a failed redaction must not release
+        the original.
         """
         replaced: ToolResult | None = None
         seen = replace(context)
@@ -193,17 +192,17 @@ class Hooks:
         return replaced
 
     async def notify(self, kind: HookType, context: HookContext) -> None:
-        """Run error or skip hooks: they watch, and cannot change what happened."""
+        """Run error or skip hooks, which observe and cannot change the result."""
         for hook in self.of(kind, context.tool_name):
             await self._ask(hook, context)
 
     async def _ask(self, hook: HookConfig, context: HookContext) -> HookResult:
-        """One hook's answer, or what its failure comes to.
+        """Return one hook's answer, or the effect of its failure.
 
         Raises:
-            HookDenied: it failed, and that shuts the gate.
+            HookDenied: it failed, and its `on_error` denies.
         """
-        # A copy for each: what one changes in it, another must not take for the truth.
+        # Each hook receives a copy: its changes must not affect others.
         seen = context if hook.builtin else replace(context, arguments=deepcopy(context.arguments))
         stats = self.stats(hook)
         started = self._clock.monotonic()
@@ -241,7 +240,7 @@ class Hooks:
         failure: HookFailure,
         error: BaseException | None,
     ) -> HookResult:
-        """Record that a hook is broken: an infrastructure error, and nobody's decision."""
+        """Record a broken hook: an infrastructure error, not a decision."""
         outcome = _outcome(hook, missing=isinstance(error, HookMissing))
         message = failure.message
         self.stats(hook).failed(failure, isoformat(self._clock.now()))
@@ -267,7 +266,7 @@ class Hooks:
 
 
 def _applies(hook: HookConfig, tool_name: str) -> bool:
-    """Whether it wants to be called; one whose filter raises is called for everything."""
+    """Return whether the hook applies; if its filter raises, it does."""
     for question in (partial(hook.concerns, tool_name), hook.active):
         answer, error = try_call(question)
         if error is not None:
@@ -290,7 +289,7 @@ def _result(value: Any) -> ToolResult:
 
 
 def _outcome(hook: HookConfig, *, missing: bool) -> str:
-    """What a failure of this hook comes to."""
+    """Return the outcome of a failed hook."""
     if hook.hook_type is HookType.PRE_TOOL_USE:
         if missing or hook.on_error not in ("ask", "allow"):
             return "denied"
@@ -310,13 +309,13 @@ def _told(hook: HookConfig, error: BaseException) -> HookFailure:
         return HookFailure(code=error.code, message=f"Hook {name} failed: {said}")
     if isinstance(error, BlockedTheLoop):
         return HookFailure(code="hook_timeout", message=str(error))
-    # What an unknown exception says may hold anything; the log has it.
+    # The text of an unknown exception may contain anything; only the log has it.
     message = f"Hook {name} failed ({type(error).__name__})"
     return HookFailure(code="hook_raised", message=message)
 
 
 def _wrong(hook: HookConfig, answer: object) -> str | None:
-    """What is wrong with an answer; None when nothing is."""
+    """Return what is wrong with an answer, or None."""
     if not isinstance(answer, HookResult) or not isinstance(answer.action, HookAction):
         return "returned an unknown answer"
     message: object = answer.message

@@ -1,8 +1,8 @@
-"""Hooks that are programs: the call as JSON on standard input, an exit code as the answer.
+"""Command hooks: programs that receive the call as JSON on standard input and answer by exit code.
 
-Exit 0 goes on, and standard output may hold one JSON object that says more. Exit 2 denies
-with standard error as the reason. Anything else, and output that cannot be read, is a
-broken hook. A program that is not there shuts the gate whatever `on_error` says.
+Exit 0 continues, and standard output may contain one JSON object with details. Exit 2 denies with
+standard error as the reason. Any other code, or unreadable output, counts as a broken hook. A
+missing program denies regardless of `on_error`.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ MAX_STDOUT = 256 << 10
 MAX_STDERR = 64 << 10
 MAX_REASON_CHARS = 2000
 DENIED = 2
-_MEMORY_BYTES = 2 << 30  # of each process of a hook: nothing confines what is the operator's own
-_NOT_THERE = (126, 127)  # how a shell says that a program cannot be started
+_MEMORY_BYTES = 2 << 30  # Per process of a hook: the operator's own programs are not sandboxed.
+_NOT_THERE = (126, 127)  # exit code of a shell if a program cannot be started
 _TERMINAL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b.")
 _WORDS = {
     "allow": HookAction.ALLOW,
@@ -56,7 +56,7 @@ _WORDS = {
     "block": HookAction.DENY,
 }
 _STRICTEST = (HookAction.DENY, HookAction.ASK, HookAction.ALLOW)
-# What coding agents' hooks may print besides; it changes nothing here.
+# Other output of coding agents' hooks; ignored here.
 _PASSED_OVER = {"suppressOutput", "systemMessage", "hookEventName", "additionalContext"}
 _KNOWN = _PASSED_OVER | {
     "decision",
@@ -80,12 +80,12 @@ def command_hooks(
     names_of: NamesOf,
     environ: Mapping[str, str] = os.environ,
 ) -> list[HookConfig]:
-    """The configured programs as hooks.
+    """Return the configured programs as hooks.
 
     Args:
-        processes: start in the folder that relative commands are found in.
-        names_of: every name of a tool; a matcher may mean any of them.
-        environ: where the variables that a hook was promised come from.
+        processes: starts programs in the folder against which relative commands are resolved.
+        names_of: returns all names of a tool; a matcher may use any of them.
+        environ: source of the environment variables that hooks may receive.
     """
     slots = asyncio.Semaphore(MAX_AT_ONCE)
     return [_hook(item, processes, names_of, environ, slots) for item in settings]
@@ -118,7 +118,7 @@ def _hook(
 
 
 class CommandHook:
-    """Asks one program."""
+    """Hook that runs one program."""
 
     def __init__(
         self, item: HookSettings, processes: ProcessOperations, environ: Mapping[str, str]
@@ -130,11 +130,11 @@ class CommandHook:
         self._limits = ProcessLimits(cpu_s=ceil(item.timeout_s) + 1, memory_bytes=_MEMORY_BYTES)
 
     async def __call__(self, context: HookContext) -> HookResult:
-        """What the program says; ending early ends it and all it started.
+        """Run the program and return its answer; cancelling stops it with all its processes.
 
         Raises:
-            HookBroken: nothing that can be used.
-            HookMissing: it cannot be started.
+            HookBroken: the answer is unusable.
+            HookMissing: the program cannot be started.
         """
         spec = ProcessSpec(
             argv=self._argv,
@@ -163,14 +163,14 @@ class CommandHook:
 
 
 def argv_of(item: HookSettings) -> tuple[str, ...]:
-    """What is started: the list as it stands, or a shell with the text."""
+    """Return the command line: the list as is, or a shell with the text."""
     if isinstance(item.command, str):
         return ("/bin/sh", "-c", item.command)
     return tuple(item.command)
 
 
 def told(kind: HookType, context: HookContext) -> dict[str, Any]:
-    """What a program reads about a call; what is not known is left out."""
+    """Return the input of a program about a call; unknown fields are omitted."""
     decision, result = context.decision, context.result
     fields: dict[str, Any] = {
         "hook_event_name": kind.value,
@@ -203,11 +203,11 @@ def told(kind: HookType, context: HookContext) -> dict[str, Any]:
 
 
 def answer_of(kind: HookType, out: bytes) -> HookResult:
-    """What standard output says; empty means go on.
+    """Parse the standard output; empty output allows the call.
 
     Raises:
-        HookBroken: it is not one JSON object, says something unknown, or says it at the
-            wrong moment. A slip in a gate's answer must not read as consent.
+        HookBroken: the output is not one JSON object, has unknown values, or values not allowed at
+            this moment. A mistake in a gate's answer must not count as consent.
     """
     if not out.strip():
         return CONTINUE
@@ -247,7 +247,7 @@ def _unreadable(what: str) -> HookBroken:
 
 
 def _action(said: Mapping[str, Any], inner: Mapping[str, Any]) -> HookAction:
-    """The strictest of what the two ways of saying it say."""
+    """Return the stricter action of the two accepted notations."""
     words = [said.get("decision"), inner.get("permissionDecision")]
     found = set()
     for word in words:
@@ -279,7 +279,7 @@ def _reason(said: Mapping[str, Any], inner: Mapping[str, Any]) -> str | None:
 
 
 async def _read(process: RunningProcess) -> tuple[bytes, bytes]:
-    """Both streams; of standard error as much as is of use."""
+    """Read both streams; standard error only up to its limit."""
     out, err = bytearray(), bytearray()
     async for chunk in process.output():
         if chunk.stream == "stdout":
@@ -293,7 +293,7 @@ async def _read(process: RunningProcess) -> tuple[bytes, bytes]:
 
 
 def readable(text: bytes) -> str:
-    """What a program said: terminal codes are gone, what would hide is written out."""
+    """Return a program's output without terminal codes, with invisible characters escaped."""
     return _clean(text.decode("utf-8", "replace"))
 
 

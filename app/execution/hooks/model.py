@@ -1,4 +1,4 @@
-"""What a hook is, what it sees and what it may answer."""
+"""Hook types: context, actions and results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class HookType(StrEnum):
 
 
 class HookAction(StrEnum):
-    """`ALLOW` and `CONTINUE` let the call go on, `ASK` makes a person confirm it."""
+    """Action of a hook: `ALLOW` and `CONTINUE` let the call continue, `ASK` requires approval."""
 
     ALLOW = "allow"
     ASK = "ask"
@@ -35,7 +35,7 @@ class HookAction(StrEnum):
 
 @dataclass(slots=True)
 class HookContext:
-    """What a hook sees: a copy of its own. `result` is None before the call ran."""
+    """Input of a hook, a copy per hook. `result` is None before the call."""
 
     tool_name: str
     arguments: dict[str, Any]
@@ -55,10 +55,10 @@ class HookContext:
 
 @dataclass(frozen=True, slots=True)
 class HookResult:
-    """A hook's answer.
+    """Answer of a hook.
 
-    Before a call, `modified_args` replace its arguments, with MODIFY and with any other
-    answer but DENY. `modified_result` goes with MODIFY_RESULT.
+    Before a call, `modified_args` replace its arguments, with MODIFY and with any other answer
+    except DENY. `modified_result` belongs to MODIFY_RESULT.
     """
 
     action: HookAction
@@ -82,16 +82,16 @@ class HookConfig:
     """One hook.
 
     Attributes:
-        filter_names: tools it concerns; None means every tool.
-        matches: a further filter on the tool's name.
-        on_error: what a hook that raises, hangs or answers nonsense comes to. After the call
-            has run, `ask` withholds the result as `deny` does: nobody can be asked any more.
-        order: smaller ones run first; the built-in ones run last whatever theirs is.
-        only_findings: call it only when the risk analysis found something.
-        active: asked when hooks are looked up first; an inactive hook costs nothing.
-        slots: how many calls of it, and of those that share it, may be under way.
-        origin: where it comes from, for people: `code`, `configuration`, `plugin NAME`.
-        matcher: the filter as it was written, for people.
+        filter_names: tools the hook applies to; None for every tool.
+        matches: additional filter on the tool's name.
+        on_error: effect of a hook that raises, hangs or returns an invalid answer. After the call,
+            `ask` withholds the result like `deny`, because approval is no longer possible.
+        order: smaller values run first; built-in hooks always run last.
+        only_findings: called only if the risk analysis found something.
+        active: evaluated at the first lookup; an inactive hook costs nothing.
+        slots: maximum concurrent calls of the hooks that share it.
+        origin: source of the hook, for people: `code`, `configuration`, `plugin NAME`.
+        matcher: original text of the filter, for people.
     """
 
     name: str
@@ -116,7 +116,7 @@ class HookConfig:
 
 
 class HookDenied(Exception):
-    """A pre hook said no, or could not say yes."""
+    """A pre hook denied the call, or failed."""
 
     def __init__(self, hook: str, message: str, *, broken: bool = False) -> None:
         super().__init__(message)
@@ -126,14 +126,16 @@ class HookDenied(Exception):
 
 
 class HookFailure(NamedTuple):
-    """Why a hook gave no usable answer: for programs, and for people."""
+    """Failure of a hook, as code and message."""
 
     code: str
     message: str
 
 
 class HookBroken(Exception):
-    """Raised by a handler: it has no answer, and the message says why; `code` for programs."""
+    """Raised by a handler without an answer; the message is the reason, `code` its code for
+    programs.
+    """
 
     code = "hook_broken"
 
@@ -144,14 +146,14 @@ class HookBroken(Exception):
 
 
 class HookMissing(HookBroken):
-    """Raised by a handler: what should answer is not there. A gate that is missing is shut."""
+    """Raised by a handler whose program is missing. A missing gate denies."""
 
     code = "hook_missing"
 
 
 @dataclass(slots=True)
 class PreOutcome:
-    """What the pre hooks add up to."""
+    """Combined result of the pre hooks."""
 
     arguments: dict[str, Any]
     modified: bool = False
@@ -159,7 +161,7 @@ class PreOutcome:
 
 
 class HookPlan(NamedTuple):
-    """The hooks of one tool by the moment they are called at."""
+    """Hooks of one tool, by type."""
 
     pre: tuple[HookConfig, ...]
     pre_with_findings: tuple[HookConfig, ...]
@@ -170,9 +172,9 @@ class HookPlan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class HookProblem:
-    """A hook plugin that could not be loaded; `is_shut` when calls are denied because of it.
+    """Hook plugin that could not be loaded; `is_shut` if calls are denied because of it.
 
-    `code` says for programs what `error` says for people.
+    `code` is for programs, `error` for people.
     """
 
     name: str

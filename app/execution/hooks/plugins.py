@@ -1,9 +1,9 @@
 """Python hooks from outside this repository: installed packages, and files of the plugin folder.
 
-A package names them under the entry point group `tollgate.hooks`: a `HookConfig`, several,
-a module with `HOOKS`, or a function that returns one of these. A file of the plugin folder
-defines `HOOKS`. A plugin that should bring hooks and cannot be loaded is a gate that is
-missing: unless the operator says otherwise, every call is denied until it is mended.
+A package lists them under the entry point group `tollgate.hooks`: a `HookConfig`, several, a module
+with `HOOKS`, or a function that returns one of these. A file of the plugin folder defines `HOOKS`.
+A plugin whose hooks cannot be loaded is a missing gate: unless the operator says otherwise, every
+call is denied until the plugin is fixed.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ SHUT_ORDER = -1_000_000
 def load_hook_plugins(
     hooks: Hooks, catalog: Catalog, *, shut: bool = True, installed: bool = True
 ) -> None:
-    """Register what plugins bring, and what stands for those that cannot be loaded.
+    """Register the hooks of plugins, and a placeholder for each plugin that cannot be loaded.
 
-    Imports other people's code and blocks meanwhile: call it before the loop serves anybody.
+    Imports third-party code and blocks: call it before the loop serves requests.
 
     Args:
-        shut: deny every call while a hook plugin is missing; else it is only reported.
+        shut: deny every call while a hook plugin is missing; otherwise only report it.
     """
     for problem in catalog.problems:
         if problem.brings_hooks:
@@ -76,10 +76,10 @@ def _load(point: EntryPoint) -> tuple[Any, ...]:
 
 
 def hooks_in(exposed: Any) -> tuple[Any, ...]:
-    """The hooks that a module, a hook, a list of them or a function stands for.
+    """Return the hooks of a module, a hook, a list of hooks, or a function.
 
     Raises:
-        ConfigurationError: it stands for none.
+        ConfigurationError: the object provides none.
     """
     if isinstance(exposed, ModuleType):
         exposed = getattr(exposed, "HOOKS", None)
@@ -93,7 +93,7 @@ def hooks_in(exposed: Any) -> tuple[Any, ...]:
 
 
 def _adopt(hooks: Hooks, name: str, where: str, brought: Iterable[Any], *, shut: bool) -> None:
-    """All of a plugin's hooks, or none of them."""
+    """Register all hooks of a plugin, or none."""
     listed, error = try_call(_checked, brought, name)
     if error is not None:
         _missing(hooks, _problem(name, where, error, shut=shut))
@@ -105,7 +105,7 @@ def _adopt(hooks: Hooks, name: str, where: str, brought: Iterable[Any], *, shut:
 def _checked(brought: Iterable[Any], name: str) -> list[HookConfig]:
     listed = check_hooks(brought)
     origin = f"plugin {clean(name)}"
-    # Nobody but us comes last.
+    # Only built-in hooks may run last.
     return [replace(hook, builtin=False, origin=origin) for hook in listed]
 
 
@@ -120,7 +120,7 @@ def _problem(name: str, where: str, error: BaseException, *, shut: bool) -> Hook
 
 
 def _missing(hooks: Hooks, problem: HookProblem) -> None:
-    """Report a hook plugin that is not there, and let a gate that is shut stand in for it."""
+    """Report a missing hook plugin; if configured, register a hook that denies every call."""
     name = problem.name
     hooks.problems.append(problem)
     log.error("cannot load hook plugin %s (%s): %s", name, problem.where, problem.error)

@@ -1,4 +1,4 @@
-"""Every hook of this installation: built in, of tools, of plugins, of the configuration."""
+"""All hooks of the installation: built-in, tools', plugins' and configured."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def assemble_hooks(
     audit: AuditLog,
     metrics: Metrics,
 ) -> Hooks:
-    """Make them. Imports plugins, and makes the folder that command hooks start in.
+    """Create all hooks. Imports plugins, and creates the working directory of command hooks.
 
     Raises:
-        ConfigurationError: that folder cannot be made or opened.
+        ConfigurationError: the folder cannot be created or opened.
     """
     hooks = Hooks(clock)
     hooks.on_failure = failure_recorder(audit, metrics)
@@ -57,7 +57,7 @@ def assemble_hooks(
 
 
 def failure_recorder(audit: AuditLog, metrics: Metrics) -> OnFailure:
-    """Puts a broken hook into the audit and the figures."""
+    """Return a callback that reports broken hooks to the audit and the metrics."""
 
     def record(hook: HookConfig, context: HookContext, failure: HookFailure, outcome: str) -> None:
         metrics.count("hook_failures", hook.name)

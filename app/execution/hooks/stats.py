@@ -1,4 +1,4 @@
-"""What each hook has done so far: counts since the start, and how long it took lately."""
+"""Statistics of hooks: counts since the start, and recent durations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ KEPT = 512
 
 @dataclass(slots=True)
 class HookStats:
-    """Counts of one hook. `failures` are infrastructure errors, never a person's no."""
+    """Statistics of one hook. `failures` are infrastructure errors, not denials."""
 
     calls: int = 0
     asks: int = 0
@@ -24,17 +24,17 @@ class HookStats:
     _durations: deque[float] = field(default_factory=lambda: deque(maxlen=KEPT))
 
     def ran(self, seconds: float) -> None:
-        """One answer, good or not."""
+        """Record the duration of an answer."""
         self.calls += 1
         self._durations.append(seconds)
 
     def failed(self, failure: HookFailure, moment: str) -> None:
-        """It gave no usable answer."""
+        """Record a failure to answer."""
         self.failures += 1
         self.last_failure, self.last_failed_at = failure, moment
 
     def percentile_ms(self, share: float) -> float | None:
-        """Milliseconds that this share of the last answers stayed within."""
+        """Return the percentile `share` of the recent durations, in milliseconds."""
         if not self._durations:
             return None
         ordered = sorted(self._durations)

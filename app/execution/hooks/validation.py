@@ -1,4 +1,4 @@
-"""What a hook declares, held against what the chain can call: a gate that is malformed is none."""
+"""Validation of hook declarations; an invalid gate would give no protection."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _ON_ERROR = get_args(OnError)
 
 
 def check_hooks(brought: Iterable[Any]) -> list[HookConfig]:
-    """The hooks of one plugin, when all of them can be called.
+    """Return the hooks of a plugin if all are valid.
 
     Raises:
-        ConfigurationError: one cannot; the message names its fields, `fix` what to write.
+        ConfigurationError: a hook is invalid; the message names its fields, `fix` the correction.
     """
     listed = list(brought)
     if not listed:
@@ -69,7 +69,7 @@ def _rank(hook: Any) -> Iterator[tuple[str, str]]:
 
 def _filters(hook: Any) -> Iterator[tuple[str, str]]:
     names = hook.filter_names
-    # A text would match every part of itself.
+    # A string would match each of its substrings.
     if names is not None and not (
         isinstance(names, frozenset) and all(isinstance(name, str) for name in names)
     ):

@@ -1,4 +1,4 @@
-"""A call as its hooks see it."""
+"""Hook contexts of a call."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from app.toolkit.result import ToolResult
 
 
 def before_call(call: CallState) -> HookContext:
-    """What a gate looks at: the arguments as they would run, read anew."""
+    """Return the input of a gate: a fresh copy of the arguments to run."""
     assert call.prepared is not None
     return _view(call, orjson.loads(call.prepared.canonical), None, None)
 
 
 def after_call(call: CallState, result: ToolResult, reason: str | None = None) -> HookContext:
-    """What hooks look at when a call is over, or was not run for that `reason`."""
+    """Return the input of hooks after a call, or after one that did not run for `reason`."""
     return _view(call, dict(call.prepared.raw) if call.prepared else {}, result, reason)
 
 

@@ -1,1 +1,1 @@
-"""What calls ask people for while they run: questions to the user, tickets for operators."""
+"""Requests of running calls to people: questions to the user, tickets for operators."""

@@ -1,8 +1,7 @@
-"""Calls that wait for people while they run: futures that wake, rows that decide.
+"""Calls that wait for people while they run: futures wake them, rows decide.
 
-What is waited for stands in a row of its own, found again by the call's operation. A call
-of a former process is expected here from the moment its batch is rebuilt, so that an
-answer finds it before it has begun anew.
+Each request has a row, found by the call's operation ID. A call of a previous process is registered
+as soon as its batch is rebuilt, so that an answer finds it even before it starts again.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ Lookup = Callable[[str], CallState | None]
 
 @dataclass(frozen=True, slots=True)
 class InputResult:
-    """How the wait ended: what it was, and what was said."""
+    """End of a wait: its kind and its answer."""
 
     outcome: str
     answer: Any = None
@@ -36,8 +35,8 @@ class PendingInput:
     """One call that waits.
 
     Attributes:
-        subject_id: the question or ticket.
-        request: what the event of an open question says; empty for anything else.
+        subject_id: ID of the question or ticket.
+        request: event of an open question; empty for other kinds.
     """
 
     kind: Kind
@@ -58,7 +57,7 @@ class PendingInput:
 
 @dataclass(frozen=True, slots=True)
 class InputOwner:
-    """Who writes the end of a wait into its row."""
+    """Stores the end of a wait in its row."""
 
     cancel: Callable[[PendingInput], None]
     expire: Callable[[PendingInput], Coroutine[Any, Any, None]]
@@ -71,7 +70,7 @@ class _Open:
 
 
 class PendingInputs:
-    """The calls of this process that wait. A `Suspendable`."""
+    """Waiting calls of this process. A `Suspendable`."""
 
     def __init__(self, db: DatabaseWriter, clock: Clock, suspension: RunSuspension) -> None:
         self._db = db
@@ -84,15 +83,15 @@ class PendingInputs:
         suspension.watch(self)
 
     def bind(self, find: Lookup) -> None:
-        """How the call of an operation that is under way is found."""
+        """Set how the call of an active operation is found."""
         self._find = find
 
     def own(self, kind: Kind, owner: InputOwner) -> None:
-        """Who writes the ends of this kind."""
+        """Set the writer for ends of this kind."""
         self._owners[kind] = owner
 
     def call(self, operation_id: str) -> CallState:
-        """The call that is under way.
+        """Return the active call.
 
         Raises:
             LookupError: the gate runs no such call.
@@ -103,21 +102,21 @@ class PendingInputs:
         return call
 
     def of(self, operation_id: str) -> PendingInput | None:
-        """What a call waits for."""
+        """Return what a call waits for."""
         return self._open.by_operation.get(operation_id)
 
     def about(self, subject_id: str) -> PendingInput | None:
-        """The call that waits for this question or ticket."""
+        """Return the call that waits for this question or ticket."""
         return self._open.by_subject.get(subject_id)
 
     def in_session(self, session_id: str) -> Iterator[PendingInput]:
-        """The calls of a session that wait, the oldest first."""
+        """Yield the waiting calls of a session, oldest first."""
         return (wait for wait in self._open.by_subject.values() if wait.session_id == session_id)
 
     def expect(
         self, kind: Kind, subject_id: str, call: CallState, request: Mapping[str, Any]
     ) -> PendingInput:
-        """A call is going to wait, or will be made again to go on waiting."""
+        """Register a call that will wait, or that restarts to continue waiting."""
         future: asyncio.Future[InputResult] = asyncio.get_running_loop().create_future()
         wait = PendingInput(kind, subject_id, call, request, future)
         self._open.by_operation[call.operation_id] = wait
@@ -125,13 +124,13 @@ class PendingInputs:
         return wait
 
     async def wait(self, wait: PendingInput, expires: float | None) -> InputResult:
-        """The end of it.
+        """Wait for the end of the request.
 
         Args:
-            expires: Unix time at which nobody waits any more.
+            expires: Unix time at which the wait ends.
 
         Raises:
-            StorageUnavailable: what is waited for cannot be committed.
+            StorageUnavailable: the request cannot be committed.
         """
         try:
             await self._db.flush()
@@ -155,7 +154,7 @@ class PendingInputs:
             wait.future.set_result(ended)
 
     def drop(self, wait: PendingInput) -> bool:
-        """Forget it; False when it was over already."""
+        """Remove the wait; False if it is already over."""
         if wait.timer is not None:
             wait.timer.cancel()
         if self._open.by_subject.pop(wait.subject_id, None) is None:
@@ -164,23 +163,23 @@ class PendingInputs:
         return True
 
     def give_up(self, call: CallState) -> None:
-        """Leave nothing open that a call waited for, because it will not go on."""
+        """Close all requests of a call that does not continue."""
         wait = self.of(call.operation_id)
         if wait is not None:
             self._cancel(wait)
 
     def settled(self, call: CallState) -> None:
-        """As `give_up`, for a call whose end is recorded; one that is left to others has none."""
+        """Close all requests of a recorded call; one left to the next process has none."""
         if self._open.by_operation and call.outcome is not None:
             self.give_up(call)
 
     def leaves(self, call: CallState) -> bool:
-        """Whether a cancelled call stays as it is for the process that comes next."""
+        """Return whether a cancelled call is left unchanged for the next process."""
         waits = self.of(call.operation_id) is not None
         return waits and self._suspension.is_suspended(call.context.run_id)
 
     def forget(self, run_id: str) -> None:
-        """Drop what waits in a run that is closed as a whole."""
+        """Drop the requests of a run that is closed as a whole."""
         for wait in [item for item in self._open.by_subject.values() if item.run_id == run_id]:
             self.drop(wait)
 
@@ -192,7 +191,7 @@ class PendingInputs:
         return bool(waiting)
 
     def keep(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """Run `work` to its end, whoever stops waiting for it."""
+        """Run `work` to its end, even if its waiter is cancelled."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._done)
@@ -201,7 +200,7 @@ class PendingInputs:
     def _done(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled():
-            task.exception()  # whoever waits for it gets it; nobody may be waiting any more
+            task.exception()  # The waiter receives it, if there still is one.
 
     def _expire(self, wait: PendingInput) -> None:
         self.keep(self._owners[wait.kind].expire(wait))

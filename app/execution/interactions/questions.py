@@ -1,4 +1,4 @@
-"""Questions of tools to the user: put once, answered once, found again after a restart."""
+"""Questions of tools to the user: asked once, answered once, kept across restarts."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ TakenOutcome = Literal["answered", "declined", "late"]
 
 @dataclass(frozen=True, slots=True)
 class TakenAnswer:
-    """What became of an answer.
+    """Result of an answer.
 
     Attributes:
-        is_repeat: the same person had sent the same answer before.
-        message: of a late answer, what the session must be told; `stored` is its question.
-        run_id: what the run is called that a late answer begins.
+        is_repeat: the same person has already sent the same answer.
+        message: message for the session about a late answer; `stored` is its question.
+        run_id: ID of the run that a late answer starts.
     """
 
     outcome: TakenOutcome
@@ -61,7 +61,7 @@ class TakenAnswer:
 
 
 class UserQuestions:
-    """The service `QUESTIONS`, and whoever answers them."""
+    """Implements the service `QUESTIONS`, and takes answers."""
 
     def __init__(
         self,
@@ -83,12 +83,12 @@ class UserQuestions:
         self._ttl_s = ttl_s
         waiting.own("question", InputOwner(self._cancel, self._settle_expired))
 
-    # -- for the call that asks -----------------------------------------------------------
+    # -- for the asking call --------------------------------------------------------------
 
     async def ask(
         self, questions: Sequence[Question], *, operation_id: str, timeout_s: float | None
     ) -> QuestionAnswers:
-        """As the port says."""
+        """See the port."""
         call = self._waiting.call(operation_id)
         wait = self._waiting.of(operation_id)
         if wait is None:
@@ -121,7 +121,7 @@ class UserQuestions:
         return self._waiting.expect("question", question_id, call, request), expires
 
     def _found(self, wait: PendingInput, stored: StoredQuestion | None) -> QuestionAnswers:
-        """What a question of a former process came to."""
+        """Return the outcome of a previous process's question."""
         if wait.future.done():
             return _answers(wait.future.result())
         self._waiting.drop(wait)
@@ -135,7 +135,7 @@ class UserQuestions:
     def _request(
         self, call: CallState, questions: Sequence[Question], expires: float | None
     ) -> dict[str, Any]:
-        """The fields of the event: without secrets, every choice with an id."""
+        """Return the fields of the event, without secrets; every choice has an ID."""
         shown: list[dict[str, Any]] = self._redactor.secrets_in(
             [_shown(item) for item in questions]
         )
@@ -150,10 +150,10 @@ class UserQuestions:
             "expires_at": stamp(expires) if expires else None,
         }
 
-    # -- for whoever watches or answers ---------------------------------------------------
+    # -- for clients ----------------------------------------------------------------------
 
     def pending(self, session_id: str) -> list[dict[str, Any]]:
-        """The open questions of a session, as their events' fields."""
+        """Return the open questions of a session, as event fields."""
         return [
             {"question_id": wait.subject_id, **wait.request}
             for wait in self._waiting.in_session(session_id)
@@ -163,14 +163,14 @@ class UserQuestions:
     async def answer(
         self, question_id: str, reply: QuestionReply, *, by: str, session_id: str
     ) -> TakenAnswer:
-        """Take an answer: the first valid one wins.
+        """Submit an answer: the first valid one wins.
 
         Raises:
-            NotFound: there is no such question in this session.
+            NotFound: the question does not exist in this session.
             InvalidInput: the answer does not fit the question.
-            QuestionAlreadyAnswered: it was answered otherwise already.
-            QuestionClosed: it has ended, and no agent is there to be told.
-            Conflict: the call waits in another process, or is over.
+            QuestionAlreadyAnswered: it already has another answer.
+            QuestionClosed: it has ended, and the session has no agent to notify.
+            Conflict: the call waits in another process, or has ended.
         """
         stored = await self._rows.read(question_id)
         if stored is None or stored.session_id != session_id:
@@ -187,7 +187,7 @@ class UserQuestions:
                 raise Conflict(
                     "The call waits in another process; answer it there", question_id=question_id
                 )
-            # Once it is committed it counts, also when whoever sent it has gone meanwhile.
+            # A committed answer applies, even if its sender has disconnected.
             if await asyncio.shield(self._waiting.keep(self._take(wait, stored, said))):
                 return TakenAnswer(reply.outcome)
             await self._settle_expired(wait)
@@ -195,14 +195,14 @@ class UserQuestions:
         return await self._after_its_end(stored, said)
 
     async def reopen(self, taken: TakenAnswer) -> None:
-        """Take a late answer back: the session could not be told."""
+        """Withdraw a late answer, because the session could not be notified."""
         if taken.stored is not None:
             await self._rows.reopen(taken.stored)
 
-    # -- within ---------------------------------------------------------------------------
+    # -- internal -------------------------------------------------------------------------
 
     async def _take(self, wait: PendingInput, stored: StoredQuestion, said: StoredReply) -> bool:
-        """Write the answer by compare-and-set, and wake the call; False when it came too late."""
+        """Store the answer by compare-and-set and wake the call; False if it is too late."""
         if not await self._rows.answer(stored, said):
             return False
         if self._waiting.about(stored.id) is not wait:
@@ -213,7 +213,7 @@ class UserQuestions:
         return True
 
     async def _after_its_end(self, stored: StoredQuestion, said: StoredReply) -> TakenAnswer:
-        """A repeat, an answer that comes too late for the call, or one too many."""
+        """Handle an answer after the call's end: a repeat, a late answer, or one too many."""
         same = (stored.status, stored.answer, stored.answered_by)
         if same == (said.outcome, said.stored(), said.by):
             return TakenAnswer(said.outcome, is_repeat=True)
@@ -231,13 +231,13 @@ class UserQuestions:
         return _late(stored, said)
 
     async def _late_again(self, stored: StoredQuestion, said: StoredReply) -> TakenAnswer:
-        """A late answer that is sent again: brought now, if the process died before it was."""
+        """Handle a repeated late answer: deliver it now if a previous process did not."""
         if await self._rows.has_begun(_late_run(stored)):
             return TakenAnswer("late", is_repeat=True, run_id=_late_run(stored))
         return _late(stored, said)
 
     async def _settle_expired(self, wait: PendingInput) -> None:
-        """An answer that is already in the database wins over the clock."""
+        """Settle an expired question; an answer already in the database wins."""
         try:
             expired = await self._rows.expire(wait.subject_id)
         except StorageUnavailable:
@@ -251,7 +251,7 @@ class UserQuestions:
         self._end(wait, "cancelled")
 
     def _end(self, wait: PendingInput, outcome: str) -> None:
-        """Tell that nobody has answered."""
+        """Report that the question was not answered."""
         call = wait.call
         call.context.log.emit(
             QuestionAnswered, **call.head(), question_id=wait.subject_id, outcome=outcome
@@ -272,11 +272,11 @@ class UserQuestions:
 
 
 def expires_at(now: float, ttl_s: float, timeout_s: float | None) -> float | None:
-    """When nobody waits any more: before the call itself is stopped.
+    """Return when the question expires, which is before the call itself is stopped.
 
     Args:
         now: Unix time.
-        ttl_s: how long people have; 0 for as long as the call may run.
+        ttl_s: lifetime of the question in seconds; 0 for as long as the call may run.
     """
     left = [ttl_s] if ttl_s else []
     if timeout_s is not None:
@@ -299,10 +299,10 @@ def _shown(question: Question) -> dict[str, Any]:
 
 
 def _answers(ended: InputResult) -> QuestionAnswers:
-    """What the call is told.
+    """Return the answers for the call.
 
     Raises:
-        ToolFailed: code `question_closed`, the question was taken back.
+        ToolFailed: code `question_closed`: the question was withdrawn.
     """
     if ended.outcome not in ("answered", "declined", "expired"):
         raise ToolFailed("The question was withdrawn", code="question_closed")
@@ -318,7 +318,7 @@ def _was_first(stored: StoredQuestion) -> QuestionAlreadyAnswered:
 
 
 def _late_run(stored: StoredQuestion) -> str:
-    """Known before the run begins, so that it can be told whether it has."""
+    """Return the ID of the run for a late answer, known before it starts."""
     return f"run_{stored.id.removeprefix('qst_')}"
 
 
@@ -328,7 +328,7 @@ def _late(stored: StoredQuestion, said: StoredReply) -> TakenAnswer:
 
 
 def _late_message(stored: StoredQuestion, said: StoredReply) -> str:
-    """What the session is told of an answer that its call did not wait for."""
+    """Return the message for the session about a late answer."""
     lines = ["My answer to what you asked before, which comes late:"]
     for question in stored.questions:
         response = said.responses[question["id"]]

@@ -1,4 +1,4 @@
-"""What somebody sends as an answer, read against what was asked."""
+"""Parsing of answers according to their questions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FORM = frozenset({"choices", "text"})
 
 @dataclass(frozen=True, slots=True)
 class QuestionReply:
-    """An answer as it was sent; `answer` is read by `responses_to`."""
+    """Submitted answer; `responses_to` parses `answer`."""
 
     outcome: Literal["answered", "declined"]
     answer: Any = None
@@ -25,17 +25,17 @@ class QuestionReply:
 def responses_to(
     questions: Sequence[Mapping[str, Any]], reply: QuestionReply
 ) -> dict[str, Response]:
-    """What was said to each question, by its id; nothing for one who declines.
+    """Return the answers by question ID; empty if declined.
 
-    An answer is a text, a list of choices, or `{choices, text}`; a text that is the id or the
-    label of a choice is that choice, any other text is the user's own. With several
-    questions it is an object of such answers by the question's id.
+    An answer is a text, a list of choices, or `{choices, text}`; a text equal to the ID or label of
+    a choice selects that choice, any other text is free text. For several questions it is an object
+    of answers by question ID.
 
     Args:
-        questions: as the event says: `id`, `choices` of `id` and `label`, `multi_select`.
+        questions: as in the event: `id`, `choices` with `id` and `label`, `multi_select`.
 
     Raises:
-        InvalidInput: it does not fit what was asked; the message says where.
+        InvalidInput: the answer does not match a question; the message says which.
     """
     if reply.outcome == "declined":
         if reply.answer is not None:
@@ -98,7 +98,7 @@ def _labels(question: Mapping[str, Any], chosen: Any, where: str) -> list[str]:
 
 
 def _label(question: Mapping[str, Any], chosen: str) -> str | None:
-    """The label of the choice that is meant."""
+    """Return the label of the chosen choice."""
     choices = question["choices"]
     for choice in choices:
         if chosen == choice["id"]:

@@ -1,4 +1,4 @@
-"""The rows of questions: every change of state is one compare-and-set, with its audit."""
+"""Rows of questions: every state change is one compare-and-set, with its audit line."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _REOPEN = (
 
 @dataclass(frozen=True, slots=True)
 class StoredQuestion:
-    """A question's row."""
+    """Row of a question."""
 
     id: str
     session_id: str
@@ -62,18 +62,18 @@ class StoredQuestion:
 
     @property
     def responses(self) -> dict[str, Any]:
-        """What was said, by question."""
+        """Answers by question."""
         return orjson.loads(self.answer) if self.answer else {}
 
     def head(self) -> dict[str, Any]:
-        """The ids that its events carry."""
+        """Return the IDs in its events."""
         names = ("run_id", "agent_id", "tool_call_id", "operation_id")
         return {name: value for name in names if (value := getattr(self, name))}
 
 
 @dataclass(frozen=True, slots=True)
 class StoredReply:
-    """What somebody answered: `responses` by question."""
+    """Submitted answer: `responses` by question."""
 
     outcome: Literal["answered", "declined"]
     responses: Mapping[str, Any]
@@ -84,7 +84,7 @@ class StoredReply:
 
 
 class QuestionRows:
-    """Reads and writes them."""
+    """Store of question rows."""
 
     def __init__(self, db: DatabaseWriter, clock: Clock, audit: AuditLog) -> None:
         self._db = db
@@ -94,7 +94,7 @@ class QuestionRows:
     def add(
         self, question_id: str, call: CallState, request: Mapping[str, Any], expires: float | None
     ) -> None:
-        """Queue the row and its line of audit, to be committed with the event that follows."""
+        """Queue the row and its audit line, to be committed with the following event."""
         context = call.context
         self._audit.record(
             "question.asked",
@@ -114,7 +114,7 @@ class QuestionRows:
         return await self._db.transact(lambda transaction: _read(transaction, question_id))
 
     async def answer(self, stored: StoredQuestion, said: StoredReply) -> bool:
-        """Take an answer; False when it came too late."""
+        """Store an answer; False if it is too late."""
         now = self._clock.now()
         row = (said.outcome, said.stored(), said.by, isoformat(now), stored.id, now.timestamp())
 
@@ -127,7 +127,7 @@ class QuestionRows:
         return await self._db.transact(claim)
 
     async def answer_late(self, stored: StoredQuestion, said: StoredReply) -> bool:
-        """Take an answer to a question that has ended; False when somebody was first."""
+        """Store an answer to an ended question; False if another answer was first."""
         moment = isoformat(self._clock.now())
         row = (said.stored(), said.by, moment, stored.id, stored.status)
 
@@ -140,18 +140,18 @@ class QuestionRows:
         return await self._db.transact(claim)
 
     async def has_begun(self, run_id: str) -> bool:
-        """Whether there is a run of that id."""
+        """Return whether a run with this ID exists."""
         sql = "SELECT id FROM runs WHERE id = ?"
         return bool(await self._db.transact(lambda t: t.fetch(sql, (run_id,))))
 
     async def reopen(self, stored: StoredQuestion) -> None:
-        """Take a late answer back that could not be brought."""
+        """Withdraw a late answer that could not be delivered."""
         await self._db.transact(
             lambda transaction: transaction.execute(_REOPEN, (stored.status, stored.id))
         )
 
     async def expire(self, question_id: str) -> bool:
-        """End a question that nobody answered; an answer that is in the database already wins."""
+        """End an unanswered question; an answer already in the database wins."""
         moment = isoformat(self._clock.now())
 
         def end(transaction: Transaction) -> bool:
@@ -165,7 +165,7 @@ class QuestionRows:
         return await self._db.transact(end)
 
     def cancel(self, question_id: str, call: CallState) -> None:
-        """End a question whose call is over."""
+        """End the question of an ended call."""
         self._db.append(CANCEL_QUESTION, (isoformat(self._clock.now()), question_id))
         self._audit.record(
             "question.answered",
@@ -203,7 +203,7 @@ def _read(transaction: Transaction, question_id: str) -> StoredQuestion | None:
 
 
 def about_call(call: CallState) -> dict[str, Any]:
-    """What a line of the audit says of a call."""
+    """Return the audit entry of a call."""
     return {
         "session_id": call.context.session_id,
         "run_id": call.context.run_id,

@@ -1,4 +1,4 @@
-"""The rows of tickets: opened within bounds, changed by version, each with its audit."""
+"""Rows of tickets: opened within limits, changed by version, each change with its audit line."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _SAME = f"{_SELECT} WHERE session_id = ? AND COALESCE(run_id, '') = ? AND reason
 
 @dataclass(frozen=True, slots=True)
 class StoredTicket:
-    """A ticket's row."""
+    """Row of a ticket."""
 
     id: str
     session_id: str
@@ -63,13 +63,13 @@ class StoredTicket:
     version: int
 
     def facts(self) -> dict[str, Any]:
-        """What the audit keeps of its state."""
+        """Return the fields for the audit log."""
         return {"status": self.status, "answer": self.answer, "version": self.version}
 
 
 @dataclass(frozen=True, slots=True)
 class TicketFilter:
-    """What is wanted; None filters nothing."""
+    """Filter for tickets; None matches all."""
 
     status: str | None = None
     severity: str | None = None
@@ -79,7 +79,7 @@ class TicketFilter:
 
 
 class TicketRows:
-    """Reads and writes them."""
+    """Store of ticket rows."""
 
     def __init__(self, db: DatabaseWriter, clock: Clock, audit: AuditLog) -> None:
         self._db = db
@@ -89,10 +89,10 @@ class TicketRows:
     async def open(
         self, call: CallState, wanted: Escalation, expires: float | None
     ) -> tuple[StoredTicket, bool]:
-        """A new ticket, or the one that the run has for this reason; whether it is new.
+        """Return a new ticket or the run's existing one for the reason, and whether it is new.
 
         Raises:
-            RateLimited: the session or its user has opened too many lately.
+            RateLimited: the session or its user has recently opened too many tickets.
         """
         context, moment = call.context, isoformat(self._clock.now())
         key = _reason_key(wanted.reason)
@@ -139,17 +139,17 @@ class TicketRows:
         return await self._db.transact(add)
 
     async def get(self, ticket_id: str) -> StoredTicket:
-        """One ticket.
+        """Return a ticket.
 
         Raises:
-            NotFound: there is none.
+            NotFound: the ticket does not exist.
         """
         return await self._db.transact(lambda transaction: _one(transaction, ticket_id))
 
     async def page(
         self, wanted: TicketFilter, *, limit: int, before: str | None
     ) -> list[StoredTicket]:
-        """Newest first. `before` is the id of the last one seen."""
+        """Return a page, newest first. `before` is the last ID of the previous page."""
         columns = {
             "status": wanted.status,
             "severity": wanted.severity,
@@ -177,12 +177,12 @@ class TicketRows:
         actor: str,
         expected: int | None,
     ) -> StoredTicket:
-        """Answer or close an open ticket; as it is then.
+        """Answer or close an open ticket; return its new state.
 
         Raises:
-            NotFound: there is none.
-            VersionMismatch: it was changed since it was read.
-            Conflict: it is not open any more.
+            NotFound: the ticket does not exist.
+            VersionMismatch: it has changed since it was read.
+            Conflict: it is no longer open.
         """
         moment = isoformat(self._clock.now())
 
@@ -242,5 +242,5 @@ def _values(ticket: StoredTicket) -> tuple[Any, ...]:
 
 
 def _reason_key(reason: str) -> str:
-    """The same for reasons that differ in case and spaces only."""
+    """Return a key that ignores case and whitespace."""
     return sha256(" ".join(reason.casefold().split()).encode()).hexdigest()

@@ -23,18 +23,18 @@ from app.governance.audit.log import AuditLog
 from app.tools.interaction.ports import Escalation, TicketState, TicketStatus
 
 AGENT = "agent:"
-"""How the name of whoever answers begins when it is an agent."""
+"""Prefix of the answering user's name if an agent answers."""
 
-# Callers in whose session there is an agent to tell; of a sub-agent, the one that has delegated.
+# Callers whose session has an agent to notify; for a sub-agent, its delegating agent.
 _WITH_AGENT = ("agent", "subagent")
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedTicket:
-    """A ticket that was answered or closed.
+    """Answered or closed ticket.
 
     Attributes:
-        message: what the session must be told, because no call waits for the answer.
+        message: message for the session if no call waits for the answer.
     """
 
     ticket: StoredTicket
@@ -42,7 +42,7 @@ class ResolvedTicket:
 
 
 class OperatorTickets:
-    """The service `TICKETS`, and whoever answers them."""
+    """Implements the service `TICKETS`, and takes operators' answers."""
 
     def __init__(
         self,
@@ -63,12 +63,12 @@ class OperatorTickets:
         self._ttl_s = ttl_s
         waiting.own("ticket", InputOwner(self._leave, self._settle_expired))
 
-    # -- for the call that opens one ------------------------------------------------------
+    # -- for the opening call -------------------------------------------------------------
 
     async def escalate(
         self, wanted: Escalation, *, operation_id: str, timeout_s: float | None
     ) -> TicketState:
-        """As the port says."""
+        """See the port."""
         call = self._waiting.call(operation_id)
         wait = self._waiting.of(operation_id)
         if wait is not None:
@@ -101,7 +101,7 @@ class OperatorTickets:
         return await self._wait(self._waiting.expect("ticket", ticket.id, call, {}), expires)
 
     async def _wait_again(self, wait: PendingInput) -> TicketState:
-        """Go on with what a former process waited for."""
+        """Continue a wait of a previous process."""
         ticket = await self._rows.get(wait.subject_id)
         if ticket.status != "open" and not wait.future.done():
             self._waiting.resolve(wait, InputResult(ticket.status, ticket.answer))
@@ -115,7 +115,7 @@ class OperatorTickets:
         return TicketState(wait.subject_id, status, ended.answer, timed_out=status == "open")
 
     def _masked(self, wanted: Escalation) -> Escalation:
-        """What an operator reads holds no secrets."""
+        """Return the ticket with secrets masked, for operators."""
         return Escalation(
             self._redactor.text(wanted.reason),
             wanted.severity,
@@ -124,20 +124,20 @@ class OperatorTickets:
             wanted.blocking,
         )
 
-    # -- for operators --------------------------------------------------------------------
+    # -- for operators ----------------------------------------------------------------------
 
     async def get(self, ticket_id: str) -> StoredTicket:
-        """One ticket.
+        """Return a ticket.
 
         Raises:
-            NotFound: there is none.
+            NotFound: the ticket does not exist.
         """
         return await self._rows.get(ticket_id)
 
     async def page(
         self, wanted: TicketFilter, *, limit: int, before: str | None
     ) -> list[StoredTicket]:
-        """Newest first. `before` is the id of the last one seen."""
+        """Return a page, newest first. `before` is the last ID of the previous page."""
         return await self._rows.page(wanted, limit=limit, before=before)
 
     async def resolve(
@@ -153,12 +153,12 @@ class OperatorTickets:
         """Answer or close an open ticket.
 
         Args:
-            log: of the ticket's session, opened.
+            log: open log of the ticket's session.
 
         Raises:
-            NotFound: there is none.
-            VersionMismatch: it was changed since it was read.
-            Conflict: it is not open any more.
+            NotFound: the ticket does not exist.
+            VersionMismatch: it has changed since it was read.
+            Conflict: it is no longer open.
         """
         after = await self._rows.resolve(ticket_id, status, answer, actor=actor, expected=expected)
         wait = self._waiting.about(ticket_id)
@@ -170,10 +170,10 @@ class OperatorTickets:
         is_heard = after.caller in _WITH_AGENT and status == "answered"
         return ResolvedTicket(after, _message(after) if is_heard and wait is None else None)
 
-    # -- within ---------------------------------------------------------------------------
+    # -- internal -------------------------------------------------------------------------
 
     def _leave(self, wait: PendingInput) -> None:
-        """The call is over; the ticket stays open, and its answer becomes a message."""
+        """End the wait of an ended call; the ticket stays open and its answer becomes a message."""
 
     async def _settle_expired(self, wait: PendingInput) -> None:
         if self._waiting.about(wait.subject_id) is wait:

@@ -1,1 +1,1 @@
-"""How much may be called, how often and at what cost."""
+"""Limits on the number, rate and cost of calls."""

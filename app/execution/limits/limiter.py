@@ -1,8 +1,8 @@
-"""Limits on calls: whom a call is counted for, and what hitting a limit says.
+"""Limits on calls: which counters apply to a call, and the refusal at a limit.
 
-The user (or their token), the tool and the agent each have counters of their own, and the
-tightest decides. A call is counted once it has passed policy, before its hooks: also when
-it is answered from the cache then, or denied by a hook.
+The user (or their token), the tool and the agent each have their own counters, and the tightest
+decides. A call is counted once it has passed policy, before its hooks, so calls that are answered
+from the cache or denied by a hook count too.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ _NEVER = "do not call it again; an administrator has set the limit to 0"
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """How many calls may wait for a place, and how long."""
+    """Queue limits: number of waiting calls, and waiting time."""
 
     length: int
     wait_s: float
 
 
 class Limiter:
-    """Asks the store for every call that anything limits.
+    """Applies limits to calls through a store.
 
     Attributes:
-        active: some limit of a call is configured; without it only a caller's own count.
-        defaults: what holds for each user.
+        active: some limit is configured; otherwise only a caller's own limits apply.
+        defaults: default limits of each user.
         max_workers: how many calls of one batch run at a time, where it does not say.
     """
 
@@ -75,7 +75,7 @@ class Limiter:
         self._leases: dict[str, Lease] = {}
 
     def follow(self, snapshot: GovernanceSnapshot) -> None:
-        """Take notice of what administrators have limited."""
+        """Apply limits that administrators have changed."""
         limited: Iterable[Limits] = (
             *(state.limits for state in snapshot.tools.values()),
             *(stored.profile.limits for stored in snapshot.agents.values()),
@@ -83,11 +83,11 @@ class Limiter:
         self.active = self.defaults.of_calls or any(limits.of_calls for limits in limited)
 
     def concerns(self, context: CallContext) -> bool:
-        """Whether anything may limit calls of this context."""
+        """Return whether any limit may apply to calls of this context."""
         return self.active or context.quota_subject.limits != NO_LIMITS
 
     async def admit(self, call: CallState) -> Refusal | None:
-        """Count a call against rates and its run's share; why it may not go on."""
+        """Count a call against rate and run limits; return why it is refused, if so."""
         demands = self._demands(call)
         if not demands:
             return None
@@ -95,10 +95,10 @@ class Limiter:
         return None if shortage is None else self._refused(call, shortage)
 
     async def enter(self, call: CallState, *, in_batch: bool) -> Refusal | None:
-        """Wait for a place among the running calls; why there is none.
+        """Wait for a slot among the running calls; return why there is none, if so.
 
-        Calls of one batch wait for as long as it takes: others of the batch, whose number is
-        limited already, may be what they wait for.
+        Calls of one batch wait without a time limit, because they may wait for other calls of the
+        same, already limited batch.
         """
         demands = self._demands(call)
         if all(demand.limits.concurrent is None for demand in demands):
@@ -114,7 +114,7 @@ class Limiter:
         return None
 
     def leave(self, call: CallState) -> None:
-        """Give the place back, if the call had one."""
+        """Release the call's slot, if it has one."""
         if self._leases and (lease := self._leases.pop(call.operation_id, None)) is not None:
             self.store.leave(lease)
 
@@ -127,7 +127,7 @@ class Limiter:
             resolved = self._resolver.resolve(context.agent_id)
             state = resolved.states.get(call.tool_name)
             found.append((f"tool:{call.tool_name}", state.limits if state else NO_LIMITS))
-            # Who names no agent is counted with those that name the one called `default`.
+            # Calls without an agent count as calls of the agent `default`.
             if profile := resolved.agent:
                 found.append((f"agent:{profile.id}", profile.limits))
         return tuple(Demand(key, limits) for key, limits in found if limits.of_calls)
@@ -159,7 +159,7 @@ class Limiter:
 
 
 def user_key(user_id: str | None, token_id: str | None) -> str:
-    """Whose counter it is: the token's where there is one."""
+    """Return the key of the counter: the token's if there is one."""
     return f"token:{token_id}" if token_id else f"user:{user_id or 'unknown'}"
 
 
@@ -172,7 +172,7 @@ def assemble_limits(
     audit: AuditLog,
     metrics: Metrics,
 ) -> Limiter:
-    """The limiter of this process, which follows what administrators change."""
+    """Create the limiter of this process, which follows changes by administrators."""
     limiter = Limiter(
         MemoryLimits(clock),
         resolver,
@@ -188,12 +188,12 @@ def assemble_limits(
 
 
 def default_limits(settings: LimitSettings) -> Limits:
-    """The settings' limits as a value."""
+    """Return the settings' limits."""
     return Limits.from_json({name: getattr(settings, name) for name in NAMES})
 
 
 def _sentence(shortage: Shortage) -> str:
-    """What the model reads: which limit, and what to do."""
+    """Return the message for the model: the limit, and what to do."""
     scope, _, name = shortage.key.partition(":")
     whose = {
         "tool": f"the tool {name!r}",

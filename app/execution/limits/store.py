@@ -1,7 +1,7 @@
-"""Where limits are counted: a Protocol, and the counters of one process.
+"""Counters of limits: a Protocol, and its implementation for one process.
 
-Every counter has a key (`user:…`, `token:…`, `tool:…`, `agent:…`) and its own limit; a call
-draws on several at once, on all of them or on none.
+Every counter has a key (`user:…`, `token:…`, `tool:…`, `agent:…`) and its own limit; a call uses
+several at once: all of them or none.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TRY_AGAIN_MS = 1000
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """One counter that a call draws on, with what holds there."""
+    """Use of one counter by a call, with the counter's limits."""
 
     key: str
     limits: Limits
@@ -29,7 +29,7 @@ class Demand:
 
 @dataclass(frozen=True, slots=True)
 class Shortage:
-    """Which limit was hit. `retry_after_ms` is None when waiting does not help."""
+    """Limit that was reached. `retry_after_ms` is None if waiting does not help."""
 
     code: LimitCode
     key: str
@@ -39,14 +39,14 @@ class Shortage:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A place among the running calls, under each of these keys."""
+    """Slot among the running calls, under each of these keys."""
 
     keys: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class CounterUsage:
-    """What one counter stands at. `calls_left` of the minute is None when it has no rate."""
+    """State of one counter. `calls_left` per minute is None without a rate."""
 
     key: str
     calls_left: int | None
@@ -55,29 +55,29 @@ class CounterUsage:
 
 
 class LimitStore(Protocol):
-    """Counts. Another implementation may count for several processes."""
+    """Store of counters. Another implementation may count for several processes."""
 
     async def spend(self, demands: Sequence[Demand], run_id: str | None) -> Shortage | None:
-        """Take one call from every rate and from every run's share, or none and say why."""
+        """Take one call from every rate and run limit, or none and return the shortage."""
 
     async def enter(
         self, demands: Sequence[Demand], *, queue: int | None, wait_s: float | None
     ) -> Lease | Shortage:
-        """A place among the running calls, waiting in line for it.
+        """Wait in the queue for a slot among the running calls.
 
         Args:
-            queue: how many may wait before this one; None for any number.
-            wait_s: how long to wait; None for as long as it takes.
+            queue: maximum waiting calls before this one; None for no limit.
+            wait_s: maximum seconds to wait; None for no limit.
         """
 
     def leave(self, lease: Lease) -> None:
-        """Give a place back. Does not await: the call may be being cancelled."""
+        """Release a slot. Synchronous, because the call may be being cancelled."""
 
     def run_ended(self, run_id: str) -> None:
-        """Forget what a run has spent."""
+        """Discard the counts of an ended run."""
 
     def usage(self) -> list[CounterUsage]:
-        """Every counter in use."""
+        """Return every counter in use."""
 
 
 @dataclass(eq=False, slots=True)
@@ -87,7 +87,7 @@ class _Waiter:
 
 
 class MemoryLimits:
-    """`LimitStore` in this process. Belongs to the loop's thread."""
+    """`LimitStore` in this process, used only on the loop's thread."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -168,7 +168,7 @@ class MemoryLimits:
                 self._running[key] = left
             else:
                 self._running.pop(key, None)
-        # In the order they came; who is held up elsewhere holds nobody up here.
+        # In order of arrival; a call blocked by another counter does not block the queue.
         for waiter in tuple(self._line):
             if not waiter.turn.done() and self._full(waiter.demands) is None:
                 self._line.remove(waiter)
@@ -193,7 +193,7 @@ class MemoryLimits:
         ]
 
     def _full(self, demands: Sequence[Demand]) -> Demand | None:
-        """The first counter without a free place."""
+        """Return the first counter without a free slot."""
         for demand in demands:
             most = demand.limits.concurrent
             if most is not None and self._running.get(demand.key, 0) >= most:

@@ -1,1 +1,1 @@
-"""Files that sessions wrote, and what they say when a command runs them."""
+"""Provenance: files written by sessions, and their content when a command runs them."""

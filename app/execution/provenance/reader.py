@@ -1,7 +1,7 @@
-"""Finding and reading the files that a command runs, as far as sessions wrote them.
+"""Search for files that a command runs and that sessions wrote.
 
-Everything is bounded, because it happens while a call is judged: how many files are looked at, how
-many are read, and how much of them.
+This happens while a call is evaluated, so the number of files inspected, the number read and their
+size are bounded.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ _STANDARD = frozenset(sys.stdlib_module_names)
 
 
 def look(root: str, runs: Sequence[FileRun], how_known: HowKnown) -> tuple[Given, ...]:
-    """The files among `runs` that sessions wrote, and the modules of theirs that those import."""
+    """Return the files among `runs` that sessions wrote, and their imported modules that sessions
+    wrote.
+    """
     finding = _Finding(os.path.realpath(root), root, how_known)
     for how in runs:
         for path in finding.places(how):
@@ -65,7 +67,7 @@ class _Finding:
     size: int = 0
 
     def places(self, how: FileRun) -> Iterator[str]:
-        """The paths that a run may stand for."""
+        """Yield the paths that a run may refer to."""
         folder, _, name = how.path.rpartition("/")
         if not (how.path + "/").startswith(self.root.rstrip("/") + "/") or is_pattern(folder):
             return
@@ -79,7 +81,7 @@ class _Finding:
             yield how.path
 
     def _tests(self, path: str) -> Iterator[str]:
-        """A file of tests or all below a folder, and what configures them on the way to it."""
+        """Yield a file of tests, or all below a folder, with their configuration files."""
         folder = path if Path(path).is_dir() else path.rpartition("/")[0]
         upward = folder
         while len(upward) > len(self.root):
@@ -107,7 +109,7 @@ class _Finding:
                 return
 
     def take(self, path: str, how: FileRun) -> None:
-        """Hand in the file, when a session wrote it, and the modules that it brings along."""
+        """Add the file and its modules if a session wrote it."""
         if self._is_seen(path, how):
             return
         folder = path.rpartition("/")[0]
@@ -132,7 +134,7 @@ class _Finding:
             self._follow(path, real, status, language, how)
 
     def _is_seen(self, path: str, how: FileRun) -> bool:
-        """Whether the file was looked at for the same command; it may be data, too."""
+        """Return whether the file was already analysed for the command; it may also be data."""
         if (path, how.path) not in self.seen:
             self.seen.add((path, how.path))
             return False
@@ -152,7 +154,7 @@ class _Finding:
         return (real, status) if real.startswith(self.real_root + "/") else None
 
     def _hand_in(self, path: str, real: str, how: FileRun, known: Known) -> str | None:
-        """Note the content of the file; its text, where it can be judged."""
+        """Record the content of the file; return its text if it can be evaluated."""
         if len(self.given) >= MAX_GIVEN:
             self._leave_out(path, real, how)
             return None
@@ -161,7 +163,7 @@ class _Finding:
             return None
         text, digest, why = content
         if text is None and known == "timed" and why == _NO_TEXT:
-            # What a compiler makes runs as ever.
+            # The output of a compiler runs without evaluation of its content.
             return None
         self.size += len(text or "")
         if self.size > MAX_ALL_TEXT:
@@ -172,7 +174,7 @@ class _Finding:
         return text
 
     def _leave_out(self, path: str, real: str, how: FileRun) -> None:
-        """Say of a file that is named that it is one of too many; of a module, nothing."""
+        """Report a named file above the limit; modules are dropped silently."""
         if path == how.path:
             status = Path(real).stat()
             marks = (status.st_size, status.st_mtime_ns, status.st_ctime_ns)
@@ -182,7 +184,7 @@ class _Finding:
     def _follow(
         self, path: str, real: str, status: os.stat_result, language: str, how: FileRun
     ) -> None:
-        """The modules that a program imports and that lie beside it or in the project."""
+        """Follow a program's imports of modules next to it or in the project."""
         self.looked_into += 1
         if self.looked_into > MAX_LOOKED_INTO or status.st_size > MAX_TEXT:
             return
@@ -196,14 +198,14 @@ class _Finding:
                     break
 
     def _is_there(self, path: str) -> bool:
-        """Whether there is a file; many modules import the same."""
+        """Return whether a file exists; cached, because many modules import the same files."""
         known = self.there.get(path)
         if known is None:
             known = self.there[path] = Path(path).is_file()
         return known
 
     def _standard_names(self, folder: str, how: FileRun) -> None:
-        """Modules that hide one of the standard library, which anything may import."""
+        """Check for modules that hide one of the standard library, which any program may import."""
         for entry in _listed(folder):
             stem, dot, ending = entry.partition(".")
             if stem in _STANDARD and (ending == "py" or not dot):
@@ -216,7 +218,9 @@ _TOO_MANY = "is one of too many files to analyse at once"
 
 
 def _content(real: str) -> tuple[str | None, str, str] | None:
-    """Text, digest of the content, and why there is no text; None: it cannot be opened."""
+    """Return text, content digest and reason for missing text; None if the file cannot be
+    opened.
+    """
     try:
         descriptor = os.open(real, _READ)
     except OSError:

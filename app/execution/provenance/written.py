@@ -1,9 +1,9 @@
-"""Which files of a workspace its sessions wrote: a command that runs one is judged by it.
+"""Files of a workspace written by its sessions; commands that run one are evaluated by its content.
 
-What is kept belongs to the workspace and not to a session: what one session wrote, another may run.
-Two things tell that a file was written. Tools and commands name most of what they write. For the
-rest there is the time: a file that changed while a call ran in the workspace counts as written by
-it, also when it was a program that wrote it, or git, or an archive that was unpacked.
+State belongs to the workspace and not to a session: one session may run what another wrote. A
+written file is recognized in two ways. Tools and commands name most files they write. Otherwise the
+time decides: a file that changed while a call ran in the workspace counts as written by it, even if
+a program, git or an archive wrote it.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ Kind = Literal["span", "file", "accepted"]
 _SUBJECT = "written"
 _LOAD = "SELECT root, kind, name, began, ended FROM written WHERE ended > ? OR ended = 0"
 _FORGET = "DELETE FROM written WHERE ended > 0 AND ended < ?"
-# A call that did not come to its end may have written until now, at the most.
+# Maximum time for which an unfinished call counts as writing.
 _CUT_OFF = "UPDATE written SET ended = ? WHERE ended = 0"
 
 
 @dataclass(slots=True)
 class _Workspace:
-    """What is known of one. `starts` and `ends` are those of spans, which do not overlap."""
+    """State of one workspace. `starts` and `ends` belong to spans, which do not overlap."""
 
     files: OrderedDict[str, float] = field(default_factory=OrderedDict)
     starts: list[float] = field(default_factory=list)
@@ -58,7 +58,7 @@ class _Workspace:
     projects: set[str] = field(default_factory=set)
 
     def how_known(self, path: str, changed: float) -> Known | None:
-        """How it is known that a session wrote `path`, whose last change was at `changed`."""
+        """Return how it is known that a session wrote `path`, last changed at `changed`."""
         if path in self.files:
             return "named"
         if self.since is not None and changed >= self.since - _CLOCK_S:
@@ -72,11 +72,11 @@ def _in_none(_: str) -> bool:
 
 
 class WrittenFiles:
-    """Bounded: the workspace that was idle longest goes first, then the oldest file or span.
+    """Bounded store: the workspace idle the longest is evicted first, then the oldest file or span.
 
     Args:
-        is_worked_in: whether a process that outlives its call runs in a project.
-        now: Unix time as file systems tell it.
+        is_worked_in: whether a background process runs in a project.
+        now: Unix time as used by file systems.
     """
 
     def __init__(
@@ -96,21 +96,21 @@ class WrittenFiles:
             changes.watch(_SUBJECT, self._load_more)
 
     def watch(self, is_worked_in: Callable[[str], bool]) -> None:
-        """Who knows of processes that outlive their calls."""
+        """Set the source of background processes."""
         self._is_worked_in = is_worked_in
 
     async def load(self) -> None:
-        """Read what is kept; what is too old is let go.
+        """Load the stored state; drop what is too old.
 
         Raises:
-            StorageUnavailable: the database cannot be read.
+            StorageUnavailable: the database is not readable.
         """
         now = self._now()
         statements = ((_FORGET, now - MAX_AGE_S), (_CUT_OFF, now))
         await self._fetch(now - MAX_AGE_S, statements)
 
     async def _load_more(self) -> None:
-        """Read what another process has added."""
+        """Load the additions of other processes."""
         statements: tuple[tuple[str, float], ...] = ()
         if self._read - self._tidied > _TIDIES_EVERY_S:
             statements = ((_FORGET, self._read - MAX_AGE_S),)
@@ -145,7 +145,7 @@ class WrittenFiles:
                 _add_span(workspace, began, ended)
 
     def begin(self, project: Project) -> None:
-        """A call with side effects starts in the workspace."""
+        """Record the start of a call with side effects in the workspace."""
         workspace = self._of(project.root)
         workspace.projects.add(project.id)
         workspace.running += 1
@@ -157,9 +157,9 @@ class WrittenFiles:
             self._keep(project.root, "span", f"{workspace.since:.4f}", workspace.since, 0)
 
     def end(self, project: Project, named: Iterable[str] = ()) -> None:
-        """It has ended, and may have written what it named.
+        """Record the end of a call, which may have written the files it named.
 
-        A process that it left behind may still write.
+        Its background processes may still write.
         """
         workspace = self._of(project.root)
         workspace.running -= 1
@@ -168,7 +168,7 @@ class WrittenFiles:
         self._settle(project.root, workspace)
 
     def note(self, root: str, paths: Iterable[str]) -> None:
-        """A tool or a command has written these absolute paths."""
+        """Record absolute paths written by a tool or a command."""
         workspace = self._of(root)
         for path in paths:
             real = os.path.realpath(path)
@@ -181,7 +181,7 @@ class WrittenFiles:
             workspace.files.popitem(last=False)
 
     def accept(self, root: str, command: str, judged: Iterable[tuple[str, str]]) -> None:
-        """A person has let `command` run files with this content."""
+        """Record that a person approved `command` with files of this content."""
         workspace = self._of(root)
         for path, digest in judged:
             key = _accepted_key(command, path, digest)
@@ -192,7 +192,7 @@ class WrittenFiles:
             workspace.accepted.popitem(last=False)
 
     def content(self, root: str, command: str, runs: Sequence[FileRun]) -> tuple[Given, ...]:
-        """The present content of those of the files that sessions wrote; blocking, and bounded."""
+        """Return the present content of files that sessions wrote; blocks, bounded."""
         workspace = self._workspaces.get(root)
         if workspace is None:
             return ()
@@ -208,7 +208,7 @@ class WrittenFiles:
         )
 
     def _settle(self, root: str, workspace: _Workspace) -> None:
-        """End the present span when nothing runs any more."""
+        """End the present span if nothing runs any more."""
         if workspace.since is None or workspace.running > 0:
             return
         if any(map(self._is_worked_in, workspace.projects)):
@@ -231,13 +231,13 @@ class WrittenFiles:
             self._db.append(KEEP_WRITTEN, (root, kind, name, began, ended))
 
     def _tell(self) -> None:
-        """Let other processes on the same database read what has been added."""
+        """Notify other processes on the same database of additions."""
         if self._db is not None:
             self._db.append(BUMP_WRITTEN, (_SUBJECT,))
 
 
 def _add_span(workspace: _Workspace, began: float, ended: float) -> None:
-    """Put a span behind the others, as one with those that it meets: clocks are put back, too."""
+    """Append a span, merged with those it overlaps, since clocks may be set back."""
     while workspace.ends and began <= workspace.ends[-1]:
         began, ended = min(began, workspace.starts.pop()), max(ended, workspace.ends.pop())
     workspace.starts.append(began)
@@ -246,7 +246,7 @@ def _add_span(workspace: _Workspace, began: float, ended: float) -> None:
 
 
 def _changed(path: str) -> float:
-    """When a file was last changed; long ago where there is none."""
+    """Return when a file was last changed; long ago if it does not exist."""
     try:
         return Path(path).stat().st_ctime
     except (OSError, ValueError):
