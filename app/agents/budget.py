@@ -1,8 +1,8 @@
-"""What a session's model requests have used, and whether another one may be made.
+"""Token and cost budget of a session's model requests.
 
-The sums live with the session, so that they survive a restart. They are checked before
-every turn and never in the middle of one: its answer, and a summary that it needs first, may
-go over; the next turn is not asked for.
+The sums are stored with the session, so that they survive a restart. They are checked before every
+turn, never during one: a response, and a summary needed for it, may exceed the budget; the next
+turn is refused.
 """
 
 from __future__ import annotations
@@ -27,38 +27,40 @@ _COUNTED = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_creatio
 
 @dataclass(slots=True)
 class Spending:
-    """What one run, or one sub-agent, has used.
+    """Usage of one run or sub-agent.
 
     Attributes:
-        cost: dollars; None when a model of it has no price.
+        cost: dollars; None if one of the models has no price.
     """
 
     usage: TokenUsage = field(default_factory=TokenUsage)
     cost: float | None = 0.0
 
     def add(self, usage: TokenUsage, cost: float | None) -> None:
-        """Take in one answer; `cost` None when its model has no price."""
+        """Add one response; `cost` is None if its model has no price."""
         self.usage = self.usage + usage
         self.cost = None if self.cost is None or cost is None else self.cost + cost
 
     def fields(self) -> dict[str, Any]:
-        """As `run_finished` and the rows of runs carry it."""
+        """Return the fields for `run_finished` and the rows of runs."""
         fields: dict[str, Any] = usage_fields(self.usage)
-        # A price of 0 is one: only who asked no model has no cost to tell.
+        # A price of 0 is a price; only a run without model requests has no cost.
         if self.cost is not None and tokens_of(fields):
             fields["cost"] = round(self.cost, 8)
         return fields
 
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> Spending:
-        """What `fields` was written of."""
+        """Restore from stored `fields`."""
         usage = TokenUsage(**{name: int(fields.get(name, 0)) for name in _COUNTED})
         is_free = not any(usage_fields(usage).values())
         return cls(usage, fields.get("cost", 0.0 if is_free else None))
 
 
 class Budget:
-    """Counts per session; the tightest of the settings', the token's and the agent's limits."""
+    """Counts per session, against the tightest of the settings', the token's and the agent's
+    limits.
+    """
 
     def __init__(self, runtime: Runtime, prices: Mapping[str, ModelPrice]) -> None:
         self._runtime = runtime
@@ -67,11 +69,11 @@ class Budget:
     def check(
         self, session: Session, *, model: str, agent_id: str | None, quota_subject: QuotaSubject
     ) -> None:
-        """Refuse the next model request when the session has used up what it may use.
+        """Refuse the next model request if the session's budget is used up.
 
         Raises:
-            BudgetExceeded: it has.
-            ConfigurationError: its cost is limited, and the model has no price.
+            BudgetExceeded: the budget is used up.
+            ConfigurationError: the cost is limited, and the model has no price.
         """
         limits = self._limits(agent_id, quota_subject)
         most, cost = limits.tokens_per_session, limits.cost_per_session
@@ -87,7 +89,7 @@ class Budget:
             )
         if cost is None:
             return
-        # A fallback may answer in the model's place.
+        # A fallback may answer instead of the model.
         for name in (model, *self._runtime.settings.model_fallbacks):
             if name not in self._prices:
                 raise ConfigurationError(
@@ -109,10 +111,10 @@ class Budget:
     def add(
         self, session: Session, *, model: str, usage: TokenUsage, spending: Spending | None = None
     ) -> None:
-        """Count one answer for its session.
+        """Count one response for its session.
 
         Args:
-            spending: of the run, or of the sub-agent, that asked; it is counted there too.
+            spending: usage of the requesting run or sub-agent, counted there too.
         """
         counted = {name: getattr(usage, name) for name in _COUNTED}
         if not any(counted.values()):
@@ -150,17 +152,17 @@ class Budget:
 
 
 def usage_fields(usage: TokenUsage) -> dict[str, int]:
-    """Usage as the events carry it."""
+    """Return usage in the form of events."""
     return {name: getattr(usage, name) for name in _COUNTED}
 
 
 def tokens_of(usage: Mapping[str, Any]) -> int:
-    """Every token that a provider counted, those from its cache too."""
+    """Return the sum of all tokens counted by a provider, including cached ones."""
     return sum(int(usage.get(name, 0)) for name in _COUNTED)
 
 
 def cost_of(usage: TokenUsage, price: ModelPrice) -> float:
-    """Dollars."""
+    """Return the cost in dollars."""
     dollars = (
         usage.input_tokens * price.input
         + usage.output_tokens * price.output

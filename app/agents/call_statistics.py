@@ -1,6 +1,6 @@
-"""How many tools were called, how that ended, how long it took and how often people were asked.
+"""Statistics of tool calls: counts, outcomes, durations and confirmations.
 
-Read from the rows of calls and questions, so that it holds over restarts and for every process.
+Computed from the rows of calls and confirmations, so they include restarts and all processes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from app.governance.identity.token_rules import DEFAULT_AGENT
 
 CallGroup = Literal["day", "tool", "agent"]
 MAX_CALLS = 50_000
-"Calls and confirmations that one response counts; if there are more, the newest."
+"""Maximum calls and confirmations counted for one response; the newest if there are more."""
 _DAY_CHARS = 10
 _Rows = list[tuple[Any, ...]]
 
@@ -31,9 +31,9 @@ class CallCount:
     """A group of calls.
 
     Attributes:
-        statuses: how many calls ended so.
-        asked: questions to people about such calls.
-        seconds: how long each of those took that ran.
+        statuses: number of calls by end status.
+        asked: confirmations of such calls.
+        seconds: duration of each call that ran.
     """
 
     statuses: Counter[str] = field(default_factory=Counter)
@@ -46,18 +46,18 @@ class CallCount:
 
     @property
     def asked_per_100(self) -> float | None:
-        """None where nothing was called."""
+        """Return confirmations per 100 calls; None without calls."""
         return 100 * self.asked / self.calls if self.calls else None
 
     def within_ms(self, share: float) -> float | None:
-        """Milliseconds that this share of the calls that ran stayed within, by nearest rank."""
+        """Return the percentile `share` of the durations in milliseconds, by nearest rank."""
         if not self.seconds:
             return None
         ordered = sorted(self.seconds)
         return round(ordered[max(0, math.ceil(share * len(ordered)) - 1)] * 1000, 3)
 
     def add(self, status: str, seconds: float) -> None:
-        """Take in one call; one that did not run took no time that says anything."""
+        """Add one call; the duration of a call that did not run is ignored."""
         self.statuses[status] += 1
         if seconds > 0:
             self.seconds.append(seconds)
@@ -65,10 +65,10 @@ class CallCount:
 
 @dataclass(frozen=True, slots=True)
 class CallCounts:
-    """Groups by name, and all of them together.
+    """Groups by name, and their total.
 
     Attributes:
-        is_cut: there were more than `MAX_CALLS` calls or questions.
+        is_cut: there were more than `MAX_CALLS` calls or confirmations.
     """
 
     groups: dict[str, CallCount]
@@ -77,7 +77,7 @@ class CallCounts:
 
 
 class CallFigures:
-    """Counts what is stored. Nothing here writes."""
+    """Read-only counts of stored calls."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -90,11 +90,11 @@ class CallFigures:
         until: str | None = None,
         agent_id: str | None = None,
     ) -> CallCounts:
-        """Calls that began in a time, and the questions that were put in it.
+        """Count the calls started in a period, and the confirmations requested in it.
 
         Args:
-            since, until: RFC 3339 in UTC, as rows hold it; `until` is not counted in.
-            agent_id: of one agent; `default` for calls that named none.
+            since, until: RFC 3339 in UTC, as in rows; `until` is exclusive.
+            agent_id: count only this agent; `default` for calls without an agent.
         """
         moment, asked_at = col(ToolCallRow.started_at), col(ConfirmationRow.created_at)
         calls = _narrowed(

@@ -1,4 +1,4 @@
-"""Ending what a process left open: questions, calls, runs."""
+"""Ending of questions, calls and runs that a process left open."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def close_run(
     usage: dict[str, Any] | None = None,
     error: TollgateError | None = None,
 ) -> None:
-    """End a run that does not go on; `error` says why, where it might have."""
+    """End a run that does not continue; `error` is the reason, if it could have."""
     close_open(runtime, log, trail)
     moment = isoformat(runtime.clock.now())
     body = None if error is None else error_body(error)
@@ -45,21 +45,21 @@ def close_run(
 
 
 def close_delegated(runtime: Runtime, log: SessionLog, run_id: str, trail: Trail) -> None:
-    """End a sub-agent's run; its `subagent_finished` is told with what is left of its work."""
+    """End a sub-agent's run, with a `subagent_finished` event that reports the work left."""
     close_open(runtime, log, trail)
     moment = isoformat(runtime.clock.now())
     runtime.db.append(FINISH_RUN, ("interrupted", None, None, "{}", moment, run_id))
 
 
 def unended(trail: Trail) -> list[dict[str, Any]]:
-    """The starts of calls that had begun and not ended."""
+    """Return the start events of calls that have not ended."""
     ended = {e["operation_id"] for e in trail.events if e["type"] == "tool_call_completed"}
     begun = (e for e in trail.events if e["type"] == "tool_call_started")
     return [event for event in begun if event["operation_id"] not in ended]
 
 
 def close_open(runtime: Runtime, log: SessionLog, trail: Trail) -> None:
-    """End what was open in a run."""
+    """End all open calls and questions of a run."""
     events = trail.events
     answered = {e["confirmation_id"] for e in events if e["type"] == "tool_confirmation_resolved"}
     moment = isoformat(runtime.clock.now())
@@ -91,7 +91,7 @@ def close_open(runtime: Runtime, log: SessionLog, trail: Trail) -> None:
 def _close_questions(
     runtime: Runtime, log: SessionLog, events: Sequence[dict[str, Any]], moment: str
 ) -> None:
-    """Take back what the calls of a lost run asked the user."""
+    """Withdraw the questions that the calls of an orphaned run asked the user."""
     over = {e["question_id"] for e in events if e["type"] == "question_answered"}
     for event in events:
         if event["type"] == "question_asked" and event["question_id"] not in over:
@@ -158,7 +158,7 @@ def _ids(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def _about(log: SessionLog, event: dict[str, Any], tool_name: str | None) -> dict[str, Any]:
-    """What a row of the audit says of a call."""
+    """Return the audit entry of a call."""
     return {
         "session_id": log.session_id,
         "run_id": event.get("run_id"),

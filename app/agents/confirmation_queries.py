@@ -1,4 +1,4 @@
-"""Reading confirmations and grants. Nothing here writes."""
+"""Read-only queries of confirmations and grants."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Asked = Counter[str]
 
 @dataclass(slots=True)
 class ConfirmationCounts:
-    """Questions by what became of them: in all, by tool and by reason."""
+    """Confirmations by outcome: in total, by tool and by reason."""
 
     asked: int = 0
     calls: int = 0
@@ -36,11 +36,11 @@ class ConfirmationCounts:
 
 @dataclass(frozen=True, slots=True)
 class ConfirmationFilter:
-    """What is wanted; None filters nothing.
+    """Filter for confirmations; None matches all.
 
     Attributes:
-        owner: whose sessions.
-        agents, projects: the only ones that are visible.
+        owner: owner of the sessions.
+        agents, projects: visible agents and projects.
     """
 
     state: str | None = None
@@ -60,7 +60,7 @@ class ConfirmationArchive:
     async def confirmations(
         self, wanted: ConfirmationFilter, *, limit: int, before: str | None
     ) -> list[ConfirmationRow]:
-        """Newest first. `before` is the id of the last one seen."""
+        """Return a page, newest first. `before` is the last ID of the previous page."""
         order = (col(ConfirmationRow.created_at).desc(), col(ConfirmationRow.id).desc())
         query = (
             select(ConfirmationRow)
@@ -92,14 +92,14 @@ class ConfirmationArchive:
             return await session.get(ConfirmationRow, confirmation_id)
 
     async def call(self, operation_id: str) -> ToolCallRow | None:
-        """What the call came to that was asked about."""
+        """Return the outcome of the call that the confirmation was about."""
         async with self._database.session() as session:
             return await session.get(ToolCallRow, operation_id)
 
     async def grants(
         self, *, tool_name: str | None, scope: str | None, limit: int, before: str | None
     ) -> list[GrantRow]:
-        """Newest first, ended ones too."""
+        """Return a page, newest first, including ended grants."""
         query = select(GrantRow).order_by(col(GrantRow.created_at).desc(), col(GrantRow.id).desc())
         if tool_name is not None:
             query = query.where(GrantRow.tool_name == tool_name)
@@ -113,7 +113,7 @@ class ConfirmationArchive:
             return list((await session.exec(query.limit(limit))).all())
 
     async def figures(self, latest: int) -> ConfirmationCounts:
-        """What became of the latest questions."""
+        """Return statistics of the latest confirmations."""
         query = (
             select(
                 ConfirmationRow.tool_name,

@@ -1,4 +1,4 @@
-"""What a user may say: text, or blocks of text and images."""
+"""Content of a user message: text, or blocks of text and images."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
 def user_content(content: str | list[dict[str, Any]]) -> list[Block]:
-    """Checked content blocks.
+    """Return validated content blocks.
 
     Raises:
-        InvalidInput: it is empty, or a block is neither text nor an image.
+        InvalidInput: the content is empty, or a block is neither text nor an image.
     """
     blocks: list[dict[str, Any]]
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
@@ -38,7 +38,7 @@ def _block(block: dict[str, Any], index: int) -> Block:
 
 
 def _image_source(source: Any, index: int) -> dict[str, str]:
-    """Only bytes that came along: a URL would make the provider fetch for the client."""
+    """Accept only inline bytes: a URL would make the provider fetch it for the client."""
     if (
         isinstance(source, dict)
         and source.get("type") == "base64"

@@ -1,7 +1,7 @@
-"""What the service reads from its database with the toolkit for it, which waits to be needed.
+"""Database reads that use the query toolkit, which is loaded on first use.
 
-That toolkit is a seventh of the server's start, and a service that starts reads nothing with
-it unless runs go on.
+The toolkit takes a seventh of the server's start time, and a starting service needs it only to
+continue runs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 
 class DatabaseQueries:
-    """The database for queries, and what is asked of it; the first use loads the toolkit.
+    """Database with its queries; the first use loads the toolkit. Implements `SessionSearch`. Must
+    be used on one event loop.
 
     Implements `SessionSearch`. Must be used on one event loop.
     """
@@ -40,17 +41,17 @@ class DatabaseQueries:
         return SessionQueries(self.database)
 
     async def load(self, session_id: str) -> tuple[dict[str, Any], int] | None:
-        """As `Archive.load`."""
+        """See `SessionQueries.load`."""
         return await self.archive.load(session_id)
 
     async def path(self, session_id: str, leaf: str | None) -> list[EntryRow]:
-        """As `Archive.path`."""
+        """See `SessionQueries.path`."""
         return await self.archive.path(session_id, leaf)
 
     async def search(
         self, words: Sequence[str], visitor: Visitor, *, limit: int
     ) -> list[FoundMessage]:
-        """As `StoredSessions.search`."""
+        """See `StoredSessions.search`."""
         from app.agents.session_search import StoredSessions
 
         return await StoredSessions(self.database).search(words, visitor, limit=limit)

@@ -1,4 +1,4 @@
-"""Past calls and past questions, read back for whoever weighs a change of the rules."""
+"""Past calls and confirmations, loaded to evaluate a change of the rules."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ MAX_QUESTIONS = 5_000
 
 
 async def past_calls(database: Database, runtime: Runtime, last: int) -> tuple[list[PastCall], int]:
-    """The newest calls that reached a decision, and how many more cannot be judged again.
+    """Return the newest calls with a decision, and how many more cannot be evaluated again.
 
-    A tool that is gone, or arguments that no longer fit (also because a secret in them is
-    masked), cannot be judged.
+    Calls of removed tools, or with arguments that are no longer valid (for instance because a
+    secret is masked), cannot be evaluated.
     """
     query = (
         select(ToolCallRow, SessionRow)
@@ -71,7 +71,7 @@ def _past_call(runtime: Runtime, row: ToolCallRow, owner: SessionRow) -> PastCal
 
 
 def workspace_of(runtime: Runtime, project_id: str | None) -> Project | None:
-    """A project; the default one when it is gone."""
+    """Return a project, or the default one if it no longer exists."""
     for wanted in (project_id, DEFAULT_PROJECT):
         if wanted is None:
             continue
@@ -83,7 +83,7 @@ def workspace_of(runtime: Runtime, project_id: str | None) -> Project | None:
 
 
 async def fatigue(database: Database, since: str) -> Fatigue:
-    """How questions since a moment (RFC 3339) were answered."""
+    """Return how confirmations since a time (RFC 3339) were answered."""
     questions = (
         select(ConfirmationRow)
         .where(ConfirmationRow.created_at >= since, ConfirmationRow.status != "pending")
@@ -92,7 +92,7 @@ async def fatigue(database: Database, since: str) -> Fatigue:
     )
     async with database.session() as session:
         rows = (await session.exec(questions)).all()
-        # Of the same stretch of time, also when there were more questions than are read.
+        # Limited to the same period, even if more confirmations exist than are read.
         start = rows[-1].created_at if len(rows) == MAX_QUESTIONS else since
         counting = select(func.count()).select_from(ToolCallRow)
         calls = (await session.exec(counting.where(ToolCallRow.started_at >= start))).one()
@@ -108,7 +108,7 @@ def _asked(row: ConfirmationRow) -> AskedBefore:
 
 
 def _single(subject: dict[str, Any]) -> tuple[str, ...]:
-    """The words of a command that is one command and nothing else."""
+    """Return the words of a single simple command, otherwise nothing."""
     command = subject.get("command")
     if not isinstance(command, str):
         return ()

@@ -1,7 +1,7 @@
-"""Escalating to an agent that supervises, and to a stronger model.
+"""Escalation to a supervising agent, and to a stronger model.
 
-A supervisor works as a sub-agent of whoever asks: within its limits, counted for its payer,
-in a process that decides nothing. Its answer gives no permission; the gate asks whom it asks.
+A supervisor works as a sub-agent of the caller: within its limits, at its expense, and in a process
+without any authority. Its answer gives no permission; the gate's confirmations are unchanged.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ async def escalating(
 
 
 class EscalationService:
-    """The service `SUPERIORS`: whom the settings and the agents' profiles name."""
+    """Service `SUPERIORS`, as configured by the settings and the agents' profiles."""
 
     def __init__(
         self,
@@ -86,12 +86,12 @@ class EscalationService:
         self._delegation = delegation
         self._settings = settings
         self._budget = Budget(runtime, settings.model_prices)
-        # How often a run has asked a supervisor; the database knows it of those not here.
+        # Requests to supervisors per run; for other runs the database is read.
         self._asked: OrderedDict[str, int] = OrderedDict()
         self._watching: set[asyncio.Task[None]] = set()
 
     async def close(self) -> None:
-        """Leave to people the tickets that no supervisor has answered yet."""
+        """Leave tickets without a supervisor's answer to people."""
         for task in self._watching:
             task.cancel()
         if self._watching:
@@ -168,13 +168,13 @@ class EscalationService:
     async def _watch(
         self, batch: BatchReport, ticket: TicketState, run: Run, supervisor: str
     ) -> None:
-        """Answer a ticket with what its supervisor says; else it stays open for an operator."""
+        """Answer a ticket with its supervisor's answer; otherwise it stays open for an operator."""
         with ErrorBoundary() as held:
             while batch.status == "running":
                 batch = await self._delegation.wait(
                     batch.batch_id, session_id=run.session.id, timeout_s=_LOOK_S
                 )
-                # Where its end is not recorded, nobody waits.
+                # If its end is not recorded, there is no waiter.
                 await asyncio.sleep(_PAUSE_S)
             answer = _answer_of(batch.tasks[0])
             if answer is not None:
@@ -224,7 +224,7 @@ class EscalationService:
         return named
 
     async def _count(self, ctx: ToolContext) -> None:
-        """Refuse what exceeds the run's bound; two calls at once do not slip through it."""
+        """Refuse requests above the run's limit, including concurrent ones."""
         asker = ctx.run_id or ctx.session_id or ""
         if asker not in self._asked:
             stored = await self._delegation.reports(
@@ -303,7 +303,7 @@ class EscalationService:
         return model
 
     def _own_run(self, ctx: ToolContext, to: Addressee) -> Run:
-        """The caller's run, which is no sub-agent's."""
+        """Return the caller's run, which must not be a sub-agent's."""
         run = self._runs.active(ctx.session_id) if ctx.session_id else None
         if run is None or run.id != ctx.run_id or ctx.subagent_id is not None:
             raise _unavailable(to, "only the agent itself can request this, not its sub-agents")
@@ -324,7 +324,7 @@ def _goal(wanted: Escalation, agent_id: str | None) -> str:
 
 
 def _answer_of(task: TaskReport) -> str | None:
-    """What a supervisor said; nothing and half an answer are none."""
+    """Return a supervisor's answer; empty and partial answers count as none."""
     said = task.response.strip()
     return said[:_MOST_ANSWER] if task.status == "success" and said else None
 

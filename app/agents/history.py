@@ -1,7 +1,7 @@
-"""Session entries → the messages a model reads.
+"""Conversion of session entries to model messages.
 
-Every `tool_use` is answered in the very next user message, whatever happened to the
-call: a provider refuses the whole session otherwise, for good.
+Every `tool_use` is answered in the next user message, whatever happened to the call: otherwise a
+provider permanently refuses the whole session.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NOT_RUN = "The service stopped before this call started, so it did not run. Call
 
 
 class StoredEntry(Protocol):
-    """What is read of an entry."""
+    """Fields of a stored entry that are read."""
 
     id: str
     role: str
@@ -36,10 +36,10 @@ class StoredEntry(Protocol):
 
 
 def to_messages(entries: Iterable[StoredEntry]) -> list[Message]:
-    """The messages of one branch, ready for `repair`, each with the `id` of its entry.
+    """Return the messages of one branch, ready for `repair`, each with the `id` of its entry.
 
-    The newest summary on the branch stands first, for all that was said before the entry that
-    it keeps first.
+    The newest summary on the branch comes first and replaces everything before the first entry that
+    it keeps.
     """
     path = list(entries)
     messages: list[Message] = []
@@ -60,7 +60,7 @@ def to_messages(entries: Iterable[StoredEntry]) -> list[Message]:
 
 
 def entry_message(role: str, content: list[Block]) -> Message:
-    """One entry as a message. Calls a person made directly are told as text (`direct`)."""
+    """Return an entry as a message. Direct calls of a person become text (`direct`)."""
     if role == "assistant":
         return {"role": "assistant", "content": content}
     if any(block.get("type") == "tool_use" for block in content):
@@ -73,7 +73,7 @@ def entry_message(role: str, content: list[Block]) -> Message:
 
 
 def repair(messages: Sequence[Message]) -> list[Message]:
-    """Answer what nobody answered, drop answers to nothing, merge neighbours of one role."""
+    """Answer unanswered calls, drop results without calls, and merge neighbors of one role."""
     repaired: list[Message] = []
     open_calls: list[str] = []
     for message in _merged(messages):
@@ -93,7 +93,7 @@ def repair(messages: Sequence[Message]) -> list[Message]:
 
 
 def _merged(messages: Sequence[Message]) -> list[Message]:
-    """What a user said while calls ran stands between the calls and their results: join them."""
+    """Merge user messages between calls and their results with the results."""
     merged: list[Message] = []
     for message in messages:
         if message["role"] == "user":
@@ -111,7 +111,7 @@ def _add(messages: list[Message], role: str, content: list[Block]) -> None:
 
 
 def _answered(content: list[Block], open_calls: list[str]) -> list[Block]:
-    """Results first, one for each open call, then the rest."""
+    """Return the results first, one for each open call, then the rest."""
     results = {
         block["tool_use_id"]: block for block in content if block.get("type") == "tool_result"
     }
@@ -121,7 +121,7 @@ def _answered(content: list[Block], open_calls: list[str]) -> list[Block]:
 
 
 def missing_result(call_id: str, text: str = INTERRUPTED) -> Block:
-    """A `tool_result` for a call that has none."""
+    """Return a `tool_result` for a call without one."""
     return {
         "type": "tool_result",
         "tool_use_id": call_id,

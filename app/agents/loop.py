@@ -1,4 +1,4 @@
-"""The agent loop: ask the model, run what it asks for, tell it, until it is done."""
+"""Agent loop: ask the model, run its calls, return the results, until it is done."""
 
 from __future__ import annotations
 
@@ -40,22 +40,22 @@ STOPPED = "The run was cancelled before this call finished."
 
 @dataclass(slots=True)
 class LoopState:
-    """What a run of the loop has come to.
+    """State of a run's loop.
 
     Attributes:
-        messages: the conversation as the model reads it; grows with every turn.
-        agent_id: whose turns they are; its profile is read anew for each.
-        spending: what its requests have used.
-        taken: how many there have been.
-        steering: user messages that arrived meanwhile (id, content), for the next turn.
-        payer: whom its requests and calls are counted for.
-        attended: somebody is, or may come to be, there to confirm what asks.
-        tries: how often the run was taken up after a crash since its calls last finished.
-        keep: called when a step has finished, before anything else happens.
+        messages: conversation as the model reads it; grows with every turn.
+        agent_id: agent of the turns; its profile is read again for each.
+        spending: usage of its requests.
+        taken: number of turns so far.
+        steering: user messages (ID, content) that arrived during the turn, for the next one.
+        payer: subject that its requests and calls are counted for.
+        attended: a client can, or may later, answer confirmations.
+        tries: restarts after a crash since its calls last finished.
+        keep: called when a step has finished, before anything else.
         tools_enabled: whether its model may call tools.
-        is_left: the run stops with the service, and the next process goes on with it.
-        asker: what the run remembers of its requests; made at the first of them.
-        tier: the stronger model that some of its requests go to.
+        is_left: the run stops with the service, and the next process continues it.
+        asker: request state of the run, created at its first request.
+        tier: stronger model for some of its requests.
     """
 
     messages: list[dict[str, Any]]
@@ -74,7 +74,7 @@ class LoopState:
     tier: ModelOverride = field(default_factory=ModelOverride)
 
     def progress(self) -> dict[str, Any]:
-        """What of it must survive while a call waits for a person."""
+        """Return the state that must survive while a call waits for a person."""
         return {
             "usage": self.spending.fields(),
             "stop_reason": self.stop_reason,
@@ -84,7 +84,7 @@ class LoopState:
 
 
 class AgentLoop:
-    """Runs turns for one session at a time; holds no state between runs."""
+    """Runs turns for one session at a time; has no state between runs."""
 
     def __init__(
         self, runtime: Runtime, sessions: Sessions, model: ModelClient, settings: Settings
@@ -97,13 +97,13 @@ class AgentLoop:
         self._requesting = ModelTurn(runtime, sessions, model, settings, self._budget)
 
     async def run(self, session: Session, run_id: str, turns: LoopState) -> RunStatus:
-        """Take turns until the model is done or the iteration cap is reached.
+        """Run turns until the model is done or the iteration limit is reached.
 
         Raises:
-            ModelFailed: the provider failed; everything before stays in the session.
-            NotFound: the agent was removed, or never was.
-            BudgetExceeded: the session has used up its tokens or its money.
-            ContextFull: what its model must be told does not fit.
+            ModelFailed: the provider failed; earlier entries stay in the session.
+            NotFound: the agent does not exist.
+            BudgetExceeded: the session has used up its tokens or its cost limit.
+            ContextFull: the required part of the conversation does not fit.
         """
         try:
             return await self._take_turns(session, run_id, turns)
@@ -118,13 +118,13 @@ class AgentLoop:
         uses: list[Block],
         batch: ToolCallBatch,
     ) -> RunStatus:
-        """Go on with a run whose calls waited for a person when its process ended."""
+        """Continue a run whose calls waited for a person when its process ended."""
         execute = partial(self._runtime.executor.resume, batch)
         await self._answered(session, run_id, turns, uses, execute)
         return await self.run(session, run_id, turns)
 
     def turns_of(self, agent_id: str | None, progress: Mapping[str, Any]) -> LoopState:
-        """The turns that `Turns.progress` was written of; their messages stand in the session."""
+        """Restore the state from `LoopState.progress`; the messages are stored in the session."""
         return LoopState(
             [],
             agent_id,
@@ -177,7 +177,7 @@ class AgentLoop:
         return "max_turns"
 
     async def _ask(self, session: Session, run_id: str, turns: LoopState) -> tuple[Completed, str]:
-        """One model request, streamed to whoever watches."""
+        """Send one model request, streamed to the session's clients."""
         message_id = new_id("msg")
         head: dict[str, Any] = {"run_id": run_id}
         if turns.agent_id:
@@ -188,7 +188,7 @@ class AgentLoop:
             profile = self._profile(turns)
             completed = await self._requesting.ask(session, asker, turns.messages, live, profile)
         except (asyncio.CancelledError, ModelFailed):
-            # Whoever goes on with the run asks again.
+            # The process that continues the run sends the request again.
             if not turns.is_left:
                 self._keep_partial(session, run_id, turns, live.text())
             raise
@@ -197,7 +197,7 @@ class AgentLoop:
         return completed, message_id
 
     def _asker(self, session: Session, run_id: str, turns: LoopState) -> RunRequestState:
-        """Who asks, as the agent's profile says it now."""
+        """Return the requester, according to the agent's current profile."""
         chosen = self._chosen(session, turns)
         asker = turns.asker
         if asker is None:
@@ -213,7 +213,9 @@ class AgentLoop:
         return asker
 
     def _profile(self, turns: LoopState) -> AgentProfile | None:
-        """The agent as it is now; one that is gone must not go on as nobody in particular."""
+        """Return the agent's current profile; a deleted agent must not continue under the default
+        one.
+        """
         agents = self._runtime.agents
         return agents.require(turns.agent_id).profile if turns.agent_id else agents.get(None)
 
@@ -222,11 +224,11 @@ class AgentLoop:
         return (profile and profile.max_iterations) or self._settings.max_iterations
 
     def _chosen(self, session: Session, turns: LoopState) -> ModelSettings:
-        """What the session's requests are made with at the moment."""
+        """Return the current model settings of the session's requests."""
         return model_settings(session, self._profile(turns), self._settings)
 
     def _keep_partial(self, session: Session, run_id: str, turns: LoopState, text: str) -> None:
-        """What the model had written when it was cut off stays in the session."""
+        """Store the partial message of an aborted response in the session."""
         if text.strip():
             content: list[Block] = [{"type": "text", "text": text}]
             kept = self._sessions.append(
@@ -245,7 +247,7 @@ class AgentLoop:
         await self._answered(session, run_id, turns, uses, execute)
 
     def _refuse(self, session: Session, run_id: str, turns: LoopState, uses: list[Block]) -> None:
-        """Tell a model that calls tools, although it was shown none, that there are none."""
+        """Answer calls of a model that was offered no tools."""
         results = [missing_result(use["id"], TOOLS_OFF) for use in uses]
         self._add_results(session, run_id, turns, results)
         self._steered(session, run_id, turns)
@@ -253,14 +255,14 @@ class AgentLoop:
     async def _answered(
         self, session: Session, run_id: str, turns: LoopState, uses: list[Block], execute: Execute
     ) -> None:
-        """Run calls, and answer each of them, unless they are left to the next process."""
+        """Run calls and store their results, unless left to the next process."""
         finished: dict[str, CallOutcome] = {}
         try:
             await execute(finished=finished)
         finally:
             self._tell_results(session, run_id, turns, uses, finished)
         self._steered(session, run_id, turns)
-        # What the model is told next must not be lost: its requests build on it.
+        # Results must be stored before the next request, which depends on them.
         await self._runtime.db.flush()
 
     def _tell_results(
@@ -287,18 +289,18 @@ class AgentLoop:
             session, "tool", results, run_id=run_id, agent_id=turns.agent_id
         )
         turns.messages.append({"role": "user", "content": results, "id": kept})
-        # Not sooner: it may be a call that takes the service down, each time it is made.
+        # Only now: one of the calls may crash the service each time.
         turns.tries = 0
         turns.keep()
 
     def _left_by(self, outcome: CallOutcome) -> str:
-        """What is told of a call whose sub-agents the next process goes on with."""
+        """Return the note on a call whose sub-agents the next process continues."""
         delegation = self._runtime.services.get(DELEGATION)
         batch_id = delegation and delegation.left_by(outcome.operation_id)
         return DELEGATED.format(batch_id=batch_id) if batch_id else ""
 
     def _steered(self, session: Session, run_id: str, turns: LoopState) -> bool:
-        """Add what the user said meanwhile; whether there was anything."""
+        """Add user messages that arrived meanwhile; return whether there were any."""
         steering, turns.steering = turns.steering, []
         for message_id, content in steering:
             turns.messages.append({"role": "user", "content": content, "id": message_id})
@@ -315,7 +317,7 @@ class AgentLoop:
     def context(
         self, session: Session, run_id: str, turns: LoopState, message_id: str
     ) -> CallContext:
-        """The call context of this run's agent."""
+        """Return the context of this run's calls."""
         return CallContext(
             log=session.log,
             run_id=run_id,

@@ -1,4 +1,4 @@
-"""Messages that wait for the run before them."""
+"""Queue of messages that wait for the current run."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ MAX_QUEUED = 100
 
 
 class Queues:
-    """One queue for each session in which something waits."""
+    """One queue per session with waiting messages."""
 
     def __init__(self) -> None:
         self._queues: dict[str, deque[Queued]] = {}
         self._places = count(1)
 
     def place(self) -> int:
-        """The place of the next message."""
+        """Return the position of the next message."""
         return next(self._places)
 
     def require_room(self, session_id: str, active_id: str) -> None:
-        """Nothing is awaited between this and `add`.
+        """Check for room; do not await between this and `add`.
 
         Raises:
-            Busy: too many messages wait behind the run `active_id`.
+            Busy: too many messages wait for the run `active_id`.
         """
         if len(self._queues.get(session_id, ())) >= MAX_QUEUED:
             raise Busy(f"{MAX_QUEUED} messages are waiting in this session", run_id=active_id)
 
     def add(self, item: Queued) -> None:
-        """Let a message wait behind all others of its session."""
+        """Append a message to its session's queue."""
         self._queues.setdefault(item.run.session.id, deque()).append(item)
 
     def take(self, session_id: str) -> Queued | None:
-        """The message whose turn it is."""
+        """Remove and return the next message."""
         queue = self._queues.get(session_id)
         item = queue.popleft() if queue else None
         if not queue:
@@ -44,7 +44,7 @@ class Queues:
         return item
 
     def remove(self, session_id: str, run_id: str) -> Queued | None:
-        """Take the message of a run out of its place; None when it does not wait."""
+        """Remove and return the message of a run; None if it is not queued."""
         queue = self._queues.get(session_id, deque())
         item = next((item for item in queue if item.run.id == run_id), None)
         if item is not None:
@@ -52,11 +52,11 @@ class Queues:
         return item
 
     def all(self) -> list[Queued]:
-        """Everything that waits, each session's in order."""
+        """Return all waiting messages, in order per session."""
         return [item for queue in self._queues.values() for item in queue]
 
     def clear(self) -> list[Queued]:
-        """Let go of everything that waits."""
+        """Remove and return all waiting messages."""
         items = self.all()
         self._queues.clear()
         return items

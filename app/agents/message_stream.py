@@ -1,4 +1,4 @@
-"""A message while the model writes it: coalesced deltas, and the text so far for late comers."""
+"""Message being written by the model: coalesced deltas, and the text so far for new clients."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class MessageStream:
         self._log = log
         self._fields = {**head, "message_id": message_id}
         self._message_id = message_id
-        # What the waiting pieces belong to: a kind of delta, or one call's input.
+        # Kind of the buffered pieces: a kind of delta, or one call's input.
         self._kind: str = "text_delta"
         self._call: tuple[str, str] = ("", "")
         self._waiting: list[str] = []
@@ -35,14 +35,16 @@ class MessageStream:
         log.live[message_id] = self
 
     def add(self, kind: DeltaKind, text: str) -> None:
-        """Take one piece of text or thinking."""
+        """Add one piece of text or thinking."""
         if kind != self._kind:
             self.flush()
             self._kind = kind
         self._take(text)
 
     def tool_input(self, tool_call_id: str, name: str, partial_json: str) -> None:
-        """Take a fragment of a call's arguments; the first one, empty, names the call at once."""
+        """Add a fragment of a call's arguments; the first one is empty and announces the call
+        immediately.
+        """
         if self._kind != INPUT or self._call[0] != tool_call_id:
             self.flush()
             self._kind, self._call = INPUT, (tool_call_id, name)
@@ -59,7 +61,7 @@ class MessageStream:
             self._timer = asyncio.get_running_loop().call_later(WINDOW_S, self.flush)
 
     def flush(self) -> None:
-        """Send what waits."""
+        """Send buffered pieces."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -86,12 +88,12 @@ class MessageStream:
         self._log.send(INPUT, fields)
 
     def close(self) -> None:
-        """No more will come: the whole message follows as an event."""
+        """End the stream; the whole message follows as an event."""
         self.flush()
         self._log.live.pop(self._message_id, None)
 
     def text(self) -> str:
-        """What has been written so far, thinking left out."""
+        """Return the text written so far, without thinking."""
         self.flush()
         return "".join(self._written["text_delta"])
 

@@ -1,4 +1,4 @@
-"""The stronger model that a run was handed to, for a number of its requests."""
+"""Handover of a run to a stronger model for a number of requests."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 @dataclass(slots=True)
 class ModelOverride:
-    """Where a run stands between its own model and a stronger one.
+    """Handover state of a run between its own and a stronger model.
 
     Attributes:
-        model: the stronger one; None before the run was handed over.
-        left: how many requests more it answers.
-        times: how often the run was handed over.
+        model: stronger model; None before the handover.
+        left: number of requests it still answers.
+        times: number of handovers.
     """
 
     model: str | None = None
@@ -23,23 +23,23 @@ class ModelOverride:
 
     @property
     def current(self) -> str | None:
-        """The model that answers the next request in place of the run's own."""
+        """Return the model that answers the next request instead of the run's own."""
         return self.model if self.left else None
 
     def raise_to(self, model: str, requests: int) -> None:
-        """Hand the next requests over."""
+        """Hand over the next requests."""
         self.model, self.left, self.times = model, requests, self.times + 1
 
     def spend(self, asked: str) -> None:
-        """A request was answered to the model that was `asked` for."""
+        """Count a request answered by the `asked` model."""
         if self.left and asked == self.model:
             self.left -= 1
 
     def fields(self) -> dict[str, Any]:
-        """What of it must survive a restart."""
+        """Return the state that must survive a restart."""
         return {"model": self.model, "left": self.left, "times": self.times}
 
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> ModelOverride:
-        """Read what `fields` wrote; nothing is a run that was never handed over."""
+        """Parse the output of `fields`; empty fields mean no handover."""
         return cls(fields.get("model"), fields.get("left", 0), fields.get("times", 0))

@@ -1,4 +1,4 @@
-"""One model request, streamed to whoever watches, and what its answer asks for."""
+"""One streamed model request, and the calls in its response."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from app.execution.calls import CallRequest, parse_call
 
 
 async def ask(model: ModelClient, request: ModelRequest, live: MessageStream) -> Completed:
-    """The whole answer; `live` shows it while it comes. Closing `live` is the caller's.
+    """Return the whole response, streamed to `live`, which the caller must close.
 
     Raises:
-        ModelFailed: the provider failed, or its answer ended early.
+        ModelFailed: the provider failed, or its response ended early.
     """
     completed: Completed | None = None
     async with aclosing(model.stream(request)) as answer:
@@ -41,9 +41,10 @@ async def ask(model: ModelClient, request: ModelRequest, live: MessageStream) ->
 
 
 def call_of(block: Block) -> CallRequest:
-    """A `tool_use` block as a request."""
+    """Return a `tool_use` block as a request."""
     try:
         return parse_call(block)
     except InvalidInput:
-        # A provider may use ids or names that we refuse from clients; it still gets an answer.
+        # A provider may use IDs or names that are invalid for clients; such a call still gets a
+        # result.
         return CallRequest(clean(str(block.get("id", ""))), str(block.get("name", "")), "{")

@@ -1,4 +1,4 @@
-"""Which model a conversation has, and its settings: one place decides, for all who ask."""
+"""Effective model and settings of a conversation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from app.governance.agents import AgentProfile
 
 
 class Chosen(Protocol):
-    """What a session has been given; None where it leaves the choice to its agent."""
+    """Model settings of a session; None uses the agent's."""
 
     @property
     def model(self) -> str | None: ...
@@ -22,21 +22,21 @@ class Chosen(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """What a request is made with. `temperature` is sent only when there is one."""
+    """Settings of a model request. `temperature` is sent only if set."""
 
     model: str
     max_tokens: int
     temperature: float | None
 
     def to_dict(self) -> dict[str, Any]:
-        """As tools that ask a model read them, and sub-agents inherit them."""
+        """Return the form for tools that ask a model, and for sub-agents, which inherit it."""
         return asdict(self)
 
 
 def model_settings(
     session: Chosen, profile: AgentProfile | None, settings: Settings
 ) -> ModelSettings:
-    """What the session says beats what its agent says, which beats the service's."""
+    """Merge the settings: session before agent before service."""
     own = [session, *([profile] if profile else [])]
 
     def first(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""The next question to a session's model: what it is told, within its window, and the answer."""
+"""Next model request of a session: its prompt, its context window, and the response."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ Message = dict[str, Any]
 
 @dataclass(slots=True, kw_only=True)
 class RunRequestState:
-    """Who asks: one run of an agent in a session.
+    """Requester: one run of an agent in a session.
 
     Attributes:
-        user_id: whose memory is told.
-        spending: where what the requests cost is summed up.
-        model, max_tokens, temperature: of the next request.
+        user_id: user whose memory is included.
+        spending: total usage of the requests.
+        model, max_tokens, temperature: settings of the next request.
         tools_enabled: whether the model may call tools.
-        window: made at the first request.
-        known: facts that hold for the whole run.
+        window: created at the first request.
+        known: facts valid for the whole run.
     """
 
     run_id: str
@@ -62,9 +62,9 @@ class RunRequestState:
 
 @dataclass(frozen=True, slots=True)
 class _TurnInput:
-    """What a request is made of but for its messages.
+    """Parts of a request, except its messages.
 
-    `answer_only`: the tools stand there for calls of before, which providers demand.
+    `answer_only`: tools are included only because providers require them for earlier calls.
     """
 
     prompt: Prompt
@@ -74,7 +74,7 @@ class _TurnInput:
 
 
 class ModelTurn:
-    """Asks for one turn after the other; what it remembers of a run stands in its `Asker`."""
+    """Sends one request after another; the state of a run is in its `RunRequestState`."""
 
     def __init__(
         self,
@@ -99,11 +99,11 @@ class ModelTurn:
         live: MessageStream,
         profile: AgentProfile | None,
     ) -> Completed:
-        """The model's answer to `messages`, which are shortened in place when they must be.
+        """Return the model's response to `messages`, which are shortened in place if necessary.
 
         Raises:
-            ModelFailed: the provider failed, or takes not even the shortened conversation.
-            ContextFull: what must be sent does not fit into the budget.
+            ModelFailed: the provider failed, or refuses even the shortened conversation.
+            ContextFull: the required part does not fit into the budget.
         """
         toolset = self._runtime.resolver.resolve(asker.agent_id)
         window = self._window(asker, toolset, profile)
@@ -129,10 +129,10 @@ class ModelTurn:
     async def _first_answer(
         self, request: ModelRequest, live: MessageStream, *, last: bool = False
     ) -> Completed | Literal["length", "images"]:
-        """The answer; or why the provider took this request not, where it may take another.
+        """Return the response, or the reason for a refusal that a changed request may avoid.
 
         Args:
-            last: images have been left out already.
+            last: images have already been omitted.
         """
         try:
             return await ask(self._model, request, live)
@@ -146,12 +146,12 @@ class ModelTurn:
     def _window(
         self, asker: RunRequestState, toolset: ResolvedToolset, profile: AgentProfile | None
     ) -> ContextWindow:
-        """The run's window, as wide as its agent's is now."""
+        """Return the run's window, with its agent's current size."""
         budget = (profile and profile.context_tokens) or self._settings.context_tokens
         if asker.window is None:
             asker.window = ContextWindow(budget)
         asker.window.budget = budget
-        # By the name under which the agent's model knows it.
+        # Under the name that the agent's model knows.
         reader = toolset.exposure.definitions.get(READ_RESULT)
         asker.window.reader = reader["name"] if reader else None
         return asker.window
@@ -218,7 +218,7 @@ class ModelTurn:
         fitted: Fitted,
         compaction: Compaction,
     ) -> None:
-        """Store a summary, and go on with the shorter conversation."""
+        """Store a summary, and continue with the shorter conversation."""
         first_kept = messages[compaction.keeps_from].get("id")
         if first_kept is not None:
             self._sessions.summarise(
@@ -267,12 +267,12 @@ class ModelTurn:
     def _count(
         self, session: Session, asker: RunRequestState, model: str, usage: TokenUsage
     ) -> None:
-        """Count a request whose answer is not a message of the session."""
+        """Count a request whose response is not a message of the session."""
         self._budget.add(session, model=model, usage=usage, spending=asker.spending)
 
 
 def thinking_of(settings: Settings, profile: AgentProfile | None) -> tuple[int | None, bool]:
-    """The budget for thinking, and whether the model decides itself; of these one at most."""
+    """Return the thinking budget, and whether the model decides itself; at most one is set."""
     chosen: Settings | AgentProfile = settings
     if profile and (profile.thinking_budget, profile.adaptive_thinking) != (None, None):
         chosen = profile
@@ -281,13 +281,13 @@ def thinking_of(settings: Settings, profile: AgentProfile | None) -> tuple[int |
 
 
 def left_out(settings: Settings, profile: AgentProfile | None) -> frozenset[str]:
-    """Parts of the prompt that this agent is not told."""
+    """Prompt parts that are omitted for this agent."""
     chosen = profile.prompt_without if profile else None
     return frozenset(settings.prompt_without if chosen is None else chosen)
 
 
 def _last_words(messages: Sequence[Message]) -> str:
-    """What the user said last."""
+    """Return the last user message."""
     for message in reversed(messages):
         if message["role"] != "user" or message.get("direct"):
             continue
@@ -306,7 +306,7 @@ def _has_calls(messages: Sequence[Message]) -> bool:
 
 
 def _reminded(messages: list[Message], reminder: dict[str, Any] | None) -> list[Message]:
-    """The messages with what changes behind the last of them."""
+    """Return the messages with the changing part appended to the last one."""
     if reminder is None or not messages or messages[-1]["role"] != "user":
         return messages
     last = messages[-1]

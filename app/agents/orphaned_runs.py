@@ -1,4 +1,4 @@
-"""Runs of processes that are gone: what they left, read in one transaction."""
+"""Runs of ended processes: their data, read in one transaction."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _DECIDED = (
     "SELECT operation_id, verdict FROM audit"
     " WHERE ts >= ? AND kind = 'call.decided' AND session_id = ? AND run_id = ?"
 )
-# Batches that have ended, or go on where that is allowed, by the call that has delegated them.
+# Batches that have ended, or may continue, by the delegating call.
 _DELEGATED = (
     "SELECT operation_id, id FROM delegation_batches WHERE session_id = ? AND parent_run_id = ?"
     " AND (status <> 'running' OR parent IS NOT NULL)"
@@ -68,11 +68,11 @@ _CONTENT = "SELECT content FROM entries WHERE session_id = ? AND id = ?"
 
 @dataclass(frozen=True, slots=True)
 class RunHead:
-    """The row of a run that is gone, with what its session says.
+    """Row of an orphaned run, with data of its session.
 
     Attributes:
-        head: the last `seq` of the session's log.
-        batch: what was kept of the batch in which somebody was asked, as JSON text.
+        head: last `seq` of the session's log.
+        batch: stored batch with an open confirmation, as JSON text.
     """
 
     id: str
@@ -91,11 +91,11 @@ class RunHead:
 
 @dataclass(frozen=True, slots=True)
 class Trail:
-    """What a run left: its events, and what the audit must know to tell how its calls ended.
+    """Traces of an orphaned run: its events, and the facts about its calls for the audit log.
 
     Attributes:
-        verdicts: by operation, of calls that asked or were refused.
-        unanswered: questions that nobody had answered.
+        verdicts: by operation, verdicts of calls that asked or were refused.
+        unanswered: open questions.
     """
 
     user_id: str | None
@@ -106,11 +106,11 @@ class Trail:
 
 @dataclass(frozen=True, slots=True)
 class LastTurn:
-    """Where a conversation stopped.
+    """Last turn of an interrupted conversation.
 
     Attributes:
-        results: answers to the calls of the last turn, where those were not stored yet.
-        is_answered: the model had said its last word.
+        results: results of the last turn's calls, if not yet stored.
+        is_answered: the model had finished its answer.
     """
 
     results: tuple[Block, ...] = ()
@@ -119,12 +119,12 @@ class LastTurn:
 
 @dataclass(frozen=True, slots=True)
 class OrphanedRun:
-    """A run of a process that is gone.
+    """Run of an ended process.
 
     Attributes:
-        batch: calls of which at least one waits for somebody.
-        progress: how far it had come, where it is to go on.
-        is_delegated: it is of a sub-agent that may go on.
+        batch: calls, at least one of which waits for a person.
+        progress: stored progress, if it may continue.
+        is_delegated: it belongs to a sub-agent that may continue.
     """
 
     row: RunHead
@@ -136,7 +136,7 @@ class OrphanedRun:
 
 
 def read_lost(transaction: Transaction, row: RunHead, progress: RunProgress | None) -> OrphanedRun:
-    """What a run left."""
+    """Read the stored data of an orphaned run."""
     ids = (row.session_id, row.id)
     bodies = events_of(transaction.fetch, row.session_id, row.epoch, _KINDS)
     told = (orjson.loads(body) for _, _, body in bodies)
@@ -169,7 +169,7 @@ def _batch(
     awaited: Sequence[tuple[Any, ...]],
     notes: dict[str, str],
 ) -> SuspendedBatch | None:
-    """The batch, when somebody is asked for one of its calls, or was and nothing came of it."""
+    """Return the batch if one of its calls waits for a person, or has an unused answer."""
     batch = suspended_batch(
         kept,
         rows=calls,
@@ -185,7 +185,7 @@ def _batch(
 
 
 def _waits(batch: SuspendedBatch, operation_id: str) -> bool:
-    """Whether a call of a batch waits for somebody."""
+    """Return whether a call of a batch waits for a person."""
     row = batch.rows.get(operation_id)
     if operation_id in batch.awaited and (row is None or row.status == "started"):
         return True
@@ -200,7 +200,7 @@ def _last_turn(
     calls: dict[str, RecordedCall],
     notes: dict[str, str],
 ) -> LastTurn:
-    """What the run's own messages end with."""
+    """Return the last turn of the run's own messages."""
     entries = {
         found[0]: (found[1], found[2])
         for found in transaction.fetch(_ENTRIES, (row.session_id, row.id))
@@ -225,7 +225,7 @@ def results_of(
     uses: Sequence[Block],
     events: Sequence[dict[str, Any]],
 ) -> list[Block]:
-    """What a model is told of each call of an answer that was cut off."""
+    """Return for the model the results of all calls of an interrupted turn."""
     found = transaction.fetch(_CALLS, (session_id, run_id))
     calls = {row[0]: RecordedCall(*row[1:]) for row in found}
     notes = _notes(transaction, session_id, run_id)
@@ -233,7 +233,7 @@ def results_of(
 
 
 def _notes(transaction: Transaction, session_id: str, run_id: str) -> dict[str, str]:
-    """By operation, what is told of a call that was cut off besides that it was."""
+    """Return additional notes on interrupted calls, by operation."""
     rows = transaction.fetch(_DELEGATED, (session_id, run_id))
     return {operation_id: DELEGATED.format(batch_id=batch_id) for operation_id, batch_id in rows}
 
@@ -257,7 +257,7 @@ def _results(
 def _result(
     use: Block, begun: dict[str, str], calls: dict[str, RecordedCall], notes: dict[str, str]
 ) -> Block:
-    """What a model is told of a call of a turn that was cut off."""
+    """Return for the model the result of one call of an interrupted turn."""
     call_id = str(use.get("id", ""))
     operation_id = begun.get(clean(call_id))
     if operation_id is None:

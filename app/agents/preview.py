@@ -1,4 +1,4 @@
-"""What an agent would see, and why not the rest: one document for REST and the terminal."""
+"""Preview of an agent's tools, with reasons for unavailable ones, for REST and terminal."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from app.governance.agents import SubagentScope
 async def preview(
     runtime: Runtime, agent_id: str | None, *, subagent: bool = False
 ) -> dict[str, Any]:
-    """The resolver's answer as JSON, with the prompt and what both cost per request.
+    """Return the resolver's result as JSON, with the prompt and the tokens of both per request.
 
     Raises:
-        NotFound: there is no such agent; the message names those that there are.
+        NotFound: the agent does not exist; the message lists the existing ones.
     """
     if agent_id is not None:
         runtime.agents.require(agent_id)

@@ -1,4 +1,4 @@
-"""How far a run has come, beside what its messages and its calls say."""
+"""Stored progress of a run, in addition to its messages and calls."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from app.governance.limits import NOBODY, QuotaSubject
 
 @dataclass(frozen=True, slots=True)
 class RunProgress:
-    """What another process needs to go on with a run.
+    """State that another process needs to continue a run.
 
     Attributes:
-        payer: whom the run is counted for.
-        attended: somebody is, or may come to be, there to confirm what asks.
-        turns: what `Turns.progress` says: usage, stop reason, model requests so far.
-        unheard: messages that stand before the last answer, and that it did not know.
-        found: tools that the run has found by words.
+        payer: subject that the run is counted for.
+        attended: a client can, or may later, answer confirmations.
+        turns: output of `LoopState.progress`: usage, stop reason, model requests so far.
+        unheard: messages before the last response that the model had not seen.
+        found: tools found by search.
         tools_enabled: whether its model may call tools.
-        tries: how often it was taken up after a crash since its calls last finished.
+        tries: restarts after a crash since its calls last finished.
     """
 
     quota_subject: QuotaSubject = NOBODY
@@ -35,21 +35,21 @@ class RunProgress:
 
     @property
     def usage(self) -> dict[str, Any]:
-        """Tokens and dollars so far, as the events carry them."""
+        """Return tokens and dollars so far, in the form of events."""
         return dict(self.turns.get("usage", {}))
 
     @property
     def stop_reason(self) -> str | None:
-        """Why the model stopped last."""
+        """Return the model's last stop reason."""
         reason: str | None = self.turns.get("stop_reason")
         return reason
 
     def tried_again(self) -> RunProgress:
-        """The same, taken up once more."""
+        """Return a copy with one more restart."""
         return replace(self, tries=self.tries + 1)
 
     def stored(self) -> str:
-        """As JSON text."""
+        """Return the state as JSON text."""
         kept = {
             "payer": self.quota_subject.to_json(),
             "attended": self.attended,
@@ -63,11 +63,11 @@ class RunProgress:
 
     @classmethod
     def read(cls, stored: str) -> RunProgress:
-        """Read what `stored` wrote.
+        """Parse the output of `stored`.
 
         Raises:
-            ValueError, KeyError, TypeError: it is not of this kind.
-            InvalidInput: its limits cannot be read.
+            ValueError, KeyError, TypeError: the text has another format.
+            InvalidInput: its limits are invalid.
         """
         kept = orjson.loads(stored)
         return cls(

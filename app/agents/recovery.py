@@ -1,8 +1,8 @@
-"""After a crash or a stop: what can go on goes on, what cannot is told as interrupted.
+"""Recovery after a crash or stop: continues runs if possible, closes the others.
 
-A call that had begun may have taken effect and is never run again. A run in which a
-person was asked is not over: it is handed on, with everything that is needed to go on.
-So is a run of a model that kept how far it had come (`durability.py`).
+A started call may have taken effect and is never run again. A run with an open confirmation is not
+over: it is handed over with everything needed to continue. So is a model's run with stored progress
+(`restart_policy.py`).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _TRY_AGAIN = "UPDATE runs SET progress = ? WHERE id = ?"
 
 @dataclass(frozen=True, slots=True)
 class FoundRun:
-    """A run that another process left, and that may go on."""
+    """Run left by another process that may continue."""
 
     id: str
     session_id: str
@@ -61,14 +61,14 @@ class FoundRun:
 
 @dataclass(frozen=True, slots=True)
 class SuspendedRun(FoundRun):
-    """A run in which a person was asked when its process ended."""
+    """Run with an open confirmation when its process ended."""
 
     batch: SuspendedBatch
 
 
 @dataclass(frozen=True, slots=True)
 class CutRun(FoundRun):
-    """A run that was at work when its process ended."""
+    """Run that was active when its process ended."""
 
     progress: RunProgress
     turn: LastTurn
@@ -76,7 +76,7 @@ class CutRun(FoundRun):
 
 @dataclass(frozen=True, slots=True)
 class WaitingMessage:
-    """A message that waits for its turn."""
+    """Message that waits for its turn."""
 
     run_id: str
     session_id: str
@@ -86,10 +86,10 @@ class WaitingMessage:
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """What was found: runs that were closed, and what is to go on.
+    """Result of the recovery: closed runs, and runs to continue.
 
     Attributes:
-        delegated: runs of sub-agents; whether they go on is for delegation to say.
+        delegated: runs of sub-agents; delegation decides whether they continue.
     """
 
     closed: int = 0
@@ -100,7 +100,7 @@ class Recovered:
 
 
 async def recover(runtime: Runtime, restart_policy: RestartPolicy = CLOSING) -> Recovered:
-    """Take over the runs of processes that are gone, and close those that cannot go on."""
+    """Take over the runs of ended processes, and close those that cannot continue."""
     owner = process.identity()
 
     def take_over(transaction: Transaction) -> list[OrphanedRun]:
@@ -135,8 +135,8 @@ def close_found(
     run: SuspendedRun | CutRun,
     error: TollgateError | None = None,
 ) -> None:
-    """End a run that cannot go on after all."""
-    # What it had used before is counted, whoever ends it.
+    """End a run that cannot continue after all."""
+    # Its earlier usage is counted, whichever process ends it.
     usage = run.progress.usage if isinstance(run, CutRun) else run.batch.progress.get("usage")
     close_run(runtime, log, run.id, run.trail, usage=usage, error=error)
 
@@ -147,13 +147,13 @@ def _take_over(
     transaction.execute(_TAKE_OVER, (owner, row.id))
     if row.trigger == DELEGATED:
         goes_on = restart_policy.continues and bool(transaction.fetch(_GOES_ON, (row.id,)))
-        # Where somebody waited for a sub-agent, he is gone, and nothing it asked matters.
+        # The waiter of the sub-agent has ended, so its questions are obsolete.
         lost = read_lost(transaction, row if goes_on else replace(row, batch=None), None)
         return replace(lost, is_delegated=goes_on)
     lost = read_lost(transaction, row, restart_policy.progress_of(row.progress))
     if lost.batch is not None or lost.progress is None or row.owner is None:
         return lost
-    # Its process did not leave it, it died: perhaps of this very step.
+    # Its process crashed: possibly because of this step.
     progress = lost.progress.tried_again()
     transaction.execute(_TRY_AGAIN, (progress.stored(), row.id))
     return replace(lost, progress=progress)
@@ -196,9 +196,9 @@ def _found(row: RunHead) -> tuple[str, str, Trigger, str | None, str]:
 async def _keep_waiting(
     runtime: Runtime, stay: set[str] | None, owner: str
 ) -> tuple[list[tuple[Any, ...]], tuple[WaitingMessage, ...]]:
-    """Messages that were accepted and never begun, those that wait on last.
+    """Return accepted but unstarted messages, and those that continue to wait.
 
-    In sessions other than `stay` they stand unanswered; None lets all of them wait on.
+    In sessions outside `stay` they remain unanswered; with None, all continue to wait.
     """
 
     def read(transaction: Transaction) -> list[tuple[Any, ...]]:

@@ -1,7 +1,7 @@
-"""Images that a provider has refused: what is sent from then on is a note in their place.
+"""Images refused by a provider; later requests contain a note instead.
 
-A conversation is sent as a whole with each request, so one image that a provider does not take
-would fail all that follow, also after a restart.
+A conversation is sent as a whole with each request, so one refused image would fail all later ones,
+even after a restart.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ IMAGE_ROUNDS = 2
 
 
 def refused_images(session: Session, model: str) -> frozenset[str]:
-    """The images of a session that this model's provider does not take."""
+    """Return the images of a session that this model's provider refuses."""
     return frozenset(session.meta.get(REFUSED_IMAGES, {}).get(model, ()))
 
 
 def refuse_images(
     session: Session, db: DatabaseWriter, model: str, messages: Sequence[Message]
 ) -> None:
-    """Remember which of the images in `messages` the provider has refused.
+    """Record which images in `messages` the provider has refused.
 
-    It does not say which. Those before its last answer it has taken, so the newer ones are
-    suspected first, and all when there is no other.
+    The provider does not name them. It accepted those before its last response, so newer ones are
+    suspected first, and all if there are no newer ones.
     """
     known = refused_images(session, model)
     answers = [at for at, message in enumerate(messages) if message["role"] == "assistant"]

@@ -1,8 +1,8 @@
-"""Whether a run outlives its process.
+"""Restart policy of runs.
 
-`Closing` keeps nothing: a run ends with its process and is told as interrupted.
-`Continuing` keeps with every step how far the run has come, in the commit that holds the
-step; the next process goes on from there (`docs/decisions/0022-durable-runs.md`).
+`CloseOnRestart` stores nothing: a run ends with its process and is reported as interrupted.
+`ResumeOnRestart` stores the run's progress in the commit of every step; the next process continues
+from there (`docs/decisions/0022-durable-runs.md`).
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ from app.execution.setup import Runtime
 
 log = logging.getLogger(__name__)
 
-# A run that takes its process down with it must not do so for ever.
+# A run that crashes its process must not do so forever.
 MOST_TRIES = 3
 
 
 class RestartPolicy(Protocol):
-    """What becomes of runs whose process ends.
+    """Policy for runs whose process ends.
 
     Attributes:
-        continues: messages that wait when a process ends are answered by the next one.
+        continues: the next process answers messages that were waiting.
     """
 
     @property
     def continues(self) -> bool: ...
 
     def keep(self, run: Run) -> None:
-        """A step of the run has finished, or it begins: the next commit says so."""
+        """Store progress in the next commit, at the start or after a step of the run."""
 
     def forget(self, run: Run) -> None:
-        """The run is to stop: nobody may go on with it."""
+        """Forget a run that is to stop, so that no process continues it."""
 
     def leaves(self, run: Run) -> bool:
-        """Whether the run, which is stopped with the service, is left to the next process."""
+        """Return whether the run, stopped with the service, is left to the next process."""
 
     def progress_of(self, stored: str | None) -> RunProgress | None:
-        """How far a run had come that another process left; None when it is to be closed."""
+        """Return the progress of a run left by another process, or None to close it."""
 
 
 class CloseOnRestart:
@@ -51,10 +51,10 @@ class CloseOnRestart:
     continues = False
 
     def keep(self, run: Run) -> None:
-        """Nothing is kept."""
+        """Do nothing: no progress is stored."""
 
     def forget(self, run: Run) -> None:
-        """Nothing was kept."""
+        """Do nothing: no progress was stored."""
 
     def leaves(self, run: Run) -> bool:
         return False
@@ -67,7 +67,7 @@ CLOSING = CloseOnRestart()
 
 
 class ResumeOnRestart:
-    """Runs of a model go on; batches of direct calls end with whoever made them."""
+    """Continues runs with a model; batches of direct calls end with their process."""
 
     continues = True
 
@@ -117,5 +117,5 @@ class ResumeOnRestart:
 
 
 def restart_policy(runtime: Runtime, chosen: Literal["continue", "close"]) -> RestartPolicy:
-    """What the setting `durable_runs` asks for."""
+    """Return the policy selected by the setting `durable_runs`."""
     return ResumeOnRestart(runtime) if chosen == "continue" else CLOSING

@@ -1,4 +1,4 @@
-"""What is left to do of a run whose process ended: it waited for a person, or was at work."""
+"""Rest of a run whose process ended while it waited for a person or was active."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ AnswerCalls = Callable[[Run, Sequence[CallRequest], Callable[..., Any]], Awaitab
 
 
 class Resumption:
-    """Turns what is left of a run into what it goes on with."""
+    """Converts an orphaned run to the state to continue with."""
 
     def __init__(
         self,
@@ -43,10 +43,10 @@ class Resumption:
         self._restart_policy = restart_policy
 
     def cut_off(self, run: Run, cut: CutRun) -> None:
-        """End what a run was at when its process ended, and tell its model.
+        """End the calls that were active when the process ended, and notify the model.
 
-        Nothing is awaited here: one commit holds all of it, so that a process that ends in the
-        middle has done nothing.
+        Synchronous, so that one commit contains all of it, and an interrupted process leaves
+        nothing half done.
         """
         progress, session = cut.progress, run.session
         run.before, run.unheard = progress, progress.unheard
@@ -61,7 +61,7 @@ class Resumption:
             self._sessions.append(session, "tool", results, run_id=run.id, agent_id=run.agent_id)
 
     def work_of(self, run: Run, suspended: SuspendedBatch, answer_calls: AnswerCalls) -> Work:
-        """The rest of a run; its calls wait for their answers again from here on."""
+        """Return the rest of a run; its calls wait for their answers again from now on."""
         executor = self._runtime.executor
         run.quota_subject = suspended.quota_subject
         if suspended.caller == "agent":
@@ -90,12 +90,12 @@ class Resumption:
     async def _converse(
         self, run: Run, loop: AgentLoop, message_id: str, batch: ToolCallBatch
     ) -> RunStatus:
-        """Answer the calls of the turn that was parked, and take the next one."""
+        """Answer the calls of the suspended turn, and take the next one."""
         assert run.turns is not None
         session = run.session
         path = await self._archive.path(session.id, session.leaf)
         if all(entry.id != message_id for entry in path):
-            # The person has gone to another branch meanwhile; the run stays where it was.
+            # The person has switched to another branch; the run stays on its branch.
             path = await self._archive.path(session.id, message_id)
         run.turns.messages = to_messages(path)
         turn = next((entry for entry in path if entry.id == message_id), None)

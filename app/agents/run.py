@@ -1,4 +1,4 @@
-"""Values of a run: what it is, what waits for it, how its failure is told."""
+"""Values of a run: its identity, its queue, and its errors."""
 
 from __future__ import annotations
 
@@ -31,15 +31,14 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Run:
-    """One run. `done` is resolved after `run_finished` has been appended.
+    """Run; `done` is resolved after `run_finished` has been appended.
 
     Attributes:
-        unheard: messages of the branch, by id, that come last: the answer before them did not
-            know them.
-        before: what it had come to in the process that began it.
+        unheard: IDs of the last messages on the branch, which the last response had not seen.
+        before: progress in the process that started it.
         tools_enabled: whether its model may call tools.
-        is_left: it stops with the service, and the next process goes on with it.
-        asked: what its tools asked a model for, where it has no model of its own.
+        is_left: it stops with the service, and the next process continues it.
+        asked: model requests of its tools, if it has no model.
     """
 
     id: str
@@ -66,16 +65,16 @@ class Run:
 
     @property
     def has_model(self) -> bool:
-        """Whether a model decides what is called."""
+        """Return whether a model decides which tools are called."""
         return self.trigger not in ("direct", "rest")
 
 
 @dataclass(frozen=True, slots=True)
 class Queued:
-    """A message that waits for the run before it; stored, because it was acknowledged.
+    """Message that waits for the current run; stored, because it was acknowledged.
 
     Attributes:
-        place: what came later has a higher one, also within the same millisecond.
+        place: position; later messages have a higher one, even within the same millisecond.
     """
 
     run: Run
@@ -99,7 +98,7 @@ class Queued:
 
 
 def error_of(run_id: str, error: BaseException | None) -> TollgateError | None:
-    """What a client may see of what ended a run."""
+    """Return the public part of the error that ended a run."""
     if error is None or isinstance(error, TollgateError):
         return error
     error_id = new_id("err")
@@ -108,7 +107,7 @@ def error_of(run_id: str, error: BaseException | None) -> TollgateError | None:
 
 
 def error_body(error: TollgateError) -> dict[str, Any]:
-    """A failure as the event carries it."""
+    """Return a failure in the form of events."""
     body: dict[str, Any] = {
         "code": error.code,
         "message": error.message,
@@ -120,7 +119,7 @@ def error_body(error: TollgateError) -> dict[str, Any]:
 
 
 def told_call(request: CallRequest, redactor: Redactor) -> Block:
-    """A person's call as a model is told of it later: never run again, so never in full."""
+    """Return a person's call as history for the model; truncated, because it is not run again."""
     name = redactor.text(request.name)
     block: Block = {"type": "tool_use", "id": request.id, "name": name, "direct": True}
     try:
@@ -131,7 +130,7 @@ def told_call(request: CallRequest, redactor: Redactor) -> Block:
 
 
 def require_alike(active: Run, answering: str | None, *, tools_enabled: bool) -> None:
-    """Raises InvalidInput unless a message can join the run that is under way."""
+    """Check that a message can join the active run. Raises: InvalidInput."""
     if answering != active.agent_id:
         raise InvalidInput(
             "A message cannot steer a run of another agent; name that agent", field="agent_id"
@@ -146,19 +145,19 @@ def require_alike(active: Run, answering: str | None, *, tools_enabled: bool) ->
 
 
 async def last_word(progress: RunProgress) -> RunStatus:
-    """How a run ends whose model had no more to say."""
+    """Return the end of a run whose model has finished."""
     return "refused" if progress.stop_reason == "refusal" else "success"
 
 
 def revoked() -> Unauthenticated:
-    """Why a run does not go on that its token may not have any more."""
+    """Return why a run with a revoked token does not continue."""
     return Unauthenticated(
         "The token that started this run was revoked while the service was stopped"
     )
 
 
 def stopped(run: Run) -> RunStatus:
-    """How a run ends that was stopped."""
+    """Return the end of a run that was stopped."""
     return "interrupted" if run.interrupted else "cancelled"
 
 
@@ -171,7 +170,7 @@ def direct_context(
     cacheable: bool,
     user_id: str | None = None,
 ) -> CallContext:
-    """The call context of a run without a model; its user is whoever asked for the run."""
+    """Return the call context of a run without a model; its user is the run's creator."""
     session = run.session
     chosen = model_settings(session, runtime.agents.get(run.agent_id), runtime.settings)
     return CallContext(

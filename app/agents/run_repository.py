@@ -1,4 +1,4 @@
-"""Writing down that a run begins and how it ends: its row, its events, its figures."""
+"""Recording of runs: row, events and metrics of start and end."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 class RunRepository:
-    """What the database and the event log say of runs. Nothing here awaits."""
+    """Writes runs to the database and the event log, without awaiting. Nothing here awaits."""
 
     def __init__(self, runtime: Runtime, restart_policy: RestartPolicy) -> None:
         self._runtime = runtime
@@ -30,12 +30,12 @@ class RunRepository:
         self._owner = process.identity()
 
     def queued(self, item: Queued) -> None:
-        """A message was accepted and waits."""
+        """Record an accepted, waiting message."""
         row = self._row(item.run, "queued")
         self._runtime.db.append(QUEUE_RUN, (*row, item.stored()))
 
     def started(self, run: Run, *, was_queued: bool = False) -> None:
-        """The run begins."""
+        """Record the start of the run."""
         session = run.session
         row = self._row(run, "running")
         session.log.holders.add(run.id)
@@ -55,22 +55,22 @@ class RunRepository:
         self._runtime.metrics.gauge("runs_active", 1)
 
     def taken_up(self, run: Run) -> None:
-        """A run that another process began goes on here."""
+        """Record that a run of another process continues here."""
         run.session.log.holders.add(run.id)
         self._runtime.metrics.gauge("runs_active", 1)
 
     def left_waiting(self, item: Queued) -> None:
-        """Whoever starts next goes on with the message."""
+        """Record that the next process continues with the message."""
         self._runtime.db.append(PARK_RUN, (item.run.id,))
 
     def left(self, run: Run) -> None:
-        """Whoever starts next goes on with the run."""
+        """Record that the next process continues the run."""
         self._runtime.db.append(PARK_RUN, (run.id,))
         run.session.log.holders.discard(run.id)
         self._runtime.metrics.gauge("runs_active", -1)
 
     def ended(self, run: Run, status: RunStatus, error: TollgateError | None) -> None:
-        """The end of a run; whatever cannot be recorded, the session goes on."""
+        """Record the end of a run; the session continues even if that fails."""
         with ErrorBoundary() as held:
             self._write_end(run, status, error)
         if held.error is not None:

@@ -1,7 +1,6 @@
-"""Runs: one user message to its final answer, or one batch of direct calls.
+"""Runs: one user message with its final answer, or one batch of direct calls.
 
-A session has at most one active run. A run ends with exactly one `run_finished`, after
-everything else of it.
+A session has at most one active run. A run ends with exactly one `run_finished`, its last event.
 """
 
 from __future__ import annotations
@@ -76,7 +75,7 @@ class RunService:
         self._loop = loop
         self._archive = archive
         self._active: dict[str, Run] = {}
-        # Told when somebody stops a run that is under way.
+        # Called when an active run is stopped.
         self.on_cancel: Callable[[str], None] = lambda _: None
         self._queues = Queues()
         self._restart_policy = restart_policy
@@ -84,7 +83,7 @@ class RunService:
         self._resumption = Resumption(runtime, sessions, loop, archive, restart_policy)
 
     def active(self, session_id: str) -> Run | None:
-        """The session's run that is under way."""
+        """Return the session's active run."""
         return self._active.get(session_id)
 
     async def send_message(
@@ -101,21 +100,21 @@ class RunService:
         attended: bool = True,
         tools_enabled: bool = True,
     ) -> tuple[str, str]:
-        """Add a user message and work on it; ids of the run and of the message.
+        """Add a user message and answer it; return the IDs of run and message.
 
         Args:
-            agent_id: who answers, for this run; the session's agent when None.
-            payer: whom the run is counted for.
-            run_id: what the run is called, where somebody has decided that before.
-            attended: somebody is, or may come to be, there to confirm what asks.
-            tools_enabled: whether the model may call tools for it.
+            agent_id: agent of this run; the session's agent if None.
+            payer: subject that the run is counted for.
+            run_id: predetermined ID of the run.
+            attended: a client can, or may later, answer confirmations.
+            tools_enabled: whether the model may call tools.
 
         Raises:
-            NotFound: there is no such agent.
-            InvalidInput: the run that would be steered is another agent's, or has its tools on
-                where the message wants them off, or off.
-            Busy: a run is active, and `when_busy` says to refuse.
-            StorageUnavailable: the database cannot be written at the moment; nothing was begun.
+            NotFound: the agent does not exist.
+            InvalidInput: the run to steer belongs to another agent, or has another setting of
+                tools.
+            Busy: a run is active, and `when_busy` is to refuse.
+            StorageUnavailable: the database is currently not writable; nothing was started.
         """
         self._require_storage()
         answering = agent_id or session.agent_id
@@ -145,7 +144,7 @@ class RunService:
         return run.id, message_id
 
     def _enqueue(self, run: Run, content: list[Block], client_message_id: str | None) -> str:
-        """Let a message wait for the run before it; its id."""
+        """Queue a message for the next run; return its ID."""
         self._queues.require_room(run.session.id, self._active[run.session.id].id)
         place = self._queues.place()
         item = Queued(run, new_id("msg"), content, client_message_id, place)
@@ -165,11 +164,11 @@ class RunService:
         max_workers: int | None = None,
         quota_subject: QuotaSubject = NOBODY,
     ) -> Run:
-        """Start a run that makes exactly these calls.
+        """Start a run of exactly these calls.
 
         Raises:
             Busy: a run is active in the session.
-            StorageUnavailable: as `send_message`.
+            StorageUnavailable: see `send_message`.
         """
         self._require_storage()
         active = self._active.get(session.id)
@@ -189,7 +188,7 @@ class RunService:
         return run
 
     async def cancel(self, session_id: str, run_id: str) -> bool:
-        """Stop a run; False when it is over, or when the session has no such run."""
+        """Stop a run; False if it is over, or not in the session."""
         active = self._active.get(session_id)
         if active is not None and active.id == run_id:
             self._restart_policy.forget(active)
@@ -204,16 +203,16 @@ class RunService:
         return True
 
     async def cancel_by_token(self, token_id: str) -> None:
-        """Stop every run that a token started, those that wait too."""
+        """Stop every run started with a token, including waiting ones."""
         queued = [item.run for item in self._queues.all()]
         for run in [*self._active.values(), *queued]:
             if run.quota_subject.token_id == token_id:
                 await self.cancel(run.session.id, run.id)
 
     async def close(self) -> None:
-        """Stop everything: runs are left to whoever starts next, or recorded as interrupted.
+        """Stop all runs: leave them to the next process, or record them as interrupted.
 
-        A run in which a person is asked is always left.
+        A run with an open confirmation is always left.
         """
         runs, waiting = list(self._active.values()), self._queues.clear()
         left = {run.session.id for run in runs if self._leave(run)}
@@ -229,12 +228,12 @@ class RunService:
             if self._restart_policy.continues or item.run.session.id in left:
                 self._records.left_waiting(item)
                 continue
-            # Accepted, and so kept: the message stands in the session, unanswered.
+            # The message was acknowledged, so it stays in the session, unanswered.
             self._open_queued(item)
             self._finish(item.run, "interrupted", None)
 
     def _leave(self, run: Run) -> bool:
-        """Before it is stopped: whether the next process goes on with the run."""
+        """Return whether the next process continues the run, before it is stopped."""
         run.interrupted = True
         run.is_left = self._restart_policy.leaves(run)
         if run.turns is not None:
@@ -264,7 +263,7 @@ class RunService:
 
     @contextmanager
     def _starting(self, run: Run) -> Iterator[None]:
-        """Give the session free again when the run cannot be recorded."""
+        """Free the session if the run cannot be recorded."""
         try:
             yield
         except StorageUnavailable:
@@ -274,7 +273,7 @@ class RunService:
 
     def _stop(self, run: Run) -> None:
         run.is_cancelled = True
-        # A task that is cancelled before its first step never takes it, and so never ends well.
+        # A task cancelled before its first step never runs its own cleanup.
         if run.task is not None and run.is_begun:
             run.task.cancel()
 
@@ -282,7 +281,7 @@ class RunService:
         run.task = asyncio.create_task(self._guard(run, work), name=run.id)
 
     async def _guard(self, run: Run, work: Work) -> None:
-        """Run `work`; whatever happens, the run ends properly."""
+        """Run `work`; record the end of the run in any case."""
         run.is_begun = True
         status: RunStatus = "error"
         held = ErrorBoundary()
@@ -301,14 +300,14 @@ class RunService:
         self._finish(run, status, error_of(run.id, held.error))
 
     def _finish(self, run: Run, status: RunStatus, error: TollgateError | None) -> None:
-        """Record the end, once, and let the session go on, also when it cannot be recorded."""
+        """Record the end once, and release the session even if that fails."""
         if run.done.done():
             return
         session = run.session
         if status == "interrupted" and (
             run.is_left or self._runtime.suspension.is_suspended(run.id)
         ):
-            # Nothing of it is over; from here on, and not before, it may be another's.
+            # The run has not ended; from now on another process may own it.
             self._records.left(run)
             self._active.pop(session.id, None)
             run.done.set_result("interrupted")
@@ -333,7 +332,7 @@ class RunService:
         self._begin(item.run, partial(self._converse, item.run))
 
     def _follow_up(self, ended: Run, unheard: tuple[str, ...]) -> None:
-        """Answer what was said to a run that ended before it heard it."""
+        """Answer messages that a run had not seen when it ended."""
         session = ended.session
         run = self._new_run(session, "message", ended.agent_id)
         run.quota_subject = ended.quota_subject
@@ -349,7 +348,7 @@ class RunService:
             raise error
 
     def _open_queued(self, item: Queued) -> None:
-        """Announce the run of a message that waited, and add the message."""
+        """Announce the run of a waiting message, and add the message."""
         run = item.run
         self._records.started(run, was_queued=True)
         self._sessions.append(
@@ -362,7 +361,7 @@ class RunService:
         )
 
     async def _converse(self, run: Run) -> RunStatus:
-        """Talk about everything in the branch; what was `unheard` comes last."""
+        """Answer everything on the branch; `unheard` messages come last."""
         assert self._loop is not None
         await self._runtime.db.flush()
         path = await self._archive.path(run.session.id, run.session.leaf)
@@ -393,7 +392,7 @@ class RunService:
     async def _answered(
         self, run: Run, requests: Sequence[CallRequest], execute: Execute
     ) -> RunStatus:
-        """Make the calls of a direct run, and tell the session what they came to."""
+        """Run the calls of a direct run, and record their results in the session."""
         try:
             run.outcomes = await execute(finished=run.finished)
         finally:
@@ -407,9 +406,9 @@ class RunService:
         return "success"
 
     async def resume(self, recovered: Recovered, tokens: Tokens) -> None:
-        """Go on with what a former process left.
+        """Continue the work of previous processes.
 
-        When this returns, every question that is still open can be answered.
+        When this returns, every open confirmation can be answered.
         """
         for suspended in recovered.suspended:
             await self._resume_parked(suspended, tokens)
@@ -459,7 +458,7 @@ class RunService:
     def _close_found(
         self, session: Session, found: SuspendedRun | CutRun, error: TollgateError | None = None
     ) -> None:
-        """It does not go on, and neither does what it has delegated."""
+        """Close a run that does not continue, with its delegated tasks."""
         close_found(self._runtime, session.log, found, error)
         self.on_cancel(found.id)
 
@@ -495,5 +494,5 @@ class RunService:
 
 
 async def is_revoked(token_id: str | None, tokens: Tokens) -> bool:
-    """Whether what a token has begun may not go on."""
+    """Return whether a run must stop because its token was revoked."""
     return token_id is not None and await tokens.standing(token_id) == "revoked"

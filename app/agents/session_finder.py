@@ -1,7 +1,7 @@
-"""Sessions in whose titles or messages words stand: the search of the sessions list.
+"""Search for words in titles and messages of sessions.
 
-A request looks at a bounded number of sessions, the last used first, and says where the
-next one goes on. Only what would be shown is searched: secrets are masked before.
+A request searches a bounded number of sessions, most recently used first, and returns where to
+continue. Only displayable text is searched: secrets are masked before.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ Page = Callable[[int, str | None], Awaitable[list[SessionRow]]]
 
 @dataclass(frozen=True, slots=True)
 class MessageMatch:
-    """A message in which all words stand.
+    """Message that contains all words.
 
     Attributes:
-        excerpt: what stands around the first word.
+        excerpt: text around the first word.
         on_branch: whether it is on the active branch of its session.
     """
 
@@ -41,10 +41,10 @@ class MessageMatch:
 
 @dataclass(slots=True)
 class SessionMatches:
-    """Sessions, the last used first, and at most three of the newest hits in each.
+    """Sessions, most recently used first, with at most three of the newest hits in each.
 
     Attributes:
-        next_before: where to go on, when not everything has been looked at.
+        next_before: position to continue from, if the search is incomplete.
     """
 
     sessions: list[SessionRow] = field(default_factory=list)
@@ -53,7 +53,7 @@ class SessionMatches:
 
 
 class SessionFinder:
-    """Looks for words; titles and the text of messages, whatever script they are in."""
+    """Finder of words in titles and message texts, in any script."""
 
     def __init__(self, archive: SessionQueries, redactor: Redactor) -> None:
         self._archive = archive
@@ -62,10 +62,10 @@ class SessionFinder:
     async def find(
         self, words: Sequence[str], page: Page, *, limit: int, before: str | None
     ) -> SessionMatches:
-        """Every word stands in the title, or every word in one message.
+        """Find sessions with every word in the title, or every word in one message.
 
         Args:
-            page: gives so many of the sessions that may be seen, those after `before`.
+            page: returns up to the given number of visible sessions after `before`.
         """
         wanted = [word.lower() for word in words[:MAX_WORDS]]
         found = await self._find(wanted, page, limit=limit, before=before)

@@ -1,4 +1,4 @@
-"""Reading sessions: lists, trees, runs, calls and events. Nothing here writes."""
+"""Read-only queries of sessions: lists, trees, runs, calls and events."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _HEAD, _EVENTS, _KINDS = text(HEAD), text(READ), text(READ_KIND)
 
 
 def _as_text(word: str) -> str:
-    """A pattern for JSON in which a block's text holds a word."""
+    """Return a pattern for JSON in which a block's text contains a word."""
     written = orjson.dumps(word)[1:-1].decode()
     for sign in "/%_":
         written = written.replace(sign, f"/{sign}")
@@ -37,13 +37,13 @@ def _as_text(word: str) -> str:
 
 
 class SessionQueries:
-    """Queries over stored sessions. Every list is bounded."""
+    """Queries of stored sessions. Every list is bounded."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def load(self, session_id: str) -> tuple[dict[str, Any], int] | None:
-        """A session's row, as `Session` wants it, and the last `seq` of its log."""
+        """Return a session's row, as `Session` expects it, and the last `seq` of its log."""
         async with self._database.session() as session:
             row = await session.get(SessionRow, session_id)
             if row is None:
@@ -77,7 +77,9 @@ class SessionQueries:
         agents: Collection[str] | None = None,
         projects: Collection[str] | None = None,
     ) -> list[SessionRow]:
-        """Newest first. `before` is the id of the last one seen; None filters nothing."""
+        """Return a page, newest first. `before` is the last ID of the previous page; None filters
+        nothing.
+        """
         query = select(SessionRow).order_by(
             col(SessionRow.updated_at).desc(), col(SessionRow.id).desc()
         )
@@ -102,7 +104,7 @@ class SessionQueries:
             return await session.get(SessionRow, session_id)
 
     async def entries(self, session_id: str) -> list[EntryRow]:
-        """The whole tree, in the order it grew."""
+        """Return the whole tree in order of creation."""
         query = (
             select(EntryRow)
             .where(EntryRow.session_id == session_id)
@@ -114,13 +116,13 @@ class SessionQueries:
     async def messages_with(
         self, session_ids: Sequence[str], words: Sequence[str]
     ) -> list[EntryRow]:
-        """Messages of some sessions whose stored text may hold every word, newest first.
+        """Return messages of sessions whose stored text may contain every word, newest first.
 
-        At most ten of each session. Who asks looks again: the column is JSON, in which a word
-        may also be a key. Messages of more than 256 Ki characters, mostly pictures, are not read.
+        At most ten per session. Callers must check again: the column is JSON, in which a word may
+        also be a key. Messages above 256 Ki characters, mostly images, are skipped.
 
         Args:
-            words: in lower case.
+            words: words in lower case.
         """
         stored = func.lower(EntryRow.content)
         place = func.row_number().over(
@@ -146,7 +148,7 @@ class SessionQueries:
         return list(await self._database.all(query))
 
     async def path(self, session_id: str, leaf: str | None) -> list[EntryRow]:
-        """The branch that ends in `leaf`, root first."""
+        """Return the branch that ends in `leaf`, root first."""
         if leaf is None:
             return []
         up = (
@@ -165,7 +167,7 @@ class SessionQueries:
         return list(await self._database.all(query))
 
     async def on_branches(self, leaves: Sequence[str], entries: Sequence[str]) -> set[str]:
-        """Those of `entries` that stand on a branch which ends in one of `leaves`."""
+        """Return those of `entries` on a branch that ends in one of `leaves`."""
         if not leaves or not entries:
             return set()
         up = (
@@ -183,7 +185,7 @@ class SessionQueries:
             return set((await session.exec(query)).all())
 
     async def runs(self, session_id: str, *, limit: int = 100) -> list[RunRow]:
-        """Newest first."""
+        """Return runs, newest first."""
         query = (
             select(RunRow)
             .where(RunRow.session_id == session_id)
@@ -199,7 +201,7 @@ class SessionQueries:
     async def calls(
         self, session_id: str, *, limit: int = 1000, after: str | None = None
     ) -> list[ToolCallRow]:
-        """Oldest first. `after` is the operation id of the last one seen."""
+        """Return calls, oldest first. `after` is the last operation ID of the previous page."""
         query = (
             select(ToolCallRow)
             .where(ToolCallRow.session_id == session_id)
@@ -215,7 +217,7 @@ class SessionQueries:
     async def events(
         self, session_id: str, epoch: str, *, after: int, upto: int | None = None, limit: int = 1000
     ) -> list[tuple[int, bytes]]:
-        """Committed events with `after < seq <= upto`, as they were sent."""
+        """Return committed events with `after < seq <= upto`, as sent."""
         end = EVERY if upto is None else upto
         where = wanted(session_id, epoch, after=after, upto=end, most=limit)
         async with self._database.session() as session:
@@ -226,7 +228,7 @@ class SessionQueries:
     async def events_of_kind(
         self, session_id: str, epoch: str, kind: str, *, after: int, limit: int
     ) -> list[tuple[int, bytes | None]]:
-        """The `seq` of each of the next events, with its body where it is of that type."""
+        """Return the `seq` of the next events, with the body of those of that type."""
         where = {**wanted(session_id, epoch, after=after, most=limit), "kind": kind}
         async with self._database.session() as session:
             rows = (await (await session.connection()).execute(_KINDS, where)).all()
@@ -234,7 +236,7 @@ class SessionQueries:
         return [(event.seq, event.body if event.type == kind else None) for event in events]
 
     async def calls_of(self, session_id: str, operation_ids: Sequence[str]) -> list[ToolCallRow]:
-        """Those of the calls that are this session's."""
+        """Return those of the calls that belong to this session."""
         query = select(ToolCallRow).where(
             ToolCallRow.session_id == session_id, col(ToolCallRow.operation_id).in_(operation_ids)
         )

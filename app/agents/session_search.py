@@ -1,4 +1,4 @@
-"""Words in the titles and messages of a user's own sessions."""
+"""Search in the titles and messages of a user's own sessions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SPOKEN = ("user", "assistant")
 
 
 class StoredSessions:
-    """Implements `SessionSearch` on the database."""
+    """`SessionSearch` on the database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -51,7 +51,7 @@ class StoredSessions:
     async def _messages(
         self, words: Sequence[str], visitor: Visitor, limit: int
     ) -> list[FoundMessage]:
-        # The column is JSON: a word stands in it as JSON writes it, and may be a key of it.
+        # The column is JSON: a word appears in its JSON form, and may be a key.
         written = [orjson.dumps(word)[1:-1].decode() for word in words]
         query = (
             select(EntryRow, SessionRow.title)
@@ -77,7 +77,9 @@ class StoredSessions:
 
 
 def _own(visitor: Visitor) -> list[ColumnElement[bool]]:
-    """Sessions of one user: a token for one agent or project leads to no other's."""
+    """Return the condition for one user's sessions: a token for an agent or project finds no
+    others.
+    """
     agent = func.coalesce(SessionRow.agent_id, DEFAULT_AGENT)
     return [
         col(SessionRow.user_id) == visitor.user_id,
@@ -94,14 +96,14 @@ def _holds(column: Any, word: str) -> ColumnElement[bool]:
 
 
 def said_in(content: str) -> str:
-    """The text of a message, without calls, results and pictures."""
+    """Return the text of a message, without calls, results and images."""
     blocks = orjson.loads(content)
     texts = [block.get("text") for block in blocks if block.get("type") == "text"]
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def excerpt_of(text: str, word: str) -> str:
-    """What stands around a word, on one line."""
+    """Return the text around a word, on one line."""
     at = max(text.lower().find(word.lower()), 0)
     start, end = max(0, at - _AROUND), at + len(word) + _AROUND
     cut = " ".join(text[start:end].split())

@@ -1,7 +1,7 @@
-"""Sessions: persisted chats whose messages form a tree. This is the writing side.
+"""Sessions: stored chats whose messages form a tree. This is the writing side.
 
-`archive.py` reads. The leaf of an open session lives in memory, so that a run can
-append without a query.
+`session_queries.py` is the reading side. The leaf of an open session is in memory, so that a run
+can append without a query.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Block = dict[str, Any]
 
 UNTITLED = "New session"
 BUSINESS = "business"
-"""Where the metadata of a session holds the facts of the channel that it belongs to."""
+"""Metadata key of a session's channel."""
 SHOWN_CHARS = 60_000
 INPUT_CHARS = 32_000
 MAX_OPEN = 500
@@ -40,10 +40,10 @@ MESSAGE_CHARS = 120_000
 
 @dataclass(slots=True)
 class Session:
-    """An open session. `leaf` is the entry that the next one hangs on.
+    """Open session; `leaf` is the parent of the next entry.
 
-    `usage` sums up its model requests, as `sessions.usage` holds it. `model`, `max_tokens` and
-    `temperature` are None where its agent decides.
+    `usage` is the sum of its model requests, as in `sessions.usage`. `model`, `max_tokens` and
+    `temperature` are None if its agent decides.
     """
 
     id: str
@@ -67,7 +67,7 @@ class Sessions:
     """Creates sessions and appends to them.
 
     Args:
-        load: reads a stored session and the last `seq` of its log; None when there is none.
+        load: reads a stored session and the last `seq` of its log; None if it does not exist.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Sessions:
         session_id: str | None = None,
         meta: dict[str, Any] | None = None,
     ) -> Session:
-        """Start a session; it is durable once the database writer is."""
+        """Create a session; it is durable once the database writer has committed."""
         self._forget_idle()
         session_id = session_id or new_id("ses")
         epoch = new_id("ep")
@@ -133,14 +133,14 @@ class Sessions:
         return session
 
     async def get(self, session_id: str) -> Session | None:
-        """The session, opened when it is not; None when there is none."""
+        """Return the session, opened if necessary; None if it does not exist."""
         session = self._open.get(session_id)
         if session is not None:
             session.touched = self._clock.monotonic()
             return session
         self._forget_idle()
-        # One reading for all who wait: a second one could end after the session was opened,
-        # written to and released, and would open it with a `seq` that is taken by then.
+        # Waiters share one read: a second read could end after the session was opened, changed and
+        # released, and would open it with an outdated `seq`.
         reading = self._reading.get(session_id)
         if reading is None:
             reading = self._reading[session_id] = asyncio.create_task(self._read(session_id))
@@ -171,11 +171,11 @@ class Sessions:
         agent_id: str | None = None,
         model: str | None = None,
     ) -> str:
-        """Add a message below the leaf and announce it; its id.
+        """Add a message below the leaf and announce it; return its ID.
 
         Args:
-            agent_id: whose run it belongs to, where that is not the session's own agent.
-            model: which wrote it, where one did.
+            agent_id: agent of the run, if it is not the session's.
+            model: model that wrote it, if any.
         """
         entry_id = entry_id or new_id("msg")
         moment = isoformat(self._clock.now())
@@ -209,14 +209,14 @@ class Sessions:
         replaced: int,
         tokens: tuple[int, int],
     ) -> str:
-        """Add a summary below the leaf and announce it; its id.
+        """Add a summary below the leaf and announce it; return its ID.
 
-        What it stands for stays where it is: a branch from above it has all of it.
+        The summarized messages stay: a branch from above includes all of them.
 
         Args:
-            summary: `text`, `keeps_from` and `method`, as `Compaction.block` gives them.
-            replaced: how many messages it stands for.
-            tokens: of the whole request before and after, estimated.
+            summary: `text`, `keeps_from` and `method` from `Compaction.block`.
+            replaced: number of summarized messages.
+            tokens: estimated tokens of the whole request before and after.
         """
         entry_id = new_id("msg")
         moment = isoformat(self._clock.now())
@@ -232,7 +232,7 @@ class Sessions:
             message_id=entry_id,
             keeps_from=summary["keeps_from"],
             method=summary["method"],
-            # It may quote the arguments of calls.
+            # The summary may quote arguments of calls.
             summary=self._redactor.raw_json(summary["text"])[:SHOWN_CHARS],
             replaced=replaced,
             tokens_before=tokens[0],
@@ -241,13 +241,13 @@ class Sessions:
         return entry_id
 
     def branch(self, session: Session, entry_id: str | None) -> None:
-        """Make the next message a child of `entry_id` (of nothing, when None), and announce it."""
+        """Make the next message a child of `entry_id` (of the root if None), and announce it."""
         session.leaf = entry_id
         self._db.append(MOVE_LEAF, (entry_id, isoformat(self._clock.now()), session.id))
         session.log.emit(SessionBranched, message_id=entry_id)
 
     def rename(self, session: Session, title: str) -> None:
-        """Give the session a title."""
+        """Set the session's title."""
         session.title = title
         moment = isoformat(self._clock.now())
         self._db.append(RENAME_SESSION, (title, moment, session.id))
@@ -260,17 +260,16 @@ class Sessions:
         max_tokens: int | None,
         temperature: float | None,
     ) -> None:
-        """Say what its model requests are made with from the next one on; None: as its agent's."""
+        """Set the model and its limits for the next requests; None uses the agent's."""
         session.model, session.max_tokens = model, max_tokens
         session.temperature = temperature
         moment = isoformat(self._clock.now())
         self._db.append(SET_MODEL, (model, max_tokens, temperature, moment, session.id))
 
     def _forget_idle(self) -> None:
-        """Keep the number of open sessions in bounds: idle ones are read again when needed.
+        """Limit the number of open sessions; idle ones are read again when needed.
 
-        A handle that somebody has just got must stay the only one, so only what nobody has
-        asked for in a minute is forgotten.
+        A session must have only one object in use, so only sessions unused for a minute are closed.
         """
         if len(self._open) < MAX_OPEN:
             return
@@ -279,7 +278,7 @@ class Sessions:
             self.release(session)
 
     def release(self, session: Session) -> None:
-        """Forget a session that nobody watches and nothing writes to."""
+        """Close a session without clients and writers."""
         if session.log.is_idle:
             self._events.release(session.id)
             if self._events.get(session.id) is None:
@@ -287,7 +286,7 @@ class Sessions:
 
 
 def fit_to_be_seen(block: Block, redactor: Redactor) -> Block:
-    """A block without secrets: what a model passed to a tool may hold some, and summaries quote."""
+    """Return a block without secrets, which tool inputs and summaries may contain."""
     kind = block.get("type")
     if kind == "tool_use":
         block = {**block, "input": redactor.arguments(block.get("input"))[0]}
@@ -307,7 +306,7 @@ def _title_of(content: list[Block]) -> str:
 
 
 def _shown(content: list[Block]) -> list[Block]:
-    """Content as an event carries it: long texts are cut, the entry keeps them whole."""
+    """Return content in the form of events: long texts are truncated."""
     room = SHOWN_CHARS if len(content) == 1 else max(1000, MESSAGE_CHARS // len(content))
     return [_cut(block, min(room, SHOWN_CHARS)) for block in content]
 
@@ -321,7 +320,7 @@ def _cut(block: Block, room: int) -> Block:
     if block.get("type") == "tool_use":
         return _cut_call(block)
     if block.get("type") == "image":
-        # A picture is larger than an event may be; the stored message holds it.
+        # An image exceeds the size of an event; the stored message contains it.
         return {"type": "image", "source": {"type": "omitted"}, "truncated": True}
     return block
 

@@ -1,4 +1,4 @@
-"""What the tools of a session did and when, put together again from what was stored."""
+"""Timeline of a session's tools, rebuilt from stored reports."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _UNKNOWN = "interrupted"
 
 @dataclass(slots=True)
 class Stage:
-    """A stretch of one call under one name; times as ISO 8601 text.
+    """Named stage of one call; times as ISO 8601 text.
 
     Attributes:
-        status: `running`, `completed`, `failed`, or `interrupted` when nothing told its end.
-        message, percent, current, total, unit: as it was last reported.
-        reports: how many are known of it.
+        status: `running`, `completed`, `failed`, or `interrupted` without a reported end.
+        message, percent, current, total, unit: last reported values.
+        reports: number of known reports.
     """
 
     stage: str
@@ -49,7 +49,7 @@ class Stage:
     reports: int = 0
 
     def take(self, report: Report) -> None:
-        """A report of this stage."""
+        """Apply a report of this stage."""
         self.reports += 1
         self.message = report.get("message", self.message)
         for name, value in (report.get("progress") or {}).items():
@@ -57,20 +57,20 @@ class Stage:
                 setattr(self, name, value)
 
     def end(self, moment: str | None, status: str) -> None:
-        """It is over, at that moment where it is known."""
+        """End the stage, at the given time if known."""
         self.ended_at, self.status = moment, status
 
 
 @dataclass(slots=True)
 class OperationTimeline:
-    """One call that reported progress.
+    """Call that reported progress.
 
     Attributes:
-        run_id: the run that called, a sub-agent's own where one did.
-        parent_tool_call_id: the call that had delegated it, where one had.
-        status: as in the call's record; `running` while it is under way.
-        source: whether every report is in it, or the samples of the session's log.
-        left_out: stages beyond `MAX_STAGES`.
+        run_id: run of the call, possibly a sub-agent's.
+        parent_tool_call_id: delegating call, if any.
+        status: as in the call's record; `running` while it is active.
+        source: all reports, or the samples of the session's log.
+        left_out: number of stages beyond `MAX_STAGES`.
     """
 
     operation_id: str
@@ -88,7 +88,7 @@ class OperationTimeline:
     left_out: int = 0
 
     def take(self, report: Report) -> None:
-        """The next report or sample of this call, in order."""
+        """Apply the next report or sample of this call."""
         moment = str(report["ts"])
         if self.started_at is None:
             self.started_at = moment
@@ -110,7 +110,7 @@ class OperationTimeline:
         last.take(report)
 
     def settle(self, row: ToolCallRow | None, *, is_running: bool) -> None:
-        """Add what the call's record knows; without an end, the last stage has none either."""
+        """Add the data of the call's record; without an end, the last stage has none either."""
         if row is not None:
             self.tool_name = row.tool_name
             self.execution_time = row.execution_time or None
@@ -126,7 +126,7 @@ class OperationTimeline:
             self.status = stored or ("success" if self.status == "completed" else "error")
 
     def end(self, moment: str, status: str) -> None:
-        """It is over, `completed` or `failed`."""
+        """End the call as `completed` or `failed`."""
         self.ended_at, self.status = moment, status
         if self.stages and self.stages[-1].ended_at is None:
             self.stages[-1].end(moment, status)
@@ -134,14 +134,14 @@ class OperationTimeline:
 
 @dataclass(frozen=True, slots=True)
 class TimelinePage:
-    """Calls by their first report; `next_after` is None on the last page."""
+    """Calls in order of their first report; `next_after` is None on the last page."""
 
     operations: list[OperationTimeline]
     next_after: int | None
 
 
 class Timelines:
-    """Reads the events and the complete logs of sessions."""
+    """Reader of the events and complete logs of sessions."""
 
     def __init__(self, archive: SessionQueries, logs: OperationLogs) -> None:
         self._archive = archive
@@ -150,10 +150,10 @@ class Timelines:
     async def of_session(
         self, session_id: str, epoch: str, *, after: int, limit: int, running: Collection[str]
     ) -> TimelinePage:
-        """The calls whose first sample has `after < seq`, `limit` of them at most.
+        """Return the calls whose first sample has `after < seq`, at most `limit`.
 
         Args:
-            running: ids of the calls that are under way.
+            running: IDs of the active calls.
         """
         found: dict[str, OperationTimeline] = {}
         next_after: int | None = None
@@ -186,10 +186,10 @@ class Timelines:
     async def of_operation(
         self, session_id: str, epoch: str, operation_id: str, *, running: Collection[str]
     ) -> OperationTimeline:
-        """One call, from its complete log where that is still there.
+        """Return one call, from its complete log if that still exists.
 
         Raises:
-            NotFound: it is none of this session's, or reported nothing.
+            NotFound: it is not in this session, or reported nothing.
         """
         call = OperationTimeline(operation_id)
         await self._sampled(session_id, epoch, call)
@@ -204,7 +204,7 @@ class Timelines:
         return call
 
     async def owns(self, session_id: str, epoch: str, operation_id: str) -> bool:
-        """Whether the call is the session's, also one that a crash left without a record."""
+        """Return whether the call belongs to the session, even without a record after a crash."""
         if await self._archive.calls_of(session_id, [operation_id]):
             return True
         call = OperationTimeline(operation_id)
@@ -212,7 +212,7 @@ class Timelines:
         return bool(call.stages)
 
     async def _completed(self, sampled: OperationTimeline) -> OperationTimeline:
-        """The same call with every report, where they are kept; its end is in the samples."""
+        """Return the call with all stored reports; its end comes from the samples."""
         call = OperationTimeline(sampled.operation_id, source="complete")
         try:
             await asyncio.to_thread(_replay, call, await self._logs.read(call.operation_id))
@@ -250,7 +250,7 @@ class Timelines:
 
 
 def _replay(call: OperationTimeline, data: bytes) -> None:
-    """Put a complete log together; a line that was cut off by a crash is passed over."""
+    """Apply a complete log; a line truncated by a crash is skipped."""
     for report in _reports(data.splitlines()):
         call.take(report)
 

@@ -1,4 +1,4 @@
-"""The service `llm_client`: tools ask the model as the agent does, and it is counted as such."""
+"""Service `llm_client`: model requests of tools, counted like the agent's."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from app.tools.delegation.ports import DELEGATION
 
 
 class ModelForTools:
-    """See `LlmClient`. Prompts lose the service's secrets; tokens count for session and run."""
+    """See `LlmClient`. Secrets of the service are removed from prompts; tokens count for session
+    and run.
+    """
 
     def __init__(
         self, runtime: Runtime, sessions: Sessions, runs: RunService, model: ModelClient
@@ -76,7 +78,7 @@ class ModelForTools:
         """See `LlmClient.ask`.
 
         Raises:
-            ToolFailed: it is called on the service's own thread, which it would stop.
+            ToolFailed: it is called on the event loop's thread, which it would block.
         """
         try:
             asyncio.get_running_loop()
@@ -98,10 +100,10 @@ class ModelForTools:
         return session
 
     def _account(self, ctx: ToolContext) -> tuple[QuotaSubject, Spending]:
-        """Whom the call is counted for, and where.
+        """Return the subject and usage that the call is counted for.
 
         Raises:
-            ToolFailed: its run is over, so that nobody would pay.
+            ToolFailed: its run has ended, so the usage cannot be counted.
         """
         run = self._runs.active(ctx.session_id or "")
         if run is not None and run.id == ctx.run_id:

@@ -1,6 +1,6 @@
-"""What model requests have used, summed up for operators.
+"""Token usage and cost of model requests, for operators.
 
-The rows of runs hold it; a sub-agent's run has a row of its own.
+Computed from the rows of runs; a sub-agent's run has its own row.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _DAY_CHARS = 10
 
 @dataclass(slots=True)
 class Total:
-    """What a group of runs has used.
+    """Usage of a group of runs.
 
     Attributes:
-        cost: dollars of the runs that have a price.
-        unpriced_tokens: tokens of those that have none.
+        cost: dollars of the runs with a price.
+        unpriced_tokens: tokens of the runs without one.
     """
 
     runs: int = 0
@@ -45,7 +45,7 @@ class Total:
     unpriced_tokens: int = 0
 
     def add(self, usage: dict[str, Any]) -> None:
-        """Take in one run."""
+        """Add one run."""
         self.runs += 1
         for name in _COUNTED:
             setattr(self, name, getattr(self, name) + int(usage.get(name, 0)))
@@ -58,7 +58,7 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class UsageSums:
-    """Totals by the value that they are grouped by, the largest first.
+    """Totals by group, largest first.
 
     Attributes:
         is_cut: there were more than `MAX_RUNS`.
@@ -70,7 +70,7 @@ class UsageSums:
 
 
 class UsageReader:
-    """Sums of what is stored. Nothing here writes."""
+    """Read-only sums of stored usage."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -84,11 +84,11 @@ class UsageReader:
         agent_id: str | None = None,
         session_id: str | None = None,
     ) -> UsageSums:
-        """Totals of the runs with a model that began in a time.
+        """Return the totals of model runs that started in a period.
 
         Args:
-            since, until: RFC 3339 in UTC, as rows hold it; `until` is not counted in.
-            agent_id: of one agent; `default` for runs that named none.
+            since, until: RFC 3339 in UTC, as in rows; `until` is exclusive.
+            agent_id: count only this agent; `default` for runs without an agent.
         """
         query = (
             select(

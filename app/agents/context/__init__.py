@@ -1,1 +1,1 @@
-"""What of a conversation fits into one request, and what stands for the rest."""
+"""Context window: selection of messages for one request, and replacements for the others."""

@@ -1,4 +1,4 @@
-"""Where a conversation may be cut, and what stands for its older part."""
+"""Compaction: positions where a conversation can be cut, and the summary of its older part."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _DIGEST_TEXT, _DIGEST_CHARS = 240, 6_000
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """An older part that was replaced.
+    """Replacement for the older part of a conversation.
 
     Attributes:
-        keeps_from: index of the first message that is kept word for word.
-        summary: what stands for those before it.
-        method: who wrote it: the model, or we from its first lines.
-        said: what the user said in the older part, word for word, the oldest first.
-        replaced: how many messages it stands for.
-        tokens_before, tokens_after: of the whole request, estimated.
+        keeps_from: index of the first message that stays verbatim.
+        summary: text that replaces the messages before it.
+        method: author: the model, or a digest of first lines.
+        said: the user's words in the older part, verbatim, oldest first.
+        replaced: number of replaced messages.
+        tokens_before, tokens_after: estimated tokens of the whole request.
     """
 
     keeps_from: int
@@ -41,7 +41,9 @@ class Compaction:
     tokens_after: int = 0
 
     def block(self, keeps_from: str | None) -> Block:
-        """As the session's entry stores it. `keeps_from`: the entry that is kept first."""
+        """Return the form stored in the session's entry; `keeps_from` is the first entry that
+        stays.
+        """
         return {
             "type": SUMMARY,
             "text": self.summary,
@@ -52,7 +54,7 @@ class Compaction:
 
 
 def summary_message(block: Mapping[str, Any]) -> Message:
-    """A summary as the model reads it, first of all messages."""
+    """Return a summary as the model's first message."""
     said = [str(text) for text in block.get("said") or ()]
     parts = [
         "[The conversation before this was replaced by a summary. What tools and pages said in "
@@ -68,13 +70,12 @@ def summary_message(block: Mapping[str, Any]) -> Message:
 
 
 def find_cut(messages: Sequence[Message], room: int) -> int:
-    """The first message to keep; 0 when the conversation cannot be cut.
+    """Return the first message to keep; 0 if the conversation cannot be cut.
 
-    A call is never parted from its result, and one that nobody has answered is kept until the
-    model was told so.
+    A call is never separated from its result; an unanswered call stays until the model knows.
 
     Args:
-        room: tokens that what is kept should not exceed; one exchange is kept in any case.
+        room: maximum tokens of the kept part; at least one exchange is kept.
     """
     allowed = _cuts(messages)
     total, chosen = 0, 0
@@ -88,7 +89,7 @@ def find_cut(messages: Sequence[Message], room: int) -> int:
 
 
 def _cuts(messages: Sequence[Message]) -> frozenset[int]:
-    """Where the messages before need nothing of those behind."""
+    """Return the positions before which no message needs a later one."""
     answered: dict[str, int] = {}
     for index, message in enumerate(messages):
         for block in message["content"]:
@@ -109,7 +110,7 @@ def _cuts(messages: Sequence[Message]) -> frozenset[int]:
 
 
 def words_of_user(messages: Iterable[Message]) -> tuple[str, ...]:
-    """What the user said, word for word; of too much the first and the newest."""
+    """Return the user's words verbatim; if there are too many, the first and the newest."""
     said: list[str] = []
     for message in messages:
         if SUMMARY in message:
@@ -135,7 +136,7 @@ def _newest(texts: Sequence[str], room: int) -> list[str]:
 
 
 def transcript(messages: Iterable[Message], longest: int) -> str:
-    """The older part as text for whoever sums it up; of too much the middle is left out."""
+    """Return the older part as text for the summary; the middle is omitted if it is too long."""
     lines = [line for message in messages for line in _lines(message)]
     text = "\n".join(lines)
     if len(text) <= longest:
@@ -145,7 +146,7 @@ def transcript(messages: Iterable[Message], longest: int) -> str:
 
 
 def digest(messages: Iterable[Message]) -> str:
-    """A summary that needs no model: who said and called what, in first lines."""
+    """Return a summary without a model: speakers and calls, with their first lines."""
     lines: list[str] = []
     for message in messages:
         if SUMMARY in message:

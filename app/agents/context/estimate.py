@@ -1,6 +1,6 @@
-"""About how many tokens a conversation costs. No tokenizer is asked.
+"""Estimate of a conversation's tokens, without a tokenizer.
 
-A provider counts exactly, and afterwards: what it counted corrects the next estimate.
+A provider returns the exact count afterwards, which corrects the next estimate.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from app.agents.models.protocol import TokenUsage
 from app.core.text import dump_json
 
 IMAGE_TOKENS = 1_600
-"Tokens of the largest image that a provider does not scale down."
+"""Tokens of the largest image that a provider does not scale down."""
 _BLOCK_TOKENS = 8
 _CHARS_PER_TOKEN = 4.0
 _PER_WIDE_BYTE = 0.375
@@ -21,23 +21,23 @@ _CREDIBLE = (0.3, 5.0)
 
 
 def text_tokens(text: str) -> int:
-    """Four letters to a token; what is beyond ASCII costs about one each."""
+    """Estimate four ASCII characters per token, and one token per other character."""
     wide = len(text.encode("utf-8", "replace")) - len(text)
     return round(len(text) / _CHARS_PER_TOKEN + wide * _PER_WIDE_BYTE)
 
 
 def message_tokens(message: Mapping[str, Any]) -> int:
-    """One message, its blocks counted in."""
+    """Estimate one message with its blocks."""
     return sum(map(block_tokens, message["content"]))
 
 
 def messages_tokens(messages: Iterable[Mapping[str, Any]]) -> int:
-    """All of them."""
+    """Estimate all messages."""
     return sum(map(message_tokens, messages))
 
 
 def block_tokens(block: Mapping[str, Any]) -> int:
-    """One content block."""
+    """Estimate one content block."""
     kind = block.get("type")
     if kind == "image":
         return IMAGE_TOKENS
@@ -54,16 +54,16 @@ def block_tokens(block: Mapping[str, Any]) -> int:
 
 
 class Calibration:
-    """How far estimates of one conversation are off, as its last answer has shown."""
+    """Correction of token estimates for one conversation, from its last response."""
 
     def __init__(self) -> None:
         self.ratio = 1.0
 
     def learn(self, estimated: int, usage: TokenUsage) -> None:
-        """Take what a provider counted for a request; what cannot be true is passed over.
+        """Learn from a provider's count for a request; implausible counts are ignored.
 
         Args:
-            estimated: the request before it was corrected.
+            estimated: estimate of the request before correction.
         """
         counted = usage.input_tokens + usage.cache_read_tokens + usage.cache_creation_tokens
         if estimated <= 0 or not _CREDIBLE[0] <= counted / estimated <= _CREDIBLE[1]:

@@ -1,4 +1,4 @@
-"""Images in a conversation: the newest ones as bytes, older ones as a note."""
+"""Images in a conversation: the newest as bytes, older ones as a note."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Load = Callable[[str], Awaitable[bytes]]
 
 
 def image_blocks(raw: RawResult | None) -> list[Block]:
-    """The images of a tool's result, as a session stores them: by the id of their artifact."""
+    """Return the images of a tool's result as stored in a session: by artifact ID."""
     if raw is None or raw.type != "image" or not isinstance(raw.data, dict):
         return []
     blocks: list[Block] = []
@@ -54,27 +54,27 @@ def image_blocks(raw: RawResult | None) -> list[Block]:
 
 
 def result_block(outcome: CallOutcome) -> Block:
-    """A call's `tool_result`, with the images that it shows."""
+    """Return a call's `tool_result`, including its images."""
     block = outcome.tool_result_block()
     return {**block, "content": [*block["content"], *image_blocks(outcome.result.raw_result)]}
 
 
 def image_keys(messages: Iterable[Mapping[str, Any]]) -> list[str]:
-    """What names each image of a conversation, those in results too."""
+    """Return the keys of all images of a conversation, including those in results."""
     return [_key(image) for message in messages for image in _images(message["content"])]
 
 
 async def with_images(
     messages: Sequence[Message], load: Load, *, refused: Collection[str] = frozenset()
 ) -> list[Message]:
-    """The messages with the bytes of their newest images; the others are told as a note.
+    """Return the messages with the bytes of their newest images; the others become notes.
 
-    Which images become notes changes only when there are too many, and then for many at once:
-    what a provider has cached stays as it is.
+    The selection changes only when there are too many images, and then for many of them, so that a
+    provider's cache stays valid.
 
     Args:
-        load: an artifact's bytes. Raises ToolFailed or NotFound when it is gone.
-        refused: keys of images that the provider does not take.
+        load: returns an artifact's bytes. Raises ToolFailed or NotFound if it is missing.
+        refused: keys of images that the provider rejects.
     """
     if refused:
         messages = [
@@ -95,7 +95,7 @@ async def with_images(
 
 
 def _dropped(sizes: Sequence[int]) -> int:
-    """How many of the oldest images become notes."""
+    """Return how many of the oldest images become notes."""
     dropped = 0
     if len(sizes) > MOST_IMAGES:
         step = MOST_IMAGES - KEPT_IMAGES
@@ -106,7 +106,7 @@ def _dropped(sizes: Sequence[int]) -> int:
 
 
 def _images(blocks: Iterable[Block]) -> Iterator[Block]:
-    """The images among blocks, those in results too."""
+    """Yield the images in blocks, including those in results."""
     for block in blocks:
         if block.get("type") == "tool_result" and not isinstance(block.get("content"), str):
             yield from _images(block.get("content") or ())
@@ -115,7 +115,7 @@ def _images(blocks: Iterable[Block]) -> Iterator[Block]:
 
 
 def _sizes(blocks: Iterable[Block]) -> Iterator[int]:
-    """About how many bytes each image has."""
+    """Yield the approximate size of each image in bytes."""
     for block in _images(blocks):
         source = block.get("source") or {}
         yield int(source.get("size") or len(source.get("data") or "") * 3 // 4)
@@ -130,7 +130,7 @@ def _key(image: Mapping[str, Any]) -> str:
 
 
 def _unless(block: Block, refused: Collection[str]) -> Block:
-    """A block; images that the provider has refused become notes."""
+    """Return a block; images rejected by the provider become notes."""
     if not _count(block):
         return block
     if block["type"] == "image":
@@ -143,7 +143,7 @@ def _count(block: Block) -> int:
 
 
 async def _block(block: Block, dropped: int, load: Load) -> Block:
-    """A block; its first `dropped` images become notes."""
+    """Return a block; its first `dropped` images become notes."""
     if not _count(block):
         return block
     if block["type"] == "image":

@@ -1,4 +1,4 @@
-"""Why a provider took a request not at all: it was too long, or had images that it cannot read."""
+"""Reasons why a provider rejects a request: too long, or with unsupported images."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from app.agents.context.images import image_keys
 from app.core.errors import ModelFailed
 
 WINDOW_EXCEEDED = "model_context_window_exceeded"
-"""The stop reason of an answer that the end of the window cut off."""
+"""Stop reason of a response cut off by the end of the context window."""
 _CODES = ("request_too_large", "context_length_exceeded", WINDOW_EXCEEDED)
 _WORDS = re.compile(
     r"prompt is too long|context (?:window|length)|maximum context|too many (?:input )?tokens"
@@ -23,19 +23,19 @@ _IMAGES = re.compile(
     r"|content must be a string|\binput_image\b",
     re.IGNORECASE,
 )
-# A router without a model for them says 404, and some servers fail at them: 500.
+# A router without a suitable model returns 404; some servers fail with 500.
 _REFUSALS = (200, 400, 404, 415, 422, 500)
 
 
 def refuses_images(error: ModelFailed, messages: Sequence[Mapping[str, Any]]) -> bool:
-    """True when the same request may be taken without the images of its messages."""
+    """Return whether the request may succeed without the images of its messages."""
     if error.details.get("status") not in _REFUSALS or not _IMAGES.search(error.message):
         return False
     return bool(image_keys(messages))
 
 
 def is_overflow(error: ModelFailed) -> bool:
-    """True when a shorter conversation may be taken."""
+    """Return whether a shorter conversation may succeed."""
     code = error.details.get("provider_code")
     if code in _CODES:
         return True

@@ -1,4 +1,4 @@
-"""Asking the model for a summary: silently, bounded and counted."""
+"""Summaries by the model: without live output, bounded and counted."""
 
 from __future__ import annotations
 
@@ -24,14 +24,13 @@ _INSTRUCTION = (
 
 
 class Summariser:
-    """Sums transcripts up with a model.
+    """Summarizer of transcripts with a model.
 
     Args:
-        name: the model's.
-        max_tokens: what the service lets a model write; a summary is never longer than
-            `SUMMARY_TOKENS`.
-        count: told who answered each request, by the name that the settings know, and what it has
-            used.
+        name: name of the model.
+        max_tokens: output limit of the service; a summary never exceeds `SUMMARY_TOKENS`.
+        count: called for each request with the answering model's name in the settings, and its
+            usage.
     """
 
     def __init__(
@@ -48,10 +47,10 @@ class Summariser:
         self._count = count
 
     async def __call__(self, transcript: str) -> str:
-        """The summary; nothing when the model had nothing to say.
+        """Return the summary; empty if the model returned nothing.
 
         Raises:
-            ModelFailed: the provider failed, or its answer ended early.
+            ModelFailed: the provider failed, or its response ended early.
         """
         text = f"Sum this conversation up:\n\n{untrusted(transcript, 'conversation')}"
         request = ModelRequest(

@@ -1,9 +1,9 @@
-"""Old large tool results are sent as their beginning and their end, with a way to read on.
+"""Trimming of old large tool results to their beginning and end, with a hint to read the rest.
 
-What is trimmed follows from the conversation alone: its requests are gone through as they were
-made, and where one was too large everything old was trimmed at once. So a result that was
-trimmed stays trimmed in the same way, also after a restart, and a provider's cache keeps what
-stands before it. Nothing that is stored changes.
+Trimming depends only on the conversation: past requests are replayed, and where one was too large,
+all older results were trimmed together. A trimmed result therefore stays trimmed in the same way,
+even after a restart, and a provider's cache of the preceding part stays valid. Stored data does not
+change.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Message = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """How a result is cut: those longer than `longest` characters, to `head` and `tail`."""
+    """Truncation of results longer than `longest` characters to `head` and `tail`."""
 
     longest: int = 3_000
     head: int = 1_000
@@ -38,17 +38,17 @@ HARD = Cut(1_200, 500, 300)
 
 
 def trimmed(messages: Sequence[Message], *, threshold: int, reader: str | None) -> list[Message]:
-    """The messages as they are sent.
+    """Return the messages as sent.
 
     Args:
         threshold: tokens above which old results are trimmed.
-        reader: the tool that reads a result on; None when it cannot be called.
+        reader: tool that reads the rest of a result; None if it cannot be called.
     """
     sent = list(messages)
     total, done, limit = 0, 0, threshold
     for index, message in enumerate(messages):
         total += message_tokens(message)
-        # A request was made after each message of the user's side.
+        # Each user message has led to a request.
         if message["role"] != "user" or total <= limit:
             continue
         old = max(done, index + 1 - RECENT)
@@ -60,7 +60,7 @@ def trimmed(messages: Sequence[Message], *, threshold: int, reader: str | None) 
 
 
 def cut_message(message: Message, cut: Cut, reader: str | None) -> Message:
-    """A message whose large results are cut."""
+    """Return a message with its large results truncated."""
     content = message["content"]
     blocks = [cut_result(block, cut, reader) for block in content]
     same = all(new is old for new, old in zip(blocks, content, strict=True))
@@ -68,7 +68,7 @@ def cut_message(message: Message, cut: Cut, reader: str | None) -> Message:
 
 
 def cut_result(block: Block, cut: Cut, reader: str | None) -> Block:
-    """A `tool_result` with the beginning and the end of its text; other blocks stay."""
+    """Return a `tool_result` with the beginning and end of its text; other blocks are unchanged."""
     inner = block.get("content")
     if block.get("type") != "tool_result" or not inner:
         return block

@@ -1,4 +1,4 @@
-"""A conversation that fits into its budget at every request, whatever was said in it."""
+"""Context window: keeps a conversation within its budget at every request."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _TRANSCRIPT_CHARS_PER_TOKEN = 2
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A conversation as it can be sent.
+    """Conversation ready to send.
 
     Attributes:
-        messages: to send: repaired, trimmed, within the budget.
-        history: to go on with; shorter than what was given when it was compacted.
-        tokens: of the whole request, corrected by what former answers have cost.
-        estimated: the same before it was corrected.
-        compaction: what was replaced by a summary this time.
+        messages: messages to send: repaired, trimmed, within the budget.
+        history: conversation to continue with; shorter than the input if compacted.
+        tokens: tokens of the whole request, corrected by earlier counts.
+        estimated: the same before correction.
+        compaction: compaction made for this request, if any.
     """
 
     messages: list[Message]
@@ -55,20 +55,20 @@ class ContextWindow:
     """Keeps one conversation within `budget` tokens.
 
     Args:
-        budget: of a whole request; may be changed between two requests.
-        reader: the tool that reads a trimmed result on, where it can be called.
+        budget: maximum tokens of a whole request; may change between requests.
+        reader: tool that reads the rest of a trimmed result, if it can be called.
     """
 
     def __init__(self, budget: int, *, reader: str | None = None) -> None:
         self.budget = budget
         self.reader = reader
         self._calibration = Calibration()
-        # What a provider has refused as too long is too long for the next requests as well.
+        # Size of a request that a provider refused as too long; it limits later requests too.
         self._refused: int | None = None
 
     @property
     def limit(self) -> int:
-        """Tokens that a whole request should not exceed; beyond `budget` none is sent."""
+        """Return the target size of a request in tokens; requests beyond `budget` are not sent."""
         return self.budget if self._refused is None else min(self.budget, self._refused)
 
     async def fit(
@@ -79,18 +79,18 @@ class ContextWindow:
         summarise: Summarise | None = None,
         overflowed: bool = False,
     ) -> Fitted:
-        """The conversation for the next request.
+        """Return the conversation for the next request.
 
-        Old large results are trimmed; what is too long all the same is compacted: a summary
-        stands for the older part from then on.
+        Old large results are trimmed; if that is not enough, a summary permanently replaces the
+        older part.
 
         Args:
-            overhead: tokens of the system prompt and of the definitions of tools.
-            summarise: writes summaries; without it a digest of first lines is made.
-            overflowed: the provider has just refused this very conversation as too long.
+            overhead: tokens of the system prompt and of the tool definitions.
+            summarise: writes summaries; without it, a digest of first lines is used.
+            overflowed: the provider has just refused this conversation as too long.
 
         Raises:
-            ContextFull: what must be sent does not fit; the message says what to do.
+            ContextFull: the required part does not fit; the message says what to do.
         """
         sent = self._fitted(list(messages), overhead)
         if overflowed:
@@ -102,12 +102,12 @@ class ContextWindow:
         return sent if sent.tokens <= self.limit else self._squeezed(sent, overhead)
 
     def learn(self, fitted: Fitted, usage: TokenUsage) -> None:
-        """Take what the provider has counted for a request."""
+        """Learn from a provider's count for a request."""
         self._calibration.learn(fitted.estimated, usage)
 
     def _fitted(self, history: list[Message], overhead: int) -> Fitted:
-        # What is trimmed must not hang on what was learned: it would change, and no cache
-        # would know the conversation again.
+        # Trimming must not depend on learned corrections: it would change, and no cache would match
+        # the conversation.
         threshold = int(self.budget * _TRIM_SHARE)
         messages = trimmed(repair(history), threshold=threshold, reader=self.reader)
         return self._counted(messages, history, overhead)
@@ -136,7 +136,7 @@ class ContextWindow:
     async def _summary(
         self, older: list[Message], summarise: Summarise | None
     ) -> tuple[str, Method]:
-        """A run must not end because its summary could not be written."""
+        """Return a summary; uses a digest if the model fails, so that the run continues."""
         if summarise is not None:
             longest = max(4_000, int(self.limit * _COMPACT_SHARE) * _TRANSCRIPT_CHARS_PER_TOKEN)
             try:
@@ -148,7 +148,7 @@ class ContextWindow:
         return digest(older), "digest"
 
     def _squeezed(self, sent: Fitted, overhead: int) -> Fitted:
-        """Trim what is recent too: first all but the newest message, then that one as well."""
+        """Trim recent results too: first all but the newest message, then that one as well."""
         tried = sent
         for upto in (len(sent.messages) - 1, len(sent.messages)):
             hard = [cut_message(message, HARD, self.reader) for message in sent.messages[:upto]]

@@ -1,1 +1,1 @@
-"""Delegation: sub-agents whose loops run in worker processes, one path for all their calls."""
+"""Delegation: sub-agents with loops in worker processes; all their calls take the same path."""

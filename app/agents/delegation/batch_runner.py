@@ -1,4 +1,4 @@
-"""Working on batches: every task is brought to its end, and the batch with them."""
+"""Execution of batches until every task, and then the batch, has ended."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ log = logging.getLogger(__name__)
 
 
 class BatchRunner:
-    """Works on batches, each task in a process of its own.
+    """Runs batches, each task in a separate process.
 
     Args:
-        run_ended: told of a sub-agent's run that ended without an answer.
+        run_ended: called for a sub-agent's run that ended without an answer.
 
     Attributes:
-        is_closing: the service stops: what cannot be recorded now is left as it is.
+        is_closing: the service stops: ends that cannot be recorded are left to the next process.
     """
 
     def __init__(
@@ -64,19 +64,19 @@ class BatchRunner:
         self._slots = DelegationSlots(limits, settings.sub_agent.processes)
 
     async def bring_to_end(self, batch: TaskBatch, depth: int) -> None:
-        """Work on every task of a batch that is kept; `depth`: how deep they are."""
+        """Run every task of a stored batch; `depth` is their nesting depth."""
         slots = asyncio.Semaphore(batch.concurrency)
         working = [
             asyncio.create_task(self._work_on(batch, task, slots, depth), name=task.id)
             for task in batch.tasks
-            if not task.is_over  # in the process before this one
+            if not task.is_over  # in the previous process
         ]
         recorded = await asyncio.gather(*working, return_exceptions=True)
         if any(task.is_left for task in batch.tasks):
             await self._record(batch.id, partial(self._book.leave, batch))
             return
         batch.finished_at = isoformat(self._runtime.clock.now())
-        # What has not ended in the database is ended by whoever starts next.
+        # Tasks without a stored end are ended by the next process.
         if all(is_recorded is True for is_recorded in recorded):
             await self._record(batch.id, partial(self._book.end, batch))
         with suppress(StorageUnavailable):
@@ -89,9 +89,10 @@ class BatchRunner:
     async def _work_on(
         self, batch: TaskBatch, task: SubagentTask, slots: asyncio.Semaphore, depth: int
     ) -> bool:
-        """Whatever happens, the task ends, and says how; whether that is recorded."""
+        """Run a task to its end in any case; return whether the end is recorded."""
         status: TaskStatus = "error"
-        # Known from here on: who cancels what has not begun would cancel its end as well.
+        # Registered now: cancelling an unstarted coroutine would also cancel the recording of its
+        # end.
         task.work = asyncio.current_task()
         with ErrorBoundary() as held:
             try:
@@ -119,7 +120,7 @@ class BatchRunner:
     async def _attempt(
         self, batch: TaskBatch, task: SubagentTask, slots: asyncio.Semaphore, depth: int
     ) -> TaskStatus:
-        if task.is_answered:  # that was all that was left to do
+        if task.is_answered:  # nothing else was left to do
             return "success"
         for label in task.spec.after:
             other = batch.labelled(label)
@@ -166,7 +167,7 @@ class BatchRunner:
             return "success" if await session_of_task.run() else "max_rounds"
 
     def _told(self, task: SubagentTask, error: BaseException) -> dict[str, Any]:
-        """What may be seen of what ended a task."""
+        """Return the public part of the error that ended a task."""
         if isinstance(error, TollgateError):
             return _error(str(error.details.get("code", error.code)), error.message)
         error_id = new_id("err")
@@ -174,7 +175,7 @@ class BatchRunner:
         return _error("internal", f"Internal error {error_id}")
 
     async def _end(self, batch: TaskBatch, task: SubagentTask, status: TaskStatus) -> bool:
-        """Record the end, once."""
+        """Record the end once."""
         task.finished_at = isoformat(self._runtime.clock.now())
         task.status = status
         if status == "interrupted":
@@ -182,14 +183,14 @@ class BatchRunner:
         let_go(self._runtime, task)
         task.ended.set()
         if status not in ("success", "max_rounds"):
-            # Nobody is left for whom its own would work on in the background.
+            # No one waits for the background work of its own sub-agents.
             self._run_ended(task.run_id)
         is_recorded = await self._record(task.id, partial(self._write_end, batch, task))
         batch.parent.session.log.holders.discard(task.run_id)
         return is_recorded
 
     async def _leave(self, batch: TaskBatch, task: SubagentTask) -> bool:
-        """It is not over: the next process goes on with it."""
+        """Leave an unfinished task to the next process."""
         is_recorded = await self._record(task.id, partial(self._write_left, task))
         batch.parent.session.log.holders.discard(task.run_id)
         task.ended.set()
@@ -201,13 +202,13 @@ class BatchRunner:
             leave(self._runtime, task)
 
     def _write_end(self, batch: TaskBatch, task: SubagentTask) -> None:
-        """One commit holds the end and its event; the event last, for what may be repeated."""
+        """Write the end and its event in one commit; the event last, because it may be retried."""
         self._book.save(task)
         if task.started_at is not None:
             tell_ended(self._runtime, task, batch.parent)
 
     async def _record(self, name: str, write: Callable[[], None]) -> bool:
-        """Write what has come about, once the database takes it; not any more while closing."""
+        """Write as soon as the database accepts it; give up when the service closes."""
         while True:
             _, error = try_call(write)
             if not isinstance(error, StorageUnavailable) or self.is_closing:

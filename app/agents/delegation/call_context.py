@@ -1,4 +1,4 @@
-"""In what context the calls of a sub-agent are made."""
+"""Context of a sub-agent's calls."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from app.toolkit.context import NOTHING
 def context_of(
     runtime: Runtime, task: SubagentTask, parent: Parent, project: Project | None
 ) -> CallContext:
-    """The context of the calls of the model's last answer.
+    """Return the context of the calls in the model's last response.
 
     Args:
-        project: the workspace, as far as the sub-agent sees it.
+        project: workspace, restricted to what the sub-agent may see.
     """
     limits = task.limits
     return CallContext(

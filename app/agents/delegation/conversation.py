@@ -1,4 +1,4 @@
-"""What a sub-agent and the model say to each other: kept here, where no worker can forge it."""
+"""Conversation between a sub-agent and the model, stored in the service and not in a worker."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _SEEN = (
 
 
 class Conversation:
-    """One sub-agent's model requests; what was said stands in its task."""
+    """Model requests of one sub-agent; the messages are stored in its task."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Conversation:
         project: Project | None,
         given: str,
     ) -> None:
-        """`given`: answers of other tasks that this one builds on."""
+        """Create a conversation; `given` contains results of tasks that this one depends on."""
         self._runtime = runtime
         self._model = model
         self._settings = settings
@@ -76,12 +76,12 @@ class Conversation:
             task.messages.append(_said(goal))
 
     async def ask(self, *, with_tools: bool) -> tuple[Completed, str]:
-        """The next answer, counted against the session of the delegating agent; its message id.
+        """Return the next response, counted for the delegating agent's session, and its message ID.
 
         Raises:
             ModelFailed: the provider failed, took too long, or was cut off in a call.
-            BudgetExceeded: the session has used up what it may.
-            ContextFull: what must be sent does not fit into one request.
+            BudgetExceeded: the session's budget is used up.
+            ContextFull: the required part does not fit into one request.
         """
         task, parent = self._task, self._parent
         limits = task.limits
@@ -116,7 +116,7 @@ class Conversation:
     async def _answer(
         self, request: ModelRequest, fitted: Fitted, live: MessageStream
     ) -> Completed:
-        """The answer; images that the provider refuses are left out from then on."""
+        """Return the response; images that the provider rejects are omitted from then on."""
         for _ in range(IMAGE_ROUNDS):
             try:
                 return await ask(self._model, request, live)
@@ -129,7 +129,7 @@ class Conversation:
         return await ask(self._model, request, live)
 
     def answered(self, uses: list[Block], finished: dict[str, CallOutcome]) -> None:
-        """Add the results of a round's calls: one for each."""
+        """Add the results of a round's calls: one per call."""
         results = [
             result_block(finished[use["id"]])
             if use["id"] in finished
@@ -157,7 +157,7 @@ class Conversation:
         task, limits = self._task, self._task.limits
         toolset = self._runtime.resolver.resolve(limits.agent_id, subagent=limits.scope)
         found = self._runtime.deferred.shown_to(task.run_id)
-        # Who sees a part of the workspace is told of no skills that lie in the rest of it.
+        # A sub-agent with a restricted workspace does not see skills in the rest of it.
         sees_all = self._project is not None and not limits.roots
         skills = await self._runtime.skills.told(
             SkillViewer(limits.agent_id, self._project.id if self._project and sees_all else None)
@@ -194,7 +194,7 @@ class Conversation:
         return await with_images(fitted.messages, self._load, refused=refused)
 
     def _spend(self, model: str, usage: TokenUsage) -> None:
-        """Count a request for the session of the delegating agent, and for the task."""
+        """Count a request for the delegating agent's session, and for the task."""
         session, spending = self._parent.session, self._task.spending
         self._budget.add(session, model=model, usage=usage, spending=spending)
 
@@ -211,7 +211,7 @@ class Conversation:
 
 
 def answers_of(tasks: Iterable[SubagentTask]) -> str:
-    """What other tasks came to, for one that builds on it."""
+    """Return the results of the tasks that a task depends on."""
     return "\n\n".join(
         f"Answer of {task.spec.label!r}:\n{untrusted(task.response, task.spec.label)}"
         for task in tasks

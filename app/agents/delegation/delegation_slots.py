@@ -1,4 +1,4 @@
-"""Places for sub-agents that may delegate, so that those who wait leave processes to work in."""
+"""Slots for delegating sub-agents, so that waiting ones leave processes for others."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from app.agents.delegation.task_limits import TaskLimitResolver
 
 
 class DelegationSlots:
-    """By depth: at least one process is left for whoever delegates to nobody, and so ends.
+    """Slots by depth: at least one process stays free for sub-agents that do not delegate, and so
+    end.
 
     Args:
-        processes: how many sub-agents work at once.
+        processes: maximum concurrent sub-agents.
     """
 
     def __init__(self, limits: TaskLimitResolver, processes: int) -> None:
@@ -22,7 +23,7 @@ class DelegationSlots:
         self._slots: dict[int, asyncio.Semaphore] = {}
 
     def of(self, task: SubagentTask, depth: int) -> AbstractAsyncContextManager[None]:
-        """A place among the delegating sub-agents of that depth; others need none."""
+        """Return a slot for a delegating sub-agent of the depth; others need none."""
         if not task.limits.scope.may_delegate:
             return nullcontext()
         levels = self._limits.deepest() - 1

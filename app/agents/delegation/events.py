@@ -1,4 +1,4 @@
-"""What the session of the delegating agent is told of a sub-agent: it began, it ended."""
+"""Events of sub-agents in the delegating agent's session: start and end."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _RUN_STATUS: dict[TaskStatus, RunStatus] = {
 
 
 def tell_started(runtime: Runtime, task: SubagentTask, parent: Parent, owner: str) -> None:
-    """A run of its own, and an event in the session that has delegated."""
+    """Record the start: a run of the sub-agent, and an event in the delegating session."""
     log = parent.session.log
     log.holders.add(task.run_id)
     runtime.deferred.narrow(task.run_id, task.limits.scope)
@@ -52,14 +52,14 @@ def tell_started(runtime: Runtime, task: SubagentTask, parent: Parent, owner: st
 
 
 def take_up(runtime: Runtime, task: SubagentTask, parent: Parent) -> None:
-    """It goes on in this process."""
+    """Mark the task as continued in this process."""
     parent.session.log.holders.add(task.run_id)
     runtime.deferred.narrow(task.run_id, task.limits.scope)
     runtime.deferred.reveal(task.run_id, task.found)
 
 
 def tell_resumed(runtime: Runtime, task: SubagentTask, parent: Parent, trail: Trail) -> None:
-    """What it was at in the process before this one has ended."""
+    """Report the calls that were active in the previous process."""
     log = parent.session.log
     log.emit(
         RunResumed,
@@ -72,17 +72,17 @@ def tell_resumed(runtime: Runtime, task: SubagentTask, parent: Parent, trail: Tr
 
 
 def leave(runtime: Runtime, task: SubagentTask) -> None:
-    """Whoever starts next goes on with it."""
+    """Leave the task to the next process."""
     runtime.db.append(PARK_RUN, (task.run_id,))
     runtime.limits.store.run_ended(task.run_id)
     runtime.deferred.forget(task.run_id)
 
 
 def tell_ended(runtime: Runtime, task: SubagentTask, parent: Parent) -> None:
-    """The last word about a task that had begun.
+    """Record the end of a started task.
 
     Raises:
-        StorageUnavailable: nothing is taken any more; nothing was told.
+        StorageUnavailable: the database accepts no more writes; nothing was recorded.
     """
     status = run_status(task.status)
     usage = task.spending.fields()
@@ -108,14 +108,14 @@ def tell_ended(runtime: Runtime, task: SubagentTask, parent: Parent) -> None:
 
 
 def let_go(runtime: Runtime, task: SubagentTask) -> None:
-    """Nothing of a task is at work any more, also while that cannot be stored."""
+    """Release a task whose work has ended, even if that cannot be stored."""
     runtime.grants.end_run(task.run_id)
     runtime.limits.store.run_ended(task.run_id)
     runtime.deferred.forget(task.run_id)
 
 
 def tell_lost(runtime: Runtime, log: Any, run_id: str | None, task: TaskReport) -> None:
-    """As `tell_ended`, of a task of a process that is gone."""
+    """Like `tell_ended`, for a task of a previous process."""
     log.emit(
         SubagentFinished,
         run_id=run_id,
@@ -132,7 +132,7 @@ def tell_lost(runtime: Runtime, log: Any, run_id: str | None, task: TaskReport) 
 
 
 def run_status(status: TaskStatus) -> RunStatus:
-    """A task's end as a run's."""
+    """Return the run status for a task's end."""
     return _RUN_STATUS.get(status, "error")
 
 

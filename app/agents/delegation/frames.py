@@ -1,8 +1,8 @@
-"""What a worker process and the service say to each other: one JSON object a line.
+"""Protocol between a worker process and the service: one JSON object per line.
 
-The service holds the truth: the conversation, the budget, the routes, every decision. A worker
-decides only how its loop goes on, and executes the tools that it is told to execute; so a frame
-that was forged names nothing that the service does not know better.
+The service owns the conversation, the budget, the routes and every decision. A worker decides only
+the next step of its loop, and runs the tools that the service requests, so a forged frame has no
+effect beyond that.
 """
 
 from __future__ import annotations
@@ -14,33 +14,34 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from app.core.errors import TollgateError
 
 MAX_FRAME = 8 << 20
-"""Bytes of one frame, the end of its line counted in; a longer one ends the worker."""
+"""Maximum bytes of one frame, including the line end; a longer frame ends the worker."""
 
 Block = dict[str, Any]
 
 
 class WorkerProtocolError(TollgateError):
-    """What came is no frame of this protocol."""
+    """The received data is not a valid frame."""
 
     code = "worker_protocol"
 
 
 class WorkerFrame(BaseModel):
-    """Base of both directions: immutable, nothing unknown."""
+    """Base of both directions: immutable, without unknown fields."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-# The service → a worker
+# Service → worker
 
 
 class Begin(WorkerFrame):
-    """The one task of this worker; it is ended after it.
+    """Task of this worker, which ends afterwards.
 
     Attributes:
-        root: the workspace, as the worker's own tools see it; None without a project.
-        first_round: after 1, of a task that another process had begun.
-        last_round_without_tools: the last model request offers none, so that it must answer.
+        root: workspace of the worker's own tools; None without a project.
+        first_round: greater than 1 for a task started by another process.
+        last_round_without_tools: the last model request offers no tools, so that the model must
+            answer.
     """
 
     type: Literal["begin"] = "begin"
@@ -52,10 +53,10 @@ class Begin(WorkerFrame):
 
 
 class ModelAnswer(WorkerFrame):
-    """What the model said in `round`: its texts, and its calls by id and name.
+    """Answer of the model in `round`: its texts, and its calls by ID and name.
 
-    `heard` says that somebody has told the sub-agent something meanwhile, so that an answer
-    without calls is not its last one.
+    `heard` means that the sub-agent has received a message meanwhile, so a response without calls
+    is not its last.
     """
 
     type: Literal["model_answer"] = "model_answer"
@@ -66,7 +67,7 @@ class ModelAnswer(WorkerFrame):
 
 
 class CallsDone(WorkerFrame):
-    """Every call of the round has its result; the texts of the results stay with the service."""
+    """Every call of the round has its result; the result texts stay with the service."""
 
     type: Literal["calls_done"] = "calls_done"
     round: int
@@ -87,17 +88,17 @@ class Execute(WorkerFrame):
 
 
 class StopExecution(WorkerFrame):
-    """Cancel one execution; it is answered by no `Executed`."""
+    """Cancel one execution, which is then not answered by `Executed`."""
 
     type: Literal["stop"] = "stop"
     execution_id: str
 
 
-# A worker → the service
+# Worker → service
 
 
 class WorkerReady(WorkerFrame):
-    """The first frame: it is confined, and has loaded these tools."""
+    """First frame: the worker is sandboxed, and has loaded these tools."""
 
     type: Literal["ready"] = "ready"
     pid: int
@@ -113,7 +114,7 @@ class AskModel(WorkerFrame):
 
 
 class CallTools(WorkerFrame):
-    """Make these calls of the round's answer, by their ids: all of them."""
+    """Run the calls of the round's response, given by ID: all of them."""
 
     type: Literal["call_tools"] = "call_tools"
     round: int = Field(ge=1)
@@ -130,7 +131,7 @@ class OutputFrame(WorkerFrame):
 
 
 class Reported(WorkerFrame):
-    """A report of an execution's progress."""
+    """Progress report of an execution."""
 
     type: Literal["reported"] = "reported"
     execution_id: str
@@ -142,10 +143,10 @@ class Reported(WorkerFrame):
 
 
 class Executed(WorkerFrame):
-    """How an execution ended: the fields of a `ToolResult`.
+    """Result of an execution: the fields of a `ToolResult`.
 
     Attributes:
-        invalid_arguments: the tool itself found its arguments wrong.
+        invalid_arguments: the tool refused its arguments.
     """
 
     type: Literal["executed"] = "executed"
@@ -160,7 +161,7 @@ class Executed(WorkerFrame):
 
 
 class TaskFinished(WorkerFrame):
-    """The loop is over; the answer is the last text of the model."""
+    """The loop has ended; the answer is the model's last text."""
 
     type: Literal["finished"] = "finished"
     reason: Literal["answered", "max_rounds"]
@@ -182,10 +183,10 @@ _FROM_WORKER: TypeAdapter[
 
 
 def encode(frame: WorkerFrame) -> bytes:
-    """One line.
+    """Return the frame as one line.
 
     Raises:
-        WorkerProtocolError: it is longer than `MAX_FRAME`.
+        WorkerProtocolError: the line is longer than `MAX_FRAME`.
     """
     line = frame.model_dump_json(exclude_defaults=False).encode() + b"\n"
     if len(line) > MAX_FRAME:
@@ -194,10 +195,10 @@ def encode(frame: WorkerFrame) -> bytes:
 
 
 def from_worker(line: bytes) -> FromWorker:
-    """Read what a worker sent.
+    """Parse a frame from a worker.
 
     Raises:
-        WorkerProtocolError: it is none of the frames that a worker may send.
+        WorkerProtocolError: it is not a frame that a worker may send.
     """
     try:
         return _FROM_WORKER.validate_json(line)
@@ -206,10 +207,10 @@ def from_worker(line: bytes) -> FromWorker:
 
 
 def to_worker(line: bytes) -> ToWorker:
-    """Read what the service sent.
+    """Parse a frame from the service.
 
     Raises:
-        WorkerProtocolError: it is none of the frames that the service may send.
+        WorkerProtocolError: it is not a frame that the service may send.
     """
     try:
         return _TO_WORKER.validate_json(line)
@@ -218,5 +219,5 @@ def to_worker(line: bytes) -> ToWorker:
 
 
 def _first(error: ValidationError) -> str:
-    """What kind of problem comes first: names and words in it could be the sender's own."""
+    """Return the type of the first problem, without names and values chosen by the sender."""
     return error.errors(include_url=False, include_input=False, include_context=False)[0]["type"]

@@ -1,4 +1,4 @@
-"""What delegation works with: whose work it is, within which limits, and how far it has come."""
+"""Domain model of delegation: parents, limits, tasks and batches."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from app.tools.delegation.ports import (
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Of a run that delegates.
+    """State of a delegating run.
 
     Attributes:
-        attended: somebody is there to confirm.
-        outlives: it goes on in the next process, and so does the work that it waits for.
+        attended: a client can answer confirmations.
+        outlives: the next process continues it, including the work it waits for.
     """
 
     quota_subject: QuotaSubject
@@ -40,17 +40,17 @@ class Standing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parent:
-    """Who delegates, and for whom.
+    """Delegating agent, and its user.
 
     Attributes:
-        run_id: of the run that delegates, which is a sub-agent's own where `depth` is not 0.
+        run_id: ID of the delegating run; a sub-agent's run if `depth` is not 0.
         model: settings of the calling conversation.
         depth: 0 for an agent, 1 for its sub-agent, …
-        scope, roots, max_depth: what a delegating sub-agent itself may use, see and start; it
-            gives no more. None for an agent.
-        counted_run: whose limit of calls holds for all of it: the run of the agent.
+        scope, roots, max_depth: rights of a delegating sub-agent, which limit those it gives. None
+            for an agent.
+        counted_run: run whose limit of calls applies: the original agent's.
         outlives: as in `Standing`.
-        report: where the progress of the batch is told while somebody waits for it.
+        report: receiver of the batch's progress while a caller waits.
     """
 
     session: Session
@@ -74,7 +74,7 @@ class Parent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskLimits:
-    """Within what a task is worked on: what was asked, held to what is allowed."""
+    """Limits of a task: the requested ones, restricted to what is allowed."""
 
     agent_id: str | None
     model: str
@@ -93,23 +93,23 @@ class SubagentTask:
     """One sub-agent, while this process works on it.
 
     Attributes:
-        messages: what it and the model have said to each other.
-        is_asking: the answer of the last of its rounds has not come yet.
-        message_id: of the model's last answer.
-        is_answered: that answer was its last word.
-        unheard: what it was told since its last model request.
-        goes_on: how far it is, is kept for the process that goes on with it after this one.
-        is_left: it stops with the service, and the next process goes on with it.
-        found: tools that it had found in the process before this one.
-        tries: how often it was taken up after a crash since its calls last finished.
-        began: on the monotonic clock, when this process began to work on it.
-        spent_s: how long other processes had worked on it.
-        own: where those of its calls run that need not leave its process.
-        parked: calls of that answer, about which somebody was asked in the process before this
-            one. They can be answered at once; they go on when the task does.
-        stopped_as: how it ends when it is cancelled; somebody has decided that before.
-        work: what brings it to its end; None until that has begun.
-        ended: set when nothing about it changes any more.
+        messages: conversation between the sub-agent and the model.
+        is_asking: the response of its last round is pending.
+        message_id: ID of the model's last response.
+        is_answered: that response was final.
+        unheard: messages received since its last model request.
+        goes_on: its progress is stored for the next process.
+        is_left: it stops with the service, and the next process continues it.
+        found: tools that it had found in the previous process.
+        tries: restarts after a crash since its calls last finished.
+        began: start in this process, on the monotonic clock.
+        spent_s: seconds of work in other processes.
+        own: runs calls that stay in its own process.
+        parked: calls of that response that asked for confirmation in the previous process. They can
+            be answered immediately, and continue with the task.
+        stopped_as: predetermined status if it is cancelled.
+        work: asyncio task that runs it; None before the start.
+        ended: set once nothing changes any more.
     """
 
     id: str
@@ -151,10 +151,10 @@ class SubagentTask:
         return self.status in ENDED
 
     def stop(self, status: TaskStatus) -> None:
-        """Cancel it, unless it is over; it ends as `status`, soon. The first one who says so wins.
+        """Cancel the task unless it has ended; it soon ends as `status`. The first status wins.
 
-        What has not begun is not cancelled, since it would never get to its end: it sees
-        `stopped_as` when it begins.
+        An unstarted task is not cancelled, since its end would never be recorded: it checks
+        `stopped_as` at its start.
         """
         if self.is_over or self.stopped_as is not None:
             return
@@ -165,13 +165,13 @@ class SubagentTask:
 
     @property
     def uses(self) -> list[dict[str, Any]]:
-        """The calls that the model has asked for last, and that have no results yet."""
+        """Return the calls in the model's last response without results."""
         if not self.messages or self.messages[-1]["role"] != "assistant":
             return []
         return [block for block in self.messages[-1]["content"] if block.get("type") == "tool_use"]
 
     def state(self) -> dict[str, Any]:
-        """What changes while it runs, as it is stored."""
+        """Changing state of a task, as stored."""
         return {
             "response": self.response,
             "rounds": self.rounds,
@@ -206,11 +206,11 @@ class SubagentTask:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class TaskBatch:
-    """Tasks that were delegated together, while this process works on them.
+    """Tasks delegated together, while this process works on them.
 
     Attributes:
-        kept: set once its rows are, or with why they cannot be.
-        followers: how many calls wait for its end.
+        kept: resolved once its rows are stored, or with the error.
+        followers: number of calls that wait for its end.
     """
 
     id: str
@@ -230,11 +230,11 @@ class TaskBatch:
 
     @property
     def is_stopped(self) -> bool:
-        """Somebody has stopped some of it, which may not have ended yet."""
+        """Return whether part of it was stopped; that part may not have ended yet."""
         return any(task.stopped_as is not None for task in self.tasks)
 
     def named(self, id_: str) -> list[SubagentTask]:
-        """All its tasks, or the one whose id it is."""
+        """Return all tasks, or the one with the ID."""
         return [task for task in self.tasks if id_ in (self.id, task.id)]
 
     def labelled(self, label: str) -> SubagentTask:
@@ -256,7 +256,7 @@ class TaskBatch:
 
 
 def aggregate(statuses: list[TaskStatus]) -> Any:
-    """One word for all tasks of a batch."""
+    """Return the combined status of a batch's tasks."""
     if any(status not in ENDED for status in statuses):
         return "running"
     succeeded = statuses.count("success")

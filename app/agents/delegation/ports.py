@@ -1,4 +1,4 @@
-"""What delegation needs of whoever starts worker processes."""
+"""Protocol for starting worker processes."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from app.agents.delegation.frames import FromWorker, ToWorker
 
 @dataclass(frozen=True, slots=True)
 class WorkerScope:
-    """Where a worker may read: workers of one place are alike, and so can wait warm.
+    """Folders that a worker may read; workers of the same place are interchangeable.
 
     Attributes:
-        root: the workspace's folder; None for a worker that sees no files.
-        roots: the folders beneath it that may be read, relative to it; empty for all of it.
+        root: folder of the workspace; None for a worker without files.
+        roots: readable folders, relative to `root`; empty for all.
     """
 
     root: str | None = None
@@ -24,44 +24,44 @@ class WorkerScope:
 
 
 class WorkerProcess(Protocol):
-    """One confined process, for one task."""
+    """One sandboxed process, for one task."""
 
     @property
     def pid(self) -> int: ...
 
     @property
     def tools(self) -> frozenset[str]:
-        """The tools that it can execute itself."""
+        """Return the tools that it can run itself."""
 
     async def send(self, frame: ToWorker) -> None:
-        """Give it a frame.
+        """Send a frame.
 
         Raises:
-            ToolFailed: code `worker_lost` when it has ended, or takes nothing any more.
+            ToolFailed: code `worker_lost` if it has ended or no longer reads.
             WorkerProtocolError: the frame is too long.
         """
 
     def frames(self) -> AsyncIterator[FromWorker]:
-        """What it says, until it ends.
+        """Yield its frames until it ends.
 
         Raises:
-            WorkerProtocolError: it sent what is no frame, or too long a one.
+            WorkerProtocolError: it sent an invalid or too long frame.
         """
 
     async def ended(self) -> str:
-        """How it ended, for people; returns when it has."""
+        """Wait for its end, and return the reason as text."""
 
 
 class Workers(Protocol):
-    """Starts workers and keeps some warm. Never more at once than the settings allow."""
+    """Starts workers and keeps some warm, within the configured maximum."""
 
     def take(self, place: WorkerScope) -> AbstractAsyncContextManager[WorkerProcess]:
-        """A worker of one's own, which is ended and forgotten at the end of the context.
+        """Provide a worker for one task, which is ended with the context.
 
-        Waits while as many as may run do.
+        Waits while the maximum number runs.
 
         Raises (on entering): ToolFailed code `sandbox_unavailable` or `worker_lost`.
         """
 
     async def close(self) -> None:
-        """End all of them, the warm ones too."""
+        """End all workers, including warm ones."""

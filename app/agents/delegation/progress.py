@@ -1,7 +1,7 @@
-"""How far delegated work has come, beside what its rows show everybody.
+"""Stored progress of delegated tasks, in addition to their public rows.
 
-The rows are redacted, and a sub-agent must go on with the words that it was given. What is
-written here is there only until the batch has ended.
+The rows are redacted, but a sub-agent must continue with its original input. This data is deleted
+when the batch ends.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LISTS = ("tools", "workspace_roots", "after")
 
 @dataclass(frozen=True, slots=True)
 class KeptParent:
-    """Who has delegated, and within what."""
+    """Stored parent of a delegation, with its limits."""
 
     agent_id: str | None
     tool_call_id: str
@@ -36,7 +36,7 @@ class KeptParent:
     concurrency: int
 
     def of(self, session: Session, run_id: str | None) -> Parent:
-        """The same, for this process; nobody waits, so nobody is told of progress."""
+        """Restore the parent in this process; without a waiter, no progress is reported."""
         return Parent(
             session=session,
             run_id=run_id,
@@ -54,7 +54,7 @@ class KeptParent:
 
 @dataclass(frozen=True, slots=True)
 class KeptTask:
-    """One task of a batch that goes on.
+    """Stored task of a batch that continues.
 
     Attributes:
         fields: of `Task`, by name.
@@ -65,7 +65,7 @@ class KeptTask:
 
 
 def parent_stored(batch: TaskBatch) -> str:
-    """What of a batch's parent must outlive the process, as JSON text."""
+    """Return the parts of a batch's parent that must survive the process, as JSON text."""
     parent = batch.parent
     kept = {
         "agent_id": parent.agent_id,
@@ -82,11 +82,11 @@ def parent_stored(batch: TaskBatch) -> str:
 
 
 def parent_read(stored: str) -> KeptParent:
-    """Read what `parent_stored` wrote.
+    """Parse the output of `parent_stored`.
 
     Raises:
-        ValueError, KeyError, TypeError: it is not of this kind.
-        InvalidInput: its limits cannot be read.
+        ValueError, KeyError, TypeError: the text has another format.
+        InvalidInput: its limits are invalid.
     """
     kept = orjson.loads(stored)
     quota_subject = QuotaSubject.from_json(kept.pop("payer"))
@@ -94,12 +94,12 @@ def parent_read(stored: str) -> KeptParent:
 
 
 def task_stored(task: SubagentTask, *, now: float, found: tuple[str, ...]) -> str:
-    """How far a task is, as JSON text; `now` on the monotonic clock."""
+    """Return the progress of a task as JSON text; `now` is on the monotonic clock."""
     kept: dict[str, Any] = {"spec": asdict(task.spec), "response": task.response}
     if not task.is_over:
         kept |= {
             "messages": task.messages,
-            # Nothing is kept of a request that was cut off: it is made anew.
+            # A cut-off request is not stored: it is sent again.
             "rounds": task.rounds - task.is_asking,
             "message_id": task.message_id,
             "is_answered": task.is_answered,
@@ -113,10 +113,10 @@ def task_stored(task: SubagentTask, *, now: float, found: tuple[str, ...]) -> st
 
 
 def task_read(stored: str) -> KeptTask:
-    """Read what `task_stored` wrote.
+    """Parse the output of `task_stored`.
 
     Raises:
-        ValueError, KeyError, TypeError: it is not of this kind.
+        ValueError, KeyError, TypeError: the text has another format.
     """
     kept = orjson.loads(stored)
     spec = kept.pop("spec")

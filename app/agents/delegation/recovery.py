@@ -1,9 +1,9 @@
-"""After a restart: what an agent has delegated goes on, all other is told as interrupted.
+"""Recovery of delegated tasks after a restart: some continue, the others are interrupted.
 
-Where the agent waited for it, its call was cut off; from now on the work is in the background.
-A task goes on from its last finished model request or round of calls. A call that had begun may
-have taken effect and is never run again; the sub-agent is told that it was cut off. Where somebody
-was asked, the question stays open, and the round goes on with the answer.
+If the agent waited for the work, its call was interrupted, and the work continues in the
+background. A task continues from its last finished model request or round of calls. A started call
+may have taken effect and is never run again; the sub-agent is notified that it was interrupted.
+Open confirmations stay open, and the round continues with the answer.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ log = logging.getLogger(__name__)
 
 IsRevoked = Callable[[str | None], Awaitable[bool]]
 
-# Ends of the delegating run that take its work in the background with them.
+# End statuses of the delegating run that also stop its background work.
 _STOPPED = ("cancelled", "interrupted")
 
 
 class DelegationRecovery:
-    """Takes over what processes that are gone have left."""
+    """Takes over delegated work of ended processes."""
 
     def __init__(
         self,
@@ -53,10 +53,10 @@ class DelegationRecovery:
         self._book = book
 
     async def take_over(self, left: Iterable[FoundRun], is_revoked: IsRevoked) -> list[TaskBatch]:
-        """Batches to go on with; all others are closed.
+        """Take over the batches to continue; close all others.
 
         Args:
-            left: runs of sub-agents that may go on.
+            left: runs of sub-agents that may continue.
         """
         runs = {run.id: run for run in left}
         going_on = []
@@ -74,7 +74,7 @@ class DelegationRecovery:
     def _close(
         self, lost: OrphanedBatch, session: Session | None, runs: dict[str, FoundRun]
     ) -> None:
-        """Nothing is awaited here: one commit ends the batch and tells of it."""
+        """Close a batch with its events. Synchronous, so that one commit contains all of it."""
         if session is not None:
             for task in lost.report.tasks:
                 if task.run_id in runs:
@@ -92,11 +92,11 @@ class DelegationRecovery:
         runs: dict[str, FoundRun],
         is_revoked: IsRevoked,
     ) -> TaskBatch | None:
-        """The batch as it goes on; None when it must not, or cannot."""
+        """Return the batch to continue, or None if it must not or cannot continue."""
         if lost.parent_status in _STOPPED:
             return None
         if not lost.report.background and lost.parent_status != "running":
-            return None  # who waited for it does not go on
+            return None  # its waiter does not continue
         kept, error = try_call(parent_read, parent)
         if kept is not None:
             if await is_revoked(kept.quota_subject.token_id):
@@ -115,7 +115,7 @@ class DelegationRecovery:
         return None
 
     def _forget(self, batch: TaskBatch) -> None:
-        """Nothing of it goes on, and nobody can answer what was asked for it."""
+        """Discard a batch, with its open questions."""
         for task in batch.tasks:
             self._runtime.confirmations.forget(task.run_id)
             self._runtime.waiting.forget(task.run_id)
@@ -146,12 +146,12 @@ class DelegationRecovery:
     def _task(
         self, batch: TaskBatch, place: int, lost: OrphanedBatch, runs: dict[str, FoundRun]
     ) -> SubagentTask:
-        """One task as it was; within what is allowed now."""
+        """Restore one task within the present limits."""
         report = lost.report.tasks[place]
         kept = task_read(lost.progress[report.task_id] or "")
         task = self._limits.task_of(batch, place, kept.spec)
         if task.limits.agent_id is not None:
-            # One that is gone must not go on as nobody in particular.
+            # A task of a removed agent must not continue without an agent's profile.
             self._runtime.agents.require(task.limits.agent_id)
         task.id, task.run_id = report.task_id, report.run_id
         task.status, task.goes_on = report.status, True
@@ -165,12 +165,12 @@ class DelegationRecovery:
         if task.is_over:
             task.ended.set()
         elif not lost.is_left and not waited and (task.started_at is not None or not lost.begun):
-            # Its process did not leave it, it died: perhaps of this very step, or of beginning.
+            # Its process crashed: possibly because of this step or start.
             task.tries += 1
         return task
 
     async def _results(self, batch: TaskBatch, runs: dict[str, FoundRun]) -> dict[str, list[Block]]:
-        """By task, what is told of the calls that it was at."""
+        """Return by task the notes on the calls that were active."""
         cut = [
             task
             for task in batch.tasks
@@ -192,10 +192,10 @@ class DelegationRecovery:
     def _resume(
         self, batch: TaskBatch, runs: dict[str, FoundRun], results: dict[str, list[Block]]
     ) -> None:
-        """End what the tasks were at, and tell them; let those wait on that were asking somebody.
+        """End interrupted calls and notify their tasks; calls with open questions continue to wait.
 
-        Nothing is awaited here: one commit holds all of it, so that a process that ends in the
-        middle has done nothing.
+        Synchronous, so that one commit contains all of it, and an interrupted process leaves
+        nothing half done.
         """
         self._book.keep_parent(batch)
         for task in batch.tasks:
@@ -214,19 +214,19 @@ class DelegationRecovery:
             self._book.save(task)
 
     def _wait_again(self, task: SubagentTask, parent: Parent, run: SuspendedRun) -> None:
-        """From here on the task's questions can be answered, also before it goes on."""
+        """Accept answers to the task's questions again, even before it continues."""
         project = self._limits.project_of(parent, task.limits.roots)
         context = context_of(self._runtime, task, parent, project)
         task.suspended = self._runtime.executor.rebuild(run.batch, context)
 
 
 def runs_of(lost: OrphanedBatch) -> set[str]:
-    """Runs of tasks that had begun and not ended."""
+    """Return the runs of tasks that had started and not ended."""
     return {task.run_id for task in lost.report.tasks if task.task_id in lost.begun}
 
 
 def _note(task: SubagentTask, events: Iterable[dict[str, Any]]) -> None:
-    """Keep what was called in the round that was cut off, for whoever looks at the task."""
+    """Record the calls of the interrupted round for observers of the task."""
     ends = {e["operation_id"]: e["status"] for e in events if e["type"] == "tool_call_completed"}
     task.calls += [
         {

@@ -1,9 +1,8 @@
-"""Batches and tasks as rows: what everybody can look up, also after a restart.
+"""Rows of batches and tasks, available to everyone even after a restart.
 
-What is written beside an event is appended and not awaited, so that one commit holds both:
-nothing has ended of which nobody was told, and nothing is told twice.
-
-Of a batch that goes on after a restart there is more: `progress.py`.
+Rows written with an event are appended, not awaited, so that one commit contains both: every
+recorded end has its event, exactly once. Batches that continue after a restart have additional
+data, see `progress.py`.
 """
 
 from __future__ import annotations
@@ -63,15 +62,15 @@ INTERRUPTED = {
 
 @dataclass(frozen=True, slots=True)
 class OrphanedBatch:
-    """What a process that is gone has left of a batch.
+    """Batch left by an ended process.
 
     Attributes:
-        report: as it was stored.
-        begun: ids of the tasks that had begun and not ended: somebody was told so.
-        is_left: its process has stopped in order; else it died.
-        parent: what is kept of who has delegated; None when it is not to go on.
-        parent_status: of the run that has delegated.
-        progress: how far each task had come, by its id.
+        report: stored report.
+        begun: IDs of tasks with a start event and no end.
+        is_left: its process stopped regularly; otherwise it crashed.
+        parent: stored parent; None if the batch must not continue.
+        parent_status: status of the delegating run.
+        progress: stored progress of each task, by ID.
     """
 
     report: BatchReport
@@ -84,7 +83,7 @@ class OrphanedBatch:
 
 
 class DelegationRepository:
-    """Writes and reads delegated work."""
+    """Store of delegated work."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._db = runtime.db
@@ -93,7 +92,7 @@ class DelegationRepository:
         self._deferred = runtime.deferred
 
     async def add(self, batch: TaskBatch) -> None:
-        """Keep a batch before anything of it begins."""
+        """Store a batch before it starts."""
         parent, name = batch.parent, self._redactor.text(batch.name)
         row = (
             *(batch.id, parent.session.id, parent.run_id, parent.operation_id, batch.kind),
@@ -110,10 +109,10 @@ class DelegationRepository:
         await self._db.transact(write)
 
     def save(self, task: SubagentTask) -> None:
-        """Keep how far a task is, in the next commit.
+        """Store a task's progress in the next commit.
 
         Raises:
-            StorageUnavailable: nothing is taken any more.
+            StorageUnavailable: the database accepts no more writes.
         """
         state, error = self._redactor.secrets_in([task.state(), task.error])
         row = (
@@ -123,23 +122,23 @@ class DelegationRepository:
         self._db.append(SAVE_TASK, row)
 
     def goes_on(self, batch: TaskBatch) -> None:
-        """From now on the batch is one that the next process goes on with; as `save`."""
+        """Mark the batch as one that the next process continues; see `save`."""
         for task in batch.tasks:
             task.goes_on = True
             self.save(task)
         self.keep_parent(batch)
 
     def keep_parent(self, batch: TaskBatch) -> None:
-        """Who waits for the batch has changed; as `save`."""
+        """Update who waits for the batch; see `save`."""
         row = (batch.background, self._parent_of(batch), batch.id)
         self._db.append(KEEP_PARENT, row)
 
     def leave(self, batch: TaskBatch) -> None:
-        """Whoever starts next goes on with it; as `save`."""
+        """Leave the batch to the next process; see `save`."""
         self._db.append(LEAVE_BATCH, (batch.id,))
 
     def end(self, batch: TaskBatch) -> None:
-        """Keep what a batch came to; as `save`."""
+        """Store the end of a batch; see `save`."""
         status = aggregate([task.status for task in batch.tasks])
         self._db.append(END_BATCH, (status, batch.finished_at, batch.id))
         self._db.append(FORGET_PROGRESS, (batch.id,))
@@ -154,10 +153,10 @@ class DelegationRepository:
         return task_stored(task, now=self._clock.monotonic(), found=found)
 
     async def report(self, id_: str, *, session_id: str | None) -> BatchReport:
-        """A stored batch; of a task, its batch with that task alone.
+        """Return a stored batch; for a task, its batch with only that task.
 
         Raises:
-            NotFound: there is none such, or it is another session's.
+            NotFound: it does not exist in this session.
         """
         found = await self._db.transact(lambda transaction: _find(transaction, id_))
         if found is None or session_id not in (None, found.session_id):
@@ -167,7 +166,7 @@ class DelegationRepository:
     async def reports(
         self, *, session_id: str | None, run_id: str | None, running: bool, limit: int
     ) -> list[BatchReport]:
-        """The newest first."""
+        """Return reports, newest first."""
         conditions, values = ["1 = 1"], list[Any]()
         if session_id is not None:
             conditions.append("session_id = ?")
@@ -186,7 +185,7 @@ class DelegationRepository:
         return await self._db.transact(read)
 
     async def take_lost(self) -> list[OrphanedBatch]:
-        """Take over what processes that are gone have left; it is still to be closed."""
+        """Take over the batches of ended processes, which the caller must close."""
         owner = process.identity()
 
         def take(transaction: Transaction) -> list[OrphanedBatch]:
@@ -202,7 +201,7 @@ class DelegationRepository:
         return await self._db.transact(take)
 
     def close(self, lost: OrphanedBatch) -> list[TaskReport]:
-        """End what is left of a batch, in the next commit; the tasks whose end is to be told."""
+        """End the rest of a batch in the next commit; return the tasks to report."""
         moment, why = isoformat(self._clock.now()), orjson.dumps(INTERRUPTED).decode()
         tasks = [_interrupted(task, moment) for task in lost.report.tasks]
         for task, former in zip(tasks, lost.report.tasks, strict=True):

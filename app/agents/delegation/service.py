@@ -1,4 +1,4 @@
-"""Starts sub-agents, keeps them within bounds, and knows what became of them."""
+"""Delegation service: starts sub-agents, enforces limits, and reports results."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from app.tools.delegation.ports import BatchKind, BatchReport, TaskSpec, TaskSta
 log = logging.getLogger(__name__)
 
 StandingOf = Callable[[str, str | None], Standing]
-"""Session and run → what there is to know of the run."""
+"""Session and run → state of the delegating run."""
 
 _MAX_BROADCAST = 20_000
 _MAX_UNHEARD = 50
 
 
 class DelegationService:
-    """The service `DELEGATION`."""
+    """Implements the service `DELEGATION`."""
 
     def __init__(
         self,
@@ -67,15 +67,15 @@ class DelegationService:
             book=self._book,
             run_ended=self._run_ended,
         )
-        # How tasks end that the service, or whoever waits for them, stops from now on.
+        # Status of tasks that the service, or their waiter, stops from now on.
         self._stopped_as: TaskStatus = "cancelled"
 
     async def recover(self, left: Iterable[FoundRun], is_revoked: IsRevoked) -> None:
-        """Go on with what processes that are gone have left, or close it.
+        """Continue or close the work of ended processes.
 
         Args:
-            left: runs of sub-agents that may go on.
-            is_revoked: by the id of a token, whether what it has begun may not go on.
+            left: runs of sub-agents that may continue.
+            is_revoked: returns whether work started with a token ID must stop.
         """
         recovery = DelegationRecovery(self._runtime, self._sessions, self._limits, self._book)
         for batch in await recovery.take_over(left, is_revoked):
@@ -123,7 +123,7 @@ class DelegationService:
         batch.tasks = [self._limits.task_of(batch, place, spec) for place, spec in enumerate(specs)]
         for task in batch.tasks:
             task.goes_on = self._outlives(batch)
-        # Known before the first await: the same batch must not be started twice.
+        # Registered before the first await: the same batch must not be started twice.
         self._live[batch.id] = batch
         batch.work = asyncio.create_task(self._work(batch, depth), name=batch.id)
         await self._follow(batch, background=background)
@@ -202,7 +202,7 @@ class DelegationService:
         return None
 
     def account_of(self, run_id: str | None) -> tuple[QuotaSubject, Spending] | None:
-        """Whom the run of a sub-agent is counted for, and where; None for any other run."""
+        """Return the subject and usage that a sub-agent's run is counted for, or None."""
         found = self._task_of_run(run_id)
         if found is None or found[1].is_over:
             return None
@@ -210,11 +210,11 @@ class DelegationService:
         return batch.parent.quota_subject, task.spending
 
     def run_cancelled(self, run_id: str) -> None:
-        """Somebody has stopped a run: what it has left in the background is stopped with it."""
+        """Stop the background work of a run that was stopped."""
         self._stop_below(run_id, "cancelled")
 
     def _run_ended(self, run_id: str) -> None:
-        """A sub-agent's run has ended without an answer."""
+        """Record that a sub-agent's run has ended without an answer."""
         self._stop_below(run_id, self._stopped_as)
 
     def _stop_below(self, run_id: str, status: TaskStatus) -> None:
@@ -224,28 +224,28 @@ class DelegationService:
                     self._stop_task(task, status)
 
     async def cancel_by_token(self, token_id: str) -> None:
-        """Stop everything that a token has started."""
+        """Stop all work started with a token."""
         for batch in list(self._live.values()):
             if batch.parent.quota_subject.token_id == token_id:
                 await self._stop(batch.tasks, "cancelled")
 
     def closing(self) -> None:
-        """The service is about to stop: what it stops from now on was interrupted."""
+        """Prepare for shutdown: work stopped from now on counts as interrupted."""
         self._stopped_as = "interrupted"
         self._batch_runner.is_closing = True
 
     async def close(self) -> None:
-        """The service stops: what is under way is left to the next one, or was interrupted."""
+        """Stop the service: active work is left to the next process, or interrupted."""
         self.closing()
         for batch in list(self._live.values()):
             await self._stop(batch.tasks, self._stopped_as)
             if batch.work is not None:
                 await asyncio.wait({batch.work})
 
-    # -- starting ---------------------------------------------------------------------
+    # -- start ------------------------------------------------------------------------
 
     async def _parent(self, ctx: ToolContext, *, background: bool) -> Parent:
-        """Who asks, as far as it concerns delegation."""
+        """Return the calling agent as the parent of a delegation."""
         session = await self._sessions.get(ctx.session_id) if ctx.session_id else None
         if session is None:
             raise ToolFailed("Tasks can only be delegated from a session", code="session_required")
@@ -293,7 +293,7 @@ class DelegationService:
         return None
 
     def _duplicate_of(self, parent: Parent, fingerprint: str) -> TaskBatch | None:
-        """The same batch, asked for a moment ago, unless it has failed since."""
+        """Return a recent equal batch, unless it has failed."""
         oldest = self._runtime.clock.monotonic() - self._settings.sub_agent.duplicate_window_s
         for batch in self._of_session(parent.session.id):
             same = batch.fingerprint == fingerprint and batch.began > oldest
@@ -323,13 +323,13 @@ class DelegationService:
         most = self._settings.sub_agent.max_concurrency
         return max(1, min(wanted or most, most))
 
-    # -- working ----------------------------------------------------------------------
+    # -- work -------------------------------------------------------------------------
 
     async def _follow(self, batch: TaskBatch, *, background: bool) -> None:
-        """Wait for a batch, or only until it is kept; the last one to stop waiting stops it.
+        """Wait for a batch, or only until it is stored; the last waiter to leave stops it.
 
         Raises:
-            StorageUnavailable: it could not be kept, and so was not begun.
+            StorageUnavailable: it could not be stored, and so was not started.
         """
         assert batch.work is not None
         batch.followers += 1
@@ -342,14 +342,14 @@ class DelegationService:
             if batch.followers == 1 and not (batch.background and is_kept):
                 if not is_kept:
                     for task in batch.tasks:
-                        task.goes_on = False  # whoever wanted it is told that it was not begun
+                        task.goes_on = False  # its waiter receives the error
                 await self._stop(batch.tasks, self._stopped_as)
             raise
         finally:
             batch.followers -= 1
 
     async def _work(self, batch: TaskBatch, depth: int) -> None:
-        """Bring every task to its end, and the batch with them."""
+        """Run every task, and then the batch, to its end."""
         with ErrorBoundary() as held:
             await self._book.add(batch)
         if held.error is not None:
@@ -360,17 +360,17 @@ class DelegationService:
         self._forget_ended()
 
     async def _go_on(self, batch: TaskBatch) -> None:
-        """Work on a batch that another process had begun."""
+        """Continue a batch started by another process."""
         await self._batch_runner.bring_to_end(batch, batch.parent.depth + 1)
         self._forget_ended()
 
     def _outlives(self, batch: TaskBatch) -> bool:
-        """Whether the next process goes on with it: nobody waits for it who ends with this one."""
+        """Return whether the next process continues it: if no waiter ends with this one."""
         waits_on = batch.background or batch.parent.outlives
         return self._continues and waits_on and batch.parent.depth == 0
 
     def _give_up(self, batch: TaskBatch, error: BaseException) -> None:
-        """Nothing of it has begun, and nobody finds it."""
+        """Drop a batch that was not started."""
         del self._live[batch.id]
         for task in batch.tasks:
             task.status = "error"
@@ -378,7 +378,7 @@ class DelegationService:
         batch.kept.set_exception(error)
 
     async def _stop(self, tasks: Iterable[SubagentTask], status: TaskStatus) -> None:
-        """Cancel tasks, and wait until they have ended."""
+        """Cancel tasks, and wait for their end."""
         stopping = [task for task in tasks if not task.is_over]
         for task in stopping:
             self._stop_task(task, status)
@@ -386,7 +386,7 @@ class DelegationService:
             await task.ended.wait()
 
     def _stop_task(self, task: SubagentTask, status: TaskStatus) -> None:
-        """Cancel it; nobody goes on with it, also when the service dies before it has ended."""
+        """Cancel a task permanently, even if the service crashes before its end."""
         task.stop(status)
         if task.is_left:
             self._runtime.suspension.suspend(task.run_id)
@@ -395,13 +395,13 @@ class DelegationService:
             if error is not None:
                 log.error("cannot record that %s was stopped", task.id, exc_info=error)
 
-    # -- looking up -------------------------------------------------------------------
+    # -- lookup -----------------------------------------------------------------------
 
     def _of_session(self, session_id: str) -> list[TaskBatch]:
         return [batch for batch in self._live.values() if batch.parent.session.id == session_id]
 
     def _batch(self, id_: str, session_id: str | None) -> TaskBatch | None:
-        """A batch of this process, by its id or a task's."""
+        """Return a batch of this process, by its ID or a task's."""
         batch = self._live.get(id_) or next(
             (b for b in self._live.values() if any(task.id == id_ for task in b.tasks)), None
         )
@@ -412,7 +412,9 @@ class DelegationService:
         return batch
 
     def _forget_ended(self) -> None:
-        """What has ended is looked up in the database; twins of it are asked for no more."""
+        """Drop ended batches from memory; they are then read from the database and not
+        deduplicated.
+        """
         oldest = self._runtime.clock.monotonic() - self._settings.sub_agent.duplicate_window_s
         over = [
             batch.id

@@ -1,7 +1,8 @@
-"""One sub-agent from its first frame to its last: the service's side of the pipe.
+"""Session of one sub-agent, from first to last frame: the service's side of the pipe.
 
-The worker says how its loop goes on; whatever it says is checked against what is known here. It
-names rounds and ids, never arguments, routes, models or texts, so there is nothing to forge.
+The worker chooses the next step of its loop; everything it sends is checked against the service's
+state. It sends rounds and IDs, never arguments, routes, models or texts, so there is nothing to
+forge.
 """
 
 from __future__ import annotations
@@ -41,13 +42,13 @@ T = TypeVar("T")
 Execute = Callable[..., Awaitable[list[CallOutcome]]]
 
 REPLY_S = 30.0
-"""Seconds in which a worker says how it goes on: all it does in between is to look."""
+"""Seconds for a worker to choose its next step, which needs no computation."""
 _END_S = 2.0
 _MAX_SHOWN = 2000
 
 
 class SubagentSession:
-    """Drives one worker through one task; what it comes to stands in the task."""
+    """Drives one worker through one task; the results are stored in the task."""
 
     def __init__(
         self,
@@ -60,7 +61,7 @@ class SubagentSession:
         conversation: Conversation,
         save: Callable[[SubagentTask], None],
     ) -> None:
-        """`save` keeps how far the task is, for whoever asks after it or goes on with it."""
+        """Create a session; `save` stores the progress of the task for a later process."""
         self._save = save
         self._runtime = runtime
         self._task = task
@@ -72,15 +73,15 @@ class SubagentSession:
         self._uses: list[Block] = task.uses if task.suspended is not None else []
 
     async def run(self) -> bool:
-        """Work on the task; False when the rounds ran out before the model had answered.
+        """Run the task; False if the rounds were used up before the model had answered.
 
         Raises:
             ToolFailed: code `worker_lost` or `worker_hung`.
-            WorkerProtocolError: it said what no worker says.
-            ModelFailed, BudgetExceeded: as `Conversation.ask`.
+            WorkerProtocolError: it sent an unexpected frame.
+            ModelFailed, BudgetExceeded: see `Conversation.ask`.
         """
         if self._task.suspended is not None and self._task.rounds >= self._task.limits.max_rounds:
-            # Nobody will hear what they come to, and a worker would have nothing to do.
+            # Results would be discarded, and a worker would have nothing to do.
             await self._take_up()
             return False
         reading = asyncio.create_task(self._read())
@@ -92,7 +93,7 @@ class SubagentSession:
             while True:
                 if self._inbox.empty():
                     frame = await self._unless_lost(reading, self._next())
-                else:  # said before it ended
+                else:  # received before its end
                     frame = self._inbox.get_nowait()
                 if isinstance(frame, TaskFinished):
                     return self._finished(frame)
@@ -114,7 +115,7 @@ class SubagentSession:
         )
 
     async def _read(self) -> None:
-        """Take everything that the worker says, until it ends."""
+        """Receive all frames of the worker until it ends."""
         async for frame in self._worker.frames():
             await self._take(frame)
 
@@ -137,7 +138,7 @@ class SubagentSession:
             ) from None
 
     async def _unless_lost(self, reading: asyncio.Task[None], step: Coroutine[Any, Any, T]) -> T:
-        """Do a step, but not on behalf of a worker that is gone."""
+        """Run a step, but not on behalf of an ended worker."""
         doing = asyncio.create_task(step)
         try:
             await asyncio.wait({doing, reading}, return_when=asyncio.FIRST_COMPLETED)
@@ -180,13 +181,13 @@ class SubagentSession:
         content = list(completed.content)
         self._uses = [block for block in content if block.get("type") == "tool_use"]
         if self._uses and not with_tools:
-            # It was told to answer; what it calls all the same is not run.
+            # The model had to answer: its calls are not run.
             self._conversation.answered(self._uses, {})
             self._uses = []
             content = [block for block in content if block.get("type") != "tool_use"]
         heard = bool(task.unheard) and not self._uses and not is_last
         task.is_answered = not self._uses and not heard
-        # In the commit that holds what the request has cost.
+        # Stored in the commit that contains the cost of the request.
         self._save(task)
         shown = [_shown(block) for block in content if block.get("type") in ("text", "tool_use")]
         await self._worker.send(
@@ -218,13 +219,13 @@ class SubagentSession:
         await self._worker.send(CallsDone(round=task.rounds, results=results))
 
     async def _take_up(self) -> None:
-        """Go on with calls about which somebody was asked before the service was started."""
+        """Continue calls that asked for confirmation before the service was started."""
         batch, self._task.suspended = self._task.suspended, None
         assert batch is not None
         await self._answer(partial(self._runtime.executor.resume, batch))
 
     async def _answer(self, execute: Execute) -> dict[str, CallOutcome]:
-        """Make the calls of a round, and answer each, unless they are left to the next process."""
+        """Run the calls of a round and store their results, unless left to the next process."""
         task = self._task
         finished: dict[str, CallOutcome] = {}
         try:
@@ -234,15 +235,15 @@ class SubagentSession:
                 self._conversation.answered(self._uses, finished)
                 self._note(finished)
         self._uses = []
-        # Not sooner: it may be a call that takes the service down, each time it is made.
+        # Only now: one of the calls may crash the service each time.
         task.tries = 0
         self._save(task)
-        # What the model is told next must not be lost: its requests build on it.
+        # Results must be stored before the next request, which depends on them.
         await self._runtime.db.flush()
         return finished
 
     def _note(self, finished: dict[str, CallOutcome]) -> None:
-        """Keep what was called, for whoever looks at the task."""
+        """Record the calls for observers of the task."""
         routes = self._task.routes
         self._task.calls += [
             {
@@ -256,7 +257,7 @@ class SubagentSession:
         ]
 
     def _finished(self, frame: TaskFinished) -> bool:
-        """Whether the model has answered; what the worker thinks of it is no matter."""
+        """Return whether the model has answered, regardless of the worker's claim."""
         if self._uses:
             raise WorkerProtocolError("A worker ended without making all its calls")
         task = self._task
@@ -265,7 +266,7 @@ class SubagentSession:
         return task.is_answered
 
     async def _tell(self, message: str) -> None:
-        """Tell whoever waits for the batch."""
+        """Send a message to the batch's waiter."""
         task = self._task
         if self._parent.report is not None:
             most = task.limits.max_rounds
@@ -274,7 +275,7 @@ class SubagentSession:
 
 
 def _shown(block: Block) -> Block:
-    """What a worker needs to know of a block: of a call not the arguments."""
+    """Return the parts of a block that a worker needs: of a call, not its arguments."""
     if block.get("type") == "text":
         return {"type": "text", "text": block.get("text", "")[:_MAX_SHOWN]}
     return {"type": "tool_use", "id": block["id"], "name": block.get("name", "")}

@@ -1,4 +1,4 @@
-"""From what was asked to what is allowed: a task's limits, or a clear no."""
+"""Resolution of requested task limits to allowed ones."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from app.tools.delegation.ports import BatchKind, TaskSpec
 
 
 def check_batch(specs: Sequence[TaskSpec], settings: Settings) -> None:
-    """Labels are unique, and nothing waits for itself.
+    """Check that labels are unique and dependencies have no cycle.
 
     Raises:
-        InvalidInput: names the field.
+        InvalidInput: a check failed; names the field.
     """
     most = settings.sub_agent.max_tasks
     if not specs:
@@ -62,8 +62,8 @@ def _check_order(specs: Sequence[TaskSpec]) -> None:
 
 
 def fingerprint_of(kind: BatchKind, name: str, specs: Sequence[TaskSpec], parent: Parent) -> str:
-    """Tells whether the same was asked of the same agent."""
-    # What a sub-agent was given is not for its siblings, which may see less.
+    """Return a fingerprint of a request by an agent, to recognize duplicates."""
+    # Results of one sub-agent are not shared with its siblings, which may have fewer rights.
     run_id = parent.run_id if parent.depth else None
     asker = [
         parent.agent_id,
@@ -81,14 +81,14 @@ def _fields(spec: TaskSpec) -> list[object]:
 
 
 class TaskLimitResolver:
-    """Holds tasks to the settings, the agent's limits and what the delegating one has itself."""
+    """Applies the settings, the agent's limits and the parent's own limits to tasks."""
 
     def __init__(self, runtime: Runtime, settings: Settings) -> None:
         self._runtime = runtime
         self._settings = settings
 
     def depth_of(self, parent: Parent) -> int:
-        """How deep the tasks of a batch are.
+        """Return the nesting depth of a batch's tasks.
 
         Raises:
             ToolFailed: code `delegation_depth`.
@@ -104,17 +104,17 @@ class TaskLimitResolver:
         return parent.depth + 1
 
     def deepest(self) -> int:
-        """The depth that any agent's sub-agents may reach."""
+        """Return the maximum depth that any agent's sub-agents may reach."""
         profiles = (stored.profile for stored in self._runtime.agents.list_all())
         own = (profile.subagents.max_depth or 1 for profile in profiles)
         limits = self._settings.sub_agent
         return min(max(limits.max_depth, 1, *own), limits.processes)
 
     def limits_of(self, spec: TaskSpec, parent: Parent, kind: BatchKind, field: str) -> TaskLimits:
-        """A task's limits.
+        """Return a task's limits.
 
         Raises:
-            InvalidInput: a tool, agent, model or folder that cannot be had; names the field.
+            InvalidInput: a tool, agent, model or folder is not available; names the field.
         """
         agent_id = self._agent(spec, parent, kind, field)
         profile = self._profile(agent_id)
@@ -141,10 +141,10 @@ class TaskLimitResolver:
         )
 
     def task_of(self, batch: TaskBatch, place: int, spec: TaskSpec) -> SubagentTask:
-        """A task within its limits.
+        """Return a task with its limits.
 
         Raises:
-            InvalidInput: as `limits_of`; or it could use none of its tools.
+            InvalidInput: see `limits_of`; or it could use none of its tools.
         """
         field = f"tasks[{place}]"
         parent = batch.parent
@@ -169,7 +169,7 @@ class TaskLimitResolver:
         )
 
     def project_of(self, parent: Parent, roots: tuple[str, ...]) -> Project | None:
-        """The workspace as a sub-agent sees it.
+        """Return the workspace as the sub-agent sees it.
 
         Raises:
             InvalidInput: a folder does not exist.
@@ -185,7 +185,7 @@ class TaskLimitResolver:
         return self._runtime.projects.narrowed(parent.project_id, roots)
 
     def _agent(self, spec: TaskSpec, parent: Parent, kind: BatchKind, field: str) -> str | None:
-        """Another agent's profile only where the operator has named it."""
+        """Return another agent's profile, only if the operator allows it."""
         wanted = spec.agent_id
         if wanted is None or wanted == parent.agent_id:
             return parent.agent_id
@@ -209,7 +209,7 @@ class TaskLimitResolver:
     def _model(
         self, spec: TaskSpec, parent: Parent, profile: AgentProfile | None, field: str
     ) -> str:
-        """A model that the operator has set up; what others cost nobody has agreed to."""
+        """Return a configured model; the cost of others has not been agreed to."""
         callers = str(parent.model.get("model") or self._settings.model)
         own = profile.model if profile and spec.agent_id else None
         if spec.model is None:
@@ -230,7 +230,7 @@ class TaskLimitResolver:
         allowed = None
         if spec.tools is not None:
             allowed = frozenset(self._canonical(name) for name in spec.tools)
-        # Under another agent's profile too they hold, which the resolver looks up there.
+        # Also apply under another agent's profile, which the resolver looks up there.
         limits = self._limits(parent.agent_id)
         read_only, no_shell = spec.read_only or limits.read_only, spec.no_shell or limits.no_shell
         scope = SubagentScope(allowed, read_only, no_shell, may_delegate)
@@ -263,14 +263,14 @@ class TaskLimitResolver:
         return profile.subagents if profile else NO_LIMITS_FOR_SUBAGENTS
 
     def _max_depth(self, agent_id: str | None, above: int | None) -> int:
-        """Those who wait for each other work in processes of their own, one for each depth."""
+        """Return the allowed depth: agents that wait for each other need one process per depth."""
         limits = self._settings.sub_agent
         own = self._limits(agent_id).max_depth or limits.max_depth
         return min(own, limits.processes, own if above is None else above)
 
 
 def supervisor_of(runtime: Runtime, settings: Settings, agent_id: str | None) -> str | None:
-    """Who decides what an agent escalates: its profile says so, or else the settings."""
+    """Return the supervisor for escalations: from the agent's profile, else from the settings."""
     profile = _profile(runtime, agent_id)
     return (profile and profile.supervisor) or settings.escalation.supervisor
 
@@ -280,7 +280,7 @@ def _profile(runtime: Runtime, agent_id: str | None) -> AgentProfile | None:
 
 
 def _own_of(profile: AgentProfile | None) -> dict[str, object]:
-    """What another agent is asked with in place of what its caller is."""
+    """Return the fields of another agent that replace those of its caller."""
     if profile is None:
         return {}
     own = {"max_tokens": profile.max_tokens, "temperature": profile.temperature}
@@ -294,7 +294,7 @@ def _least(first: int | None, second: int | None) -> int | None:
 
 
 def _roots(wanted: tuple[str, ...], above: tuple[str, ...], field: str) -> tuple[str, ...]:
-    """The folders of a task, none of them outside of what the delegating one sees itself."""
+    """Return the folders of a task, all inside those that the parent can see."""
     if not above:
         return wanted
     for folder in wanted:

@@ -1,4 +1,4 @@
-"""Delegation of a running service: bound where its tools find it, stopped with the service."""
+"""Wiring of delegation: registered for its tools, stopped with the service."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ async def delegating(
     tokens: Tokens,
     left: Iterable[FoundRun],
 ) -> AsyncIterator[DelegationService]:
-    """Sub-agents for the runs of a service. Tell `closing` before its runs are stopped.
+    """Provide sub-agents for the runs of a service. Call `closing` before its runs are stopped.
 
     Args:
-        left: runs of sub-agents that a former process has left, and that may go on.
+        left: runs of sub-agents left by a previous process that may continue.
     """
 
     def standing_of(session_id: str, run_id: str | None) -> Standing:

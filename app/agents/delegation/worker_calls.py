@@ -1,4 +1,4 @@
-"""Calls that run in a sub-agent's own process: what was sent there, and what came back."""
+"""Calls that run in a sub-agent's own process: requests and results."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class _Execution:
 
 
 class WorkerCalls:
-    """`OwnProcess` of one task, which has no tools as long as no worker is attached.
+    """`OwnProcess` of one task, without tools until a worker is attached.
 
-    What a worker says of executions it was not asked for is ignored.
+    Messages about unknown executions are ignored.
     """
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class WorkerCalls:
         return frozenset() if self._worker is None else self._worker.tools
 
     def attach(self, worker: WorkerProcess) -> None:
-        """Let calls run in `worker` from now on."""
+        """Run calls in `worker` from now on."""
         self._worker = worker
 
     async def execute(
@@ -87,7 +87,7 @@ class WorkerCalls:
         return _result_of(executed)
 
     async def take(self, frame: OutputFrame | Reported | Executed) -> None:
-        """What the worker says of an execution."""
+        """Handle a worker's message about an execution."""
         execution = self._open.get(frame.execution_id)
         if execution is None or execution.result.done():
             return
@@ -99,7 +99,7 @@ class WorkerCalls:
             await execution.live.write(LivePiece(frame.text, frame.stream))
 
     def lost(self, why: str) -> None:
-        """Nothing more comes: every execution under way has failed."""
+        """Fail every active execution after the worker's end."""
         for execution in self._open.values():
             if not execution.result.done():
                 execution.result.set_exception(ToolFailed(why, code="worker_lost"))
@@ -113,7 +113,7 @@ class WorkerCalls:
             raise ToolFailed(error.message, code="arguments_too_large") from None
 
     def _stop(self, execution_id: str) -> None:
-        """Tell the worker, without waiting for one that does not listen."""
+        """Notify the worker, without waiting for an unresponsive one."""
         stopping = asyncio.ensure_future(self._tell_stop(execution_id))
         self._stops.add(stopping)
         stopping.add_done_callback(self._stops.discard)
@@ -125,14 +125,14 @@ class WorkerCalls:
 
 
 def _progress_of(frame: Reported) -> Progress:
-    """What a worker reports, no longer than what everybody who listens can take."""
+    """Return a worker's progress report, limited in size for all listeners."""
     message = None if frame.message is None else truncate(frame.message, _MAX_MESSAGE)
     unit = None if frame.unit is None else truncate(frame.unit, _MAX_UNIT)
     return Progress(frame.stage, message, frame.current, frame.total, unit)
 
 
 def _result_of(executed: Executed) -> ToolResult:
-    """What a worker says, as far as it has a shape that a tool may give."""
+    """Return a worker's result, restricted to the form that a tool may return."""
     error = None if executed.error is None else clean(executed.error)
     if executed.invalid_arguments:
         raise InvalidArguments(error or "The arguments are invalid")

@@ -1,1 +1,1 @@
-"""Model clients behind one protocol; the only room that imports an LLM SDK."""
+"""Model clients behind one protocol; the only package that imports an LLM SDK."""

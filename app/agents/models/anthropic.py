@@ -1,4 +1,4 @@
-"""Claude through Anthropic's SDK: authentication, connections, server-sent events."""
+"""Client of Claude through Anthropic's SDK: authentication, connections, server-sent events."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AnthropicSettings(ProviderSettings):
-    """How to reach Anthropic; without `base_url` the SDK reads ANTHROPIC_BASE_URL.
+    """Connection settings of Anthropic; without `base_url`, the SDK reads ANTHROPIC_BASE_URL.
 
     Attributes:
         cache_prompts: ask the provider to cache the conversation so far.
@@ -39,7 +39,7 @@ class AnthropicSettings(ProviderSettings):
 
 
 class AnthropicModel(ProviderModel["AsyncAnthropic"]):
-    """A `ModelClient`."""
+    """`ModelClient` for Anthropic."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class AnthropicModel(ProviderModel["AsyncAnthropic"]):
             MalformedStream,
             UnicodeDecodeError,
         ) as error:
-            # What breaks after the model has ended takes nothing from its answer.
+            # Errors after the end of the message do not affect the response.
             if assembler.completed() is None:
                 raise _provider_failure(error, request_id) from None
         completed = assembler.completed(request_id)
@@ -104,7 +104,7 @@ class AnthropicModel(ProviderModel["AsyncAnthropic"]):
 
 
 def _status_failure(error: APIStatusError) -> ProviderFailure:
-    # A gateway may put anything where the SDK's types promise text.
+    # A gateway may send other types than the SDK declares.
     kind, reason = cast("tuple[object, object]", (error.type, error.api_message))
     return http_failure(
         error.status_code,

@@ -1,7 +1,7 @@
-"""From the events of a message stream to deltas and the whole message.
+"""Assembly of a message stream into deltas and the whole message.
 
-The SDK's own accumulator is not used: it turns input JSON that was cut off into a
-partial object without saying so, and fails a whole turn on one malformed call.
+The SDK's own accumulator is not used: it silently turns truncated input JSON into a partial object,
+and fails a whole turn on one malformed call.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from app.agents.models.protocol import (
 from app.core.ids import call_id
 from app.core.text import clean, scrub
 
-# delta type -> (block type that it belongs to, field of the delta)
+# delta type -> (its block type, field of the delta)
 _DELTAS = {
     "text_delta": ("text", "text"),
     "thinking_delta": ("thinking", "thinking"),
@@ -39,16 +39,16 @@ _COUNTS = {
     "cache_creation_input_tokens": "cache_creation_tokens",
 }
 
-# Sums of many of these still fit into 64 bits.
+# The sum of many such counts still fits into 64 bits.
 _MAX_COUNT = 1 << 48
 
-# What every provider and our own gate take; other ids are replaced.
+# Format accepted by every provider and by our gate; other IDs are replaced.
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 _EMPTY_TEXT: Block = {"type": "text", "text": ""}
 
 TOOL_USE, END_TURN = "tool_use", "end_turn"
-# The model was stopped before it meant to: what it was writing may be incomplete.
+# The model was stopped early: its last block may be incomplete.
 _CUT = frozenset(
     {
         *("max_tokens", "max_output_tokens", "length", "model_length"),
@@ -58,7 +58,7 @@ _CUT = frozenset(
         "insufficient_system_resource",
     }
 )
-# The model has ended its turn; servers choose among these freely when the turn holds calls.
+# The model has ended its turn; servers use any of these if the turn has calls.
 _ENDED = frozenset(
     {
         *(TOOL_USE, END_TURN, "stop_sequence", "pause_turn"),
@@ -68,12 +68,12 @@ _ENDED = frozenset(
 
 
 class MalformedStream(Exception):
-    """An event that is not of the documented shape; stays inside this package."""
+    """Event with an undocumented shape; raised and handled only in this package."""
 
 
 @dataclass
 class _OpenBlock:
-    """A block under way: as it began, and the pieces that came since."""
+    """Open block: its start, and the pieces since."""
 
     start: Block
     pieces: list[str] = field(default_factory=list)
@@ -87,15 +87,15 @@ class _OpenBlock:
 
     @property
     def whole(self) -> bool:
-        """Whether a call was written to its end; other blocks always are."""
+        """Return whether a call is complete; other blocks always are."""
         return self.kind != TOOL_USE or (self.closed and is_whole("".join(self.pieces)))
 
 
 class CallIds:
-    """Ids of calls as every conversation and every provider takes them: each but once.
+    """Unique call IDs in a format that every provider accepts.
 
     Args:
-        taken: those that the conversation holds already; they are not used again.
+        taken: IDs already in the conversation, which are not reused.
     """
 
     def __init__(self, taken: Container[str]) -> None:
@@ -103,7 +103,7 @@ class CallIds:
         self._used: set[str] = set()
 
     def own(self, wire_id: str) -> str:
-        """The server's id where it can stand in every conversation, or one of ours."""
+        """Return the server's ID if it is valid and unique, otherwise a generated one."""
         fits = _ID.fullmatch(wire_id) and wire_id not in self._taken and wire_id not in self._used
         own = wire_id if fits else call_id("call")
         self._used.add(own)
@@ -111,10 +111,10 @@ class CallIds:
 
 
 class MessageAssembler:
-    """Feed it each event's data in order; when the stream is over, ask for the message.
+    """Assembler of a message: feed each event's data in order, then get the message.
 
     Args:
-        taken: as `CallIds` wants it.
+        taken: see `CallIds`.
     """
 
     def __init__(self, model: str, taken: Container[str] = ()) -> None:
@@ -127,7 +127,7 @@ class MessageAssembler:
         self._stop_details: dict[str, Any] | None = None
 
     def feed(self, name: str, data: str) -> ModelEvent | None:
-        """The delta that the event brings, if any; events of unknown names bring none.
+        """Return the delta of an event, if any; unknown events have none.
 
         Raises: MalformedStream.
         """
@@ -147,7 +147,7 @@ class MessageAssembler:
         return None
 
     def completed(self, request_id: str | None = None) -> Completed | None:
-        """The whole message; None when the stream ended before the model did."""
+        """Return the whole message; None if the stream ended before the model did."""
         if self._stop_reason is None and not self._stopped:
             return None
         content = [_finished(self._blocks[index]) for index in sorted(self._blocks)]
@@ -257,35 +257,35 @@ def _finished(block: _OpenBlock) -> Block:
 
 
 def stop_reason(said: str, *, calls: bool, whole: bool) -> str:
-    """Why the turn ended: `tool_use` exactly when it holds calls that may run.
+    """Return the stop reason of a turn: `tool_use` only if it contains calls that may run.
 
-    Servers end a turn of calls with many reasons, and some one without calls with `tool_use`.
-    So the calls decide, unless the model was stopped inside its turn.
+    Servers end a turn of calls with many reasons, and some end a turn without calls with
+    `tool_use`. So the calls decide, unless the model was stopped during its turn.
 
     Args:
         said: the provider's reason.
-        calls: whether the turn holds any.
-        whole: whether each of them was written to its end.
+        calls: whether the turn contains calls.
+        whole: whether every call is complete.
     """
     reason = said.lower().replace("-", "_")
     if reason in _CUT:
         return reason
     if calls:
-        # A reason that nobody knows may mean a cut.
+        # An unknown reason may mean that the turn was cut off.
         return TOOL_USE if whole or reason in _ENDED else said
     return END_TURN if reason == TOOL_USE else said
 
 
 def is_whole(written: str) -> bool:
-    """Whether a call's input is all there: a JSON object."""
+    """Return whether a call's input is complete: a JSON object."""
     return isinstance(_parsed(written), dict)
 
 
 def tool_use(start: Block, written: str) -> Block:
-    """The block of a call that began as `start`, with its input as the model wrote it."""
+    """Return the block of a call that started as `start`, with its input as written."""
     call: Block = {"type": "tool_use", "id": start["id"], "name": start["name"], "input": {}}
     if not written.strip():
-        # A call without arguments sends no JSON at all, or the input with its start.
+        # A call without arguments sends no JSON, or its input in the start event.
         begun = start.get("input")
         call["input"] = begun if isinstance(begun, dict) else {}
         return call
@@ -298,7 +298,7 @@ def tool_use(start: Block, written: str) -> Block:
 
 
 def _parsed(written: str) -> Any:
-    """A call's input as JSON; None for what is none."""
+    """Return a call's input as parsed JSON; None if invalid."""
     try:
         return json.loads(written, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
@@ -306,7 +306,7 @@ def _parsed(written: str) -> Any:
 
 
 def parse_event(data: str) -> dict[str, Any]:
-    """Raises: MalformedStream when `data` is not a JSON object."""
+    """Parse an event. Raises: MalformedStream if `data` is not a JSON object."""
     try:
         return _object(json.loads(data), "event")
     except (ValueError, RecursionError):
@@ -314,7 +314,7 @@ def parse_event(data: str) -> dict[str, Any]:
 
 
 def token_count(value: object) -> int:
-    """A provider's count as it can be summed up and stored; what cannot be true is nothing."""
+    """Return a provider's count if it is plausible and can be stored, otherwise 0."""
     return value if isinstance(value, int) and 0 < value < _MAX_COUNT else 0
 
 

@@ -1,8 +1,7 @@
-"""From the chunks of a chat completion to deltas and the whole message.
+"""Assembly of chat completion chunks into deltas and the whole message.
 
-Servers that call themselves compatible differ most in how they stream calls: without an
-index, without an id, with the id in every piece, with the finish reason of a plain
-answer. What can be read without guessing is read.
+Compatible servers differ most in how they stream calls: without an index, without an ID, with the
+ID in every piece, with the finish reason of a plain response. Everything unambiguous is accepted.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ Kind = Literal["text", "thinking"]
 
 @dataclass
 class _OpenTextBlock:
-    """A block of text or thinking under way."""
+    """Open block of text or thinking."""
 
     index: int
     kind: Kind
@@ -60,7 +59,7 @@ class _OpenTextBlock:
 
 @dataclass
 class _PendingCall:
-    """A call under way; it is told from when its id and name are known."""
+    """Call in progress; reported once its ID and name are known."""
 
     index: int
     wire_id: str = ""
@@ -74,11 +73,11 @@ class _PendingCall:
 
     @property
     def whole(self) -> bool:
-        """Whether it was written to its end."""
+        """Return whether the call is complete."""
         return bool(self.name) and is_whole("".join(self.pieces))
 
     def news(self) -> Iterator[ModelEvent]:
-        """What was not told yet."""
+        """Yield parts that have not been reported yet."""
         if not self.id or not self.name:
             return
         if self.told is None:
@@ -90,10 +89,10 @@ class _PendingCall:
 
 
 class ChatAssembler:
-    """Feed it each chunk in order, close it after the last, then ask for the message.
+    """Assembler of a message: feed each chunk in order, close it, then get the message.
 
     Args:
-        taken: as `CallIds` wants it.
+        taken: see `CallIds`.
     """
 
     def __init__(self, model: str, taken: Container[str] = ()) -> None:
@@ -109,11 +108,11 @@ class ChatAssembler:
 
     @property
     def ended(self) -> bool:
-        """Whether the model said that it is done."""
+        """Return whether the model has finished."""
         return self._reason is not None
 
     def feed(self, chunk: object) -> Iterator[ModelEvent]:
-        """The deltas that the chunk brings.
+        """Yield the deltas of a chunk.
 
         Raises: MalformedStream.
         """
@@ -134,9 +133,9 @@ class ChatAssembler:
             self._reason = clean(reason)
 
     def close(self) -> Iterator[ModelEvent]:
-        """The deltas of calls that came without an id.
+        """Yield the deltas of calls without an ID.
 
-        Raises: MalformedStream when a call that should run has no name.
+        Raises: MalformedStream if a call that should run has no name.
         """
         if self._stop_reason() == TOOL_USE and not all(call.name for call in self._calls):
             _refuse("a tool call has no name")
@@ -145,7 +144,7 @@ class ChatAssembler:
             yield from call.news()
 
     def completed(self, request_id: str | None = None) -> Completed | None:
-        """The whole message; None when the stream ended before the model did."""
+        """Return the whole message; None if the stream ended before the model did."""
         reason = self._stop_reason()
         if reason is None:
             return None
@@ -167,7 +166,7 @@ class ChatAssembler:
     def _stop_reason(self) -> str | None:
         whole = all(call.whole for call in self._calls)
         if self._reason is None:
-            # Some servers end a turn of calls without a word.
+            # Some servers end a turn of calls without a finish reason.
             return TOOL_USE if self._calls and whole else None
         if self._refused:
             return "refusal"
@@ -212,7 +211,7 @@ class ChatAssembler:
         if wire_id and not call.wire_id:
             call.wire_id, call.id = wire_id, self._ids.own(wire_id)
             self._known[wire_id] = call
-        # Some servers repeat the name in each piece, so the first one counts.
+        # Some servers repeat the name in each piece, so the first one applies.
         call.name = call.name or name
         arguments = function.get("arguments")
         if isinstance(arguments, dict):
@@ -222,7 +221,7 @@ class ChatAssembler:
         yield from call.news()
 
     def _find(self, index: int | None, wire_id: str, name: str) -> _PendingCall:
-        """The call that a piece belongs to, or a new one."""
+        """Return the call that a piece belongs to, or a new one."""
         if index is not None:
             call = self._at.get(index)
             another = call is not None and call.wire_id and wire_id and call.wire_id != wire_id
@@ -232,7 +231,7 @@ class ChatAssembler:
             call = self._calls[-1] if self._calls else None
             another = True
         if call is None or (another and name and call.name):
-            # A name of its own begins a call, even where the index says otherwise.
+            # A new name starts a call, even if the index says otherwise.
             if len(self._calls) >= _MAX_CALLS:
                 _refuse(f"more than {_MAX_CALLS} tool calls")
             call = _PendingCall(len(self._blocks))
@@ -257,7 +256,7 @@ class ChatAssembler:
 
 
 def _first_choice(choices: object) -> dict[str, Any] | None:
-    """The only choice that was asked for; chunks with the usage have none."""
+    """Return the only requested choice; chunks with usage have none."""
     for choice in choices if isinstance(choices, list) else ():
         if isinstance(choice, dict) and not choice.get("index"):
             return choice

@@ -1,4 +1,4 @@
-"""From a neutral request to the body of `POST /chat/completions`."""
+"""Conversion of a neutral request to the body of `POST /chat/completions`."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ LimitField = Literal["max_tokens", "max_completion_tokens"]
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How a server wants what every request carries, whoever asked.
+    """Variant of the wire format that a server accepts, shared by all requests.
 
     Attributes:
-        limit: the field of the output limit; servers know one of the two.
-        usage: whether `stream_options` asks for the token counts.
-        settled: `limit` was changed once already.
+        limit: field of the output limit; servers know one of the two.
+        usage: whether `stream_options` requests token counts.
+        settled: `limit` has already been changed once.
     """
 
     limit: LimitField
@@ -38,7 +38,7 @@ class Dialect:
     settled: bool = False
 
     def after_refusal(self, status: int, body: str) -> Dialect | None:
-        """What to try instead; None when it was not one of these fields that was refused."""
+        """Return the variant to try next, or None if the refusal has another cause."""
         if status not in _REFUSED_STATUS or not _NOT_KNOWN.search(body):
             return None
         if self.usage and "stream_options" in body:
@@ -52,9 +52,9 @@ class Dialect:
 
 
 def chat_arguments(request: ModelRequest, dialect: Dialect) -> dict[str, Any]:
-    """Keyword arguments for the SDK's `chat.completions.create`.
+    """Return keyword arguments for the SDK's `chat.completions.create`.
 
-    This wire has no thinking budget and no adaptive thinking, so neither is sent.
+    This API has no thinking budget and no adaptive thinking, so neither is sent.
     """
     arguments: dict[str, Any] = {
         "model": request.model,
@@ -78,7 +78,7 @@ def chat_arguments(request: ModelRequest, dialect: Dialect) -> dict[str, Any]:
 
 
 def chat_messages(messages: Iterable[Message]) -> list[dict[str, Any]]:
-    """`messages` in this wire's roles; a message left empty is left out."""
+    """Return `messages` in this API's roles; messages left empty are omitted."""
     wire: list[dict[str, Any]] = []
     for message in messages:
         content = message["content"]
@@ -93,7 +93,7 @@ def _system(text: str) -> Iterator[dict[str, Any]]:
 
 
 def _assistant(blocks: Iterable[Block]) -> Iterator[dict[str, Any]]:
-    """Thinking stays out: no server of this wire takes it back."""
+    """Omit thinking: no server of this API accepts it back."""
     kept = list(blocks)
     text = _text(kept)
     calls = [_call(block) for block in kept if block.get("type") == "tool_use"]
@@ -104,14 +104,14 @@ def _assistant(blocks: Iterable[Block]) -> Iterator[dict[str, Any]]:
 
 
 def _call(block: Block) -> dict[str, Any]:
-    # Input that was no JSON is not repeated: servers refuse a conversation that holds it.
+    # Invalid input JSON is not repeated: servers refuse such a conversation.
     arguments = dump_json(block.get("input") or {}).decode()
     function = {"name": name_of_call(str(block["name"])), "arguments": arguments}
     return {"id": clean(str(block["id"])), "type": "function", "function": function}
 
 
 def _user(blocks: Iterable[Block]) -> Iterator[dict[str, Any]]:
-    """Results first, each a message of its own; their images follow, as a user's."""
+    """Yield the results first, each as a separate message, then their images as a user message."""
     said: list[Block] = []
     shown: list[Block] = []
     for block in blocks:
@@ -129,7 +129,7 @@ def _user(blocks: Iterable[Block]) -> Iterator[dict[str, Any]]:
     if any(part["type"] != "text" for part in parts):
         yield {"role": "user", "content": parts}
     elif parts:
-        # Some servers take parts only where there are images.
+        # Some servers accept parts only with images.
         yield {"role": "user", "content": _TEXT_BETWEEN.join(part["text"] for part in parts)}
 
 

@@ -1,7 +1,7 @@
-"""From what a server of the chat completions wire says went wrong to a `ProviderFailure`.
+"""Conversion of chat completion errors to a `ProviderFailure`.
 
 The bodies differ: OpenAI's `{"error": {"message", "type", "code"}}`, `{"error": "text"}`,
-`{"message"}`, `{"detail": text or list}`, plain text, a page.
+`{"message"}`, `{"detail": text or list}`, plain text, an HTML page.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _TOO_LONG = frozenset({"context_length_exceeded", "string_above_max_length"})
 _WORDS_IN = ("message", "detail", "error", "msg")
 _DEEPEST = 5
 _MOST_REASONS = 5
-# Words of an error's type or code inside a stream, where no status tells.
+# Words in the type or code of an error inside a stream, which has no status.
 _STATUS_OF_WORD = (
     ("rate_limit", 429),
     ("too_many", 429),
@@ -37,7 +37,9 @@ _STATUS_OF_WORD = (
 def status_failure(
     status: int, body: object, request_id: str | None, headers: Any
 ) -> ProviderFailure:
-    """An HTTP status of 300 or more; `headers` is any mapping with lower-case lookup."""
+    """Return the failure for an HTTP status of 300 or more; `headers` is any mapping with
+    lower-case lookup.
+    """
     error = error_of(body)
     failure = http_failure(status, None, reason_of(error), request_id, headers)
     words = _words(error)
@@ -49,21 +51,21 @@ def status_failure(
 
 
 def chunk_failure(error: object, request_id: str | None) -> ProviderFailure:
-    """An error inside a stream that began with status 200."""
+    """Return the failure for an error inside a stream that started with status 200."""
     failure = status_failure(_status_of(error), error, request_id, {})
     failure.status = 200
     return failure
 
 
 def error_in(chunk: object) -> object | None:
-    """What a chunk says went wrong, where it is no chunk of a completion."""
+    """Return the error in a chunk that is not part of a completion."""
     if not isinstance(chunk, dict) or "choices" in chunk:
         return None
     return chunk if any(key in chunk for key in ("message", "detail")) else None
 
 
 def error_of(body: object) -> object:
-    """The error itself, without what it is wrapped in."""
+    """Return the error without its wrappers."""
     if isinstance(body, list) and body:
         body = body[0]
     if isinstance(body, Mapping):
@@ -72,7 +74,7 @@ def error_of(body: object) -> object:
 
 
 def reason_of(error: object, depth: int = 0) -> str:
-    """The server's words; none of a page, and none that lie deep."""
+    """Return the server's message; HTML pages and deeply nested texts are ignored."""
     if depth > _DEEPEST:
         return ""
     if isinstance(error, Mapping):

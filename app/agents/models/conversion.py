@@ -1,4 +1,4 @@
-"""From a neutral request to the body of `POST /v1/messages`."""
+"""Conversion of a neutral request to the body of `POST /v1/messages`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 from app.agents.models.protocol import Block, ModelRequest
 from app.core.text import clean, scrub
 
-# The API refuses a block with a field that it does not know, and session entries may
-# carry fields of ours, so only these go out.
+# Only these fields are sent: the API refuses blocks with unknown fields, and session entries may
+# have additional ones.
 _FIELDS: dict[str, tuple[str, ...]] = {
     "text": ("text",),
     "thinking": ("thinking", "signature"),
@@ -23,7 +23,7 @@ _FIELDS: dict[str, tuple[str, ...]] = {
 
 
 _CACHED = {"type": "ephemeral"}
-# A request may carry four marks; the system prompt has up to two of them.
+# A request may contain four cache marks; the system prompt has up to two of them.
 _CONVERSATION_MARKS = 2
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
@@ -31,7 +31,7 @@ _LONGEST_NAME = 64
 
 
 def request_arguments(request: ModelRequest, *, cache_prompts: bool) -> dict[str, Any]:
-    """Keyword arguments for the SDK's `messages.create`."""
+    """Return keyword arguments for the SDK's `messages.create`."""
     arguments: dict[str, Any] = {
         "model": request.model,
         "max_tokens": request.max_tokens,
@@ -42,7 +42,7 @@ def request_arguments(request: ModelRequest, *, cache_prompts: bool) -> dict[str
     if request.tools:
         arguments["tools"] = [dict(tool) for tool in request.tools]
         if request.answer_only:
-            # Without its tools the API refuses a conversation that has called them.
+            # Without its tools, the API refuses a conversation with calls.
             arguments["tool_choice"] = {"type": "none"}
     if request.thinking_budget is not None:
         if _may_think(arguments["messages"]):
@@ -60,7 +60,7 @@ def request_arguments(request: ModelRequest, *, cache_prompts: bool) -> dict[str
 
 
 def _system(request: ModelRequest) -> list[Block]:
-    """The system prompt as blocks: what is cached with the tools before it, and the rest."""
+    """Return the system prompt as blocks: the part cached with the tools, and the rest."""
     shared = request.shared_system
     if not shared or not request.system.startswith(shared):
         shared = request.system
@@ -70,7 +70,7 @@ def _system(request: ModelRequest) -> list[Block]:
 
 
 def _reminders(messages: Sequence[Mapping[str, Any]]) -> int:
-    """How many blocks at the very end change with every request."""
+    """Return the number of blocks at the end that change with every request."""
     content = messages[-1]["content"] if messages else ""
     if isinstance(content, str):
         return 0
@@ -78,10 +78,10 @@ def _reminders(messages: Sequence[Mapping[str, Any]]) -> int:
 
 
 def _mark_conversation(wire: list[dict[str, Any]], reminders: int) -> None:
-    """Cache up to the newest message, and to the user's side before it.
+    """Mark the newest message and the previous user message for caching.
 
-    The second mark finds what the former request has cached, however many blocks the model's
-    last turn and its results have.
+    The second mark matches the cache of the previous request, however many blocks the model's last
+    turn and its results have.
     """
     marks = 0
     for index in range(len(wire) - 1, -1, -1):
@@ -95,10 +95,9 @@ def _mark_conversation(wire: list[dict[str, Any]], reminders: int) -> None:
 
 
 def wire_messages(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """`messages` without what the API refuses; a message left empty is left out.
+    """Return `messages` without parts that the API refuses; messages left empty are omitted.
 
-    Refused: fields it does not know, blocks it does not know, text without text,
-    thinking without its signature.
+    Refused: unknown fields, unknown blocks, empty text, thinking without its signature.
     """
     wire = []
     for message in messages:
@@ -111,15 +110,15 @@ def wire_messages(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]
 
 
 def name_of_call(name: str) -> str:
-    """The name of a call made earlier, as every provider takes it back.
+    """Return the name of an earlier call in a form that every provider accepts.
 
-    A model may have called what cannot be a tool's name; the conversation must stay usable.
+    A model may have used an invalid tool name; the conversation must stay usable.
     """
     return _NOT_IN_NAMES.sub("_", name)[:_LONGEST_NAME] or "_"
 
 
 def call_ids(messages: Iterable[Mapping[str, Any]]) -> set[str]:
-    """The ids of all calls in a conversation."""
+    """Return the IDs of all calls in a conversation."""
     return {
         str(block.get("id"))
         for message in messages
@@ -157,10 +156,10 @@ def _wire_block(block: Mapping[str, Any]) -> Block | None:
 
 
 def _may_think(messages: list[dict[str, Any]]) -> bool:
-    """Whether a thinking budget may be asked for.
+    """Return whether a thinking budget may be requested.
 
-    The API refuses one while a turn of calls goes on that began without thinking, as it does
-    when a model of another provider made the calls.
+    The API refuses one during a turn of calls that started without thinking, for instance by
+    another provider's model.
     """
     last = next((item for item in reversed(messages) if item["role"] == "assistant"), None)
     if last is None or not any(block["type"] == "tool_use" for block in last["content"]):

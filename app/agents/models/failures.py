@@ -1,4 +1,4 @@
-"""From what went wrong at the provider to a `ModelFailed` that says what to do."""
+"""Conversion of provider failures to a `ModelFailed` with instructions."""
 
 from __future__ import annotations
 
@@ -91,15 +91,15 @@ _SENTENCES = {
 }
 
 
-@dataclass(eq=False)  # an exception must stay hashable
+@dataclass(eq=False)  # exceptions must stay hashable
 class ProviderFailure(Exception):
-    """Why one attempt failed; stays inside this package.
+    """Failure of one attempt, used only in this package.
 
     Attributes:
         code: the provider's error type, or a key of the sentences above.
-        status: of the HTTP answer; None when there was none.
-        reason: the provider's words.
-        retry_after: seconds that the provider asks to wait.
+        status: HTTP status; None without a response.
+        reason: message of the provider.
+        retry_after: seconds to wait, as requested by the provider.
     """
 
     code: str
@@ -117,7 +117,9 @@ def http_failure(
     request_id: str | None,
     headers: Any,
 ) -> ProviderFailure:
-    """An HTTP status of 300 or more; `headers` is any mapping with lower-case lookup."""
+    """Return the failure for an HTTP status of 300 or more; `headers` is any mapping with
+    lower-case lookup.
+    """
     wanted = headers.get("x-should-retry")
     retryable = status in _RETRYABLE_STATUS or status >= 500
     return ProviderFailure(
@@ -137,7 +139,7 @@ def _code_of(status: int) -> str:
 
 
 def stream_failure(event: dict[str, Any], status: int, request_id: str | None) -> ProviderFailure:
-    """An `error` event inside a stream that began with status 200."""
+    """Return the failure for an `error` event inside a stream that started with status 200."""
     error = event.get("error")
     fields = error if isinstance(error, dict) else {}
     code = str(fields.get("type") or "api_error")
@@ -153,7 +155,7 @@ def stream_failure(event: dict[str, Any], status: int, request_id: str | None) -
 def model_failed(
     failure: ProviderFailure, *, secret: str, key_setting: str, url_setting: str
 ) -> ModelFailed:
-    """The error that leaves this package; `secret` is cut out of the provider's words."""
+    """Return the public error; `secret` is removed from the provider's message."""
     happened, advice = _SENTENCES.get(
         failure.code, ("The model provider refused the request", "Read the reason and try again.")
     )
@@ -175,7 +177,7 @@ def model_failed(
 
 
 def cut_in_a_call(completed: Completed) -> ModelFailed:
-    """The model was stopped while it wrote a call, so that nothing of its calls may run."""
+    """Return the error for a response cut off inside a call, so none of its calls may run."""
     if completed.stop_reason in _OUT_OF_TOKENS:
         return ModelFailed(
             "The model ran out of tokens inside a tool call, which was not run. Raise "

@@ -1,7 +1,7 @@
-"""Another model answers when the one that was asked is overloaded or away.
+"""Fallback to another model when the requested one is overloaded or unavailable.
 
-Only a model request is ever passed on, and only before its first delta: what a model has
-begun to say, nobody else can finish, and tools are never run twice.
+Only a model request is passed on, and only before its first delta: another model cannot continue a
+partial response, and tools are never run twice.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Health:
-    """How a model did lately; it rests until `until` (monotonic seconds)."""
+    """Recent failures of a model, which is skipped until `until` (monotonic seconds)."""
 
     failures: int = 0
     until: float = 0.0
 
 
 class FallbackModels:
-    """A `ModelClient` that asks the next model when one fails in a way that passes.
+    """`ModelClient` that uses the next model after a temporary failure.
 
-    A model that has failed three times in a row, each with all its retries, rests for half a
-    minute: the next ones are asked at once. When all rest, all are asked in their order.
+    A model that has failed three requests in a row, each with all its retries, is skipped for half
+    a minute. If all are skipped, all are tried in order.
 
     Args:
-        models: sends the requests, and repeats each as its own settings say.
-        fallbacks: names of models, in the order in which they are asked.
+        models: sends the requests, with its own retries.
+        fallbacks: names of models in order of use.
     """
 
     def __init__(
@@ -54,8 +54,8 @@ class FallbackModels:
         """See `ModelClient.stream`.
 
         Raises:
-            ModelFailed: of the model that was asked first; `tried` lists each one's failure
-                where there were several.
+            ModelFailed: failure of the first model; `tried` lists the failure of each if there were
+                several.
         """
         names = self._order(request.model)
         failures: list[tuple[str, ModelFailed]] = []
@@ -83,11 +83,11 @@ class FallbackModels:
         raise _all_failed(failures)
 
     async def aclose(self) -> None:
-        """Close what sends the requests."""
+        """Close the underlying client."""
         await self._models.aclose()
 
     def _order(self, model: str) -> list[str]:
-        """Whom to ask, one after the other; those that rest are left out."""
+        """Return the models to try in order, without skipped ones."""
         names = list(dict.fromkeys((model, *self._fallbacks)))
         now = self._clock.monotonic()
         rested = [name for name in names if self._health.get(name, _Health()).until <= now]
@@ -95,7 +95,7 @@ class FallbackModels:
 
     def _note_failure(self, name: str) -> None:
         if name not in self._health and len(self._health) >= _MODELS_REMEMBERED:
-            # Sessions name models as they like.
+            # Sessions may name arbitrary models.
             self._health.pop(next(iter(self._health)))
         health = self._health.setdefault(name, _Health())
         health.failures += 1

@@ -1,4 +1,4 @@
-"""Chat models of OpenAI, and of any server that speaks its chat completions.
+"""Client of OpenAI's chat models, and of any server with compatible chat completions.
 
 The package `openai` is an extra: `pip install 'tollgate[openai]'`.
 """
@@ -40,9 +40,9 @@ _MAX_REFUSAL = 10_000
 
 @dataclass(frozen=True, slots=True)
 class OpenAISettings(ProviderSettings):
-    """How to reach OpenAI or another server of that wire.
+    """Connection settings of OpenAI or a compatible server.
 
-    `api_key` may be empty where `base_url` names a server that wants none.
+    `api_key` may be empty if `base_url` names a server that needs none.
     """
 
     key_setting: ClassVar[str] = "OPENAI_API_KEY"
@@ -55,7 +55,7 @@ class OpenAISettings(ProviderSettings):
 
 
 def require_sdk() -> None:
-    """Raises: ConfigurationError when the extra is not installed."""
+    """Check that the extra is installed. Raises: ConfigurationError."""
     if importlib.util.find_spec("openai") is None:
         raise ConfigurationError(
             "The provider openai requires the package `openai`: pip install 'tollgate[openai]'.",
@@ -64,7 +64,7 @@ def require_sdk() -> None:
 
 
 class OpenAIModel(ProviderModel["AsyncOpenAI"]):
-    """A `ModelClient`."""
+    """`ModelClient` for OpenAI and compatible servers."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class OpenAIModel(ProviderModel["AsyncOpenAI"]):
 
         settings = self._settings
         return AsyncOpenAI(
-            # The SDK insists on a key; a server that wants none takes any.
+            # The SDK requires a key; a server without keys accepts any.
             api_key=settings.api_key or "none",
             base_url=settings.base_url or _OWN_URL,
             max_retries=0,
@@ -118,10 +118,10 @@ class OpenAIModel(ProviderModel["AsyncOpenAI"]):
             openai.APIError,
             httpx2.HTTPError,
             MalformedStream,
-            ValueError,  # no JSON, no UTF-8, a number of five thousand digits
+            ValueError,  # invalid JSON, invalid UTF-8, or a number of five thousand digits
             RecursionError,
         ) as error:
-            # What breaks after the model has ended takes nothing from its answer.
+            # Errors after the end of the message do not affect the response.
             if not assembler.ended:
                 raise _provider_failure(error, request_id, begun=begun) from None
         try:
@@ -137,7 +137,7 @@ class OpenAIModel(ProviderModel["AsyncOpenAI"]):
     async def _opened(
         self, client: AsyncOpenAI, request: ModelRequest, stack: AsyncExitStack
     ) -> AsyncAPIResponse[object]:
-        """The answer's beginning; asked again in the words that the server knows."""
+        """Return the opened response; retried in the dialect that the server accepts."""
         import openai
 
         while True:
@@ -157,7 +157,7 @@ class OpenAIModel(ProviderModel["AsyncOpenAI"]):
 
 
 def _provider_failure(error: Exception, request_id: str | None, *, begun: bool) -> ProviderFailure:
-    """Why an attempt failed; `begun` when its headers had arrived."""
+    """Return why an attempt failed; `begun` if its headers had arrived."""
     import httpx2
     import openai
 

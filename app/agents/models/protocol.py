@@ -1,7 +1,7 @@
-"""What the agent loop asks of a model, and what a model answers, free of any SDK.
+"""Protocol between the agent loop and models, independent of any SDK.
 
-Messages are `{"role": "user" | "assistant", "content": [block, …]}`, the form that
-session entries keep. The blocks:
+Messages are `{"role": "user" | "assistant", "content": [block, …]}`, the form of session entries.
+The blocks:
 
     {"type": "text", "text"}
     {"type": "thinking", "thinking", "signature"}
@@ -10,8 +10,8 @@ session entries keep. The blocks:
     {"type": "tool_result", "tool_use_id", "content": text or blocks, "is_error"}
     {"type": "image", "source"}
 
-Text blocks with `"reminder": true` end the last user message: they change with every request, so
-what a provider shall cache ends before them.
+Text blocks with `"reminder": true` end the last user message: they change with every request, so a
+provider's cache ends before them.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ _LEAST_THINKING = 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
-    """One turn's question.
+    """Request for one turn.
 
     Attributes:
-        shared_system: the beginning of `system` that requests of other sessions share, so that it
-            may be cached apart.
+        shared_system: beginning of `system` shared by other sessions, so that it can be cached
+            separately.
         tools: `{"name", "description", "input_schema"}` each.
-        answer_only: the tools stand there for the calls so far; the model must not call any.
-        max_tokens: upper bound on what the model writes, thinking counted in.
+        answer_only: tools are included only for earlier calls; the model must not call any.
+        max_tokens: maximum output tokens, including thinking.
         temperature: sent only when set; newer models refuse it.
         thinking_budget: tokens for manual thinking, at least 1024 and below `max_tokens`.
-        adaptive_thinking: let the model decide when and how long to think.
-        effort: how much work the model should put in; sent only when set.
+        adaptive_thinking: the model decides when and how long to think.
+        effort: effort level of the model; sent only if set.
 
     Raises (on creation): InvalidInput naming the field.
     """
@@ -92,7 +92,7 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class TokenUsage:
-    """Tokens of one request; the input is the sum of the three input counts."""
+    """Tokens of one request; the total input is the sum of the three input counts."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -110,7 +110,7 @@ class TokenUsage:
 
 @dataclass(frozen=True, slots=True)
 class ModelTextDelta:
-    """A piece of the text block at `index`."""
+    """Piece of the text block at `index`."""
 
     index: int
     text: str
@@ -118,7 +118,7 @@ class ModelTextDelta:
 
 @dataclass(frozen=True, slots=True)
 class ModelThinkingDelta:
-    """A piece of the thinking block at `index`."""
+    """Piece of the thinking block at `index`."""
 
     index: int
     text: str
@@ -126,7 +126,7 @@ class ModelThinkingDelta:
 
 @dataclass(frozen=True, slots=True)
 class ModelToolInputDelta:
-    """A piece of a tool call's input JSON; the first one of a call is empty and names it."""
+    """Piece of a tool call's input JSON; the first one of a call is empty and has its name."""
 
     index: int
     tool_use_id: str
@@ -136,27 +136,27 @@ class ModelToolInputDelta:
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """The whole answer.
+    """Complete response.
 
-    `content` holds a `tool_use` block only when `stop_reason` is `tool_use`: those, and
-    no others, may run, and all of them need a `tool_result` in the next user message.
-    Servers end such a turn with many reasons, so whole calls decide and not their word.
-    With any other reason the model was stopped inside its turn, so the calls
-    stand in `dropped_tool_uses`, to be shown and never executed or sent back.
+    `content` contains `tool_use` blocks only if `stop_reason` is `tool_use`: only these may run,
+    and all of them need a `tool_result` in the next user message. Servers end such a turn with many
+    reasons, so complete calls decide, not the reason. For any other reason the model was stopped
+    during its turn; its calls are in `dropped_tool_uses`, to be shown but never executed or sent
+    back.
 
-    A call whose input is not a JSON object has `"input": {}` and the text as it came in
-    `"raw_input"`: answer it as invalid arguments, and run its siblings.
+    A call whose input is not a JSON object has `"input": {}` and the original text in
+    `"raw_input"`: answer it with invalid arguments, and run its siblings.
 
-    Blocks of a type unknown here are kept as they began. Empty text blocks are left out.
+    Blocks of unknown types are stored as they started. Empty text blocks are omitted.
 
     Attributes:
-        stop_reason: `end_turn`, `tool_use`, `max_tokens`, `stop_sequence`, `pause_turn`,
-            `refusal`, `model_context_window_exceeded`, or one that is newer than this.
-        model: the model that answered, as the provider names it.
-        asked: the name under which the settings know it: another than the request's when a
-            fallback answered; empty where nobody chooses.
-        stop_details: why the model refused, where the provider says so.
-        request_id: the provider's, for its support.
+        stop_reason: `end_turn`, `tool_use`, `max_tokens`, `stop_sequence`, `pause_turn`, `refusal`,
+            `model_context_window_exceeded`, or an unknown, newer one.
+        model: name of the answering model at the provider.
+        asked: name of the answering model in the settings: differs from the request's if a fallback
+            answered; empty without a choice.
+        stop_details: why the model refused, if the provider says so.
+        request_id: ID of the request at the provider, for its support.
     """
 
     content: list[Block]
@@ -176,13 +176,13 @@ class ModelClient(Protocol):
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Yield deltas, then exactly one `Completed`, last.
 
-        Closing the generator closes the provider's stream; wrap it in
-        `contextlib.aclosing`, so that a cancelled consumer closes it at once.
+        Closing the generator closes the provider's stream; wrap it in `contextlib.aclosing`, so
+        that a cancelled consumer closes it immediately.
 
-        Raises: ModelFailed with `details` `provider_code`, `status` (HTTP, or None),
-        `retryable` and, where known, `request_id` and `retry_after_ms`. A request is
-        never repeated after its first delta was yielded.
+        Raises: ModelFailed with `details` `provider_code`, `status` (HTTP, or None), `retryable`
+        and, if known, `request_id` and `retry_after_ms`. A request is never repeated after its
+        first delta.
         """
 
     async def aclose(self) -> None:
-        """Let go of the connections; the client cannot be used afterwards."""
+        """Close the connections; the client cannot be used afterwards."""

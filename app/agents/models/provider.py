@@ -1,8 +1,8 @@
-"""What the clients of all providers share: their settings, one connection, and retrying.
+"""Shared base of the providers' clients: settings, one connection, and retries.
 
-An SDK's import costs seconds, so it waits for the first request. Retrying is done here:
-an SDK never retries a stream that fails after its headers, it would multiply with a
-second budget, and it sleeps as long as a `retry-after` says.
+An SDK's import takes seconds, so it is deferred to the first request. Retries are done here: an SDK
+never retries a stream that fails after its headers, would multiply retries with a second budget,
+and sleeps for as long as a `retry-after` says.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _random = random.SystemRandom()
 
 @dataclass(frozen=True, slots=True)
 class ProviderSettings:
-    """How to reach a provider.
+    """Connection settings of a provider.
 
     Attributes:
-        api_key: white space around it is dropped.
-        base_url: None takes the provider's own.
-        max_retries: of one model request, after its first attempt; 0 tries once.
-        timeout: seconds without a byte before an attempt counts as failed.
+        api_key: surrounding whitespace is removed.
+        base_url: None uses the provider's default.
+        max_retries: retries of one model request after its first attempt; 0 tries once.
+        timeout: seconds without data before an attempt counts as failed.
 
     Raises (on creation): ConfigurationError naming the setting.
     """
@@ -77,7 +77,7 @@ class ProviderSettings:
 
 
 class Closable(Protocol):
-    """The client of an SDK."""
+    """Client of an SDK."""
 
     async def close(self) -> None: ...
 
@@ -86,9 +86,9 @@ Client = TypeVar("Client", bound=Closable)
 
 
 class ProviderModel(ABC, Generic[Client]):
-    """A `ModelClient` of one provider.
+    """`ModelClient` of one provider.
 
-    `sleep` waits between attempts; tests pass one that does not.
+    `sleep` waits between attempts; tests pass one that returns immediately.
     """
 
     def __init__(
@@ -104,14 +104,14 @@ class ProviderModel(ABC, Generic[Client]):
 
     @abstractmethod
     def _connect(self) -> Client:
-        """Import the SDK and make its client; it may block."""
+        """Import the SDK and create its client; may block."""
 
     @abstractmethod
     def _attempt(self, client: Client, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """One request to the provider. Raises: ProviderFailure."""
+        """Send one request to the provider. Raises: ProviderFailure."""
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """See `ModelClient.stream`. An attempt is repeated only while nothing was yielded."""
+        """See `ModelClient.stream`. An attempt is repeated only if nothing was yielded."""
         client = await self._connected()
         attempt = 0
         while True:
@@ -124,7 +124,7 @@ class ProviderModel(ABC, Generic[Client]):
             except ProviderFailure as failure:
                 wait = _wait_before(attempt + 1, failure)
                 if yielded or wait is None or attempt >= self._provider.max_retries:
-                    # An SDK's errors hold the request with its key, so none is chained.
+                    # Not chained: an SDK's errors contain the request with its key.
                     raise model_failed(
                         failure,
                         secret=self._provider.api_key,
@@ -137,7 +137,7 @@ class ProviderModel(ABC, Generic[Client]):
             await self._sleep(wait)
 
     async def aclose(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         client, self._client = self._client, None
         if client is not None:
             await client.close()
@@ -146,24 +146,24 @@ class ProviderModel(ABC, Generic[Client]):
         if self._client is None:
             async with self._connecting:
                 if self._client is None:
-                    # The import and the certificate store take seconds of blocking work.
+                    # The import and the certificate store block for seconds.
                     self._client = await asyncio.to_thread(self._connect)
         return self._client
 
 
 def require_event_stream(content_type: str) -> None:
-    """Raises: ProviderFailure when the answer is a page or a document."""
+    """Check the content type. Raises: ProviderFailure if the response is a page or a document."""
     if not content_type.lower().startswith("text/event-stream"):
         raise ProviderFailure("not_a_stream", 200, f"it sent {content_type or 'no type'!r}")
 
 
 def stream_cut(reason: str, request_id: str | None) -> ProviderFailure:
-    """The stream ended before the model did."""
+    """Return the failure for a stream that ended before the model did."""
     return ProviderFailure("stream_cut", 200, reason, retryable=True, request_id=request_id)
 
 
 def malformed_stream(error: Exception, request_id: str | None) -> ProviderFailure:
-    """The stream holds what the wire does not allow."""
+    """Return the failure for an invalid stream."""
     return ProviderFailure(
         "malformed_stream", 200, str(error), retryable=True, request_id=request_id
     )
@@ -178,7 +178,7 @@ def _is_http_url(url: str) -> bool:
 
 
 def _wait_before(attempt: int, failure: ProviderFailure) -> float | None:
-    """Seconds to wait before `attempt` (1 is the first repetition); None: do not repeat."""
+    """Return the seconds to wait before `attempt` (1 is the first retry); None: do not retry."""
     if not failure.retryable:
         return None
     if failure.retry_after is not None:

@@ -1,4 +1,4 @@
-"""One model client in front of all providers: the model's name says which is asked."""
+"""Model client in front of all providers, selected by the model's name."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from app.core.models import Provider, split_model
 
 
 class RoutedModels:
-    """A `ModelClient` that passes each request to its provider, under the provider's name for it.
+    """`ModelClient` that passes each request to its provider, under the provider's model name.
 
     Args:
-        providers: one client each; those without a key say so when they are asked.
-        default: who is asked for a name without a provider.
+        providers: one client per provider; a client without a key fails its requests.
+        default: provider for names without a prefix.
     """
 
     def __init__(self, providers: Mapping[Provider, ModelClient], *, default: Provider) -> None:
@@ -23,7 +23,7 @@ class RoutedModels:
         self._default = default
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """See `ModelClient.stream`; `Completed.asked` is the whole name."""
+        """See `ModelClient.stream`; `Completed.asked` is the full name."""
         provider, model = split_model(request.model, self._default)
         client = self._providers[provider]
         async with aclosing(client.stream(replace(request, model=model))) as events:
@@ -34,6 +34,6 @@ class RoutedModels:
                     yield event
 
     async def aclose(self) -> None:
-        """Close all of them."""
+        """Close all clients."""
         for client in self._providers.values():
             await client.aclose()

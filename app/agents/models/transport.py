@@ -1,6 +1,6 @@
-"""How far a provider's HTTP server is trusted: neither where it points to, nor how much it sends.
+"""Limits on trust in a provider's HTTP server: no redirects, bounded responses.
 
-Imports the HTTP library, so it is itself imported with an SDK's client and not before.
+Imports the HTTP library, so it is imported only together with an SDK's client.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import httpx2
 
 MAX_ANSWER_BYTES = 64 << 20
-"Maximum size of one response on the wire: several times the longest."
+"""Maximum size of one response on the wire: several times that of the longest."""
 MAX_ANSWER_S = 3600.0
 "Maximum duration of one response, even if its server keeps sending."
 
@@ -20,11 +20,11 @@ MAX_ANSWER_S = 3600.0
 def client_options(
     *, max_bytes: int = MAX_ANSWER_BYTES, max_seconds: float = MAX_ANSWER_S
 ) -> dict[str, Any]:
-    """Keyword arguments for the HTTP client of an SDK.
+    """Return keyword arguments for the HTTP client of an SDK.
 
-    A redirect is not followed: the other server would get the key and the conversation.
-    Answers are asked for uncompressed, and no other is read: a bound on bytes says nothing of
-    what they grow to.
+    Redirects are not followed: the other server would receive the key and the conversation. Only
+    uncompressed responses are accepted, because a limit on compressed bytes does not limit the
+    content.
     """
 
     async def bound(response: httpx2.Response) -> None:
@@ -42,7 +42,7 @@ def client_options(
 
 
 class _Bounded(httpx2.AsyncByteStream):
-    """The bytes of an answer, as long as they are not too many."""
+    """Bytes of a response, up to a limit."""
 
     def __init__(self, stream: httpx2.AsyncByteStream, max_bytes: int, max_seconds: float) -> None:
         self._stream = stream

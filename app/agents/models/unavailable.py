@@ -1,4 +1,4 @@
-"""The model client of a provider that has no key."""
+"""Model client of a provider without a key."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from app.core.errors import ModelFailed
 
 
 class NoModel:
-    """Fails each request with the fix; everything that needs no model works without a key.
+    """Fails each request with instructions; everything that needs no model works without a key.
 
     Args:
-        setting: where the key would come from.
+        setting: setting of the missing key.
     """
 
     def __init__(self, setting: str) -> None:
         self._setting = setting
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """Raises: ModelFailed, always, with `provider_code` `no_model_key`."""
+        """Fail. Raises: ModelFailed with `provider_code` `no_model_key`."""
         events: tuple[ModelEvent, ...] = ()
         for event in events:
             yield event
@@ -31,4 +31,4 @@ class NoModel:
         )
 
     async def aclose(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing."""

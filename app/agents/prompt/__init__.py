@@ -1,1 +1,1 @@
-"""What a model is told besides the conversation."""
+"""System prompt and context of model requests."""

@@ -1,7 +1,7 @@
-"""What a model is told, in an order that providers can cache.
+"""Prompt of a model request, in an order that providers can cache.
 
-First what all sessions of an agent share, then what is the session's own, then, behind the
-last message, what changes from request to request.
+First the part shared by all sessions of an agent, then the session's own part, then, after the last
+message, the part that changes with every request.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ IDENTITY = (
 _REMINDER = (
     "<reminder>\nTollgate adds this to each request; the user did not write it.\n\n{}\n</reminder>"
 )
-# What is told must not look as if the reminder were over.
+# Included text must not be able to close the reminder.
 _ENDS = re.compile(r"<\W{0,4}reminder\W{0,4}>", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class PromptPart:
-    """A piece of what a model is told."""
+    """Part of the prompt."""
 
     name: str
     text: str
@@ -40,12 +40,12 @@ class PromptPart:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """All parts, in their order.
+    """All parts in order.
 
     Attributes:
-        shared: what all sessions of the agent are told alike.
-        own: what belongs to the session's workspace.
-        changing: what may differ in each request.
+        shared: part shared by all sessions of the agent.
+        own: part of the session's workspace.
+        changing: part that may differ in each request.
     """
 
     shared: tuple[PromptPart, ...]
@@ -54,17 +54,17 @@ class Prompt:
 
     @property
     def shared_system(self) -> str:
-        """The beginning of `system` that other sessions share."""
+        """Return the beginning of `system` shared by other sessions."""
         return _joined(self.shared)
 
     @property
     def system(self) -> str:
-        """The system prompt."""
+        """Return the system prompt."""
         return _joined((*self.shared, *self.own))
 
     @property
     def reminder(self) -> dict[str, Any] | None:
-        """A block for the end of the last user message; it is never stored."""
+        """Return a block for the end of the last user message, which is never stored."""
         if not self.changing:
             return None
         text = _REMINDER.format(_ENDS.sub("[mark removed]", _joined(self.changing)))
@@ -72,12 +72,12 @@ class Prompt:
 
     @property
     def tokens(self) -> int:
-        """About what all of it costs."""
+        """Return the estimated tokens of all parts."""
         reminder = self.reminder
         return text_tokens(self.system) + (text_tokens(reminder["text"]) if reminder else 0)
 
     def described(self) -> list[dict[str, Any]]:
-        """Each part with its place and its estimated tokens, for people."""
+        """Return each part with its position and estimated tokens, for people."""
         places = (("shared", self.shared), ("session", self.own), ("request", self.changing))
         return [
             {"name": part.name, "place": place, "tokens": text_tokens(part.text), "text": part.text}
@@ -93,12 +93,12 @@ def build_prompt(
     found: Iterable[str] = (),
     without: Collection[str] = (),
 ) -> Prompt:
-    """The parts for an agent.
+    """Build the prompt of an agent.
 
     Args:
-        facts: of the session; those that it lacks are left out.
-        found: tools that the run has found with `search_tools`.
-        without: names of parts to leave out.
+        facts: facts of the session; missing ones are omitted.
+        found: tools found by the run with `search_tools`.
+        without: names of parts to omit.
     """
     agent = toolset.agent
     shared = (

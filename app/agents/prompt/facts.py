@@ -1,4 +1,4 @@
-"""Facts of a session that its model is told: workspace, memory, plans, the date."""
+"""Facts of a session in the prompt: workspace, memory, plans, the date."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ _READ_FILE, _RECALL, _TODO = "read_file", "memory_recall", "todo"
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known; an empty text is not told.
+    """Known facts; empty texts are omitted from the prompt.
 
     Attributes:
-        root: of the workspace.
-        skills: what is told of skills.
-        instructions: the project's own words.
-        listing: what lies in the workspace.
-        memory: what is pinned, and what fits the question.
-        todo: what the session plans to do.
-        date: of today.
+        root: root of the workspace.
+        skills: description of the skills.
+        instructions: instructions of the project.
+        listing: files in the workspace.
+        memory: pinned memories, and those that match the question.
+        todo: todo list of the session.
+        date: date of today.
     """
 
     root: str | None = None
@@ -52,7 +52,7 @@ NO_FACTS = Facts()
 
 @dataclass(slots=True)
 class RunFacts:
-    """What was found out for one run and holds until it ends, or until another question."""
+    """Facts of one run, valid until its end or the next user message."""
 
     instructions: str | None = None
     memory: dict[str, str] = field(default_factory=dict)
@@ -60,11 +60,11 @@ class RunFacts:
 
 @dataclass(frozen=True, slots=True)
 class FactSubject:
-    """About whom facts are wanted.
+    """Subject of the facts.
 
     Attributes:
-        question: what the user said last.
-        tools: what the agent may call: it is told only what it might look up itself.
+        question: last user message.
+        tools: tools of the agent: it receives only facts that it could look up itself.
     """
 
     agent_id: str | None
@@ -76,7 +76,7 @@ class FactSubject:
 
 
 class FactFinder:
-    """Looks facts up. Every text is bounded, and secrets in it are masked."""
+    """Collector of facts. Every text is bounded, and secrets in it are masked."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -84,7 +84,7 @@ class FactFinder:
     async def find(
         self, subject: FactSubject, known: RunFacts, *, without: Collection[str] = ()
     ) -> Facts:
-        """What a model is told of `subject`, but for the parts in `without`."""
+        """Collect the facts about `subject`, except the parts in `without`."""
         project = subject.project
         viewer = SkillViewer(subject.agent_id, project.id if project else None)
         may_read = project is not None and _READ_FILE in subject.tools
@@ -107,7 +107,7 @@ class FactFinder:
         )
 
     async def _instructions(self, project: Project, known: RunFacts) -> str:
-        """Once for a run: what stands in the cached part must not change under it."""
+        """Read once per run: the cached part must not change during a run."""
         if known.instructions is None:
             text = await instructions_of(project.operations.files)
             known.instructions = self._runtime.redactor.text(text)
@@ -119,7 +119,7 @@ class FactFinder:
             try:
                 known.memory = {question: await self._recalled(subject, question)}
             except StorageUnavailable:
-                # It may lie in a database of its own, and the run goes on without it.
+                # The memory may be in a separate database; the run continues without it.
                 return _NO_MEMORY
         return known.memory[question]
 
@@ -157,7 +157,7 @@ class FactFinder:
 
 
 def _places(subject: FactSubject) -> list[MemoryScope]:
-    """Where its own memory tools would look."""
+    """Return the scopes that its memory tools would search."""
     places = []
     if subject.user_id:
         places.append(MemoryScope("user", subject.user_id))

@@ -1,6 +1,6 @@
-"""What a workspace says of itself: what lies in it, and how its authors want work to be done.
+"""Facts about a workspace: its files, and its authors' instructions.
 
-Both come from files that anybody may have written, so a model is given them as data.
+Anyone may have written these files, so they are given to a model as data.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _PASSED_OVER = (".git", "__pycache__", "node_modules")
 
 
 async def instructions_of(files: FileOperations) -> str:
-    """The project's instructions, marked as its own words; empty when there are none."""
+    """Return the project's instructions, marked as such; empty if there are none."""
     for name in INSTRUCTION_FILES:
         try:
             found = await files.stat(name)
@@ -28,7 +28,7 @@ async def instructions_of(files: FileOperations) -> str:
                 continue
             data = await files.read(name, max_bytes=_MAX_BYTES)
         except TollgateError:
-            continue  # What cannot be read is not told; tools say why when they are asked.
+            continue  # Unreadable files are omitted; tools report the reason when called.
         text = truncate(data.decode("utf-8", "replace").strip(), _INSTRUCTION_CHARS)
         if text:
             return (
@@ -40,7 +40,7 @@ async def instructions_of(files: FileOperations) -> str:
 
 
 async def listing_of(files: FileOperations) -> str:
-    """The names at the top of the workspace; empty when there are none."""
+    """Return the names at the top of the workspace; empty if there are none."""
     try:
         entries = await files.list_dir(".")
     except TollgateError:

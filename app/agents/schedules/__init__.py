@@ -1,1 +1,1 @@
-"""Schedules: what runs by the clock, as which agent, and what became of it."""
+"""Schedules: timed runs, their agents, and their history."""

@@ -1,8 +1,8 @@
-"""Claiming the times of schedules: each is taken once, in one transaction, by one process.
+"""Claims of due occurrences: each is taken once, in one transaction, by one process.
 
-The row of a time and the schedule's next one are committed together, before the run begins.
-Whoever finds a claimed row after a crash knows the id its run would have: if there is such a
-run, it has begun; if not, it never will by itself.
+The row of an occurrence and the schedule's next time are committed together, before the run starts.
+A process that finds a claimed row after a crash knows the ID of its run: if the run exists, it has
+started; if not, it will not start by itself.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ _TAKE = "UPDATE schedule_slots SET claimed_by = ? WHERE id = ? AND claimed_by = 
 
 @dataclass(frozen=True, slots=True)
 class OccurrenceClaim:
-    """A time that this process shall begin."""
+    """Occurrence that this process must start."""
 
     schedule: Schedule
     slot: Occurrence
 
 
 def next_time(transaction: Transaction) -> str | None:
-    """When the next schedule is due."""
+    """Return when the next schedule is due."""
     found: str | None = transaction.fetch(_NEXT)[0][0]
     return found
 
 
 def come_back(transaction: Transaction, now: datetime) -> None:
-    """Bring times nearer that were found while the clock was ahead.
+    """Correct next times that were computed while the clock was ahead.
 
-    A time that has begun a run by then stays in the history, and begins no second one.
+    An occurrence that has already started a run stays in the history, and starts no second one.
     """
     for row in transaction.fetch(_COMING, (isoformat(now),)):
         schedule = rows.schedule_of(row)
@@ -58,7 +58,7 @@ def come_back(transaction: Transaction, now: datetime) -> None:
 def claim_due(
     transaction: Transaction, now: datetime, settings: ScheduleSettings
 ) -> list[OccurrenceClaim]:
-    """Take every time that has come; what is not begun is told in the history."""
+    """Claim every due occurrence; those that are not started are recorded in the history."""
     claims = []
     for row in transaction.fetch(_DUE, (isoformat(now),)):
         schedule = rows.schedule_of(row)
@@ -100,7 +100,7 @@ def _judged(
     now: datetime,
     settings: ScheduleSettings,
 ) -> Occurrence:
-    """The row of the latest time: to be begun, or why it is not."""
+    """Return the row of the latest occurrence: to start it, or why it is not started."""
     slot = slot_for(schedule, isoformat(latest), "slot")
     on_time = now - latest <= timedelta(seconds=settings.grace_s)
     missed = count - 1 if on_time else count
@@ -120,7 +120,7 @@ def _told(
 
 
 def left_behind(transaction: Transaction) -> list[tuple[str, Occurrence]]:
-    """Claimed times of processes that are gone, by schedule; they are this process's now."""
+    """Take over claimed occurrences of ended processes, by schedule."""
     taken = []
     for row in transaction.fetch(_LEFT):
         slot_id, schedule_id, *fields, claimed_by = row

@@ -1,4 +1,4 @@
-"""Why a schedule stands still, and what became of its times: for programs and for people."""
+"""Reasons of pauses and missed occurrences, as codes and sentences."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class ScheduleReason(NamedTuple):
-    """A machine code that keeps its meaning, and a sentence for people."""
+    """Stable machine code, and a sentence for people."""
 
     code: str
     sentence: str
@@ -27,7 +27,7 @@ TOKEN_GONE = ScheduleReason(
 
 
 def missed(count: int) -> ScheduleReason:
-    """Times that passed before this one was looked at."""
+    """Return the reason for occurrences missed before this one."""
     return ScheduleReason(
         code="times_missed",
         sentence=f"{count} occurrences were missed while the service was stopped",
@@ -35,5 +35,5 @@ def missed(count: int) -> ScheduleReason:
 
 
 def standing_still(paused: str) -> ScheduleReason:
-    """A time left behind of a schedule that was paused since."""
+    """Return the reason for an occurrence of a schedule that has been paused since."""
     return ScheduleReason(code="schedule_still", sentence=f"The schedule is paused: {paused}")

@@ -1,4 +1,4 @@
-"""Schedules and their times as rows, and back."""
+"""Conversion of schedules and occurrences from and to rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COLUMNS = (
 )
 _NAMES = COLUMNS.replace(" ", "").split(",")
 _MARKS = ", ".join("?" for _ in _NAMES)
-# The parts are constants of this file.
+# All parts are constants of this file.
 ADD = f"INSERT INTO schedules ({COLUMNS}) VALUES ({_MARKS})"  # noqa: S608
 SELECT = f"SELECT {COLUMNS} FROM schedules"  # noqa: S608
 CHANGE = f"UPDATE schedules SET {', '.join(f'{name} = ?' for name in _NAMES[1:])} WHERE id = ?"  # noqa: S608
@@ -46,7 +46,7 @@ _SLOTS = (
 HISTORY = f"{_SLOTS} ORDER BY k.scheduled_at DESC, k.id DESC LIMIT ?"
 BUSY = f"{_SLOTS} AND r.status IN ('running', 'queued') LIMIT 1"
 FORGET_SLOTS = "DELETE FROM schedule_slots WHERE schedule_id = ?"
-# Those that have begun stay until their run is over.
+# Started occurrences stay until their run has ended.
 TRIM_SLOTS = (
     "DELETE FROM schedule_slots WHERE schedule_id = ? AND status <> 'claimed' AND id NOT IN"
     " (SELECT id FROM schedule_slots WHERE schedule_id = ?"
@@ -55,7 +55,7 @@ TRIM_SLOTS = (
 
 
 def schedule_of(row: Sequence[Any]) -> Schedule:
-    """A row of `COLUMNS` as a schedule."""
+    """Return a row of `COLUMNS` as a schedule."""
     found = dict(zip(_NAMES, row, strict=True))
     at = found.pop("at")
     timing = Timing(
@@ -69,7 +69,7 @@ def schedule_of(row: Sequence[Any]) -> Schedule:
 
 
 def row_of(schedule: Schedule) -> tuple[Any, ...]:
-    """A schedule as a row of `COLUMNS`."""
+    """Return a schedule as a row of `COLUMNS`."""
     timing = schedule.timing
     own = {
         "timezone": timing.timezone,
@@ -82,14 +82,14 @@ def row_of(schedule: Schedule) -> tuple[Any, ...]:
 
 
 def changed(transaction: Transaction, schedule: Schedule, moment: str, **fields: Any) -> Schedule:
-    """Write the schedule with other fields; what it is then."""
+    """Store changed fields of the schedule; return its new state."""
     after = replace(schedule, version=schedule.version + 1, updated_at=moment, **fields)
     transaction.execute(CHANGE, (*row_of(after)[1:], after.id))
     return after
 
 
 def stands_still(reason: ScheduleReason | None) -> dict[str, Any]:
-    """The fields of a schedule that say why it stands still; None while it runs."""
+    """Return the fields of a paused schedule's reason; None if it is active."""
     if reason is None:
         return {"paused": "", "paused_code": None}
     return {"paused": reason.sentence, "paused_code": reason.code}

@@ -1,4 +1,4 @@
-"""Beginning runs when their time has come."""
+"""Start of scheduled runs."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from app.tools.automation.ports import SCHEDULES, Occurrence, Schedule
 
 log = logging.getLogger(__name__)
 
-# Clocks are set, machines sleep: a long wait is not believed.
+# Maximum wait: clocks are changed and machines sleep.
 _LONGEST_WAIT_S = 30.0
 
 
 class Scheduler:
-    """Begins what is due, one look at a time."""
+    """Starts due occurrences, one check at a time."""
 
     def __init__(
         self,
@@ -46,12 +46,12 @@ class Scheduler:
         self._runs = runs
         self._tokens = tokens
         self._settings = runtime.settings.schedules
-        # The first look does not trust what was written by another clock either.
+        # At the first check, times may have been written under another clock.
         self._looked_at = datetime.max.replace(tzinfo=UTC)
         book.begins_with(self.begin)
 
     async def run(self) -> None:
-        """Look whenever something is due, until cancelled."""
+        """Check whenever an occurrence is due, until cancelled."""
         await self._contained(self.recover)
         while True:
             await self._runtime.conditions.admitted()
@@ -63,7 +63,7 @@ class Scheduler:
                     await self._book.news.wait()
 
     async def tick(self) -> None:
-        """Take and begin every time that has come."""
+        """Claim and start every due occurrence."""
         now = self._runtime.clock.now()
 
         was_turned_back, self._looked_at = now < self._looked_at, now
@@ -74,16 +74,16 @@ class Scheduler:
             return claims.claim_due(transaction, now, self._settings)
 
         for claim in await self._runtime.db.transact(take):
-            # One that cannot begin must not take those behind it along.
+            # One failed start must not block later ones.
             await self._contained(partial(self.begin, claim.schedule, claim.slot))
 
     async def recover(self) -> None:
-        """Go on with times that a process claimed and did not come to begin."""
+        """Continue with occurrences that another process claimed and did not start."""
         for schedule_id, slot in await self._runtime.db.transact(claims.left_behind):
             await self._contained(partial(self._go_on, schedule_id, slot))
 
     async def _go_on(self, schedule_id: str, slot: Occurrence) -> None:
-        """Begin a time that was left behind, or say why that is not done."""
+        """Start an orphaned occurrence, or record why not."""
         if slot.run_status is not None:
             await self._book.settle(slot, "started")
             return
@@ -98,7 +98,7 @@ class Scheduler:
             await self.begin(schedule, slot)
 
     async def begin(self, schedule: Schedule, slot: Occurrence) -> None:
-        """Begin the run of a claimed time, or say why there is none."""
+        """Start the run of a claimed occurrence, or record why there is none."""
         quota_subject = await self._payer(schedule)
         if isinstance(quota_subject, ScheduleReason):
             await self._fails(schedule, slot, quota_subject, for_good=True)
@@ -131,7 +131,7 @@ class Scheduler:
             await self._book.stand_still(schedule.id, reason)
 
     async def _payer(self, schedule: Schedule) -> QuotaSubject | ScheduleReason:
-        """Whom the run is counted for, or why the schedule cannot run any more."""
+        """Return the subject the run is counted for, or why the schedule cannot run any more."""
         try:
             if schedule.agent_id is not None:
                 self._runtime.agents.require(schedule.agent_id)
@@ -175,7 +175,7 @@ class Scheduler:
         return passed > timedelta(seconds=self._settings.grace_s)
 
     async def _wait(self) -> float:
-        """Seconds until the next look."""
+        """Return the seconds until the next check."""
         with ErrorBoundary() as held:
             due = await self._runtime.db.transact(claims.next_time)
         if held.error is not None or due is None:
@@ -191,7 +191,7 @@ class Scheduler:
 
 
 def open_schedules(runtime: Runtime) -> ScheduleService:
-    """The schedule service; tools find it from now on."""
+    """Register the schedule service for tools."""
     book = ScheduleService(
         runtime.db, runtime.clock, runtime.audit, runtime.changes, runtime.settings.schedules
     )
@@ -203,13 +203,13 @@ def open_schedules(runtime: Runtime) -> ScheduleService:
 async def scheduling(
     runtime: Runtime, book: ScheduleService, sessions: Sessions, runs: RunService, tokens: Tokens
 ) -> AsyncIterator[None]:
-    """Begin runs for as long as the block lasts."""
+    """Start scheduled runs for the duration of the block."""
     async with background(Scheduler(runtime, book, sessions, runs, tokens).run()):
         yield
 
 
 def _words(schedule: Schedule, slot: Occurrence) -> str:
-    """What the agent reads: its task, and that nobody is there."""
+    """Return the prompt: the task, and the note that the run is unattended."""
     head = f"Scheduled run {schedule.name!r} of {slot.scheduled_at}; nobody is watching."
     if slot.reason:
         head += f" ({slot.reason}.)"

@@ -1,4 +1,4 @@
-"""The schedules of users: what their tools and administrators may do with them."""
+"""Schedules of users: operations for tools and administrators."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ScheduleService:
     """`Schedules` in the database.
 
     Attributes:
-        news: set when the next time of any schedule may be another one.
+        news: set when the next time of any schedule may have changed.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class ScheduleService:
         changes.watch(SUBJECT, self._noticed)
 
     def begins_with(self, begin: Begin) -> None:
-        """Say who begins a run that somebody wants at once."""
+        """Set the callback that starts a run immediately."""
         self._begin = begin
 
     # -- for the tool ---------------------------------------------------------------------
@@ -104,7 +104,7 @@ class ScheduleService:
         return [item for item in await self.all_of(owner.user_id) if owner.keeps(item)]
 
     async def all_of(self, owner: str | None) -> Sequence[Schedule]:
-        """For administrators: those of a user, or of all (None), by their names."""
+        """Return a user's schedules, or all (None), by name; for administrators."""
         condition, values = ("", ()) if owner is None else (" WHERE owner = ?", (owner,))
 
         def read(transaction: Transaction) -> list[Schedule]:
@@ -150,7 +150,7 @@ class ScheduleService:
                 missed=draft.missed,
                 session=draft.session,
                 session_id=session_id if draft.session == "continue" else None,
-                # Whoever says what runs is whom it is counted for.
+                # The author of the task is also the subject it is counted for.
                 token_id=owner.token_id,
                 expires_at=expires_at,
                 next_at=_next(timing, now),
@@ -208,7 +208,7 @@ class ScheduleService:
         def claim(transaction: Transaction) -> tuple[Schedule, Occurrence]:
             schedule = _one(transaction, owner, schedule_id)
             _check_held(schedule, owner)
-            # Else a run that begins its own schedule would never come to an end.
+            # Otherwise a run that starts its own schedule would never end.
             if transaction.fetch(rows.BUSY, (schedule_id,)):
                 raise ToolFailed("A run of this schedule is active", code="already_begun")
             slot = slot_for(schedule, moment, "manual")
@@ -236,7 +236,7 @@ class ScheduleService:
     # -- for the scheduler ----------------------------------------------------------------
 
     async def stand_still(self, schedule_id: str, reason: ScheduleReason) -> None:
-        """Pause a schedule that cannot run, so that it does not fail every time anew."""
+        """Pause a schedule that cannot run, so that it does not fail repeatedly."""
         moment = isoformat(self._clock.now())
 
         def change(transaction: Transaction) -> None:
@@ -251,9 +251,10 @@ class ScheduleService:
     async def settle(
         self, slot: Occurrence, status: str, reason: ScheduleReason | None = None
     ) -> None:
-        """Say what became of a claimed time; what came for this one time is gone once it began.
+        """Record the result of a claimed occurrence; a one-time override is removed once it has
+        started.
 
-        Without a reason, what its row says already stays.
+        Without a reason, the stored one stays.
         """
         code, sentence = reason or (slot.reason_code, slot.reason)
 
@@ -270,7 +271,7 @@ class ScheduleService:
 
         await self._db.transact(change)
 
-    # -- within ---------------------------------------------------------------------------
+    # -- internal -------------------------------------------------------------------------
 
     async def _change(self, work: Callable[[Transaction], Schedule]) -> Schedule:
         after = await self._db.transact(work)
@@ -278,7 +279,7 @@ class ScheduleService:
         return after
 
     async def _noticed(self) -> None:
-        """Another process has changed schedules."""
+        """Handle a change of schedules by another process."""
         self.news.set()
 
     def _timing(self, draft: ScheduleInput, now: datetime) -> Timing:
@@ -333,7 +334,7 @@ class ScheduleService:
 
 
 def shown(schedule: Schedule) -> dict[str, Any]:
-    """A schedule for people: with its times as they were written."""
+    """Return a schedule for people, with its times as entered."""
     timing = schedule.timing
     return {
         "id": schedule.id,
@@ -358,7 +359,7 @@ def shown(schedule: Schedule) -> dict[str, Any]:
 
 
 def slot_for(schedule: Schedule, scheduled_at: str, trigger: Any) -> Occurrence:
-    """A time that begins a run; its run and session have their ids before they are there."""
+    """Return an occurrence that starts a run, with predetermined IDs of run and session."""
     session_id = schedule.session_id or new_id("ses")
     return Occurrence(
         id=new_id("slt"),
@@ -374,7 +375,7 @@ def slot_for(schedule: Schedule, scheduled_at: str, trigger: Any) -> Occurrence:
 
 
 def slot_row(schedule: Schedule, slot: Occurrence, moment: str) -> tuple[Any, ...]:
-    """The row of `ADD_SLOT`, claimed by this process."""
+    """Return the row of `ADD_SLOT`, claimed by this process."""
     return (
         *(slot.id, schedule.id, slot.scheduled_at, slot.trigger, slot.status, slot.reason),
         slot.reason_code,
@@ -383,7 +384,7 @@ def slot_row(schedule: Schedule, slot: Occurrence, moment: str) -> tuple[Any, ..
 
 
 def _check_held(schedule: Schedule, owner: ScheduleOwner | None) -> None:
-    """Refuse to let what an administrator stopped go on at somebody else's word."""
+    """Refuse to resume a schedule that an administrator paused, except for administrators."""
     if owner is not None and schedule.paused_code == HELD.code:
         raise ToolFailed(
             "An administrator has paused this schedule; only an administrator can resume it",
@@ -392,7 +393,7 @@ def _check_held(schedule: Schedule, owner: ScheduleOwner | None) -> None:
 
 
 def _one(transaction: Transaction, owner: ScheduleOwner | None, schedule_id: str) -> Schedule:
-    """The schedule, for its owner, or for an administrator (None)."""
+    """Return the schedule, for its owner, or for an administrator (None)."""
     found = transaction.fetch(f"{rows.SELECT} WHERE id = ?", (schedule_id,))
     schedule = rows.schedule_of(found[0]) if found else None
     if schedule is None and owner is None:
@@ -405,7 +406,7 @@ def _one(transaction: Transaction, owner: ScheduleOwner | None, schedule_id: str
 
 
 def _draft(schedule: Schedule, *, timed: bool) -> ScheduleInput:
-    """What a schedule was made of; without `timed` as if nobody had said when."""
+    """Return the input of a schedule; without `timed`, without its timing."""
     timing = schedule.timing
     one_shot = timing.is_one_shot
     at = None if timing.at is None or one_shot else isoformat(timing.at)

@@ -1,1 +1,1 @@
-"""Webhooks: what other systems begin here, and as whom it runs."""
+"""Webhooks: runs started by other systems."""

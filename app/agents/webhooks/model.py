@@ -1,4 +1,4 @@
-"""Webhooks: what is stored of them, and what an agent reads of a delivery."""
+"""Webhooks: stored fields, and the prompt of a delivery."""
 
 from __future__ import annotations
 
@@ -16,17 +16,16 @@ _KEPT = "\t\n\r"
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """What another system may begin. Times are RFC 3339 in UTC.
+    """Webhook of another system. Times are RFC 3339 in UTC.
 
     Attributes:
-        owner: the user whose sessions its runs are in.
-        agent_id: as whom it runs; None for no agent of its own.
-        token_id: the token its runs are counted for; None without one.
-        template: what the agent reads; `{{body}}` in it stands for the delivery, which comes
-            at the end otherwise.
-        per_minute: deliveries that are accepted, evenly.
-        sealed: its secret.
-        paused: why it stands still; empty while it runs.
+        owner: user who owns the sessions of its runs.
+        agent_id: agent of its runs; None for the default.
+        token_id: token that its runs are counted for; None without one.
+        template: prompt; `{{body}}` is replaced by the delivery, which is otherwise appended.
+        per_minute: maximum accepted deliveries per minute, evenly distributed.
+        sealed: encrypted secret.
+        paused: why it is paused; empty if active.
     """
 
     id: str
@@ -44,7 +43,7 @@ class Webhook:
     updated_at: str = ""
 
     def shown(self) -> dict[str, Any]:
-        """What the audit keeps."""
+        """Return the fields for the audit log."""
         return {
             "name": self.name,
             "owner": self.owner,
@@ -57,11 +56,11 @@ class Webhook:
 
 
 def words(webhook: Webhook, body: bytes, mask: Callable[[str], str], limit: int) -> str:
-    """What the agent reads: the operator's words, and the delivery marked as not to be trusted.
+    """Return the prompt: the operator's text, with the delivery marked as untrusted.
 
     Args:
-        mask: takes secrets out of a text.
-        limit: characters of the delivery.
+        mask: removes secrets from a text.
+        limit: maximum characters of the delivery.
     """
     text = body.decode("utf-8", "replace")
     text = mask("".join(mark for mark in text if mark.isprintable() or mark in _KEPT))

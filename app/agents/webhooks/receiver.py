@@ -1,4 +1,4 @@
-"""Receiving deliveries: who signed it, whether it came before, and the run that it begins."""
+"""Receipt of deliveries: signature, duplicate detection, and start of the run."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ _RELEASE = "DELETE FROM webhook_deliveries WHERE digest = ?"
 
 @dataclass(frozen=True, slots=True)
 class DeliveryRun:
-    """What a delivery has begun."""
+    """Run started by a delivery."""
 
     run_id: str
     session_id: str
 
 
 class WebhookReceiver:
-    """The door for other systems.
+    """Entry point for other systems.
 
     Attributes:
-        book: what administrators keep.
+        book: stored webhooks.
     """
 
     def __init__(
@@ -64,15 +64,15 @@ class WebhookReceiver:
         self._runs = runs
         self._tokens = tokens
         self._rates: dict[str, TokenBucket] = {}
-        # Stands in where there is no webhook, so that this takes as long.
+        # Used for unknown webhooks, so that the check takes the same time.
         self._nobody = secrets.token_bytes(49)
         self._seen: OrderedDict[str, None] = OrderedDict()
 
     def signature(self, headers: Sequence[str], name: str, *, source: str) -> Signature:
-        """The signature of a request, before its body is read.
+        """Return the signature of a request, before its body is read.
 
         Raises:
-            Unauthenticated: there is none, or it is not of now.
+            Unauthenticated: it is missing, or outside the time window.
         """
         found = read_signature(headers)
         if found is None:
@@ -84,17 +84,17 @@ class WebhookReceiver:
     async def receive(
         self, name: str, signature: Signature, body: bytes, *, source: str
     ) -> DeliveryRun:
-        """Begin the run of a delivery; it is on disk when this returns.
+        """Start the run of a delivery, which is on disk when this returns.
 
         Raises:
             Unauthenticated: the webhook does not exist, or did not sign this body.
-            Conflict: it is paused, or the delivery came before.
-            RateLimited: too many have come.
-            StorageUnavailable: the database cannot be written; the same delivery may come again.
+            Conflict: it is paused, or the delivery was already received.
+            RateLimited: there were too many deliveries.
+            StorageUnavailable: the database is not writable; the delivery may be sent again.
         """
         found = self.book.named(name)
         fits = signature.fits(self._nobody if found is None else found[1], body)
-        # Asked again: a body that comes slowly must not outlive the memory of the first one.
+        # Checked again: a slow body must not outlive the record of the first delivery.
         if found is None or not fits or not signature.is_timely(self._runtime.clock.time()):
             raise self._refused(name, source, "wrong signature")
         webhook = found[0]
@@ -108,7 +108,7 @@ class WebhookReceiver:
         bucket = self._rates.setdefault(webhook.id, TokenBucket.per_minute(most, now))
         bucket.limit_to(most)
         bucket.spend(now, "Too many deliveries; wait a moment")
-        # Before the first await: of two at once here, the second costs nothing.
+        # Before the first await: the second of two concurrent deliveries costs nothing.
         self._remember(digest)
         begun = DeliveryRun(new_id("run"), new_id("ses"))
         try:
@@ -116,7 +116,7 @@ class WebhookReceiver:
             await self._claim(webhook, signature, digest, begun)
             await self._begin(webhook, digest, begun, quota_subject, body)
         except TollgateError:
-            # The database knows what came before; the rest may come again.
+            # Received deliveries are in the database; others may be sent again.
             self._seen.pop(digest, None)
             raise
         return begun
@@ -129,9 +129,9 @@ class WebhookReceiver:
     async def _claim(
         self, webhook: Webhook, signature: Signature, digest: str, begun: DeliveryRun
     ) -> None:
-        """Take the delivery: whoever comes second, here or in another process, gets nothing."""
+        """Claim the delivery; any second one, here or in another process, is refused."""
         now = self._runtime.clock.now()
-        # Until its signature is certainly too old to come again.
+        # Until its signature has certainly expired.
         expires = datetime.fromtimestamp(int(signature.moment), UTC)
         expires += timedelta(seconds=WINDOW_S + _MARGIN_S)
         row = (
@@ -187,16 +187,16 @@ class WebhookReceiver:
                 attended=False,
             )
         except TollgateError:
-            # Nothing has begun, so the sender may try again.
+            # Nothing was started, so the sender may retry.
             await self._runtime.db.transact(lambda tx: tx.execute(_RELEASE, (digest,)))
             raise
         await self._runtime.db.flush_with_retry()
 
     async def _payer(self, webhook: Webhook) -> QuotaSubject:
-        """Whom the run is counted for; a webhook that cannot run any more is paused.
+        """Return the subject the run is counted for; pause a webhook that cannot run any more.
 
         Raises:
-            Conflict: its agent or its project is gone, or its token does not hold.
+            Conflict: its agent or project no longer exists, or its token is invalid.
         """
         try:
             if webhook.agent_id is not None:
@@ -216,7 +216,7 @@ class WebhookReceiver:
         raise _paused(webhook)
 
     def _refused(self, name: str, source: str, reason: str) -> Unauthenticated:
-        """The one answer to whoever cannot show that they hold the secret."""
+        """Return the same error for every failed authentication."""
         self._runtime.audit.refused(source, reason=reason, detail={"webhook": name[:_LONGEST_NAME]})
         return Unauthenticated(f"{HEADER} does not prove the sender")
 
@@ -232,10 +232,10 @@ def _known() -> Conflict:
 async def open_webhooks(
     runtime: Runtime, sessions: Sessions, runs: RunService, tokens: Tokens
 ) -> WebhookReceiver:
-    """The door, with what is stored.
+    """Create the receiver, with the stored webhooks.
 
     Raises:
-        ConfigurationError: the keys of the settings are no keys.
+        ConfigurationError: the keys in the settings are invalid.
     """
     book = WebhookRepository(runtime, outbound_request_keys(runtime.settings, runtime.redactor))
     await book.load()

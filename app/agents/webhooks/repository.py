@@ -1,4 +1,4 @@
-"""Webhooks as administrators store them; their secrets only sealed, and shown once."""
+"""Webhooks stored by administrators; secrets are encrypted, and shown only once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FORGET = "DELETE FROM webhook_deliveries WHERE webhook_id = ?"
 
 
 class WebhookRepository:
-    """Makes, changes and forgets webhooks. What is stored is kept in memory."""
+    """Creates, changes and deletes webhooks, and caches them in memory."""
 
     def __init__(self, runtime: Runtime, keys: KeyRing) -> None:
         self._runtime = runtime
@@ -35,23 +35,23 @@ class WebhookRepository:
         self._table = ConfigTable(runtime.db, runtime.audit, runtime.changes, _SCHEMA, self._loaded)
 
     async def load(self) -> None:
-        """Read what is stored, also when another process has changed it."""
+        """Load the stored webhooks, including changes by other processes."""
         await self._table.load()
 
     def get(self, webhook_id: str) -> Webhook:
-        """One webhook.
+        """Return a webhook.
 
         Raises:
-            NotFound: there is no such webhook.
+            NotFound: the webhook does not exist.
         """
         return self._table.get(webhook_id)
 
     def list_all(self) -> list[Webhook]:
-        """Every webhook, by name."""
+        """Return every webhook, by name."""
         return list(self._table.items.values())
 
     def named(self, name: str) -> tuple[Webhook, bytes] | None:
-        """The webhook of that name with its secret; None also when that does not open."""
+        """Return the webhook with the name and its secret; None if either is unavailable."""
         for webhook in self._table.items.values():
             if webhook.name == name and webhook.id in self._secrets:
                 return webhook, self._secrets[webhook.id]
@@ -60,12 +60,12 @@ class WebhookRepository:
     async def create(
         self, fields: Mapping[str, Any], *, actor: str, token_id: str | None
     ) -> tuple[Webhook, str]:
-        """Store a new webhook; it, and its secret, which is not shown again.
+        """Store a new webhook; return it with its secret, which is not shown again.
 
         Raises:
-            InvalidInput: a field does not fit; it is named.
-            AlreadyExists: another webhook has that name.
-            ConfigurationError: the keys cannot be read.
+            InvalidInput: a field is invalid; names it.
+            AlreadyExists: another webhook has the name.
+            ConfigurationError: the keys are invalid.
         """
         moment = isoformat(self._runtime.clock.now())
         blank = Webhook(new_id("whk"), token_id=token_id, created_at=moment, updated_at=moment)
@@ -87,9 +87,9 @@ class WebhookRepository:
         """Change fields of `Webhook`.
 
         Raises:
-            NotFound: there is no such webhook.
-            InvalidInput: a field does not fit; it is named.
-            AlreadyExists: another webhook has that name.
+            NotFound: the webhook does not exist.
+            InvalidInput: a field is invalid; names it.
+            AlreadyExists: another webhook has the name.
             VersionMismatch: it has changed since `expected` was read.
         """
 
@@ -107,11 +107,11 @@ class WebhookRepository:
         token_id: str | None,
         expected: int | None,
     ) -> Webhook:
-        """Let it stand still, or run again: then it is counted for whoever says so.
+        """Pause or resume a webhook; on resume, runs are counted for the resuming user.
 
         Raises:
-            NotFound, VersionMismatch: as `change`.
-            InvalidInput: its agent or its project is gone.
+            NotFound, VersionMismatch: see `change`.
+            InvalidInput: its agent or project no longer exists.
         """
 
         def alter(before: Webhook) -> Webhook:
@@ -125,11 +125,11 @@ class WebhookRepository:
     async def rotate(
         self, webhook_id: str, *, actor: str, expected: int | None
     ) -> tuple[Webhook, str]:
-        """Give it a new secret, which is not shown again; the old one ends at once.
+        """Replace the secret; the new one is not shown again, the old one ends immediately.
 
         Raises:
-            NotFound, VersionMismatch: as `change`.
-            ConfigurationError: the keys cannot be read.
+            NotFound, VersionMismatch: see `change`.
+            ConfigurationError: the keys are invalid.
         """
         secret = _new_secret()
 
@@ -139,10 +139,10 @@ class WebhookRepository:
         return await self._alter(webhook_id, alter, actor, "rotated", expected), secret
 
     async def remove(self, webhook_id: str, *, actor: str, expected: int | None) -> Webhook:
-        """Forget a webhook; what it was. Runs that have begun go on.
+        """Delete a webhook and return it; active runs continue.
 
         Raises:
-            NotFound, VersionMismatch: as `change`.
+            NotFound, VersionMismatch: see `change`.
         """
 
         def remove(transaction: Transaction) -> Webhook:
@@ -155,7 +155,7 @@ class WebhookRepository:
         return await self._table.write(remove)
 
     async def stand_still(self, webhook_id: str, reason: str) -> None:
-        """Pause a webhook that cannot run, so that it does not fail every time anew."""
+        """Pause a webhook that cannot run, so that it does not fail repeatedly."""
 
         def change(transaction: Transaction) -> None:
             before = self._table.stored(transaction).get(webhook_id)
@@ -166,7 +166,7 @@ class WebhookRepository:
 
         await self._table.write(change)
 
-    # -- within ---------------------------------------------------------------------------
+    # -- internal -------------------------------------------------------------------------
 
     async def _alter(
         self,
@@ -196,7 +196,7 @@ class WebhookRepository:
         return replace(webhook, version=webhook.version + 1, updated_at=moment)
 
     def _sealed(self, webhook: Webhook, secret: str) -> Webhook:
-        # Bound to the row: copied into another one it does not open.
+        # Bound to the row: it cannot be decrypted in another row.
         return replace(webhook, sealed=self._keys.seal(secret, row=webhook.id, field=_SECRET))
 
     def _check(self, transaction: Transaction, webhook: Webhook) -> None:

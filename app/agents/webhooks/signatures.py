@@ -1,4 +1,4 @@
-"""Signatures of deliveries: HMAC-SHA256 over the moment, a dot and the body."""
+"""Signatures of deliveries: HMAC-SHA256 over the timestamp, a dot and the body."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _SIGNATURE = re.compile(r"t=([0-9]{1,12}),v1=([0-9a-f]{64})")
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A signature as it came.
+    """Received signature.
 
     Attributes:
-        moment: Unix time, as the sender wrote it.
+        moment: Unix time from the sender.
         mac: hexadecimal.
     """
 
@@ -26,20 +26,20 @@ class Signature:
     mac: str
 
     def is_timely(self, now: float) -> bool:
-        """Whether it was made within the window around `now`."""
+        """Return whether it was created within the time window around `now`."""
         return abs(now - int(self.moment)) <= WINDOW_S
 
     def fits(self, secret: bytes, body: bytes) -> bool:
-        """Whether who holds the secret made it for this body; takes equally long in any case."""
+        """Return whether the holder of the secret signed this body, in constant time."""
         made = hmac.new(secret, self.moment.encode() + b"." + body, sha256).hexdigest()
         return hmac.compare_digest(made, self.mac)
 
     def digest(self, webhook_id: str) -> str:
-        """What names the delivery, so that it is not accepted twice."""
+        """Return the digest that identifies the delivery, so that it is not accepted twice."""
         return sha256(f"{webhook_id}\0{self.moment}\0{self.mac}".encode()).hexdigest()
 
 
 def read_signature(values: Sequence[str]) -> Signature | None:
-    """The signature of a request's headers; None unless there is exactly one, well-formed."""
+    """Return the signature in a request's headers; None unless exactly one is well-formed."""
     found = _SIGNATURE.fullmatch(values[0]) if len(values) == 1 else None
     return None if found is None else Signature(found[1], found[2])
