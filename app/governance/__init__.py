@@ -1,1 +1,1 @@
-"""What administrators stored, as an immutable snapshot."""
+"""Governance: settings stored by administrators, as an immutable snapshot."""

@@ -1,4 +1,4 @@
-"""Which settings an agent's profile takes the place of, from its next turn on."""
+"""Settings that an agent's profile overrides, from its next turn."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from app.core.origins import SettingPath
 from app.governance.agents import AgentProfile
 
-# The field of the profile, by the setting.
+# Profile field by setting.
 OF_PROFILE: Mapping[SettingPath, str] = MappingProxyType(
     {
         **{
@@ -24,14 +24,14 @@ OF_PROFILE: Mapping[SettingPath, str] = MappingProxyType(
         ("sub_agent", "max_depth"): "subagents.max_depth",
     }
 )
-# Who chooses one of these leaves nothing of the settings' other one.
+# Choosing one of these also discards the settings' value of the other.
 _THINKING: Mapping[SettingPath, Any] = MappingProxyType(
     {("thinking_budget",): 0, ("adaptive_thinking",): False}
 )
 
 
 def decided_by(profile: AgentProfile | None) -> dict[SettingPath, Any]:
-    """The settings that the profile decides, with its values."""
+    """Return the settings that the profile overrides, with its values."""
     if profile is None:
         return {}
     told = {path: _field(profile, name) for path, name in OF_PROFILE.items()}

@@ -1,4 +1,4 @@
-"""Agents in the database: made, changed and removed by operators."""
+"""Agents in the database: created, changed and removed by operators."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ _REMOVE = "DELETE FROM agents WHERE id = ?"
 
 
 class AgentStore:
-    """Profiles by id. Reading takes the governance snapshot: no query."""
+    """Profiles by ID. Reads use the governance snapshot, without a query."""
 
     def __init__(self, governance: ToolSettingsRepository, clock: Clock) -> None:
         self._governance = governance
         self._clock = clock
 
     def get(self, agent_id: str | None) -> AgentProfile | None:
-        """The profile of this moment; None where there is no such agent.
+        """Return the current profile; None if the agent does not exist.
 
-        Who has no agent is governed by the one called `default`.
+        Callers without an agent use the one named `default`.
         """
         wanted = DEFAULT_AGENT if agent_id is None else agent_id
         stored = self._governance.snapshot.agents.get(wanted)
         return stored.profile if stored else None
 
     def require(self, agent_id: str) -> StoredAgent:
-        """The agent with its version.
+        """Return the agent with its version.
 
         Raises:
-            NotFound: there is none; the message names those that there are.
+            NotFound: the agent does not exist; the message lists the existing ones.
         """
         stored = self._governance.snapshot.agents.get(agent_id)
         if stored is None:
@@ -47,14 +47,14 @@ class AgentStore:
         return stored
 
     def list_all(self) -> list[StoredAgent]:
-        """Every agent, by id."""
+        """Return every agent, by ID."""
         return list(self._governance.snapshot.agents.values())
 
     async def create(self, profile: AgentProfile, *, actor: str) -> StoredAgent:
         """Store a new agent.
 
         Raises:
-            AlreadyExists: its id is taken, or differs from a taken one in case only.
+            AlreadyExists: its ID is in use, or differs from an existing one only in case.
         """
         moment = isoformat(self._clock.now())
 
@@ -72,10 +72,10 @@ class AgentStore:
     async def change(
         self, agent_id: str, fields: dict[str, Any], *, actor: str, expected: int | None = None
     ) -> StoredAgent:
-        """Change some fields of a profile; they are validated ones of `AgentProfile`.
+        """Change some fields of a profile, given as validated fields of `AgentProfile`.
 
         Raises:
-            NotFound: there is no such agent.
+            NotFound: the agent does not exist.
             VersionMismatch: it has changed since `expected` was read.
         """
         return await self._change(
@@ -91,10 +91,10 @@ class AgentStore:
         actor: str,
         expected: int | None = None,
     ) -> StoredAgent:
-        """Put an override of one tool in the place of its present one; an empty one removes it.
+        """Replace the override of one tool; an empty one removes it.
 
         Raises:
-            NotFound: there is no such agent.
+            NotFound: the agent does not exist.
             VersionMismatch: it has changed since `expected` was read.
         """
 
@@ -109,12 +109,12 @@ class AgentStore:
     async def switch(
         self, agent_id: str, tool_names: Iterable[str], *, state: Literal["on", "off"], actor: str
     ) -> StoredAgent:
-        """Switch tools on or off for one agent, all at once; their hints stay.
+        """Enable or disable tools for one agent, in one change; their hints stay.
 
-        One that asks is on already, and goes on to ask.
+        A tool that asks counts as enabled and continues to ask.
 
         Raises:
-            NotFound: there is no such agent.
+            NotFound: the agent does not exist.
         """
         names = list(tool_names)
 
@@ -129,10 +129,10 @@ class AgentStore:
         return await self._change(agent_id, change, actor=actor, expected=None)
 
     async def remove(self, agent_id: str, *, actor: str, expected: int | None = None) -> None:
-        """Remove an agent. Its sessions can be read; nothing runs in them any more.
+        """Remove an agent. Its sessions stay readable, but nothing runs in them any more.
 
         Raises:
-            NotFound: there is no such agent.
+            NotFound: the agent does not exist.
             VersionMismatch: it has changed since `expected` was read.
         """
 
@@ -178,7 +178,7 @@ class AgentStore:
         *,
         actor: str,
     ) -> None:
-        """On record stands what has changed of the profile, not the rest."""
+        """Record only the changed fields of the profile."""
         old = before.model_dump(mode="json", exclude_defaults=True) if before else None
         new = after.model_dump(mode="json", exclude_defaults=True) if after else None
         if old is not None and new is not None:
@@ -197,7 +197,7 @@ class AgentStore:
 
 
 def missing(agent_id: str, known: list[str]) -> NotFound:
-    """The error about an agent that is not there."""
+    """Return the error for an unknown agent."""
     there = (
         f"Existing agents: {', '.join(known[:20])}" if known else "No agent has been created yet"
     )

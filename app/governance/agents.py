@@ -1,4 +1,4 @@
-"""An agent's profile: which model it is, what it is told, which tools it may use."""
+"""Profile of an agent: its model, prompt and tools."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ _LimitsInput = Annotated[Any, WithJsonSchema({"type": "object", **SCHEMA})]
 
 
 class ProfilePart(BaseModel):
-    """Base of what a profile is made of: immutable, nothing unknown, nothing converted."""
+    """Base of profile parts: immutable, without unknown fields, without conversion."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 class AgentTool(ProfilePart):
-    """One agent's override of one tool.
+    """Override of one tool for one agent.
 
-    `on` adds it to the selection, `off` takes it away, `ask` adds it and asks every time.
-    None of them switches on what is off for everybody.
+    `on` adds it to the selection, `off` removes it, `ask` adds it and requires approval every time.
+    None of them enables a tool that is disabled for everyone.
     """
 
     state: Literal["on", "off", "ask"] | None = None
@@ -57,12 +57,12 @@ class AgentTool(ProfilePart):
 
 
 class SubagentLimits(ProfilePart):
-    """What sub-agents of an agent may use, at most.
+    """Upper limits of an agent's sub-agents.
 
     Attributes:
-        agents: whose profiles they may work under besides the agent's own.
-        max_iterations: model requests of one; within the service's own maximum.
-        max_depth: 1 for sub-agents that start none themselves; None for the service's value.
+        agents: agents whose profiles they may use, besides the agent's own.
+        max_iterations: maximum model requests of one sub-agent, within the service's maximum.
+        max_depth: 1 for sub-agents that start none; None for the service's value.
     """
 
     selection: Selection | None = None
@@ -75,11 +75,11 @@ class SubagentLimits(ProfilePart):
 
 @dataclass(frozen=True, slots=True)
 class SubagentScope:
-    """One sub-agent's share of what its agent's limits allow.
+    """Rights of one sub-agent, within its agent's limits.
 
     Attributes:
-        allowed: names of the tools that it was given; None for all.
-        may_delegate: it may start sub-agents of its own.
+        allowed: names of its tools; None for all.
+        may_delegate: it may start sub-agents.
     """
 
     allowed: frozenset[str] | None = None
@@ -89,23 +89,23 @@ class SubagentScope:
 
 
 class AgentProfile(ProfilePart):
-    """Everything an operator decides about one agent; None leaves the service's own value.
+    """Profile of one agent, set by an operator; None uses the service's value.
 
     Attributes:
         selection: names of tools, or `toolset:<name>`; None for all, empty for core tools only.
         tools: overrides by tool name.
-        skills: names of skills that it may use; None for all, empty for none.
-        aliases: the naming profile under which its model sees tools.
-        context_tokens: of one model request; what is older is trimmed and summed up.
-        temperature, thinking_budget, adaptive_thinking, effort: as the settings of that name;
-            either of the two ways to think takes the place of both settings, and where the
-            model shall decide itself, a budget says nothing.
-        prompt_without: parts that its model is not told; None for the service's own choice.
-        unattended: what happens to a call that asks while nobody can answer.
-        max_visible_tools: above this many, the rest is found with `search_tools`.
-        subagents: limits of the sub-agents that it starts.
-        supervisor: the agent that decides what it escalates to `supervisor_agent`.
-        stronger_model: the model that goes on when it escalates to `model_tier`.
+        skills: names of allowed skills; None for all, empty for none.
+        aliases: naming profile of the tools shown to its model.
+        context_tokens: tokens of one model request; older parts are trimmed and summarized.
+        temperature, thinking_budget, adaptive_thinking, effort: see the settings of these names;
+            either thinking field replaces both settings, and a budget is ignored if the model
+            decides itself.
+        prompt_without: omitted prompt parts; None for the service's choice.
+        unattended: handling of calls that need approval while no client can answer.
+        max_visible_tools: maximum tools shown; the rest is found with `search_tools`.
+        subagents: limits of its sub-agents.
+        supervisor: agent that decides escalations to `supervisor_agent`.
+        stronger_model: model that continues after an escalation to `model_tier`.
     """
 
     id: AgentId
@@ -149,7 +149,7 @@ class AgentProfile(ProfilePart):
         return self.tools.get(tool_name, NO_OVERRIDE)
 
     def selects(self, tool_name: str, toolset: str) -> bool:
-        """Whether the tool is in the selection, or is added to it by an override."""
+        """Return whether the tool is in the selection, or added to it by an override."""
         if self.override(tool_name).state in ("on", "ask"):
             return True
         return selected(self.selection, tool_name, toolset)
@@ -163,7 +163,7 @@ NO_OVERRIDE = AgentTool()
 
 @dataclass(frozen=True, slots=True)
 class StoredAgent:
-    """A profile, and which version of it this is."""
+    """Profile with its version."""
 
     profile: AgentProfile
     version: int
@@ -172,14 +172,14 @@ class StoredAgent:
 
 
 def selected(selection: tuple[str, ...] | None, tool_name: str, toolset: str) -> bool:
-    """Whether a selection holds a tool, by its name or its toolset's."""
+    """Return whether a selection contains a tool, by its name or its toolset's."""
     return selection is None or tool_name in selection or TOOLSET + toolset in selection
 
 
 def read_profile(agent_id: str, fields: Mapping[str, Any]) -> AgentProfile:
-    """A profile from JSON.
+    """Parse a profile from JSON.
 
     Raises:
-        ValidationError: a field does not fit.
+        ValidationError: a field is invalid.
     """
     return AgentProfile.model_validate({**fields, "id": agent_id})

@@ -1,7 +1,7 @@
-"""Seeing what another process on the same database has changed.
+"""Detection of changes by other processes on the same database.
 
-Whoever changes something in a subject increments its number in the same transaction. A
-process asks for all numbers once a second and reads again what has moved.
+Every change increments its subject's number in the same transaction. A process reads all numbers
+once a second and reloads changed subjects.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ Reload = Callable[[], Awaitable[None]]
 
 
 def increment(transaction: Transaction, subject: str) -> None:
-    """Tell other processes that the subject has changed, when this transaction commits."""
+    """Notify other processes of a change, when this transaction commits."""
     transaction.execute(_INCREMENT, (subject,))
 
 
 def number_of(transaction: Transaction, subject: str) -> int:
-    """How often the subject was changed."""
+    """Return the change counter of the subject."""
     rows = transaction.fetch(_NUMBER, (subject,))
     return int(rows[0][0]) if rows else 0
 
 
 class ConfigVersions:
-    """What this process has seen of each subject."""
+    """Change counters of all subjects as seen by this process."""
 
     def __init__(self, db: DatabaseWriter) -> None:
         self._db = db
@@ -46,18 +46,18 @@ class ConfigVersions:
         self._reload: dict[str, Reload] = {}
 
     def watch(self, subject: str, reload: Reload) -> None:
-        """Call `reload` when somebody else has changed the subject."""
+        """Call `reload` when another process has changed the subject."""
         self._reload[subject] = reload
 
     def saw(self, subject: str, number: int) -> None:
-        """Note what has been read, so that it is not read twice."""
+        """Record the loaded version, so that it is not loaded twice."""
         self._seen[subject] = max(number, self._seen.get(subject, 0))
 
     async def poll(self) -> None:
-        """Look once, and read again whatever has moved.
+        """Check once, and reload every changed subject.
 
         Raises:
-            StorageUnavailable: the database cannot be read at the moment.
+            StorageUnavailable: the database is currently not readable.
         """
 
         def read(transaction: Transaction) -> dict[str, int]:
@@ -70,7 +70,7 @@ class ConfigVersions:
                 self.saw(subject, number)
 
     async def run(self) -> None:
-        """Look once a second until cancelled; whatever one look ends in, the next one comes."""
+        """Check once a second until cancelled, regardless of errors."""
         while True:
             await asyncio.sleep(POLL_S)
             with ErrorBoundary() as held:

@@ -1,8 +1,7 @@
-"""Grants: lasting approvals, each with a scope, an end, an origin and a count of its uses.
+"""Grants: standing approvals, each with a scope, an expiry, an origin and a usage count.
 
-The rows that count are kept in memory as one immutable tuple, which is swapped when a
-grant is made or revoked: the hot path reads it without a query. What a pattern means is
-policy's affair; here it is JSON.
+Active rows are cached as one immutable tuple, which is replaced when a grant is created or revoked:
+the hot path needs no query. The policy interprets patterns; here they are JSON.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from app.governance.audit.log import AuditLog
 from app.governance.config_versions import ConfigVersions, increment
 
 GrantScope = Literal["run", "session", "agent", "always"]
-# Those that outlive the session in which they were given.
+# Scopes that outlive the session of the approval.
 PERMANENT_SCOPES: frozenset[GrantScope] = frozenset({"agent", "always"})
 GRANTS = "grants"
 
@@ -31,7 +30,7 @@ _COLUMNS = (
     "id, tool_name, scope, scope_id, pattern, confirmation_id, created_by, created_at,"
     " expires_at, hits, last_used_at, revoked_at, revoked_by"
 )
-# A grant for a run ends with the run, also when the service was not there to see the end.
+# A grant for a run ends with the run, even if the service was not running then.
 _ACTIVE = (
     f"SELECT {_COLUMNS} FROM grants WHERE revoked_at IS NULL"  # noqa: S608 - constants of this file
     " AND (expires_at IS NULL OR expires_at > ?)"
@@ -49,7 +48,9 @@ _NO_PATTERN: Mapping[str, Any] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class StoredGrant:
-    """One row. `expires_at` is a Unix time; `scope_id` names the run, session or agent."""
+    """Row of a grant. `expires_at` is a Unix time; `scope_id` is the ID of the run, session or
+    agent.
+    """
 
     id: str
     tool_name: str
@@ -66,7 +67,7 @@ class StoredGrant:
     revoked_by: str | None = None
 
     def shown(self) -> dict[str, Any]:
-        """What the audit keeps of it."""
+        """Return the fields for the audit log."""
         return {
             "tool_name": self.tool_name,
             "scope": self.scope,
@@ -78,10 +79,10 @@ class StoredGrant:
 
 
 class GrantStore:
-    """Makes, revokes and counts grants.
+    """Creates, revokes and counts grants.
 
     Attributes:
-        snapshot: the grants that count; whoever reads it checks `expires_at` by the clock.
+        snapshot: active grants; readers must check `expires_at` against the clock.
     """
 
     def __init__(
@@ -99,7 +100,7 @@ class GrantStore:
         self.snapshot: tuple[StoredGrant, ...] = ()
 
     async def load(self) -> None:
-        """Read the grants that count."""
+        """Load the active grants."""
         now = self._clock.time()
 
         def read(transaction: Transaction) -> list[tuple[Any, ...]]:
@@ -118,7 +119,7 @@ class GrantStore:
         created_by: str,
         expires_at: float | None,
     ) -> StoredGrant:
-        """A grant that does not count yet."""
+        """Return a grant that is not active yet."""
         return StoredGrant(
             new_id("grt"),
             tool_name,
@@ -132,7 +133,7 @@ class GrantStore:
         )
 
     def add_within(self, transaction: Transaction, grant: StoredGrant) -> None:
-        """Write a drafted grant and its line of audit; `adopt` it once this is committed."""
+        """Write a drafted grant and its audit line; call `adopt` once this is committed."""
         row = (
             grant.id,
             grant.tool_name,
@@ -157,16 +158,16 @@ class GrantStore:
         )
 
     def adopt(self, grant: StoredGrant) -> None:
-        """Let a committed grant count from the next call on."""
+        """Activate a committed grant from the next call."""
         now = self._clock.time()
         kept = [g for g in self.snapshot if g.expires_at is None or g.expires_at > now]
         self.snapshot = (*kept, grant)
 
     async def revoke(self, grant_id: str, *, by: str) -> StoredGrant:
-        """End a grant: from the next call on it covers nothing. Revoking twice changes nothing.
+        """Revoke a grant from the next call. Revoking twice changes nothing.
 
         Raises:
-            NotFound: there is no such grant.
+            NotFound: the grant does not exist.
         """
         moment = isoformat(self._clock.now())
 
@@ -196,7 +197,7 @@ class GrantStore:
         return revoked
 
     def end_run(self, run_id: str) -> None:
-        """Forget what was granted for a run that is over."""
+        """Drop the grants of an ended run."""
         ended = {g.id for g in self.snapshot if g.scope == "run" and g.scope_id == run_id}
         if ended:
             self._drop(*ended)
@@ -210,7 +211,7 @@ class GrantStore:
 
 
 def grant_of(row: Iterable[Any]) -> StoredGrant:
-    """A row as a value; a pattern that cannot be read covers nothing."""
+    """Return a row as a value; an invalid pattern covers nothing."""
     values = list(row)
     try:
         pattern = orjson.loads(values[4])

@@ -1,6 +1,6 @@
-"""How much one token, tool or agent may use: a value, and its form in JSON.
+"""Limits of one token, tool or agent, and their JSON form.
 
-Nothing here counts; `app/execution/limits/limiter.py` does.
+Values only; `app/execution/limits/limiter.py` counts.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ MAX_COUNT = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """None means unlimited; 0 means nothing at all.
+    """Limits; None means unlimited, 0 allows nothing.
 
     Attributes:
-        calls_per_minute: calls in a minute, of which as many may come at once.
-        concurrent: calls that run at the same time.
-        calls_per_run: calls of one run.
-        tokens_per_session: tokens of all model requests of one session.
-        cost_per_session: what those may cost, in dollars.
+        calls_per_minute: calls per minute, which is also the burst size.
+        concurrent: maximum concurrent calls.
+        calls_per_run: maximum calls of one run.
+        tokens_per_session: maximum tokens of all model requests of one session.
+        cost_per_session: maximum cost of those, in dollars.
     """
 
     calls_per_minute: int | None = None
@@ -36,25 +36,25 @@ class Limits:
     cost_per_session: float | None = None
 
     def __bool__(self) -> bool:
-        """Whether anything is limited."""
+        """Return whether anything is limited."""
         return self != NO_LIMITS
 
     @property
     def of_calls(self) -> bool:
-        """Whether calls are limited, and not only sessions."""
+        """Return whether calls are limited, not only sessions."""
         return not (
             self.calls_per_minute is None and self.concurrent is None and self.calls_per_run is None
         )
 
     @classmethod
     def from_json(cls, value: object, *, field: str = "limits", of_calls: bool = False) -> Limits:
-        """Read limits from a mapping or from JSON text of one; nothing or null limits nothing.
+        """Parse limits from a mapping or its JSON text; empty or null means no limits.
 
         Args:
-            of_calls: those of sessions are refused: nobody would count them.
+            of_calls: refuse limits of sessions, which would not be counted.
 
         Raises:
-            InvalidInput: an unknown key, or a value that is no limit; every problem is named.
+            InvalidInput: an unknown key or invalid value; the message lists every problem.
         """
         if value is None or value == "":
             return NO_LIMITS
@@ -76,12 +76,12 @@ class Limits:
         return cls(**{key: _number(key, item) for key, item in value.items()}) or NO_LIMITS
 
     def to_json(self) -> dict[str, int | float]:
-        """What is limited, without what is not."""
+        """Return the limits, without unlimited ones."""
         return {name: value for name in NAMES if (value := getattr(self, name)) is not None}
 
     @staticmethod
     def tightest(first: Limits | None, second: Limits | None) -> Limits:
-        """The smaller of each pair; what only one of them limits stays limited."""
+        """Return the smaller of each pair; a limit in only one of them applies."""
         if not first or not second:
             return first or second or NO_LIMITS
         return Limits(
@@ -113,10 +113,10 @@ CALLS_SCHEMA = _schema(CALL_NAMES)
 
 @dataclass(frozen=True, slots=True)
 class QuotaSubject:
-    """Whom something is counted for: the token that asked, and what it is limited to.
+    """Subject that usage is counted for: the requesting token, and its limits.
 
     Attributes:
-        user_id: who asked; None for whoever owns the session.
+        user_id: requesting user; None for the session's owner.
     """
 
     token_id: str | None = None
@@ -124,7 +124,7 @@ class QuotaSubject:
     user_id: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """What outlives the process."""
+        """Return the stored form."""
         return {
             "token_id": self.token_id,
             "limits": self.limits.to_json(),
@@ -133,7 +133,7 @@ class QuotaSubject:
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> QuotaSubject:
-        """Read what `to_json` wrote."""
+        """Parse the output of `to_json`."""
         limits = Limits.from_json(kept.get("limits"))
         return cls(kept.get("token_id"), limits, kept.get("user_id"))
 
@@ -148,12 +148,12 @@ def _smaller(left: Any, right: Any) -> Any:
 
 
 def _number(key: str, value: Any) -> Any:
-    """`3.0`, which some writers of JSON make of 3, is 3."""
+    """Convert `3.0`, which some JSON writers make of 3, to 3."""
     return value if value is None or key == COST else int(value)
 
 
 def _problem(key: object, value: object, known: tuple[str, ...]) -> str | None:
-    """What is wrong with one entry; None when nothing is."""
+    """Return the problem of one entry, or None."""
     if key not in known:
         return f"unknown limit; available are {', '.join(known)}"
     if value is None:

@@ -1,4 +1,4 @@
-"""What administrators stored, as rows and back."""
+"""Conversion of governance settings to and from rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from app.toolkit.tool import Tool
 log = logging.getLogger(__name__)
 
 GOVERNANCE = "governance"
-# A row that nobody can read must not lift a limit.
+# An unreadable row must not lift a limit.
 UNREADABLE = Limits(calls_per_run=0)
 
 _READ_TOOLS = (
@@ -48,7 +48,7 @@ _READ_AGENTS = "SELECT id, profile, version, created_at, updated_at FROM agents 
 
 @dataclass(frozen=True, slots=True)
 class VersionedRows:
-    """Everything of one moment, and how often it had been changed by then."""
+    """Rows of one moment, with the change counter of that moment."""
 
     tools: dict[str, ToolState]
     toolsets: dict[str, ToolsetState]
@@ -90,7 +90,7 @@ def read_toolsets(transaction: Transaction) -> dict[str, ToolsetState]:
 
 
 def read_agents(transaction: Transaction) -> dict[str, StoredAgent]:
-    """Every readable profile. One that cannot be read is no agent: it may use nothing."""
+    """Return every readable profile. An unreadable one is no agent and may use nothing."""
     agents = {}
     for agent_id, profile, version, created_at, updated_at in transaction.fetch(_READ_AGENTS):
         try:
@@ -103,7 +103,7 @@ def read_agents(transaction: Transaction) -> dict[str, StoredAgent]:
 
 
 def read_agent_versions(transaction: Transaction) -> dict[str, int]:
-    """Id → version, also of profiles that cannot be read."""
+    """Return ID → version, including unreadable profiles."""
     return {row[0]: row[2] for row in transaction.fetch(_READ_AGENTS)}
 
 
@@ -137,7 +137,7 @@ def write_toolset(transaction: Transaction, name: str, state: ToolsetState, mome
 
 
 def shown(state: ToolState, fields: Iterable[str]) -> dict[str, Any]:
-    """Some fields of a state as JSON."""
+    """Return some fields of a state as JSON."""
     values = {name: getattr(state, name) for name in fields}
     return {
         name: value.to_json() if isinstance(value, Limits) else value

@@ -1,4 +1,4 @@
-"""Rules in a file: a YAML or JSON list, kept with a deployment and read when it starts."""
+"""Rules file: a YAML or JSON list of a deployment, read at startup."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ MAX_BYTES = 4 << 20
 
 
 def read_rule_file(path: Path, *, single: bool = False) -> list[Any]:
-    """The entries, whatever they hold: each is checked by itself.
+    """Return the entries unvalidated: each is checked separately.
 
     Raises:
-        ConfigurationError: it cannot be read, or is no list. Starting without rules that
-            somebody wrote would be worse than not starting.
+        ConfigurationError: it is unreadable or not a list. Starting without configured rules would
+            be worse than not starting.
     """
     try:
         data = path.read_bytes()
@@ -27,15 +27,15 @@ def read_rule_file(path: Path, *, single: bool = False) -> list[Any]:
 
 
 def parse_rules(data: bytes, name: str, *, single: bool = False) -> list[Any]:
-    """The entries of a document; with `single`, one rule alone is a list of one.
+    """Return the entries of a document; with `single`, one rule counts as a list of one.
 
     Raises:
-        ConfigurationError: it is too large, no YAML, or no list.
+        ConfigurationError: it is too large, not YAML, or not a list.
     """
     if len(data) > MAX_BYTES:
         raise ConfigurationError(f"{name} is larger than {MAX_BYTES} bytes")
     try:
-        # Every JSON document is YAML; a date stays text, as a rule wants it.
+        # Every JSON document is YAML; dates stay text, as rules expect.
         entries = yaml.load(data, Loader=_Loader)  # noqa: S506 - a safe loader with fewer types
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         told = " ".join(str(error).split())
@@ -52,7 +52,7 @@ def parse_rules(data: bytes, name: str, *, single: bool = False) -> list[Any]:
 
 
 class _Loader(yaml.SafeLoader):
-    """Plain JSON types only."""
+    """Loader of plain JSON types only."""
 
 
 _Loader.yaml_implicit_resolvers = {

@@ -1,7 +1,7 @@
-"""Rules in the database: made, changed and removed by administrators.
+"""Rules in the database: created, changed and removed by administrators.
 
-What a body means is policy's affair; here it is JSON. The rows are kept in memory as one
-immutable tuple, which is swapped when a rule changes.
+The policy interprets rule bodies; here they are JSON. Rows are cached as one immutable tuple, which
+is replaced when a rule changes.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class StoredRule:
-    """One row, or one entry of the rules file. `body` is as it was stored, valid or not."""
+    """Row, or entry of the rules file. `body` is as stored, valid or not."""
 
     id: str
     body: Any
@@ -66,10 +66,10 @@ class RuleFile:
 
 
 class RuleStore:
-    """Makes, changes, removes and counts rules.
+    """Creates, changes, removes and counts rules.
 
     Attributes:
-        snapshot: all rules, those of the file first.
+        snapshot: all rules; those of the file first.
     """
 
     def __init__(
@@ -91,14 +91,14 @@ class RuleStore:
         self.snapshot: tuple[StoredRule, ...] = from_file
 
     async def load(self) -> None:
-        """Read all rules."""
+        """Load all rules."""
         await self._write(lambda _: None)
 
     def require(self, rule_id: str) -> StoredRule:
-        """The rule of that id.
+        """Return the rule with the ID.
 
         Raises:
-            NotFound: there is none.
+            NotFound: the rule does not exist.
         """
         for stored in self.snapshot:
             if stored.id == rule_id:
@@ -109,7 +109,7 @@ class RuleStore:
         """Store a new rule.
 
         Raises:
-            AlreadyExists: there are as many rules as there may be.
+            AlreadyExists: the maximum number of rules is reached.
         """
         moment = isoformat(self._clock.now())
         rule_id = new_id("rul")
@@ -134,10 +134,10 @@ class RuleStore:
         actor: str,
         expected: int | None = None,
     ) -> StoredRule:
-        """Put `change(present body)` in the place of a rule's body.
+        """Replace a rule's body with `change(present body)`.
 
         Raises:
-            NotFound: there is no such rule, or it is one of the rules file.
+            NotFound: the rule does not exist, or comes from the rules file.
             VersionMismatch: it has changed since `expected` was read.
         """
         moment = isoformat(self._clock.now())
@@ -154,10 +154,10 @@ class RuleStore:
         return self.require(rule_id)
 
     async def remove(self, rule_id: str, *, actor: str, expected: int | None = None) -> StoredRule:
-        """Remove a rule; what it was.
+        """Remove a rule and return it.
 
         Raises:
-            NotFound: there is no such rule, or it is one of the rules file.
+            NotFound: the rule does not exist, or comes from the rules file.
             VersionMismatch: it has changed since `expected` was read.
         """
 
@@ -170,7 +170,7 @@ class RuleStore:
         return await self._write(remove)
 
     def hit(self, rule_ids: Iterable[str]) -> None:
-        """Count that rules spoke; written with the next commit."""
+        """Count matches of rules; written with the next commit."""
         moment = isoformat(self._clock.now())
         from_file = {stored.id for stored in self._from_file}
         for rule_id in rule_ids:
@@ -181,7 +181,9 @@ class RuleStore:
                 self._db.append(RULE_HIT, (moment, rule_id))
 
     async def counted(self) -> dict[str, tuple[int, str | None]]:
-        """How often each rule spoke, and when last; those of the file since the start."""
+        """Return the number of matches and the last match of each rule, since the start for
+        rules of the file.
+        """
 
         def read(transaction: Transaction) -> list[tuple[Any, ...]]:
             return transaction.fetch(_HITS)
@@ -224,7 +226,7 @@ class RuleStore:
 
 
 def file_rules(items: Iterable[Any]) -> tuple[StoredRule, ...]:
-    """Entries of the rules file as rules that nobody can change here."""
+    """Return entries of the rules file as read-only rules."""
     return tuple(
         StoredRule(f"file:{at}", body, _enabled(body), 1, "file", "", "", source="file")
         for at, body in enumerate(items, start=1)
@@ -235,7 +237,7 @@ def _stored(row: tuple[Any, ...]) -> StoredRule:
     try:
         body = orjson.loads(row[1])
     except orjson.JSONDecodeError:
-        body = None  # shown as invalid, and held against every tool
+        body = None  # shown as invalid, and applied to every tool
     return StoredRule(row[0], body, bool(row[2]), *row[3:])
 
 

@@ -1,4 +1,4 @@
-"""What administrators decided about tools and agents, as one immutable value."""
+"""Governance of tools and agents as one immutable value."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class ToolState:
     """An operator's choices for one tool; None leaves the tool's own value.
 
     Attributes:
-        version: grows with every change, for optimistic locking.
-        present: the catalog held the tool when it was last synced.
-        source, toolset: where it came from, known also when it is gone.
+        version: incremented by every change, for optimistic locking.
+        present: the catalog contained the tool at the last sync.
+        source, toolset: origin of the tool, known even after its removal.
     """
 
     enabled: bool = True
@@ -35,7 +35,7 @@ class ToolState:
 
 @dataclass(frozen=True, slots=True)
 class ToolsetState:
-    """The switch of a whole toolset; without a row it is on."""
+    """Switch of a whole toolset; without a row it is on."""
 
     enabled: bool = True
     version: int = 1
@@ -47,7 +47,7 @@ DEFAULT_TOOLSET = ToolsetState()
 
 @dataclass(frozen=True, slots=True)
 class GovernanceSnapshot:
-    """Swapped as a whole when something changes; the hot path reads it without a query."""
+    """Replaced as a whole on every change; the hot path reads it without a query."""
 
     generation: int = 0
     tools: Mapping[str, ToolState] = field(default_factory=lambda: MappingProxyType({}))

@@ -1,4 +1,4 @@
-"""The catalog in the database, and the operator's choices on it."""
+"""The catalog in the database, with the operator's settings of tools."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ T = TypeVar("T")
 
 
 class ToolSettingsRepository:
-    """Keeps the current snapshot, and replaces it when a choice changes.
+    """Provides the current snapshot, and replaces it when a setting changes.
 
-    Every change is one transaction: the check of the version, the row, the line of the audit.
+    Every change is one transaction: version check, row and audit line.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class ToolSettingsRepository:
         self._listeners.append(listener)
 
     async def sync(self, catalog: Catalog) -> None:
-        """Bring the table in line with the catalog; choices are never overwritten."""
+        """Bring the table in line with the catalog; settings are never overwritten."""
         moment = isoformat(self._clock.now())
 
         def merge(transaction: Transaction) -> VersionedRows:
@@ -98,11 +98,11 @@ class ToolSettingsRepository:
         self._swap(stored)
 
     async def reload(self) -> None:
-        """Read again what another process may have changed."""
+        """Reload changes by other processes."""
         self._swap(await self._db.transact(read_stored))
 
     async def write(self, work: Callable[[Transaction], T]) -> T:
-        """Run an operator's change as one transaction, and use what it left from now on."""
+        """Run an operator's change as one transaction, and apply its result."""
 
         def run(transaction: Transaction) -> tuple[T, VersionedRows]:
             return work(transaction), read_stored(transaction)
@@ -122,7 +122,7 @@ class ToolSettingsRepository:
         after: Mapping[str, Any] | None,
         **more: Any,
     ) -> None:
-        """Put a change on record inside its own transaction, and tell other processes of it."""
+        """Record a change in the audit within its transaction, and notify other processes."""
         increment(transaction, GOVERNANCE)
         if self._audit is not None:
             self._audit.within(
@@ -130,20 +130,20 @@ class ToolSettingsRepository:
             )
 
     def guard_core(self, tool_names: Iterable[str], *, force: bool) -> None:
-        """Let nobody switch a core tool off by accident.
+        """Prevent disabling a core tool by accident.
 
         Raises:
-            Conflict: one of them is a core tool, and `force` is not set.
+            Conflict: a tool is a core tool, and `force` is not set.
         """
         self._guard_core({name: self.snapshot.state(name) for name in tool_names}, force=force)
 
     async def set_enabled(
         self, tool_name: str, *, enabled: bool, actor: str = "system", force: bool = False
     ) -> ToolState:
-        """Switch a tool on or off for everybody, from the next call on.
+        """Enable or disable a tool for everyone, from the next call.
 
         Raises:
-            ToolNotFound: the catalog never held such a tool.
+            ToolNotFound: the tool was never in the catalog.
             Conflict: it is a core tool, and `force` is not set.
         """
         return await self.change_tool(tool_name, {"enabled": enabled}, actor=actor, force=force)
@@ -157,11 +157,11 @@ class ToolSettingsRepository:
         expected: int | None = None,
         force: bool = False,
     ) -> ToolState:
-        """Change some of an operator's choices for one tool: fields of `ToolState`.
+        """Change some settings of one tool: fields of `ToolState`.
 
         Raises:
-            ToolNotFound: the catalog never held such a tool.
-            Conflict: it would switch a core tool off, and `force` is not set.
+            ToolNotFound: the tool was never in the catalog.
+            Conflict: it would disable a core tool, and `force` is not set.
             VersionMismatch: it has changed since `expected` was read.
         """
 
@@ -176,11 +176,11 @@ class ToolSettingsRepository:
     async def switch_tools(
         self, tool_names: Iterable[str], *, enabled: bool, actor: str, force: bool = False
     ) -> list[str]:
-        """Switch many tools, all of them or none; the names that were not so already.
+        """Switch several tools, all or none; return the names of the changed ones.
 
         Raises:
             ToolNotFound: at least one is unknown; `details["unknown"]` lists them all.
-            Conflict: core tools would be switched off, and `force` is not set.
+            Conflict: core tools would be disabled, and `force` is not set.
         """
         names = list(dict.fromkeys(tool_names))
 
@@ -199,11 +199,11 @@ class ToolSettingsRepository:
         expected: int | None = None,
         force: bool = False,
     ) -> ToolsetState:
-        """Switch a whole toolset; the switches of its tools stay as they are.
+        """Switch a whole toolset; the switches of its tools stay unchanged.
 
         Raises:
-            NotFound: no tool ever belonged to such a toolset.
-            Conflict: it holds core tools, and `force` is not set.
+            NotFound: no tool ever belonged to the toolset.
+            Conflict: it contains core tools, and `force` is not set.
             VersionMismatch: it has changed since `expected` was read.
         """
         moment = isoformat(self._clock.now())
@@ -240,7 +240,7 @@ class ToolSettingsRepository:
         actor: str,
         force: bool,
     ) -> list[str]:
-        """Write the changes where they change something; the names of those tools."""
+        """Write the changes that have an effect; return the names of their tools."""
         moment = isoformat(self._clock.now())
         after = {name: replace(state, **changes) for name, state in states.items()}
         changed = [name for name in states if after[name] != states[name]]

@@ -1,1 +1,1 @@
-"""What happened, chained; reading it and checking it."""
+"""Audit log: hash-chained entries, queries and verification."""

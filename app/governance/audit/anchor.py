@@ -1,8 +1,8 @@
-"""The end of the audit's chain, noted outside the database.
+"""External record of the head of the audit chain.
 
-Whoever can write to the database can cut the chain and put its head back to fit. A copy
-of earlier ends in a file of its own shows that. Kept on another machine, the same lines
-also stand against somebody who can write to both.
+Anyone who can write to the database can truncate the chain and adjust its head. A separate file
+with earlier heads reveals this. Copied to another machine, it also protects against someone who can
+write to both.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _HASH_CHARS = 64
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """What the chain's end was at a moment."""
+    """Chain head at a point in time."""
 
     seq: int
     hash: str
@@ -27,10 +27,10 @@ class Anchor:
 
 
 class AnchorFile:
-    """`seq hash moment` per line, oldest first, for the owner alone.
+    """Lines of `seq hash time`, oldest first, readable by the owner only.
 
-    A full file makes room by becoming `….1`, so that two of them bound the space. Lines are
-    appended in one write each: several processes may note theirs without a lock.
+    A full file is renamed to `….1`, so two files bound the space. Lines are appended in one write
+    each, so several processes may append without a lock.
     """
 
     def __init__(self, path: Path) -> None:
@@ -38,10 +38,10 @@ class AnchorFile:
         self._older = path.with_name(f"{path.name}.1")
 
     def append(self, anchor: Anchor) -> None:
-        """Note an end, and see it to the disk. Blocks.
+        """Append a head and sync it to disk. Blocks.
 
         Raises:
-            OSError: the file cannot be written.
+            OSError: the file is not writable.
         """
         if self._path.exists() and self._path.stat().st_size >= MAX_BYTES:
             self._path.replace(self._older)
@@ -55,7 +55,7 @@ class AnchorFile:
             os.close(descriptor)
 
     def read(self) -> list[Anchor]:
-        """Every noted end that can be read; none when there is no file. Blocks."""
+        """Return every readable head; empty without a file. Blocks."""
         return [*_read(self._older), *_read(self._path)]
 
 
@@ -65,7 +65,7 @@ def _read(path: Path) -> Iterator[Anchor]:
     except FileNotFoundError:
         return
     for line in text.splitlines():
-        # A line that a power cut left half written has not been promised to anybody.
+        # A line truncated by a power failure was never acknowledged.
         seq, _, rest = line.partition(" ")
         digest, _, moment = rest.partition(" ")
         if seq.isdecimal() and len(digest) == _HASH_CHARS and moment:

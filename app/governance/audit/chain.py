@@ -1,8 +1,7 @@
-"""The chain of the audit: each row's hash covers the row and the hash of the one before it.
+"""Hash chain of the audit: each row's hash covers the row and the previous hash.
 
-The link is made by whoever commits, inside the transaction, so that any number of
-processes on one database continue one chain. What was tampered with is never mended by
-writing on: the next row shows the break for ever.
+Rows are linked inside the committing transaction, so any number of processes on one database
+continue one chain. Later writes never repair tampering: the next row shows the break permanently.
 """
 
 from __future__ import annotations
@@ -21,18 +20,18 @@ from app.db.writer import Transaction
 
 Row = Sequence[Any]
 
-# The kind of row that says how far older rows were let go.
+# Kind of the row that records how many older rows were removed.
 TRIMMED = "audit.trimmed"
 
 COLUMNS = (
     "seq, ts, kind, actor, subject, session_id, run_id, agent_id, tool_name, operation_id,"
     " verdict, outcome, detail, previous, hash"
 )
-# The audit of a call is written after everything it speaks of.
+# The audit row of a call is written after the events it refers to.
 _ORDER = 80
 _HEAD = "SELECT seq, hash, (SELECT max(seq) FROM audit) FROM audit_head WHERE id = 1"
 _LAST = "SELECT max(seq) FROM audit"
-# RETURNING makes it a query, which is all that a statement's `prepare` may run.
+# RETURNING makes it a query, and a statement's `prepare` may only run queries.
 _MOVE = (
     "INSERT INTO audit_head (id, seq, hash, first_seq, first_previous) VALUES (1, ?, ?, 1, '')"
     " ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, hash = excluded.hash RETURNING seq"
@@ -40,10 +39,10 @@ _MOVE = (
 
 
 def row_hash(previous: str, fields: Sequence[Any]) -> str:
-    """SHA-256 over the compact JSON array of `previous` and the row's other columns in order.
+    """Return the SHA-256 of the compact JSON array of `previous` and the row's columns in order.
 
     Args:
-        fields: `seq` to `detail`, as `COLUMNS` names them.
+        fields: `seq` to `detail`, in the order of `COLUMNS`.
     """
     return _digest([previous, *fields])
 
@@ -53,7 +52,7 @@ def _digest(cells: list[Any]) -> str:
 
 
 def link(fetch: Fetch, rows: list[Row]) -> list[Row]:
-    """Rows from `ts` to `detail` with their place in the chain; the head moves along."""
+    """Return rows (`ts` to `detail`) with their links, and advance the head."""
     seq, previous = _end(fetch)
     linked: list[Row] = []
     for row in rows:
@@ -71,7 +70,7 @@ def link(fetch: Fetch, rows: list[Row]) -> list[Row]:
 
 
 def _end(fetch: Fetch) -> tuple[int, str]:
-    """Where the chain goes on. Ends that do not agree leave a break that stays."""
+    """Return where the chain continues. Heads that disagree leave a permanent break."""
     head = fetch(_HEAD)
     if not head:
         return fetch(_LAST)[0][0] or 0, ""
@@ -87,14 +86,14 @@ ADD_AUDIT = insert(_ORDER, "audit", COLUMNS, prepare=link)
 
 
 def add_within(transaction: Transaction, row: Row) -> None:
-    """Append one row (`ts` to `detail`) as a part of somebody's transaction."""
+    """Append one row (`ts` to `detail`) within a transaction."""
     for linked in link(transaction.fetch, [row]):
         transaction.execute(ADD_AUDIT.sql, linked)
 
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """The first place where the chain does not hold; `code` says for programs what `why` does."""
+    """First break of the chain; `code` is for programs, `why` for people."""
 
     seq: int
     code: str
@@ -102,12 +101,12 @@ class Break:
 
 
 class ChainWalk:
-    """Checks rows in their order, holding nothing but the end of the chain so far.
+    """Sequential check of rows, in constant memory.
 
     Attributes:
-        next_seq: the row that must come next.
-        previous: the hash it must name.
-        began: where the last row about removed rows says that the chain begins.
+        next_seq: sequence number of the next row.
+        previous: hash that the next row must refer to.
+        began: start of the chain, according to the last row about removed rows.
     """
 
     def __init__(self, first_seq: int, first_previous: str) -> None:
@@ -116,7 +115,7 @@ class ChainWalk:
         self.began: int | None = None
 
     def check(self, rows: Iterable[Row]) -> Break | None:
-        """The first bad row among `rows`; None when all of them follow."""
+        """Return the first break in `rows`; None if all are linked."""
         for row in rows:
             found = self._check(row)
             if found is not None:

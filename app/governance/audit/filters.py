@@ -1,4 +1,4 @@
-"""Which rows of the audit somebody wants. Loads nothing that reads a database."""
+"""Filters for audit log entries, without database imports."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 @dataclass(frozen=True, slots=True)
 class AuditFilters:
-    """Which rows are wanted; None wants all.
+    """Filters for audit log entries; None matches all.
 
     Attributes:
-        kind: how the kind begins: `governance.` is every change of an administrator.
-        since, until: moments as rows have them, the first counted in, the last not.
+        kind: prefix of the kind: `governance.` matches every change by an administrator.
+        since, until: times in the form of rows; `since` is inclusive, `until` exclusive.
     """
 
     kind: str | None = None
@@ -37,14 +37,13 @@ class AuditFilters:
 
 
 def moment_of(text: str, field: str, *, now: datetime | None = None) -> str:
-    """A moment as rows have it.
+    """Return a time in the form of rows.
 
     Args:
-        now: what a length of time such as `90m` is counted back from; the clock when not given.
+        now: reference for durations such as `90m`; by default the clock.
 
     Raises:
-        InvalidInput: it is no length of time, and no date or time of ISO 8601; without a zone
-            that means UTC.
+        InvalidInput: it is neither a duration nor an ISO 8601 date or time (UTC without a zone).
     """
     text = text.strip()
     try:

@@ -1,4 +1,4 @@
-"""What happened, who did it and why it was allowed: append-only, redacted, chained."""
+"""Writing of audit log entries: append-only, redacted, hash-chained."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _SHAPE_KEYS, _SHAPE_DEPTH = 50, 6
 
 
 class AuditLog:
-    """Writes rows; reading and checking them is `audit_reading` and `audit_verify`.
+    """Writer of audit rows; `reader.py` reads and `verify.py` verifies them.
 
     Attributes:
-        level: how much of a call's arguments is kept.
-        written: rows since the process began, for whoever anchors the chain.
+        level: recorded detail of a call's arguments.
+        written: rows since the start of the process, for anchoring the chain.
     """
 
     def __init__(
@@ -56,15 +56,15 @@ class AuditLog:
         outcome: str | None = None,
         detail: Mapping[str, Any] | None = None,
     ) -> None:
-        """Queue one row. Await `db.flush()` where it must be on disk before going on.
+        """Queue one row. Await `db.flush()` if it must be on disk before continuing.
 
         Args:
             kind: dotted, such as `call.finished` or `governance.rule`.
-            actor: the user, or what acts without one (`system`).
-            before, after: what a change changed; secrets are masked.
+            actor: the user, or `system` for actions without one.
+            before, after: state before and after a change; secrets are masked.
 
         Raises:
-            StorageUnavailable: commits have failed for so long that nothing more is taken.
+            StorageUnavailable: commits have failed for so long that the queue is full.
         """
         ids = (session_id, run_id, agent_id, tool_name, operation_id, verdict, outcome)
         self.put(kind, actor, subject, *ids, self._detail(before, after, detail))
@@ -83,7 +83,7 @@ class AuditLog:
         outcome: str | None,
         detail: str,
     ) -> None:
-        """`record` for who has the detail as JSON text that holds no secrets."""
+        """Queue a row whose detail is JSON text without secrets; see `record`."""
         self.written += 1
         row = (
             stamp(self._clock.time()),
@@ -120,10 +120,11 @@ class AuditLog:
         detail: Mapping[str, Any] | None = None,
         edited_args: Mapping[str, Any] | None = None,
     ) -> None:
-        """`record` as a part of a change's own transaction: both are committed, or neither.
+        """Write a row in the transaction of a change, so both are committed or neither; see
+        `record`.
 
         Args:
-            edited_args: a call's arguments, kept at the level of detail.
+            edited_args: a call's arguments, recorded at the configured detail.
         """
         self.written += 1
         told = self._detail(before, after, detail)
@@ -143,9 +144,9 @@ class AuditLog:
         user_id: str | None = None,
         detail: Mapping[str, Any] | None = None,
     ) -> None:
-        """A refused sign-in or token, or what a known user may not do.
+        """Record a refused sign-in or token, or an action that a known user may not do.
 
-        A flood of them leaves few rows, which count the rest.
+        Repeated refusals produce few rows, which count the rest.
         """
         who = source if user_id is None else f"user {user_id}"
         left_out = self._refusals.admit(who, self._clock.monotonic())
@@ -157,7 +158,7 @@ class AuditLog:
         self.record("auth.refused", actor=user_id or "unknown", subject=source, detail=facts)
 
     def arguments(self, arguments: Any) -> str | None:
-        """A call's arguments as JSON text at the level of detail; None when nothing is kept."""
+        """Return a call's arguments as JSON text at the configured detail, or None."""
         shown: Any = None
         if self.level == "none":
             return None
@@ -180,25 +181,25 @@ class AuditLog:
         return bounded_json(self.masked(facts)) if facts else "{}"
 
     def shown(self, text: str) -> str:
-        """A text of somebody else's, fit for a column."""
+        """Return external text, bounded for a column."""
         return self._redactor.text(text)
 
     def masked(self, facts: Mapping[str, Any]) -> str:
-        """JSON text of facts without secrets."""
+        """Return JSON text of facts without secrets."""
         encoded = dump_json(facts)
         if not self._redactor.is_clean(encoded):
-            # What JSON made of the values, so that nothing hides in a type of Python.
+            # Masked in JSON form, so that no Python type hides a secret.
             encoded = dump_json(self._redactor.arguments(orjson.loads(encoded))[0])
         return encoded.decode()
 
 
 def _with(text: str, name: str, value: str) -> str:
-    """The text of a JSON object with one more member."""
+    """Return the text of a JSON object with one more member."""
     return f'{text[:-1]}{"," if len(text) > 2 else ""}"{name}":{value}}}'
 
 
 def shape(value: Any, redactor: Redactor, depth: int = 0) -> Any:
-    """Keys, types and lengths, and no values."""
+    """Return keys, types and lengths, without values."""
     if isinstance(value, str):
         return f"string({len(value)})"
     if value is None or isinstance(value, bool):
@@ -213,7 +214,7 @@ def shape(value: Any, redactor: Redactor, depth: int = 0) -> Any:
 
 
 def bounded_json(text: str) -> str:
-    """JSON text, or a JSON object that stands for a text that is too long."""
+    """Return JSON text, or a JSON object that replaces a too long one."""
     if len(text) <= MAX_DETAIL_CHARS:
         return text
     cut = {

@@ -1,4 +1,4 @@
-"""What the audit needs done beside the calls: noting its end elsewhere, letting old rows go."""
+"""Maintenance of the audit log: external record of its head, deletion of old rows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _BEGIN = "UPDATE audit_head SET first_seq = ?, first_previous = ? WHERE id = 1"
 async def maintained(
     audit: AuditLog, db: DatabaseWriter, clock: Clock, folder: Path, *, retention_days: int
 ) -> AsyncIterator[None]:
-    """Keep the audit of an installation for as long as the block lasts."""
+    """Maintain the audit of an installation for the duration of the block."""
     anchors = AnchorFile(folder / FILE_NAME)
     maintenance = AuditMaintenance(audit, db, clock, anchors, retention_days=retention_days)
     try:
@@ -48,7 +48,7 @@ async def maintained(
 
 
 class AuditMaintenance:
-    """Runs beside the service: `run` until cancelled, then `close`."""
+    """Background maintenance: `run` until cancelled, then `close`."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class AuditMaintenance:
         self._trimmed_at = float("-inf")
 
     async def run(self) -> None:
-        """Look after the audit until cancelled; while the database is away, wait for it."""
+        """Maintain the audit until cancelled; wait while the database is unavailable."""
         while True:
             try:
                 await self._look()
@@ -78,7 +78,7 @@ class AuditMaintenance:
             await asyncio.sleep(LOOK_S)
 
     async def close(self) -> None:
-        """Note the end once more; what cannot be written now is only said."""
+        """Record the head once more; a failure is only logged."""
         try:
             if self._audit.written != self._anchored:
                 await self.anchor()
@@ -95,11 +95,11 @@ class AuditMaintenance:
             await self.trim()
 
     async def anchor(self) -> None:
-        """Note where the chain ends now, after seeing the chain itself to the disk.
+        """Record the current head, after syncing the chain itself to disk.
 
         Raises:
-            StorageUnavailable: the database cannot be written.
-            OSError: the file cannot be written.
+            StorageUnavailable: the database is not writable.
+            OSError: the file is not writable.
         """
         written, self._anchored_at = self._audit.written, self._clock.monotonic()
         head = await self._db.transact(_flushed_head)
@@ -109,13 +109,13 @@ class AuditMaintenance:
         self._anchored = written
 
     async def trim(self) -> int:
-        """Let go of rows that are older than they must be kept; how many.
+        """Delete rows older than the retention period; return their number.
 
-        In small transactions, each with a row that says so. A part of the chain that does
-        not hold is evidence: nothing of it is removed.
+        Deletes in small transactions, each with an audit row. A broken part of the chain is
+        evidence, so none of it is deleted.
 
         Raises:
-            StorageUnavailable: the database cannot be written.
+            StorageUnavailable: the database is not writable.
         """
         if not self._retention_days:
             return 0
@@ -154,7 +154,7 @@ class AuditMaintenance:
 
 
 def _flushed_head(transaction: Transaction) -> tuple[Any, ...] | None:
-    """The end of the chain. Writing to it makes this commit carry the rows before to the disk."""
+    """Return the head. Writing to it makes this commit sync all earlier rows."""
     if not transaction.execute(_TOUCH):
         return None
     return transaction.fetch(_HEAD)[0]

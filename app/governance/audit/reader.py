@@ -1,4 +1,4 @@
-"""Reading the audit: pages for people, a stream for machines. Nothing here writes."""
+"""Read-only access to the audit: pages for people, a stream for programs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _COLUMNS = {
 
 
 def conditions(filters: AuditFilters) -> list[Any]:
-    """As SQL."""
+    """Return the filters as SQL conditions."""
     wanted = {field.name: getattr(filters, field.name) for field in fields(filters)}
     found: list[Any] = [
         col(column) == wanted[name] for name, column in _COLUMNS.items() if wanted[name] is not None
@@ -42,9 +42,9 @@ def conditions(filters: AuditFilters) -> list[Any]:
         if not _CALL_ENDS.startswith(filters.kind):
             found.append(BESIDE_CALLS)
     elif filters.subject is not None:
-        found.append(BESIDE_CALLS)  # the ends of calls are about nothing else
+        found.append(BESIDE_CALLS)  # only these rows contain the filtered column
     if filters.session_id is not None:
-        # No index leads to a session's rows; nothing of it is older than itself.
+        # Sessions have no index; no row of a session is older than the session.
         began = select(SessionRow.created_at).where(SessionRow.id == filters.session_id)
         found.append(col(AuditRow.ts) >= func.coalesce(began.scalar_subquery(), ""))
     if filters.since is not None:
@@ -55,7 +55,7 @@ def conditions(filters: AuditFilters) -> list[Any]:
 
 
 class AuditReader:
-    """Queries over the audit; every one of them is bounded."""
+    """Queries of the audit; each is bounded."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -63,7 +63,7 @@ class AuditReader:
     async def page(
         self, filters: AuditFilters, *, limit: int, before: int | None = None
     ) -> Sequence[AuditRow]:
-        """Newest first. `before` is the `seq` of the last row seen."""
+        """Return a page, newest first. `before` is the last `seq` of the previous page."""
         query = select(AuditRow).where(*conditions(filters))
         if before is not None:
             query = query.where(col(AuditRow.seq) < before)
@@ -73,7 +73,7 @@ class AuditReader:
     async def after(
         self, filters: AuditFilters, seq: int, *, upto: int | None = None, limit: int = PAGE
     ) -> Sequence[AuditRow]:
-        """Oldest first, behind `seq`."""
+        """Return rows after `seq`, oldest first."""
         query = select(AuditRow).where(*conditions(filters), col(AuditRow.seq) > seq)
         if upto is not None:
             query = query.where(col(AuditRow.seq) <= upto)
@@ -81,12 +81,12 @@ class AuditReader:
         return await self._database.all(query)
 
     async def last(self) -> int:
-        """The newest row; 0 when there is none."""
+        """Return the newest `seq`; 0 if there are no rows."""
         async with self._database.session() as session:
             return (await session.exec(select(func.max(AuditRow.seq)))).one() or 0
 
     async def export(self, filters: AuditFilters) -> AsyncIterator[bytes]:
-        """Lines of JSON, oldest first, up to the row that is the newest now."""
+        """Yield lines of JSON, oldest first, up to the row that is newest now."""
         upto, seen = await self.last(), 0
         while rows := await self.after(filters, seen, upto=upto):
             yield b"".join(line(row) for row in rows)
@@ -94,12 +94,12 @@ class AuditReader:
 
 
 def facts(row: AuditRow) -> dict[str, Any]:
-    """A row as JSON, with its detail read."""
+    """Return a row as JSON, with its detail parsed."""
     return {**row.model_dump(exclude={"detail"}), "detail": _detail(row.detail)}
 
 
 def line(row: AuditRow) -> bytes:
-    """A row as one line of JSON; its `detail` is the text that the hash covers."""
+    """Return a row as one line of JSON; its `detail` is the text covered by the hash."""
     return dump_json({name: getattr(row, name) for name in _ORDER}) + b"\n"
 
 
@@ -107,4 +107,4 @@ def _detail(text: str) -> Any:
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
-        return text  # changed by hand; verifying will say so
+        return text  # changed manually; verification will report it

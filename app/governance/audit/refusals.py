@@ -1,4 +1,4 @@
-"""How many refused sign-ins become rows: a flood must not fill the disk."""
+"""Limit on audit rows of refused sign-ins, so that repeated ones do not fill the disk."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ WINDOW_S = 60.0
 
 
 class Refusals:
-    """Admits the first few of each source and window, and counts what it leaves out."""
+    """Admits the first few refusals of each source and window, and counts the rest."""
 
     def __init__(self) -> None:
         self._began = float("-inf")
@@ -17,7 +17,9 @@ class Refusals:
         self._sources: dict[str, int] = {}
 
     def admit(self, source: str, now: float) -> int | None:
-        """None when there is to be no row; else how many got none since the last row."""
+        """Return None if no row is to be written, otherwise the number of rows omitted since the
+        last.
+        """
         if now - self._began >= WINDOW_S:
             self._began, self._rows = now, 0
             self._sources.clear()

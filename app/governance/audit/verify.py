@@ -1,4 +1,4 @@
-"""Checking the audit's chain from its first row to its last, while it goes on growing."""
+"""Verification of the audit chain from first to last row, while it grows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.governance.audit.anchor import Anchor
 from app.governance.audit.chain import COLUMNS, Break, ChainWalk
 
 PAGE = 500
-# One query, so that both ends of the chain and of the table are of one moment.
+# One query, so that both ends of chain and table are from the same moment.
 _ENDS = text(
     "SELECT h.seq, h.hash, h.first_seq, h.first_previous, (SELECT min(seq) FROM audit),"
     " (SELECT max(seq) FROM audit)"
@@ -28,13 +28,13 @@ _ROWS = text(
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What a check found.
+    """Result of a verification.
 
     Attributes:
-        first_seq, last_seq: the rows that were checked; both 0 when there are none.
-        head: the hash of the last row: worth keeping elsewhere.
-        anchors: ends noted outside the database that were compared.
-        broken: the first place where the chain does not hold.
+        first_seq, last_seq: range of checked rows; both 0 if there are none.
+        head: hash of the last row: worth storing elsewhere.
+        anchors: number of compared external records.
+        broken: first break of the chain.
     """
 
     first_seq: int
@@ -52,7 +52,7 @@ class Verification:
         return self.last_seq - self.first_seq + 1 if self.last_seq else 0
 
     def to_dict(self) -> dict[str, Any]:
-        """As REST and the command line print it."""
+        """Return the form for REST and the command line."""
         return {
             "ok": self.ok,
             "rows": self.rows,
@@ -66,7 +66,7 @@ class Verification:
 
 @dataclass(frozen=True, slots=True)
 class _Ends:
-    """The chain's two ends and the table's, read in one query."""
+    """Both ends of the chain and the table, read in one query."""
 
     seq: int
     hash: str
@@ -77,13 +77,13 @@ class _Ends:
 
 
 async def verify(database: Database, anchors: Sequence[Anchor] = ()) -> Verification:
-    """Read every row once, a page at a time.
+    """Verify every row once, one page at a time.
 
     Args:
-        anchors: read before this is called, so that none is newer than the rows.
+        anchors: read before this call, so that none is newer than the rows.
 
     Raises:
-        StorageUnavailable: the database cannot be read.
+        StorageUnavailable: the database is not readable.
     """
     while True:
         ends = await _ends(database)
@@ -93,7 +93,7 @@ async def verify(database: Database, anchors: Sequence[Anchor] = ()) -> Verifica
         broken = await check.run(database)
         if broken is not None:
             now = await _ends(database)
-            # Old rows were let go while this was reading: begin again behind them.
+            # Old rows were removed during the check: start again after them.
             if isinstance(now, _Ends) and now.first_seq > ends.first_seq:
                 continue
         return check.result(broken)
@@ -156,7 +156,7 @@ class _Check:
 
 
 def _beyond(last: int, anchors: Any) -> Break | None:
-    """Rows that were noted and are not there."""
+    """Return the break for recorded rows that are missing."""
     newest = max(anchors, key=lambda anchor: anchor.seq, default=None)
     if newest is None or newest.seq <= last:
         return None
@@ -168,7 +168,7 @@ def _beyond(last: int, anchors: Any) -> Break | None:
 
 
 async def _ends(database: Database) -> _Ends | Break | None:
-    """None when there is nothing yet."""
+    """Return both ends, or a break; None if there are no rows yet."""
     async with database.session() as session:
         connection = await session.connection()
         found = (await connection.execute(_ENDS)).one()

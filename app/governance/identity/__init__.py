@@ -1,1 +1,1 @@
-"""Tokens and the browsers that signed in with one."""
+"""Tokens, and browsers that signed in with one."""

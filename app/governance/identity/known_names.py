@@ -1,4 +1,4 @@
-"""Agents and projects that there are: a token for one that is not would let nobody in anywhere."""
+"""Existing agents and projects: a token for unknown ones would be useless."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _SHOWN = 10
 
 @dataclass(frozen=True, slots=True)
 class KnownNames:
-    """Names by id."""
+    """Names by ID."""
 
     agents: Mapping[str, str]
     projects: Mapping[str, str]
 
     def check(self, agents: Iterable[str] | None, projects: Iterable[str] | None) -> None:
-        """Make sure that a token names what there is.
+        """Check that a token refers to existing names.
 
         Raises:
-            InvalidInput: an id is unknown; the message has those that there are.
+            InvalidInput: an ID is unknown; the message lists the existing ones.
         """
         for field, ids, known in (
             ("agents", agents, self.agents),
@@ -35,7 +35,7 @@ class KnownNames:
 
 
 async def known_names(db: DatabaseWriter) -> KnownNames:
-    """Those of the database, and the ones that every installation has."""
+    """Return the names in the database, and the built-in ones."""
 
     def read(transaction: Transaction) -> KnownNames:
         agents = transaction.fetch("SELECT id FROM agents ORDER BY id")

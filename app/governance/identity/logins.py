@@ -1,7 +1,7 @@
-"""Browsers that are signed in: each holds a random secret in a cookie, we hold its digest.
+"""Signed-in browsers: each has a random secret in a cookie; only its digest is stored.
 
-A login is bound to the token it was made with and ends with it at the latest. It also
-ends by itself: some time after it was made, and earlier when nobody uses it.
+A login is bound to its token and ends with it at the latest. It also expires some time after its
+creation, and earlier if it is not used.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _STAMP_EVERY_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """One signed-in browser; `token_id` of None stands for the token of the settings."""
+    """Signed-in browser; `token_id` of None is the token of the settings."""
 
     id: str
     token_id: str | None
@@ -50,18 +50,18 @@ class Login:
 
 @dataclass(frozen=True, slots=True)
 class LoginUse:
-    """A login that holds, and when it was used last, to the minute."""
+    """Active login, and its last use, to the minute."""
 
     login: Login
     last_used_at: str
 
 
 class Logins:
-    """Begins, checks and ends logins.
+    """Starts, checks and ends logins.
 
     Args:
-        own_token: the token of the settings. It is part of the digests of its logins, so
-            that they end when it is changed.
+        own_token: token of the settings, part of the digests of its logins, so that they end when
+            it changes.
     """
 
     def __init__(
@@ -89,7 +89,9 @@ class Logins:
         self._freshness = Freshness(clock, self.refresh)
 
     async def begin(self, user_id: str, token_id: str | None, *, source: str) -> tuple[str, Login]:
-        """A new login of whoever has just shown a token; its secret is for the cookie alone."""
+        """Create a login for the holder of a token; return the secret, which is for the cookie
+        only.
+        """
         secret = secrets.token_urlsafe(32)
         now = self._clock.now()
         moment, end = isoformat(now), isoformat(now + self._lifetime)
@@ -113,7 +115,7 @@ class Logins:
         return secret, login
 
     async def find(self, secret: str) -> Login | None:
-        """The login behind a cookie, if it still holds; this counts as using it."""
+        """Return the active login of a cookie, and count it as used."""
         await self._freshness.ensure()
         login = self._by_digest.get(self._digest(secret, own=False))
         if login is None and self._own_token is not None:
@@ -124,11 +126,11 @@ class Logins:
         return login
 
     def get(self, login_id: str) -> Login | None:
-        """A login as it was read last."""
+        """Return a login as last loaded."""
         return self._by_id.get(login_id)
 
     async def in_use(self) -> list[LoginUse]:
-        """The logins that hold, the last used first."""
+        """Return the active logins, most recently used first."""
         await self.refresh()
         holding = [
             login for login in self._by_id.values() if await self.standing(login.id) == "holds"
@@ -140,7 +142,7 @@ class Logins:
         return sorted(uses, key=lambda use: use.last_used_at, reverse=True)
 
     async def standing(self, login_id: str) -> Standing:
-        """Whether a login still holds, and so the token that it was made with."""
+        """Check whether a sign-in and its token are still valid."""
         await self._freshness.ensure()
         login, now = self._by_id.get(login_id), self._clock.now()
         if login is None:
@@ -151,10 +153,10 @@ class Logins:
         return "holds" if login.token_id is None else await self._tokens.standing(login.token_id)
 
     async def end(self, login_id: str, *, by: str | None = None) -> None:
-        """Sign out. Ending what has ended already does nothing.
+        """Sign out; does nothing if already ended.
 
         Args:
-            by: who ends it; its own user when None.
+            by: actor; its own user if None.
         """
         login, moment = self._by_id.get(login_id), isoformat(self._clock.now())
 
@@ -168,13 +170,13 @@ class Logins:
         await self.refresh()
 
     async def used(self, login_id: str) -> None:
-        """Note that a login is in use, so that it does not end for being idle."""
+        """Record the use of a login, so that it does not expire for inactivity."""
         login = self._by_id.get(login_id)
         if login is not None:
             await self._stamp(login)
 
     async def refresh(self) -> None:
-        """Read the logins again."""
+        """Reload the logins."""
 
         def read(transaction: Transaction) -> list[tuple[Any, ...]]:
             return transaction.fetch(_LIST)
@@ -182,14 +184,14 @@ class Logins:
         rows = await self._db.transact(read)
         self._by_digest = {row[0]: Login(*row[1:6]) for row in rows}
         self._by_id = {login.id: login for login in self._by_digest.values()}
-        # What this process saw itself is newer than what it has written.
+        # This process's own observations are newer than its writes.
         stored = {row[1]: datetime.fromisoformat(row[6] or row[4]) for row in rows}
         self._used = {key: max(at, self._used.get(key, at)) for key, at in stored.items()}
         self._stamped = {key: at for key, at in self._stamped.items() if key in self._used}
         self._freshness.read()
 
     async def _stamp(self, login: Login) -> None:
-        """Note the use, on the disk at most once a minute."""
+        """Record the use, written at most once a minute."""
         now = self._clock.now()
         self._used[login.id] = now
         stamped = self._stamped.get(login.id)
@@ -209,13 +211,13 @@ class Logins:
 
 
 def csrf_token(secret: str) -> str:
-    """What a page must send along with its cookie: only who can read the answer knows it.
+    """Return the CSRF token that a page must send with its cookie.
 
-    Derived, so that it needs no place of its own and cannot outlive the login.
+    Derived from the cookie, so that it needs no storage and cannot outlive the login.
     """
     return hmac.new(secret.encode("utf-8", "replace"), b"csrf", "sha256").hexdigest()
 
 
 def csrf_matches(secret: str, shown: str | None) -> bool:
-    """Whether a request was sent by a page that could read its CSRF token."""
+    """Return whether a request was sent by a page that knows its CSRF token."""
     return shown is not None and equal_secrets(shown, csrf_token(secret))

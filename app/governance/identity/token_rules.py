@@ -1,4 +1,4 @@
-"""What a token may be called and may be granted."""
+"""Rules for names and permissions of tokens."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from app.core.errors import InvalidInput
 
 SCOPES = ("chat", "tools:call", "approve", "admin", "audit:read", "desktop")
-# A token's name is its user's: these own sessions without a token that somebody made.
+# A token's name is its user's name: these own sessions without an issued token.
 LOCAL_USER = "local"
 ADMIN_USER = "admin"
 BOOTSTRAP_USER = "bootstrap"
-# Whom the audit names where no token acted; who was called so could pass for them.
+# Names in the audit for actions without a token; a token with such a name could pass for them.
 _ACTORS = frozenset({"cli", "system", "unknown"})
 RESERVED_NAMES = frozenset({LOCAL_USER, ADMIN_USER, BOOTSTRAP_USER}) | _ACTORS
-# Stands in a token's list of agents for sessions that name none.
+# In a token's list of agents: sessions without an agent.
 DEFAULT_AGENT = "default"
 
 MAX_DAYS = 3650
@@ -27,7 +27,7 @@ _ID = re.compile(r"[A-Za-z0-9_.:\-]{1,128}")
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """Checked rights; `agents` and `projects` of None mean every one."""
+    """Validated rights; `agents` and `projects` of None mean all."""
 
     scopes: tuple[str, ...]
     agents: tuple[str, ...] | None
@@ -35,7 +35,7 @@ class Rights:
 
 
 def check_name(name: str) -> None:
-    """Raises InvalidInput unless a token may be called so."""
+    """Check a token's name; raises InvalidInput."""
     if not name.strip() or len(name) > 64 or not name.isprintable():
         raise InvalidInput("name must have 1 to 64 printable characters", field="name")
     if name.strip().lower() in RESERVED_NAMES:
@@ -43,13 +43,13 @@ def check_name(name: str) -> None:
 
 
 def check_days(days: int | None) -> None:
-    """Raises InvalidInput unless a token may live so long."""
+    """Check a token's lifetime; raises InvalidInput."""
     if days is not None and not 1 <= days <= MAX_DAYS:
         raise InvalidInput(f"days must be between 1 and {MAX_DAYS}", field="days")
 
 
 def check_grace(grace_s: int) -> None:
-    """Raises InvalidInput unless a rotated token may go on for so long."""
+    """Check the grace period of a rotated token; raises InvalidInput."""
     if not 0 <= grace_s <= MAX_GRACE_S:
         raise InvalidInput(f"grace_s must be between 0 and {MAX_GRACE_S}", field="grace_s")
 
@@ -57,11 +57,11 @@ def check_grace(grace_s: int) -> None:
 def check_rights(
     scopes: Iterable[str], agents: Iterable[str] | None, projects: Iterable[str] | None
 ) -> Rights:
-    """Rights in their stored form: each named once.
+    """Return rights in stored form, without duplicates.
 
     Raises:
-        InvalidInput: an unknown scope, something that is no id, an empty list, or an
-            administrator with limits that an administrator could lift.
+        InvalidInput: an unknown scope, an invalid ID, an empty list, or restrictions on an
+            administrator, who could lift them.
     """
     granted = tuple(dict.fromkeys(scopes))
     if not granted or any(scope not in SCOPES for scope in granted):

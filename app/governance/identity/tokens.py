@@ -1,4 +1,4 @@
-"""Bearer tokens: random, stored as a digest, shown once, ended at once."""
+"""Bearer tokens: random, stored as a digest, shown once, revocable immediately."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = ["ADMIN_USER", "BOOTSTRAP_USER", "LOCAL_USER", "SCOPES", "Token", "Tok
 
 PREFIX = "tg_"
 
-# `expired` and `revoked` are told apart: after the first a client may come again with a new token.
+# `expired` and `revoked` differ: after the first, a client may return with a new token.
 Standing = Literal["holds", "expired", "revoked"]
 
 _ADD = (
@@ -56,7 +56,7 @@ _STAMP_EVERY_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """What may be shown of a token. `agents` and `projects` of None mean every one."""
+    """Public fields of a token. `agents` and `projects` of None mean all."""
 
     id: str
     name: str
@@ -72,13 +72,13 @@ class Token:
     last_used_at: str | None = None
 
     def state(self, now: str) -> Standing:
-        """Whether it may be used at a moment."""
+        """Return whether the token is usable at a time."""
         if self.revoked_at is not None:
             return "revoked"
         return "expired" if self.expires_at is not None and self.expires_at <= now else "holds"
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return the form as JSON."""
         return {
             "id": self.id,
             "name": self.name,
@@ -98,8 +98,7 @@ class Token:
 class Tokens:
     """Issues, checks, rotates and revokes tokens.
 
-    They are kept in memory and re-read when another process may have changed them, at most
-    once a second.
+    Cached in memory, and reloaded at most once a second if another process may have changed them.
     """
 
     def __init__(self, db: DatabaseWriter, clock: Clock, audit: AuditLog) -> None:
@@ -122,11 +121,11 @@ class Tokens:
         limits: Limits = NO_LIMITS,
         by: str = LOCAL_USER,
     ) -> tuple[str, Token]:
-        """A new token and its description; the token itself is never shown again.
+        """Create a token; return its secret, which is never shown again, and its fields.
 
         Raises:
-            InvalidInput: an unknown scope, an empty or built-in name, a lifetime that is no
-                number of days, an administrator who is to be limited.
+            InvalidInput: an unknown scope, an empty or built-in name, an invalid lifetime, or
+                restrictions on an administrator.
         """
         check_name(name)
         check_days(days)
@@ -152,9 +151,9 @@ class Tokens:
         return secret, token
 
     async def bootstrap(self) -> str | None:
-        """The token of a house that has none, with every right; None when there is one.
+        """Create a token with all rights if none exists; None if one exists.
 
-        Looked for and made in one transaction: two services that start at once make one.
+        Checked and created in one transaction, so two services that start together create only one.
         """
         secret, token = _made(BOOTSTRAP_USER, self._clock.now())
         token = replace(token, scopes=SCOPES, created_by=LOCAL_USER)
@@ -172,13 +171,13 @@ class Tokens:
     async def rotate(
         self, token_id: str, *, grace_s: int = 0, by: str = LOCAL_USER
     ) -> tuple[str, Token]:
-        """A new token with the same name, rights and length of life.
+        """Create a token with the same name, rights and lifetime.
 
-        The old one ends at once, or after `grace_s` seconds, so that its user can change over.
+        The old one ends immediately, or after `grace_s` seconds, so that its user can switch.
 
         Raises:
-            NotFound: there is no such token, or it holds no longer.
-            InvalidInput: the grace is longer than a week.
+            NotFound: the token does not exist or is no longer valid.
+            InvalidInput: the grace period exceeds a week.
         """
         check_grace(grace_s)
         await self.refresh()
@@ -208,15 +207,15 @@ class Tokens:
         return secret, token
 
     async def list_all(self) -> list[Token]:
-        """Every token, the oldest first."""
+        """Return every token, oldest first."""
         await self.refresh()
         return list(self._by_id.values())
 
     async def get(self, token_id: str) -> Token:
-        """One token, whatever its state.
+        """Return a token in any state.
 
         Raises:
-            NotFound: there is none.
+            NotFound: the token does not exist.
         """
         await self.refresh()
         token = self._by_id.get(token_id)
@@ -225,10 +224,10 @@ class Tokens:
         return token
 
     async def revoke(self, name_or_id: str, *, by: str = LOCAL_USER) -> list[Token]:
-        """End the token of an id at once, or all tokens of a name; what was ended.
+        """Revoke the token with the ID, or all tokens with the name; return them.
 
         Raises:
-            NotFound: there is no such token, or it is revoked already.
+            NotFound: the token does not exist or is already revoked.
         """
         await self.refresh()
         own = self._by_id.get(name_or_id)
@@ -255,21 +254,21 @@ class Tokens:
         return [self._by_id[token_id] for token_id in ended]
 
     async def any_issued(self) -> bool:
-        """Whether the house is guarded: there is a token that nobody has revoked.
+        """Return whether authentication is required: an unrevoked token exists.
 
-        One that has expired counts: a house must not open by itself.
+        Expired tokens count: expiry must not open access.
         """
         await self._freshness.ensure()
         return any(token.revoked_at is None for token in self._by_id.values())
 
     async def standing(self, token_id: str) -> Standing:
-        """Whether the token of that id may still be used."""
+        """Return whether the token with this ID is still valid."""
         await self._freshness.ensure()
         token = self._by_id.get(token_id)
         return "revoked" if token is None else token.state(isoformat(self._clock.now()))
 
     async def holder(self, token_id: str) -> Token:
-        """The token of that id.
+        """Return the token with the ID.
 
         Raises:
             Unauthenticated: it is unknown, expired or revoked.
@@ -281,7 +280,7 @@ class Tokens:
         return token
 
     async def check(self, secret: str) -> Token:
-        """The token behind a secret.
+        """Return the token of a secret.
 
         Raises:
             Unauthenticated: unknown, expired or revoked.
@@ -293,7 +292,7 @@ class Tokens:
         return token
 
     async def find(self, secret: str) -> Token | None:
-        """The token behind a secret if it holds; this is no use of it."""
+        """Return the token of a secret if it is valid, without counting a use."""
         await self._freshness.ensure()
         token = self._by_digest.get(digest(secret))
         if token is None or token.state(isoformat(self._clock.now())) != "holds":
@@ -301,7 +300,7 @@ class Tokens:
         return token
 
     async def refresh(self) -> None:
-        """Read the tokens again."""
+        """Reload the tokens."""
 
         def read(transaction: Transaction) -> list[tuple[Any, ...]]:
             return transaction.fetch(_LIST)
@@ -351,7 +350,7 @@ class Tokens:
         return token
 
     async def _stamp(self, token: Token) -> None:
-        """Note the use, at most once a minute and token."""
+        """Record the use, at most once a minute per token."""
         now = self._clock.monotonic()
         if now - self._stamped.get(token.id, float("-inf")) < _STAMP_EVERY_S:
             return
@@ -361,15 +360,15 @@ class Tokens:
         def stamp(transaction: Transaction) -> int:
             return transaction.execute(_USED, row)
 
-        # A database that cannot be written keeps nobody out: the note is not what lets them in.
+        # Access does not depend on recording the use, so a failed write is ignored.
         with suppress(StorageUnavailable):
             await self._db.transact(stamp)
 
 
 def digest(secret: str) -> str:
-    """What is stored of a secret.
+    """Return the stored digest of a secret.
 
-    A fast hash is right here: the secret is 256 random bits, there is nothing to guess.
+    A fast hash suffices: the secret has 256 random bits and cannot be guessed.
     """
     return sha256(secret.encode("utf-8", "replace")).hexdigest()
 
@@ -385,7 +384,7 @@ def _made(name: str, now: datetime) -> tuple[str, Token]:
 
 
 def _as_long(token: Token, now: datetime) -> str | None:
-    """The end of a life as long as the token's, beginning now."""
+    """Return the end of a lifetime equal to the token's, starting now."""
     if token.expires_at is None:
         return None
     lasted = datetime.fromisoformat(token.expires_at) - datetime.fromisoformat(token.created_at)
