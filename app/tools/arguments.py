@@ -1,4 +1,4 @@
-"""Argument types that several tools share."""
+"""Argument types shared by several tools."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 
 from app.core.field_problems import FieldError
 
-# Codecs that turn text into other text, run in quadratic time or depend on the platform.
+# Excluded codecs: conversions from text to text, quadratic or platform-dependent ones.
 _NOT_FOR_FILES = frozenset(
     {"idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape", "mbcs", "oem"}
 )
@@ -31,7 +31,7 @@ def _text_encoding(name: str) -> str:
 
 
 PathText = Annotated[str, Field(min_length=1, max_length=4096)]
-"A path as written by the caller; the operations decide what it may name."
+"""A path as written by the caller; the operations check what it may refer to."""
 
 Encoding = Annotated[str, Field(min_length=1, max_length=40), AfterValidator(_text_encoding)]
 "Name of a text encoding known to Python."

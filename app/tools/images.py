@@ -1,4 +1,4 @@
-"""How a result shows images."""
+"""Images in results."""
 
 from __future__ import annotations
 
@@ -9,5 +9,7 @@ from app.toolkit.result import RawResult
 
 
 def shown_images(images: Sequence[dict[str, Any]]) -> RawResult:
-    """Images for a renderer: each with `name`, `media_type`, `size`, `artifact_id`, `url`."""
+    """Return images for a renderer, each with `name`, `media_type`, `size`, `artifact_id`,
+    `url`.
+    """
     return RawResult("image", {"images": list(images)})

@@ -1,4 +1,4 @@
-"""Dates and times as a caller writes them, and as they are kept."""
+"""Dates and times: parsing of input, and the stored form."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _zone(name: str) -> str:
 
 
 def check_moment(text: str) -> str:
-    """`text` if it is a date or a time.
+    """Return `text` if it is a date or a time.
 
     Raises:
         ValueError: it is neither.
@@ -44,7 +44,7 @@ def check_moment(text: str) -> str:
 
 
 ZoneName = Annotated[str, Field(min_length=1, max_length=60), AfterValidator(_zone)]
-"""An IANA name of a time zone."""
+"""IANA name of a time zone."""
 
 MomentText = Annotated[str, Field(min_length=8, max_length=40), AfterValidator(check_moment)]
 """ISO 8601: a date, or a time with or without its offset."""
@@ -55,10 +55,10 @@ def is_date(text: str) -> bool:
 
 
 def to_utc(text: str, zone: str) -> datetime:
-    """The moment; a date is its first one in `zone`.
+    """Return the time in UTC; for a date, its start in `zone`.
 
     Raises:
-        ValueError: clocks in `zone` skip that time, or it lies beyond the calendar.
+        ValueError: clocks in `zone` skip the time, or it is out of range.
     """
     tz = ZoneInfo(zone)
     if is_date(text):
@@ -76,10 +76,10 @@ def to_utc(text: str, zone: str) -> datetime:
 
 
 def next_day(moment: datetime, zone: str) -> datetime:
-    """The first moment of the next day in `zone`.
+    """Return the start of the next day in `zone`.
 
     Raises:
-        ValueError: there is none in the calendar.
+        ValueError: it is out of range.
     """
     tz = ZoneInfo(zone)
     try:
@@ -90,16 +90,16 @@ def next_day(moment: datetime, zone: str) -> datetime:
 
 
 def kept(text: str, zone: str) -> str:
-    """A date as it is, a time in UTC: the two compare as text.
+    """Return a date unchanged, a time in UTC: both compare as text.
 
     Raises:
-        ValueError: as `to_utc`.
+        ValueError: see `to_utc`.
     """
     return text if is_date(text) else isoformat(to_utc(text, zone))
 
 
 def shown(moment: str, zone: str) -> str:
-    """A moment of the database as clocks in `zone` show it."""
+    """Return a time of the database as local time in `zone`."""
     return datetime.fromisoformat(moment).astimezone(ZoneInfo(zone)).isoformat(timespec="minutes")
 
 

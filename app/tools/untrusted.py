@@ -1,17 +1,17 @@
-"""Text from outside, marked so that a model takes it for data and not for orders."""
+"""Text from outside, marked so that a model treats it as data and not as instructions."""
 
 from __future__ import annotations
 
 import re
 
-# Letters that nobody sees and models read: a whole sentence fits into tags, and into selectors of
-# forms in a row.
+# Invisible characters that models read: tags, or sequences of variation selectors, can encode a
+# whole sentence.
 _HIDDEN = re.compile("[\U000e0000-\U000e0fff]+|[\ufe00-\ufe0f]{2,}")
-# What turns text around, and what has no width; not the joiners, which scripts and emoji need.
+# Bidirectional controls and zero-width characters; except joiners, which scripts and emoji need.
 _UNSEEN = re.compile(
     "[\u00ad\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
 )
-# Also with spaces, with brackets that look alike, and with joiners between its letters.
+# Including variants with spaces, look-alike brackets, or joiners between the letters.
 _FENCE = re.compile(
     "[<\uff1c\u2039\u3008\u27e8]\\W{0,4}"
     + "[\u200c\u200d]*".join("untrusted")
@@ -23,11 +23,12 @@ _MAX_SOURCE = 300
 
 
 def untrusted(text: str, source: str) -> str:
-    """`text` between marks that name its source; marks inside it lose their meaning, and what
-    nobody can see is left out.
+    """Return `text` between marks that name its source, without invisible characters.
+
+    Marks inside the text are neutralized.
 
     Args:
-        source: where it came from, such as a URL. What could end the mark is left out.
+        source: origin of the text, such as a URL. Parts that could end the mark are removed.
     """
     named = _UNSAFE.sub("", source)[:_MAX_SOURCE]
     seen = _HIDDEN.sub("", text)

@@ -1,4 +1,4 @@
-"""What `remote_trigger` needs of the service, as a Protocol; the composition root binds it."""
+"""Protocol that `remote_trigger` needs; bound in the composition root."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
 TRIGGERS = "triggers.allow"
-"""An `OutboundRequestSender`; registered while an address is allowed or a trigger is stored."""
+"""An `OutboundRequestSender`; registered if an address is allowed or a trigger is stored."""
 
 Method = Literal["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD"]
 BODILESS: tuple[Method, ...] = ("GET", "HEAD")
@@ -15,10 +15,10 @@ BODILESS: tuple[Method, ...] = ("GET", "HEAD")
 
 @dataclass(frozen=True, slots=True)
 class RequestInput:
-    """A request that a call asks for: one of `url` and `name` is set.
+    """Requested call: exactly one of `url` and `name` is set.
 
     Attributes:
-        method, headers: of a request to a `url`; a named trigger has its own.
+        method, headers: for a request to `url`; a named trigger has its own.
     """
 
     url: str | None
@@ -30,12 +30,12 @@ class RequestInput:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What came back, fit to be shown.
+    """Response of a request, safe to show.
 
     Attributes:
-        url: where it came from; of a named trigger only its name.
-        body: decoded, known secrets masked, cut.
-        cut: there was more of the body.
+        url: source of the response; for a named trigger only its name.
+        body: decoded, with known secrets masked, truncated.
+        cut: the body was truncated.
     """
 
     url: str
@@ -47,16 +47,16 @@ class Answered:
 
 @runtime_checkable
 class OutboundRequestSender(Protocol):
-    """The service `TRIGGERS`: sends what the operator lets agents send."""
+    """Service `TRIGGERS`: sends the requests that the operator allows agents to send."""
 
     def confirmation_reason(self, name: str | None) -> str | None:
-        """Why such a call needs a person's word; None for a trigger that is free."""
+        """Return why such a call needs approval, or None for a trigger without approval."""
 
     async def send(self, wanted: RequestInput, *, agent_id: str | None) -> Answered:
-        """Send it, and follow no redirect.
+        """Send a request, without following redirects.
 
         Raises:
-            ToolFailed: `url_refused` (the operator does not list it), `invalid_url`,
-                `invalid_headers`, `not_found` (no such trigger for this agent),
-                `body_refused`, and what `WebAccess.request` raises.
+            ToolFailed: `url_refused` (not listed by the operator), `invalid_url`,
+                `invalid_headers`, `not_found` (the agent has no such trigger), `body_refused`, and
+                errors of `WebAccess.request`.
         """

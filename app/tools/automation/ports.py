@@ -1,4 +1,4 @@
-"""What schedules need of the service, as a Protocol; the composition root binds it."""
+"""Protocol of the schedule service; bound in the composition root."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ SlotStatus = Literal["claimed", "started", "skipped", "missed", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class ScheduleOwner:
-    """Whose schedules a call may see and change: those that run exactly as it does.
+    """Owner of schedules that a call may see and change: those with the same user, agent and
+    project.
 
-    Those of the same user that run as another agent, or in another project, are not among
-    them: whoever writes their prompt would act with rights that the call has not.
+    Schedules of the same user with another agent or project are excluded: changing their prompt
+    would use rights that the call does not have.
     """
 
     user_id: str
@@ -32,26 +33,26 @@ class ScheduleOwner:
 
     @classmethod
     def of(cls, ctx: ToolContext) -> Self:
-        """Raises `ToolFailed`, code `no_user`, for a call without a user."""
+        """Return the owner of a call. Raises: `ToolFailed` with code `no_user` without a user."""
         return cls(owner_of(ctx), ctx.agent_id, ctx.project_id, ctx.token_id)
 
     def keeps(self, schedule: Schedule) -> bool:
-        """Whether a schedule is one of theirs."""
+        """Return whether a schedule belongs to this owner."""
         theirs = (schedule.owner, schedule.agent_id, schedule.project_id)
         return theirs == (self.user_id, self.agent_id, self.project_id)
 
 
 @dataclass(frozen=True, slots=True)
 class ScheduleInput:
-    """What shall be kept of a schedule; one of `cron`, `every_seconds` and `at` is set.
+    """Fields of a schedule to store; exactly one of `cron`, `every_seconds` and `at` is set.
 
     Attributes:
         at: ISO 8601, or `in 10m`.
-        timezone: IANA name; None for the operator's.
-        missed: what to do with times that passed while the service stood still.
+        timezone: IANA name; None for the operator's time zone.
+        missed: handling of occurrences missed while the service was stopped.
         session: a new session for each run, or one for all.
-        expires_at: as `at`; None for never.
-        recurring: False for the next time of `cron` only; then the schedule is gone.
+        expires_at: see `at`; None for never.
+        recurring: False to run only at the next time of `cron`; the schedule is then deleted.
     """
 
     name: str
@@ -68,14 +69,14 @@ class ScheduleInput:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """A stored schedule. Times are RFC 3339 in UTC.
+    """Stored schedule. Times are RFC 3339 in UTC.
 
     Attributes:
-        next_at: None when it never comes again.
-        paused: why it stands still; empty while it runs.
-        paused_code: the same for programs; None while it runs, and where nobody has kept it.
-        agent_id: as whom it runs; fixed when it is made.
-        token_id: whose limits hold for it: those of the call that made or changed it last.
+        next_at: None without a further occurrence.
+        paused: why it is paused; empty if active.
+        paused_code: code of `paused` for programs; None if active or unknown.
+        agent_id: agent of its runs; fixed at creation.
+        token_id: token whose limits apply: that of the last call that created or changed it.
     """
 
     id: str
@@ -100,10 +101,9 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """One time of a schedule. `run_status` is that of its run, where one has begun.
+    """One occurrence of a schedule. `run_status` is the status of its run, if started.
 
-    `reason_code` says what `reason` does, for programs; None where there is nothing to say, and
-    where nobody has kept it.
+    `reason_code` is the code of `reason` for programs; None without a reason or if unknown.
     """
 
     id: str
@@ -119,35 +119,35 @@ class Occurrence:
 
 @runtime_checkable
 class Schedules(Protocol):
-    """The service `SCHEDULES`: the schedules that a call may see.
+    """Service `SCHEDULES`: the schedules that a call may see.
 
-    All methods raise `ToolFailed`: `not_found` for what is not the owner's,
-    `invalid_schedule` for times that cannot be, `too_many_schedules`; `held` when an
-    administrator lets the schedule stand still, `already_begun` while a run of it is under way.
+    All methods raise `ToolFailed`: `not_found` for schedules of others, `invalid_schedule` for
+    impossible times, `too_many_schedules`; `held` if an administrator has paused the schedule,
+    `already_begun` while a run of it is active.
     """
 
     async def create(self, draft: ScheduleInput, owner: ScheduleOwner) -> Schedule: ...
 
     async def find(self, owner: ScheduleOwner) -> Sequence[Schedule]:
-        """Those of the owner, by their names."""
+        """Return the owner's schedules, by name."""
 
     async def get(self, owner: ScheduleOwner, schedule_id: str) -> Schedule: ...
 
     async def update(
         self, owner: ScheduleOwner, schedule_id: str, changes: Mapping[str, Any]
     ) -> Schedule:
-        """Change fields of its draft; new times count from now."""
+        """Change fields of its draft; new times apply from now."""
 
     async def pause(self, owner: ScheduleOwner, schedule_id: str, *, paused: bool) -> Schedule:
-        """Let it stand still, or run again: from its next time on."""
+        """Pause a schedule, or resume it from its next time."""
 
     async def delete(self, owner: ScheduleOwner, schedule_id: str) -> Schedule:
-        """Delete it with its history; what it was. A run that has begun goes on."""
+        """Delete the schedule with its history and return it. An active run continues."""
 
     async def run_now(self, owner: ScheduleOwner, schedule_id: str) -> Occurrence:
-        """Begin a run at once; its other times stay as they are."""
+        """Start a run immediately; the other times stay unchanged."""
 
     async def history(
         self, owner: ScheduleOwner, schedule_id: str, limit: int
     ) -> Sequence[Occurrence]:
-        """What became of its times, the newest first."""
+        """Return its occurrences, newest first."""

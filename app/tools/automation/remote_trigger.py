@@ -1,4 +1,4 @@
-"""`remote_trigger`: one request to another system."""
+"""`remote_trigger`: sends one request to another system."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class RemoteTriggerArgs(ToolArgs):
 
 
 def confirmation_reason(args: RemoteTriggerArgs, services: Services) -> str | None:
-    """Why this very call needs a person's word."""
+    """Return why the call needs approval."""
     desk = services.get(TRIGGERS)
     if isinstance(desk, OutboundRequestSender):
         return desk.confirmation_reason(args.name)
@@ -73,7 +73,7 @@ def confirmation_reason(args: RemoteTriggerArgs, services: Services) -> str | No
     requires=(TRIGGERS, WEB_ACCESS),
     asks=confirmation_reason,
     routing_hint="main-process-proxy",
-    # What it waits for has 30 seconds of its own, and says so.
+    # The request has its own timeout of 30 seconds, which is reported.
     timeout_s=40,
     tags=("http", "webhook"),
     argument_aliases={"trigger": "name", "data": "body"},

@@ -1,4 +1,4 @@
-"""What the tools that act later or elsewhere return."""
+"""Result schemas of the automation tools."""
 
 from __future__ import annotations
 

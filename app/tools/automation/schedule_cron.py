@@ -1,4 +1,4 @@
-"""`schedule_cron`: runs that begin by the clock."""
+"""`schedule_cron`: scheduled runs."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class ScheduleCronArgs(ToolArgs):
 
     @property
     def changes(self) -> dict[str, Any]:
-        """Fields of the draft that were given."""
+        """Return the given fields of the draft."""
         changes = {name: value for name in _OF_DRAFT if (value := getattr(self, name)) is not None}
         return changes | ({"timezone": self.tz} if self.tz is not None else {})
 
@@ -121,7 +121,7 @@ class ScheduleCronArgs(ToolArgs):
 def _from_cron_create(arguments: dict[str, Any]) -> dict[str, Any]:
     """`CronCreate`: `cron` or `schedule`, `prompt`, `description`, `recurring`, `durable`."""
     adapted = dict(arguments)
-    adapted.pop("durable", None)  # all are
+    adapted.pop("durable", None)  # all schedules are durable
     if "schedule" in adapted:
         adapted.setdefault("cron", adapted.pop("schedule"))
     if "description" in adapted:
@@ -175,7 +175,7 @@ def _claw(schedule: dict[str, Any]) -> dict[str, Any]:
     kind="other",
     requires=(SCHEDULES,),
     routing_hint="main-process-proxy",
-    # What it makes would outlive the sub-agent, and its limits.
+    # A schedule would outlive the sub-agent and its limits.
     subagent_allowed=False,
     tags=("plan", "cron"),
     argument_aliases={

@@ -1,8 +1,8 @@
-"""When something runs: by a cron expression, every so many seconds, or once.
+"""Timing of schedules: by a cron expression, an interval, or once.
 
-Where clocks are changed, a cron expression means what it means to Debian's cron: a time that
-they skip comes right after the gap, a time that they show twice comes once, and what runs
-every hour or every few minutes goes on by the real time.
+At changes of daylight saving time, cron expressions behave as in Debian's cron: a skipped time
+occurs right after the gap, a repeated time occurs once, and hourly or shorter intervals follow real
+time.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """One of `cron`, `every_seconds` and `at` is set; or `cron` and that time of it which counts.
+    """Exactly one of `cron`, `every_seconds` and `at` is set; or `cron` with its single occurrence.
 
     Attributes:
-        at: the one moment.
-        timezone: in which `cron` is read.
-        since: from when `every_seconds` counts; aware.
+        at: the single time.
+        timezone: time zone of `cron`.
+        since: start of `every_seconds`; aware.
     """
 
     timezone: str
@@ -41,15 +41,17 @@ class Timing:
 
     @property
     def is_one_shot(self) -> bool:
-        """Whether it is one time of a cron expression, after which the schedule is gone."""
+        """Return whether it is one occurrence of a cron expression; the schedule is then
+        deleted.
+        """
         return self.cron is not None and self.at is not None
 
     def after(self, moment: datetime) -> datetime | None:
-        """The first time later than `moment`, in UTC; None when there is none any more."""
+        """Return the first time after `moment`, in UTC; None if there is none."""
         return next(self.times(moment), None)
 
     def times(self, moment: datetime) -> Iterator[datetime]:
-        """All times later than `moment`, in UTC, in their order."""
+        """Yield all times after `moment`, in UTC, in order."""
         if self.at is not None:
             if self.at > moment:
                 yield self.at.astimezone(UTC)
@@ -59,7 +61,7 @@ class Timing:
             yield from self._by_interval(moment, self.every_seconds)
 
     def latest(self, after: datetime, until: datetime) -> tuple[datetime | None, int]:
-        """The last time in `(after, until]`, and how many there are, counted up to a limit."""
+        """Return the last time in `(after, until]`, and the number of times, up to a limit."""
         if self.every_seconds is not None:
             return self._latest_of_interval(after, until, self.every_seconds)
         found, count = None, 0
@@ -72,7 +74,7 @@ class Timing:
         return found, count
 
     def _last_before(self, until: datetime, found: datetime) -> datetime:
-        """After a long stop: the last time, without walking through all of them."""
+        """Return the last time after a long stop, without iterating over all of them."""
         for days in (1, 32, 400, 4000):
             start = until - timedelta(days=days)
             if start <= found:
@@ -126,10 +128,10 @@ class Timing:
 
 
 def check_cron(expression: str) -> str:
-    """The expression with single spaces.
+    """Return the expression with single spaces.
 
     Raises:
-        ValueError: it has not five fields, is none, or never comes.
+        ValueError: it does not have five fields, is invalid, or never occurs.
     """
     from cronsim import CronSim, CronSimError
 
@@ -149,10 +151,10 @@ def check_cron(expression: str) -> str:
 
 
 def check_interval(timing: Timing, at_least_s: int) -> None:
-    """Refuse what comes more often than the operator allows.
+    """Refuse schedules that occur more often than the operator allows.
 
     Raises:
-        ValueError: two times lie closer together.
+        ValueError: two times are closer together.
     """
     times = islice(timing.times(timing.since), _LOOKED_AT)
     closest = min(((b - a).total_seconds() for a, b in pairwise(times)), default=None)
@@ -163,13 +165,13 @@ def check_interval(timing: Timing, at_least_s: int) -> None:
 
 
 def moment_of(text: str, timezone: str, now: datetime) -> datetime:
-    """`in 10m`, or ISO 8601 as `to_utc` reads it.
+    """Parse `in 10m`, or ISO 8601 as accepted by `to_utc`.
 
     Raises:
-        ValueError: it is neither, clocks skip it, or it lies beyond the calendar.
+        ValueError: it is neither, clocks skip it, or it is out of range.
     """
     if found := _IN.fullmatch(text.strip()):
-        # Whole milliseconds, as it is stored: the rest would be a second time after the first.
+        # Whole milliseconds, as stored: the remainder would count as a second, later time.
         kept = now.replace(microsecond=now.microsecond // 1000 * 1000)
         try:
             return kept + timedelta(seconds=int(found[1]) * _UNITS[found[2]])

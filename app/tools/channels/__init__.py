@@ -1,1 +1,1 @@
-"""Tools that speak through chat channels of the desktop."""
+"""Tools for chat channels of the desktop."""

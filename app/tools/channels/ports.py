@@ -1,4 +1,4 @@
-"""What tools need of the room that keeps channels, as a Protocol; the composition binds it."""
+"""Protocol of the channel service; bound in the composition root."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ TaskStatus = Literal["queued", "claimed", "running", "succeeded", "failed", "exp
 
 @dataclass(frozen=True, slots=True)
 class TextWish:
-    """A text for a group.
+    """Text for a group.
 
     Attributes:
-        channel_id: what the caller named; the channel of the calling context goes before it.
-        target: the group; None for the only one that the channel allows.
-        watermark: None for the channel's own.
+        channel_id: channel from the caller; the calling context's channel takes precedence.
+        target: group; None for the only one allowed by the channel.
+        watermark: None for the channel's default.
     """
 
     text: str
@@ -31,11 +31,11 @@ class TextWish:
 
 @dataclass(frozen=True, slots=True)
 class TextOutcome:
-    """What became of a text.
+    """Result of sending a text.
 
     Attributes:
-        code: why it was not sent, for a machine; `error` for people.
-        verified: the operator has read the text back before it was sent.
+        code: why it was not sent, for programs; `error` for people.
+        verified: the operator compared the text on screen before it was sent.
     """
 
     task_id: str
@@ -50,19 +50,19 @@ class TextOutcome:
 
 @runtime_checkable
 class ChannelTexts(Protocol):
-    """The service `CHANNEL_TEXTS`."""
+    """Service `CHANNEL_TEXTS`."""
 
     def confirmation_reason(self, wish: TextWish) -> str | None:
-        """Why a person must agree first; None where the channel's operator has agreed for all."""
+        """Return why the call needs approval, or None if the channel needs none."""
 
     async def send(self, wish: TextWish, ctx: ToolContext) -> TextOutcome:
-        """Have a desktop operator send a text, and wait for what becomes of it.
+        """Send a text through a desktop operator, and wait for the result.
 
         Raises:
-            ToolFailed: the channel or the group may not be used; `code` says why:
+            ToolFailed: the channel or group is not allowed; `code` is the reason:
                 `channel_required`, `channel_not_found`, `channel_off`, `replies_off`,
-                `agent_not_allowed`, `target_required`, `target_not_allowed`,
-                `watermark_fixed`, `text_not_sendable`, `confirmation_required`, `desktop_busy`.
-            RateLimited: the channel has sent too much within a minute.
+                `agent_not_allowed`, `target_required`, `target_not_allowed`, `watermark_fixed`,
+                `text_not_sendable`, `confirmation_required`, `desktop_busy`.
+            RateLimited: the channel has reached its limit per minute.
             StorageUnavailable: the task cannot be stored, so nothing is sent.
         """

@@ -1,4 +1,4 @@
-"""What the tools that write to people return."""
+"""Result schemas of the channel tools."""
 
 from __future__ import annotations
 

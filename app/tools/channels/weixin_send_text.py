@@ -1,4 +1,4 @@
-"""`weixin_send_text`: a text for a group in the desktop's WeChat."""
+"""`weixin_send_text`: sends a text to a group in the desktop's WeChat."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class WeixinSendTextArgs(ToolArgs):
     )
 
     def wish(self) -> TextWish:
-        """For the service."""
+        """Return the arguments of the service."""
         return TextWish(self.text, self.channel_id, self.target, self.watermark)
 
 
 def confirmation_reason(args: WeixinSendTextArgs, services: Services) -> str | None:
-    """Why a person must agree first; others read what is sent, and it cannot be taken back."""
+    """Return why the call needs approval: others see the text, and it cannot be undone."""
     texts = services.get(CHANNEL_TEXTS)
     return texts.confirmation_reason(args.wish()) if isinstance(texts, ChannelTexts) else None
 
@@ -90,7 +90,7 @@ async def weixin_send_text(args: WeixinSendTextArgs, ctx: ToolContext) -> ToolRe
 
 
 def _failure(outcome: TextOutcome) -> tuple[str, str]:
-    """The sentence and the code for a text that is not known to be sent."""
+    """Return the sentence and code for a text not known to be sent."""
     if outcome.status == "expired":
         return "No desktop operator sent the text in time; it will not be sent", _TIMEOUT
     if outcome.status == "cancelled":

@@ -1,1 +1,1 @@
-"""Running code."""
+"""Running of code."""

@@ -1,4 +1,4 @@
-"""How code ended, as a result."""
+"""Results of ended code."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def result_of(
     ended: CodeExit,
     files: Sequence[KeptFile],
 ) -> ToolResult:
-    """The result of code that was started."""
+    """Return the result of started code."""
     failure = failure_of(ended, level, seconds)
     data: dict[str, Any] = {
         "success": failure is None,
@@ -80,7 +80,7 @@ def result_of(
 
 
 def failure_of(ended: CodeExit, level: Strictness, seconds: int) -> tuple[str, str] | None:
-    """Code and sentence of what went wrong; None when nothing did."""
+    """Return code and sentence of a failure; None on success."""
     exit_, mode = ended.exit, f"'{level}' mode"
     if exit_.reason == "timeout" or exit_.signal == signal.SIGXCPU:
         return "timeout", f"Execution timeout ({seconds}s limit in {mode})"
@@ -115,10 +115,10 @@ def _signal(number: int, mode: str) -> str:
 
 
 def _text(data: dict[str, Any], files: Sequence[KeptFile], failure: str | None) -> str:
-    """What the model reads: output, then errors, the value, files, and how it ended."""
+    """Return the text for the model: output, errors, the value, files and the exit."""
     room = MAX_CHARS - _LABEL_ROOM
     out, err = data["output"].rstrip("\n"), data["stderr"].rstrip("\n")
-    # Errors get at least a third, and whatever the output leaves.
+    # Errors get at least a third, plus whatever the output leaves.
     err = clip(err, max(room // 3, room - len(out)))
     out = clip(out, max(room // 3, room - len(err)))
     parts = [out] if out else []
@@ -135,7 +135,7 @@ def _text(data: dict[str, Any], files: Sequence[KeptFile], failure: str | None) 
 
 
 def _transcript(code: str, data: dict[str, Any]) -> dict[str, Any]:
-    """As `bash` has it, so that one renderer draws both, with the files it left."""
+    """Return the data in the form of `bash`, for the same renderer, with the files it created."""
     return {
         "command": clip(code, MAX_CHARS),
         "stdout": data["output"],

@@ -1,4 +1,4 @@
-"""`execute_python`: run Python in the sandbox."""
+"""`execute_python`: runs Python in the sandbox."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ class ExecutePythonArgs(ToolArgs):
 
 
 def confirmation_reason(args: ExecutePythonArgs, services: Services) -> str | None:
-    """Why this very call needs a person's word; None when it does not."""
+    """Return why the call needs approval, or None."""
     if (args.strictness or rules_of(services).default) == "lenient":
         return "Python in 'lenient' mode may import and call everything"
     return None
 
 
 def rules_of(services: Services) -> CodeRules:
-    """What the installation says about running code; the defaults where it says nothing."""
+    """Return the installation's rules for running code, or the defaults."""
     rules = services.get(CODE_RULES)
     return rules if isinstance(rules, CodeRules) else CodeRules()
 
@@ -78,11 +78,11 @@ def rules_of(services: Services) -> CodeRules:
 async def execute_python(
     args: ExecutePythonArgs, ctx: ToolContext
 ) -> AsyncIterator[Output | ToolResult]:
-    """Run Python code in a sandbox, each call on its own: nothing is kept between calls.
+    """Run Python code in a sandbox. Calls are independent: no state is kept between them.
 
-    For computing and for reshaping data; for commands and the workspace's files prefer bash.
-    There is no network and no input. Returns what it printed, the value of its last
-    expression, and in lenient mode the files it made, plots included.
+    For computing and for reshaping data; for commands and the workspace's files prefer bash. There
+    is no network and no input. Returns what it printed, the value of its last expression, and in
+    lenient mode the files it made, plots included.
     """
     rules = rules_of(ctx.services)
     level = args.strictness or rules.default
@@ -107,9 +107,9 @@ async def execute_python(
 async def _read(
     code: str, level: Strictness, extra: frozenset[str]
 ) -> CodeRefusal | tuple[str, ...]:
-    """Why the code is not started, or which extra modules it needs.
+    """Return why the code cannot start, or which extra modules it needs.
 
-    Very long code is read in the sandbox, before it runs, and may need them all.
+    Very long code is parsed in the sandbox, before it runs, and may need all of them.
     """
     if len(code) > EARLY_CHARS:
         return tuple(sorted(extra))
@@ -124,7 +124,7 @@ def _needs(code: str, level: Strictness, extra: frozenset[str]) -> CodeRefusal |
 
 
 def _refused(refusal: CodeRefusal, level: Strictness) -> ToolResult:
-    """The seeds' two keys, and where the problems are."""
+    """Return the refusal with the original tool's two keys, and the positions of the problems."""
     data = {
         "success": False,
         "error": refusal.message,
@@ -138,10 +138,10 @@ def _refused(refusal: CodeRefusal, level: Strictness) -> ToolResult:
 
 
 def _operations(ctx: ToolContext) -> CodeOperations:
-    """Those of the project; without one, those of the installation: code needs no files.
+    """Return the project's operations; without a project, the installation's: code needs no files.
 
     Raises:
-        ProjectRequired: there are neither.
+        ProjectRequired: neither is available.
     """
     if ctx.bound_operations is not None:
         return ctx.bound_operations.code

@@ -1,4 +1,4 @@
-"""Which modules code may import beyond the lists of its level, as the operator and plugins say."""
+"""Additional modules that code may import, from the operator and plugins."""
 
 from __future__ import annotations
 
@@ -18,20 +18,21 @@ _MAX_MODULES = 1_000
 
 
 class ExtraModules:
-    """Extra modules by level; safe to use from several threads."""
+    """Extra modules by level; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._modules: Mapping[str, frozenset[str]] = {}
 
     def register(self, level: str, modules: Iterable[str]) -> None:
-        """Let code at `level` import `modules` and what lies beneath them.
+        """Allow code at `level` to import `modules` and their submodules.
 
-        Nothing happens for lenient, where every module may be imported.
+        No effect for lenient, which allows every module.
 
         Raises:
-            ValueError: there is no such level, a name is no module's, or there are too many.
-            TypeError: `modules` is one text.
+            ValueError: the level does not exist, a name is not a module name, or there are too
+                many.
+            TypeError: `modules` is a string.
         """
         if level not in LEVELS:
             raise ValueError(f"level {level!r} must be one of {', '.join(LEVELS)}")
@@ -42,36 +43,36 @@ class ExtraModules:
             known = self._modules.get(level, frozenset()) | names
             if len(known) > _MAX_MODULES:
                 raise ValueError(f"more than {_MAX_MODULES} extra modules for {level!r}")
-            # Replaced, not changed: whoever reads meanwhile holds a whole set.
+            # Replaced, not modified: concurrent readers have a complete set.
             self._modules = {**self._modules, level: known}
 
     def of(self, level: str) -> frozenset[str]:
-        """What code at `level` may import in addition."""
+        """Return the additional modules of code at `level`."""
         return self._modules.get(level, frozenset())
 
 
 REGISTERED = ExtraModules()
-"""What the code of this process, plugins above all, has added."""
+"""Modules added by code of this process, mainly plugins."""
 
 
 def register_extra_modules(level: str, modules: Iterable[str]) -> None:
-    """Let code at `level` import further modules from now on, in this process.
+    """Allow code at `level` to import further modules from now on, in this process.
 
         register_extra_modules("standard", {"numpy", "pandas"})
 
     Raises:
-        ValueError, TypeError: as `ExtraModules.register`.
+        ValueError, TypeError: see `ExtraModules.register`.
     """
     REGISTERED.register(level, modules)
 
 
 @dataclass(frozen=True, slots=True)
 class CodeRules:
-    """What holds for running code in this installation.
+    """Rules for running code in this installation.
 
     Attributes:
-        default: the level of a call that names none.
-        configured: extra modules from the settings; those that code registered come on top.
+        default: default level of calls.
+        configured: extra modules from the settings, in addition to those registered by code.
     """
 
     default: Strictness = "standard"
@@ -80,10 +81,10 @@ class CodeRules:
 
     @classmethod
     def of(cls, settings: CodeExecutionSettings) -> CodeRules:
-        """The rules that the settings state.
+        """Return the rules from the settings.
 
         Raises:
-            ConfigurationError: `extra_allowed_modules` holds what is no module's name.
+            ConfigurationError: `extra_allowed_modules` contains an invalid module name.
         """
         configured = ExtraModules()
         for level, modules in settings.extra_allowed_modules.items():
@@ -96,7 +97,7 @@ class CodeRules:
         return cls(settings.default_strictness, configured)
 
     def extra_modules(self, level: str) -> frozenset[str]:
-        """Modules beyond the level's own list."""
+        """Return the modules in addition to the level's own list."""
         return self.configured.of(level) | self.registered.of(level)
 
 

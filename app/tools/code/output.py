@@ -1,4 +1,4 @@
-"""What code printed: decoded as it comes, kept within bounds."""
+"""Output of code: decoded incrementally, limited in size."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STREAMS: tuple[Stream, ...] = ("stdout", "stderr")
 
 
 class Printed:
-    """Both streams, of each the beginning and the end within `limit` characters."""
+    """Both streams, each limited to its beginning and end within `limit` characters."""
 
     def __init__(self, limit: int) -> None:
         decoder = codecs.getincrementaldecoder("utf-8")
@@ -23,16 +23,16 @@ class Printed:
         self._transcript = Transcript(limit)
 
     def add(self, chunk: ProcessChunk) -> Iterator[Output]:
-        """The text that became whole with a chunk."""
+        """Yield the text completed by a chunk."""
         return self._keep(chunk.stream, self._decoders[chunk.stream].decode(chunk.data))
 
     def finish(self) -> Iterator[Output]:
-        """What stands for characters that never became whole."""
+        """Return the replacement for incomplete characters at the end."""
         for stream in STREAMS:
             yield from self._keep(stream, self._decoders[stream].decode(b"", final=True))
 
     def text(self, stream: Stream) -> str:
-        """A whole stream, shortened in the middle where it is too long."""
+        """Return a whole stream, shortened in the middle if it is too long."""
         return self._transcript.text(stream)
 
     @property

@@ -1,4 +1,4 @@
-"""Files that code left behind: kept as artifacts of the session, images shown."""
+"""Files produced by code: stored as artifacts of the session, with images shown."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ _MAX_NAME = 200
 
 @dataclass(frozen=True, slots=True)
 class KeptFile:
-    """A file of a result.
+    """File of a result.
 
     Attributes:
-        artifact_id: where it can be had; None when it could not be kept, `error` says why.
+        artifact_id: ID of the stored artifact; None if it could not be stored, with the reason in
+            `error`.
         size: in bytes.
     """
 
@@ -42,13 +43,13 @@ class KeptFile:
 
 
 async def keep_files(files: Sequence[ProducedFile], ctx: ToolContext) -> list[KeptFile]:
-    """Store each file; one that cannot be stored is told of, and the others are."""
+    """Store each file; report those that cannot be stored."""
     store = ctx.services.get(ARTIFACTS)
     return [await _keep(file, store, ctx) for file in files]
 
 
 async def _keep(file: ProducedFile, store: object, ctx: ToolContext) -> KeptFile:
-    # The name is whatever the code chose.
+    # The code chose the name.
     name = "".join(letter if letter.isprintable() else "_" for letter in file.path)[-_MAX_NAME:]
     kind = image_type(file.data) or _guessed(name)
     size = len(file.data)
@@ -64,12 +65,12 @@ async def _keep(file: ProducedFile, store: object, ctx: ToolContext) -> KeptFile
 
 
 def shown(files: Sequence[KeptFile]) -> RawResult | None:
-    """The images among the files; None when there are none."""
+    """Return the images among the files; None if there are none."""
     images = [file for file in files if file.artifact_id and file.media_type.startswith("image/")]
     return shown_images([image.to_dict() for image in images]) if images else None
 
 
 def _guessed(name: str) -> str:
-    """By its name; what only its name calls an image is none."""
+    """Return the type by file name; an image by name only does not count as one."""
     kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
     return "application/octet-stream" if kind.startswith("image/") else kind

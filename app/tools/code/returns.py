@@ -1,4 +1,4 @@
-"""What running code returns."""
+"""Result schemas of the code tools."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Computing on values that come with the call."""
+"""Computation on values in the call."""

@@ -1,6 +1,6 @@
 """Arithmetic on a text, without `eval`: nine operators, bounded numbers, no recursion.
 
-Functions and constants of a short list are understood where the caller allows them.
+A short list of functions and constants is supported if the caller allows them.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ _OPERATORS = "+ - * / // % **"
 
 
 def evaluate(expression: str, *, functions: bool = False) -> Number:
-    """The value of an arithmetic expression: a finite float or an int of at most `MAX_BITS`.
+    """Return the value of an expression: a finite float, or an int of at most `MAX_BITS`.
 
     Args:
-        functions: calls of `FUNCTIONS` and the names of `CONSTANTS` are allowed.
+        functions: allow calls of `FUNCTIONS` and the names of `CONSTANTS`.
 
     Raises:
-        ToolFailed: code `not_allowed` for calls and names, else `calculation_error`.
+        ToolFailed: code `not_allowed` for calls and names, otherwise `calculation_error`.
     """
     values: list[Number] = []
     for node in _operands_first(_parse(expression, functions=functions)):
@@ -83,7 +83,7 @@ def _is_known(call: ast.Call) -> bool:
 
 
 def _operands_first(root: ast.expr) -> list[ast.expr]:
-    """Every operand before its operator, left before right."""
+    """Return every operand before its operator, left before right."""
     ordered: list[ast.expr] = []
     open_nodes = [root]
     while open_nodes:

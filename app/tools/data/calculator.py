@@ -1,4 +1,4 @@
-"""`calculator`: the value of an arithmetic expression."""
+"""`calculator`: evaluates an arithmetic expression."""
 
 from __future__ import annotations
 
@@ -36,6 +36,6 @@ async def calculator(args: CalculatorArgs, ctx: ToolContext) -> ToolResult:
     """
     allowed = calculator_rules(ctx.services).functions
     value = evaluate(args.expression, functions=allowed)
-    # JSON readers round larger integers to the next double.
+    # JSON parsers round larger integers to the next double.
     exact = str(value) if isinstance(value, int) and abs(value) > _EXACT_IN_JSON else value
     return ToolResult.ok({"result": exact}, text=str(value))

@@ -1,4 +1,4 @@
-"""Steps on the calendar: months of different lengths, days of 23 hours, days without work."""
+"""Calendar arithmetic: months of different lengths, days of 23 hours, business days."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Holidays = Collection[date]
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """How far two moments are apart as a calendar counts; all of one sign."""
+    """Calendar difference of two times; all parts have the same sign."""
 
     years: int
     months: int
@@ -42,9 +42,9 @@ class Apart:
 
 
 def step(start: datetime, by: Duration, holidays: Holidays, notes: list[str]) -> datetime:
-    """`start` moved: first months, then days, both on the wall clock, then the time that passes.
+    """Return `start` moved by months, then days, both on the wall clock, then by elapsed time.
 
-    A day that the month does not have becomes its last one.
+    A day missing in the month becomes its last day.
 
     Raises:
         OverflowError, ValueError: outside the years 1 to 9999.
@@ -62,8 +62,8 @@ def step(start: datetime, by: Duration, holidays: Holidays, notes: list[str]) ->
 
 
 def apart(start: datetime, end: datetime) -> Apart:
-    """The way from `start` to `end`, counted in the zone of `start`."""
-    # Two moments of one zone would be compared by what clocks show.
+    """Return the difference from `start` to `end`, in the time zone of `start`."""
+    # Two times in the same zone would be compared by wall clock.
     goal = end.astimezone(UTC)
     if goal < start.astimezone(UTC):
         back = apart(end.astimezone(start.tzinfo), start)
@@ -83,7 +83,7 @@ def apart(start: datetime, end: datetime) -> Apart:
 
 
 def business_days(start: date, end: date, holidays: Holidays) -> int:
-    """Days from Monday to Friday, holidays left out, from `start` on and before `end`."""
+    """Return the weekdays from `start` (inclusive) to `end` (exclusive), without holidays."""
     if end < start:
         return -business_days(end, start, holidays)
     weeks, rest = divmod((end - start).days, 7)

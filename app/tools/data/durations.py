@@ -1,4 +1,4 @@
-"""Lengths of time as people and ISO 8601 write them: `90m`, `2 days`, `P1M2DT3H`."""
+"""Durations in people's notation and ISO 8601: `90m`, `2 days`, `P1M2DT3H`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ UNITS = (
     "business_days",
 )
 MOST_BUSINESS_DAYS = 100_000
-"""They are counted one by one."""
+"""Maximum business days: they are counted one by one."""
 _SHORT = {
     "ms": "milliseconds",
     "s": "seconds",
@@ -60,7 +60,7 @@ _ISO_UNITS = ("years", "months", "weeks", "days", "hours", "minutes", "seconds")
 
 @dataclass(frozen=True, slots=True)
 class Duration:
-    """Calendar parts, which follow the clock on the wall, and a time that passes."""
+    """Calendar parts, which follow the wall clock, and an elapsed time."""
 
     months: int = 0
     days: int = 0
@@ -80,12 +80,12 @@ class Duration:
 
 
 def of_unit(amount: Decimal, unit: str) -> Duration:
-    """`amount` of one of `UNITS`.
+    """Return `amount` of one of `UNITS`.
 
     Raises:
-        ToolFailed: `bad_duration`: days and longer units come in whole numbers only, and
-            business days up to `MOST_BUSINESS_DAYS`.
-        OverflowError: it is longer than the calendar.
+        ToolFailed: `bad_duration`: days and longer units must be whole numbers, business days at
+            most `MOST_BUSINESS_DAYS`.
+        OverflowError: it exceeds the calendar.
     """
     if unit in SECONDS:
         microseconds = int((amount * SECONDS[unit] * 1_000_000).to_integral_value())
@@ -108,11 +108,11 @@ def of_unit(amount: Decimal, unit: str) -> Duration:
 
 
 def read_duration(text: str) -> Duration:
-    """A duration in either way of writing; a leading `-` turns it round.
+    """Parse a duration in either notation; a leading `-` negates it.
 
     Raises:
         ToolFailed: `bad_duration`.
-        OverflowError: as `of_unit`.
+        OverflowError: see `of_unit`.
     """
     body = text.strip()
     sign = body[:1] if body[:1] in ("+", "-") else ""
@@ -129,7 +129,7 @@ def read_duration(text: str) -> Duration:
 
 
 def iso_duration(passing: timedelta) -> str:
-    """ISO 8601 in days, hours, minutes and seconds."""
+    """Return ISO 8601 in days, hours, minutes and seconds."""
     if passing < timedelta():
         return f"-{iso_duration(-passing)}"
     minutes, seconds = divmod(passing.seconds, 60)

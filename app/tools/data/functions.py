@@ -1,4 +1,4 @@
-"""The functions and constants an operator may allow in expressions; each is quick and bounded."""
+"""Functions and constants that an operator may allow in expressions; each is fast and bounded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`get_weather`: the weather of a city."""
+"""`get_weather`: returns the weather of a city."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Characters as people see them: a letter with its marks, a flag, a family of emoji.
+"""User-perceived characters: a letter with its marks, a flag, a family of emoji.
 
 The pieces are Unicode's extended grapheme clusters.
 """
@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import regex
 
-# A cluster has an end even where somebody stacks marks without end.
+# Bounds a cluster, even with an unlimited number of stacked marks.
 _MAX_CLUSTER = 64
 
 
 def graphemes(text: str) -> Iterator[str]:
-    """The pieces of `text` that must not be torn apart; joined, they are `text`."""
+    """Yield the inseparable pieces of `text`; joined, they are `text`."""
     for match in _cluster().finditer(text):
         cluster = match[0]
         for at in range(0, len(cluster), _MAX_CLUSTER):
@@ -26,7 +26,7 @@ def graphemes(text: str) -> Iterator[str]:
 
 @cache
 def _cluster() -> regex.Pattern[str]:
-    # Ten milliseconds of a start that few calls need.
+    # Imported here: it takes ten milliseconds, and few calls need it.
     import regex
 
     return regex.compile(r"\X")

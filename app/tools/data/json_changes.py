@@ -1,4 +1,4 @@
-"""Two JSON values compared, and one changed by a merge patch (RFC 7386)."""
+"""Comparison of two JSON values, and merge patches (RFC 7386)."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from app.tools.data.json_text import dump, equal
 Path = tuple[str | int, ...]
 _MISSING: Final = object()
 _MAX_CHANGES = 1000
-# Each change names its whole way, and a key of it may be as long as the value itself.
+# Each change contains its whole path, and a key in it may be as long as the value.
 _MAX_PATHS = 500_000
 
 
 @dataclass(slots=True)
 class Differences:
-    """What differs, by JSON Pointer; the first thousand, items of arrays by their place,
-    and fewer when the ways to them are long.
+    """Differences by JSON Pointer: at most the first thousand, fewer with long pointers.
+
+    Array items are compared by index.
 
     Attributes:
-        total: how many there are.
+        total: number of all differences.
     """
 
     added: list[dict[str, Any]] = field(default_factory=list)
@@ -59,7 +60,7 @@ class Differences:
 
 
 def compare(old: Any, new: Any) -> Differences:
-    """What must be added, removed and changed to turn `old` into `new`."""
+    """Compute what to add, remove and change to turn `old` into `new`."""
     found = Differences()
     room = _MAX_PATHS
     for path, before, after in _walk((), old, new):
@@ -89,7 +90,7 @@ def _walk(path: Path, old: Any, new: Any) -> Iterator[tuple[Path, Any, Any]]:
 
 
 def merge(target: Any, patch: Any) -> Any:
-    """`target` changed by `patch`: null removes a key, objects merge, all else replaces."""
+    """Return `target` changed by `patch`: null removes a key, objects merge, all else replaces."""
     if not isinstance(patch, dict):
         return patch
     merged = dict(target) if isinstance(target, dict) else {}

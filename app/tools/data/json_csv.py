@@ -9,20 +9,20 @@ from typing import Any
 from app.core.errors import ToolFailed
 from app.tools.data.json_text import dump
 
-# The wide forms run in East Asian editions of spreadsheet programs.
+# Full-width forms are executed by East Asian editions of spreadsheet programs.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 _MAX_COLUMNS = 1000
 _MAX_CELLS = 1_000_000
-# As JSON, every row names every column again.
+# As JSON, every row repeats the name of every column.
 _MAX_KEYS = 5_000_000
 
 
 def to_csv(value: Any, *, delimiter: str, guard_formulas: bool) -> dict[str, Any]:
-    """An array of objects as CSV: a header of all keys, a line for each object.
+    """Convert an array of objects to CSV: a header of all keys, a line for each object.
 
-    A missing key and null are an empty cell, `true` and `false` are words, what is nested is
-    its JSON text. Cells that a spreadsheet program would run as a formula are counted, and
-    made plain text by a `'` before them where `guard_formulas` says so.
+    A missing key and null become an empty cell, `true` and `false` words, nested values their JSON
+    text. Cells that a spreadsheet program would run as a formula are counted, and with
+    `guard_formulas` prefixed with `'` to make them plain text.
 
     Raises:
         ToolFailed: `not_rows` or `result_too_large`.
@@ -55,11 +55,11 @@ def to_csv(value: Any, *, delimiter: str, guard_formulas: bool) -> dict[str, Any
 
 
 def from_csv(text: str, *, delimiter: str) -> dict[str, Any]:
-    """CSV with a header as an array of objects; every cell is a text.
+    """Convert CSV with a header to an array of objects; every cell is a string.
 
     Raises:
-        ToolFailed: `csv_error`: no header, two columns of one name, a line with more or fewer
-            cells, an open quote; `result_too_large`.
+        ToolFailed: `csv_error`: no header, a duplicate column, a line with more or fewer cells, an
+            open quote; `result_too_large`.
     """
     source = io.StringIO(text.removeprefix("\ufeff"), newline="")
     reader = csv.reader(source, delimiter=delimiter, strict=True)

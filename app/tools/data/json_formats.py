@@ -1,4 +1,4 @@
-"""Formats of JSON Schema that the library does not check by itself."""
+"""Formats of JSON Schema that the library does not check."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _is_time(text: str) -> bool:
 
 
 def _can_be_read(text: str) -> bool:
-    # A leap second is a time of the calendar that Python does not know.
+    # A leap second is a valid time that Python does not support.
     plain = re.sub(r":60(?=[.Zz+-])", ":59", text)
     try:
         datetime.fromisoformat(re.sub(r"(\.\d{1,6})\d*", r"\1", plain.upper()))
@@ -62,7 +62,7 @@ def _is_pointer(text: str) -> bool:
 
 
 def schema_options() -> Any:
-    """How RE2 reads the expressions of a schema: a small one at a time, for there are many."""
+    """Return the RE2 options for the expressions of a schema, with little memory for each."""
     import re2
 
     options = re2.Options()
@@ -72,7 +72,7 @@ def schema_options() -> Any:
 
 
 def _is_regex(text: str) -> bool:
-    """Whether RE2 reads it, as `pattern` does."""
+    """Return whether RE2 accepts the text, as for `pattern`."""
     import re2
 
     try:
@@ -92,4 +92,4 @@ FORMATS: dict[str, Callable[[str], bool]] = {
     "json-pointer": _is_pointer,
     "regex": _is_regex,
 }
-"""Format → whether a text has it."""
+"""Format → check of a text."""

@@ -1,4 +1,4 @@
-"""Places in a JSON value: RFC 6901 pointers, reading and replacing what they name."""
+"""RFC 6901 JSON pointers: reading and replacing values."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _BAD_ESCAPE = re.compile(r"~(?![01])")
 
 
 def pointer(parts: Sequence[str | int]) -> str:
-    """`("a/b", 0)` → `/a~1b/0`; the whole value is the empty text."""
+    """Build a pointer: `("a/b", 0)` → `/a~1b/0`; the whole value is the empty text."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)
 
 
 def split(text: str) -> list[str]:
-    """The parts of a pointer.
+    """Return the parts of a pointer.
 
     Raises:
         ToolFailed: `bad_pointer`.
@@ -36,10 +36,10 @@ def split(text: str) -> list[str]:
 
 
 def get(value: Any, at: str) -> Any:
-    """What stands at the pointer `at`.
+    """Return the value at the pointer `at`.
 
     Raises:
-        ToolFailed: `bad_pointer`, or `not_found` with the part that leads nowhere.
+        ToolFailed: `bad_pointer`, or `not_found` with the part that does not exist.
     """
     parts = split(at)
     for number, part in enumerate(parts):
@@ -48,10 +48,10 @@ def get(value: Any, at: str) -> Any:
 
 
 def put(value: Any, at: str, new: Any) -> Any:
-    """`value`, changed in place, with `new` at the pointer; `-` adds to the end of an array.
+    """Return `value`, modified in place, with `new` at the pointer; `-` appends to an array.
 
     Raises:
-        ToolFailed: as `get`; only the last part may be a new key.
+        ToolFailed: see `get`; only the last part may be a new key.
     """
     parts = split(at)
     if not parts:

@@ -1,4 +1,4 @@
-"""`json_process`: read, check, query, compare, change and convert JSON."""
+"""`json_process`: parses, validates, queries, compares, changes and converts JSON."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""JMESPath over a value, with an end to the work of one expression.
+"""JMESPath over a value, with a limit on the work of one expression.
 
-An expression of a few hundred characters can double a list at every step. So whatever a
-step makes is measured as it would be written out, and all of it together has a bound.
+An expression of a few hundred characters can double a list at every step. The size of each step's
+output is therefore measured in its written form, and the total is limited.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from app.tools.data.json_text import MAX_DEPTH, depth_of
 _MAX_WORK = 3_000_000
 _CHARS_PER_STEP = 16
 _BITS_PER_STEP = 53
-# These make a value; all others pass on one that is there already.
+# These create a value; all others pass on an existing one.
 _MAKERS = frozenset(
     {
         "filter_projection",
@@ -37,7 +37,7 @@ _TAKE_EXPRESSIONS = frozenset({"map", "max_by", "min_by", "sort_by"})
 
 
 def query(value: Any, expression: str) -> Any:
-    """What `expression` finds in `value`; None for nothing.
+    """Evaluate `expression` on `value`; None for no result.
 
     Raises:
         ToolFailed: `bad_expression`, or `query_too_costly`.
@@ -51,7 +51,7 @@ def query(value: Any, expression: str) -> Any:
         reason = " ".join(str(error).split())[:300]
         raise ToolFailed(f"JMESPath error: {reason}", code="bad_expression") from None
     except (TypeError, ValueError, OverflowError, ZeroDivisionError) as error:
-        # Some functions of the library meet values they do not expect.
+        # Some functions of the library receive values they do not expect.
         raise ToolFailed(
             f"JMESPath error: {str(error)[:200] or 'wrong argument'}", code="bad_expression"
         ) from None
@@ -66,7 +66,7 @@ def query(value: Any, expression: str) -> Any:
 
 
 def _check_references(parsed: dict[str, Any]) -> None:
-    """Refuse `&…` where the library would hand it out as a value: it is none of JSON."""
+    """Refuse `&…` where the library would return it as a value, because it is not JSON."""
     waiting = [{"type": "query", "children": [parsed]}]
     while waiting:
         node = waiting.pop()
@@ -82,7 +82,7 @@ def _check_references(parsed: dict[str, Any]) -> None:
 
 
 def _has_infinite(value: Any) -> bool:
-    """Sums and `to_number` make numbers that JSON does not have."""
+    """Return whether sums or `to_number` created numbers that JSON does not have."""
     waiting = [value]
     while waiting:
         item = waiting.pop()
@@ -106,7 +106,7 @@ class _StepBudget:
             )
 
     def measure(self, value: Any) -> None:
-        """Spend the size of `value`: what stands in it twice counts twice."""
+        """Spend the size of `value`; repeated parts count repeatedly."""
         waiting = [value]
         while waiting:
             item = waiting.pop()
@@ -125,7 +125,7 @@ class _StepBudget:
 
 
 class _Functions(Functions):  # type: ignore[misc]
-    """The functions of the language; what they take and make is measured."""
+    """Functions of the language; inputs and outputs are measured."""
 
     def __init__(self, budget: _StepBudget) -> None:
         self._budget = budget
@@ -140,7 +140,7 @@ class _Functions(Functions):  # type: ignore[misc]
         return made
 
     def _measure_join(self, arguments: Sequence[Any]) -> None:
-        """A long text between many short ones is the one way to make much of little."""
+        """Measure joins: a long separator between many short texts is the only way to amplify."""
         between, *rest = arguments or [""]
         many = len(rest[0]) if rest and isinstance(rest[0], list) else 0
         if isinstance(between, str):

@@ -1,8 +1,8 @@
-"""A value checked against a JSON Schema that nobody has looked at before.
+"""Validation of a value against an untrusted JSON Schema.
 
-The schema comes from a caller, so it may neither reach the network nor cost more than a
-bounded number of steps: references stay inside it, patterns run in linear time, and every
-keyword that is looked at counts, by the size of what it looks at.
+The schema comes from a caller, so it may neither access the network nor exceed a limited number of
+steps: references stay inside it, patterns run in linear time, and every evaluated keyword counts by
+the size of its value.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from app.tools.data.json_pointer import pointer
 
 MAX_ERRORS = 100
 _MAX_STEPS = 500_000
-# Looking up where a reference leads takes ten times as long as most keywords.
+# Resolving a reference takes ten times as long as most keywords.
 _REFERENCE = 10
 _REFERENCES = frozenset({"$ref", "$dynamicRef", "$recursiveRef"})
-# Reading an expression takes up to some hundredths of a second, and its states take memory.
+# Compiling an expression takes up to some hundredths of a second, and its states take memory.
 _EXPRESSION = 1_000
 _FORMAT_REGEX = 5_000
 _MAX_PAIRS = 2_000_000
@@ -40,16 +40,16 @@ _MAX_PARTS = 5_000
 _SHOWN = 300
 _MAX_PLACE = 10_000
 _REASONS = 5
-# Written last, these run when all others have paid for the same walk.
+# Placed last, these run after all others have paid for the same walk.
 _LAST = ("unevaluatedItems", "unevaluatedProperties")
 
 Keyword = Callable[[Any, Any, Any, Any], Iterator[ValidationError] | None]
 
 
 def check(value: Any, schema: Any) -> dict[str, Any]:
-    """Every way in which `value` breaks `schema`, up to `MAX_ERRORS`.
+    """Return every violation of `schema` by `value`, up to `MAX_ERRORS`.
 
-    The draft is the one that `$schema` names, 2020-12 without it.
+    `$schema` selects the draft; the default is 2020-12.
 
     Raises:
         ToolFailed: `bad_schema`, or `schema_too_costly`.
@@ -93,7 +93,7 @@ def _draft(schema: Any) -> Any:
 
 
 def _check_shape(schema: Any) -> None:
-    """Refuse what would run by other rules, or in quadratic time."""
+    """Refuse schemas that would follow other rules, or take quadratic time."""
     nodes = [node for node in _containers(schema) if node is not schema]
     pairs = sum(
         len(node) ** 2
@@ -125,7 +125,7 @@ def _containers(value: Any) -> Iterator[Any]:
 
 
 def _checker(draft: Any, value: Any, schema: Any) -> Any:
-    """A validator of this one call: its keywords count their steps together."""
+    """Return a validator of this call: its keywords share a step counter."""
     plain = _ordered(schema)
     if isinstance(plain, dict):
         plain.pop("$schema", None)
@@ -149,7 +149,7 @@ def _checker(draft: Any, value: Any, schema: Any) -> Any:
 
 
 def _ordered(node: Any) -> Any:
-    """A copy in which the keywords of `_LAST` are last."""
+    """Return a copy with the keywords of `_LAST` last."""
     if isinstance(node, list):
         return [_ordered(item) for item in node]
     if not isinstance(node, dict):
@@ -159,7 +159,7 @@ def _ordered(node: Any) -> Any:
 
 
 class _Meter:
-    """Counts steps; larger values make larger steps, for messages quote them."""
+    """Step counter; larger values count more, because messages quote them."""
 
     def __init__(self, *values: Any) -> None:
         self._left = _MAX_STEPS
@@ -176,10 +176,10 @@ class _Meter:
             elif name == "format" and value == "regex":
                 self.spend(_FORMAT_REGEX)
             for error in keyword(validator, value, instance, schema) or ():
-                # Its message has quoted all of both.
+                # Its message has quoted both completely.
                 self.spend(1 + (size + self.size(value)) // 8)
                 error.message = truncate(error.message, _SHOWN)
-                error.args = ()  # the long one stands there too
+                error.args = ()  # the message contains the long one as well
                 yield error
 
         return look
@@ -202,7 +202,7 @@ class _Meter:
         return self.size(value)
 
     def size(self, value: Any) -> int:
-        """Of a value of this call, about the sixteenth part of its text."""
+        """Return the size of a value, about a sixteenth of its text."""
         if isinstance(value, str):
             return 1 + len(value) // 16
         return self._sizes.get(id(value), 1) if isinstance(value, dict | list) else 1
@@ -212,9 +212,9 @@ class _Meter:
 
 
 class _Patterns:
-    """The expressions of one call: read once each, and forgotten with it.
+    """Compiled expressions of one call.
 
-    What they match costs steps too: a wide expression looks at all its states per character.
+    Matching costs steps too: a wide expression evaluates all its states per character.
     """
 
     def __init__(self, meter: _Meter) -> None:
@@ -255,7 +255,7 @@ class _Patterns:
             known = self._read[pattern] = _regex(pattern)
             self._meter.spend(_EXPRESSION + known.programsize)
         self._meter.spend(1 + known.programsize * self._meter.size(text) // 20)
-        # RE2 reads UTF-8, in which half a surrogate pair has no place.
+        # RE2 reads UTF-8, which cannot represent a lone surrogate.
         return bool(known.search(text.encode("utf-8", "replace").decode()))
 
 
@@ -276,8 +276,9 @@ def _unique_items(validator: Any, wanted: Any, instance: Any, _schema: Any) -> I
 
 
 def _multiple_of(validator: Any, factor: Any, instance: Any, _schema: Any) -> Iterator[Any]:
-    """By the digits as written: as doubles, 4.35 is no multiple of 0.01, and some numbers are
-    too large."""
+    """Compare by decimal digits: as doubles, 4.35 is not a multiple of 0.01, and some numbers
+    are too large.
+    """
     if not validator.is_type(instance, "number"):
         return
     if (Fraction(repr(instance)) / Fraction(repr(factor))).denominator != 1:
@@ -285,7 +286,7 @@ def _multiple_of(validator: Any, factor: Any, instance: Any, _schema: Any) -> It
 
 
 def _canonical(value: Any) -> Any:
-    """Equal JSON has one form: 1.0 is 1."""
+    """Return one form for equal JSON: 1.0 becomes 1."""
     if isinstance(value, float):
         return int(value) if value.is_integer() else value
     if isinstance(value, list):
@@ -318,7 +319,7 @@ def _described(error: ValidationError) -> dict[str, Any]:
 
 
 def _place(error: ValidationError) -> str:
-    """Its pointer, cut where a key is a text of its own."""
+    """Return the error's pointer, truncated if a key is too long."""
     return truncate(pointer(tuple(error.absolute_path)), _MAX_PLACE)
 
 

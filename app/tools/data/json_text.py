@@ -1,4 +1,4 @@
-"""JSON text ↔ values, strictly: what other readers would take otherwise is an error here."""
+"""Strict conversion of JSON text: anything that parsers interpret differently is an error."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from typing import Any
 from app.core.errors import ToolFailed
 
 MAX_DEPTH = 60
-"""Levels of nesting; everything that looks at a result goes at least this deep."""
+"""Maximum nesting; everything that processes a result supports at least this depth."""
 _MAX_DIGITS = 1000
 
 
 def parse(text: str, argument: str = "json_string") -> Any:
-    """The value of a JSON text.
+    """Parse a JSON text.
 
     Raises:
-        ToolFailed: `json_parse_error`, `duplicate_key` or `too_deep`; the message begins
-            with "JSON parse error: " and says where. `argument` is named when it is not the
-            tool's main one.
+        ToolFailed: `json_parse_error`, `duplicate_key` or `too_deep`; the message starts with "JSON
+            parse error: " and names the position, and `argument` if it is not the tool's main one.
     """
     whose = "" if argument == "json_string" else f"{argument}: "
     try:
@@ -38,13 +37,13 @@ def parse(text: str, argument: str = "json_string") -> Any:
 
 
 def dump(value: Any, *, indent: int | None = None) -> str:
-    """JSON text, characters outside ASCII as they are; compact without `indent`."""
+    """Return JSON text with non-ASCII characters unescaped; compact without `indent`."""
     separators = None if indent is not None else (",", ":")
     return json.dumps(value, indent=indent, ensure_ascii=False, separators=separators)
 
 
 def equal(left: Any, right: Any) -> bool:
-    """Whether two values are the same JSON: 1 is 1.0 and no `true`."""
+    """Return whether two values are equal JSON: 1 equals 1.0, but not `true`."""
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
     if isinstance(left, dict) and isinstance(right, dict):
@@ -57,7 +56,7 @@ def equal(left: Any, right: Any) -> bool:
 
 
 def depth_of(value: Any) -> int:
-    """Levels of nesting; 0 for what is neither array nor object."""
+    """Return the nesting depth; 0 for anything but arrays and objects."""
     depth, level = 0, [value]
     while level := [item for item in level if isinstance(item, dict | list)]:
         depth += 1
@@ -68,7 +67,7 @@ def depth_of(value: Any) -> int:
 
 
 class _Duplicate(Exception):
-    """A key stands twice in one object."""
+    """An object has a duplicate key."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

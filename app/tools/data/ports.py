@@ -1,4 +1,4 @@
-"""What the data tools need from the composition root: the time, and an operator's choices."""
+"""Services of the data tools: the clock, and the operator's rules."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ CALCULATOR_RULES = "calculator_rules"
 
 @dataclass(frozen=True, slots=True)
 class CalculatorRules:
-    """The service `CALCULATOR_RULES`: whether functions such as `sqrt` may be called."""
+    """Service `CALCULATOR_RULES`: whether functions such as `sqrt` may be called."""
 
     functions: bool = False
 
 
 def clock_of(ctx: ToolContext) -> Clock:
-    """The service's clock; the system's where a call runs without the service."""
+    """Return the service's clock, or the system's if a call runs without the service."""
     clock: Clock = ctx.services.get(CLOCK) or SystemClock()
     return clock
 
 
 def calculator_rules(services: Services) -> CalculatorRules:
-    """What the operator allows; without a word from him, operators only."""
+    """Return the operator's calculator rules; by default, only operators are allowed."""
     rules = services.get(CALCULATOR_RULES)
     return rules if isinstance(rules, CalculatorRules) else CalculatorRules()

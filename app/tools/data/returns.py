@@ -1,4 +1,4 @@
-"""What the tools that compute return."""
+"""Result schemas of the data tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The seeds' service for arithmetic, apart from the tool."""
+"""Arithmetic service of the original design, usable without the tool."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from app.tools.data.arithmetic import Number, evaluate
 
 
 class CalculatorService:
-    """Computes expressions."""
+    """Evaluates expressions."""
 
     def __init__(self, *, functions: bool = False) -> None:
-        """Bind it.
+        """Create the service.
 
         Args:
-            functions: whether expressions may call functions, as the operator sets it.
+            functions: whether expressions may call functions, as set by the operator.
         """
         self._functions = functions
 
     def calculate(self, expression: str) -> Number:
-        """The value of `expression`.
+        """Return the value of `expression`.
 
         Raises:
-            ToolFailed: as `evaluate`.
+            ToolFailed: see `evaluate`.
         """
         return evaluate(expression, functions=self._functions)

@@ -1,4 +1,4 @@
-"""What `text_process` does with a text: plain functions, each bounded in time and size."""
+"""Operations of `text_process`: plain functions, each bounded in time and size."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Operation = Callable[[str], dict[str, Any]]
 
 
 def _reverse(text: str) -> str:
-    # Plain letters need no look at the character database.
+    # ASCII letters need no lookup in the character database.
     if text.isascii() and "\r" not in text:
         return text[::-1]
     return "".join(reversed(list(graphemes(text))))
@@ -36,11 +36,11 @@ def _hash(text: str) -> dict[str, Any]:
 
 
 def _slug(text: str) -> str:
-    """Letters and digits of any script, without accents, words joined by `-`.
+    """Return letters and digits of any script, without accents, with words joined by `-`.
 
     Raises:
-        ToolFailed: `result_too_large`: to put stacked accents in their order takes quadratic
-            time, and some letters become eighteen.
+        ToolFailed: `result_too_large`: ordering stacked accents takes quadratic time, and some
+            letters expand to eighteen.
     """
     if len(text) > _MAX_SLUG:
         raise ToolFailed(
@@ -55,7 +55,7 @@ def _slug(text: str) -> str:
 def _from_base64(text: str) -> str:
     plain = "".join(text.split()).replace("-", "+").replace("_", "/")
     try:
-        # Padding is often left away.
+        # Padding is often omitted.
         data = base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
     except (binascii.Error, ValueError) as error:
         raise ToolFailed(f"text is not base64: {error}", code="not_base64") from None
@@ -101,7 +101,7 @@ SIMPLE: Mapping[str, Operation] = MappingProxyType(
 
 
 def dedupe_lines(text: str, *, ignore_case: bool) -> dict[str, Any]:
-    """The first of equal lines stays where it is."""
+    """Remove repeated lines; the first of equal lines stays."""
     lines = _lines(text)
     first: dict[str, str] = {}
     for line in lines:
@@ -111,13 +111,13 @@ def dedupe_lines(text: str, *, ignore_case: bool) -> dict[str, Any]:
 
 
 def sort_lines(text: str, *, ignore_case: bool, descending: bool) -> dict[str, Any]:
-    """Lines by their characters' numbers; equal ones keep their order."""
+    """Sort lines by code points; equal ones keep their order."""
     lines = sorted(_lines(text), key=partial(_key, ignore_case=ignore_case), reverse=descending)
     return {"result": _joined(lines, text)}
 
 
 def replace(text: str, pattern: str, replacement: str) -> dict[str, Any]:
-    """Every occurrence of the plain text `pattern`.
+    """Replace every occurrence of the plain text `pattern`.
 
     Raises:
         ToolFailed: `result_too_large`.
@@ -129,7 +129,7 @@ def replace(text: str, pattern: str, replacement: str) -> dict[str, Any]:
 
 
 def shorten(text: str, limit: int) -> dict[str, Any]:
-    """At most `limit` characters as people see them; the last is `…` when something is cut."""
+    """Return at most `limit` user-perceived characters; the last is `…` if truncated."""
     kept = list(islice(graphemes(text), limit + 1))
     if len(kept) <= limit:
         return {"result": text, "truncated": False}

@@ -1,4 +1,4 @@
-"""Regular expressions over a text: RE2 syntax, linear time, and an end to the work of a call."""
+"""Regular expressions on a text: RE2 syntax, linear time, and limited work per call."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from app.core.errors import ToolFailed
 
 MAX_RESULT = 2_000_000
 "Maximum characters of a result."
-# Steps of the matcher per character, times characters: some tenths of a second.
+# Matcher steps per character times characters: some tenths of a second.
 _MAX_WORK = 100_000_000
 _SECONDS = 1.5
-# What a match is as JSON besides its text.
+# Size of a match as JSON, besides its text.
 _AROUND_MATCH, _AROUND_GROUP = 60, 4
 _ESCAPE = re.compile(r"\\(\d{1,2}|g<([^>]{1,100})>|.)", re.DOTALL)
 _KEPT = {"n": "\n", "t": "\t", "\\": "\\"}
@@ -24,7 +24,7 @@ Monotonic = Callable[[], float]
 
 @dataclass(frozen=True, slots=True)
 class PatternMatch:
-    """One match: characters `start` to `end` of the text, groups as far as they took part."""
+    """One match: characters `start` to `end` of the text, and its participating groups."""
 
     text: str
     start: int
@@ -45,7 +45,7 @@ class PatternMatch:
 def extract(
     pattern: str, text: str, *, ignore_case: bool, limit: int, monotonic: Monotonic
 ) -> tuple[list[PatternMatch], bool]:
-    """The first `limit` matches, and whether there are more.
+    """Return the first `limit` matches, and whether there are more.
 
     Raises:
         ToolFailed: `bad_pattern`, `pattern_too_costly` or `result_too_large`.
@@ -68,12 +68,12 @@ def extract(
 def substitute(
     pattern: str, text: str, replacement: str, *, ignore_case: bool, monotonic: Monotonic
 ) -> tuple[str, int]:
-    r"""`text` with every match replaced, and how many there were.
+    r"""Return `text` with every match replaced, and their number.
 
-    In `replacement`, `\1` and `\g<name>` stand for groups, `\n`, `\t` and `\\` for themselves.
+    In `replacement`, `\1` and `\g<name>` refer to groups, `\n`, `\t` and `\\` for themselves.
 
     Raises:
-        ToolFailed: as `extract`; or `bad_replacement`.
+        ToolFailed: see `extract`; or `bad_replacement`.
     """
     compiled = _compiled(pattern, ignore_case=ignore_case)
     template = _template(replacement, compiled)
@@ -104,7 +104,7 @@ def _matches(compiled: Any, text: str, monotonic: Monotonic) -> Iterator[Any]:
         raise _too_costly()
     until = monotonic() + _SECONDS
     for match in compiled.finditer(text):
-        # A search that looks at the whole rest of the text may start at every character.
+        # A search over the whole rest of the text may start at every character.
         if monotonic() > until:
             raise _too_costly()
         yield match

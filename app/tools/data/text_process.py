@@ -1,4 +1,4 @@
-"""`text_process`: count, change, search, compare and encode a text."""
+"""`text_process`: counts, changes, searches, compares and encodes a text."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ async def text_process(args: TextProcessArgs, ctx: ToolContext) -> ToolResult:
     a unified diff; hash the SHA-256; all others the new text as result.
     """
     clock = clock_of(ctx)
-    # A long expression takes half a second to read.
+    # A long expression takes half a second to compile.
     away = args.operation in _ALWAYS_AWAY
     if not away and len(args.text) + len(args.other or "") <= _SHORT:
         return _process(args, clock)

@@ -1,4 +1,4 @@
-"""`time_reasoning`: now, differences, sums, zones and weekdays, computed instead of guessed."""
+"""`time_reasoning`: computes the current time, differences, sums, time zones and weekdays."""
 
 from __future__ import annotations
 
@@ -115,12 +115,12 @@ async def time_reasoning(args: TimeReasoningArgs, ctx: ToolContext) -> ToolResul
     years keep the clock time, smaller units are time that passes. Returns result, with notes on
     whatever had to be assumed.
     """
-    # The first look at a zone reads a file.
+    # The first use of a time zone reads a file.
     return await asyncio.to_thread(_compute, args, clock_of(ctx).now())
 
 
 def _compute(args: TimeReasoningArgs, now: datetime) -> ToolResult:
-    # What is to be converted stands in another zone than the result.
+    # The value to convert has another zone than the result.
     own = args.from_tz or (None if args.operation == "convert" else args.tz)
     reader = TimeReader(now, zone_of(own or DEFAULT_ZONE), named=own is not None)
     try:
@@ -191,7 +191,7 @@ def _difference(args: TimeReasoningArgs, reader: TimeReader) -> tuple[dict[str, 
 
 
 def _in_unit(unit: Unit, passing: timedelta, data: dict[str, Any]) -> float:
-    """Whole months, years and business days; of all else a fraction too."""
+    """Return whole months, years and business days; other units may be fractional."""
     if unit == "business_days":
         return int(data["business_days"])
     if unit in ("months", "years"):

@@ -1,4 +1,4 @@
-"""Moments as callers write them: ISO 8601, Unix times, e-mail dates, `in 10m`, `tomorrow`."""
+"""Time values in callers' notations: ISO 8601, Unix times, email dates, `in 10m`, `tomorrow`."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(slots=True)
 class TimeReader:
-    """Reads moments for one call.
+    """Parser of times for one call.
 
     Attributes:
-        now: the present moment.
-        zone: where a value without an offset stands, and what days `today` means.
+        now: current time.
+        zone: time zone of values without an offset, and of `today`.
         named: whether the caller chose `zone`.
-        notes: what had to be assumed, in sentences.
+        notes: assumptions made, as sentences.
     """
 
     now: datetime
@@ -38,10 +38,10 @@ class TimeReader:
     notes: list[str] = field(default_factory=list)
 
     def read(self, text: str) -> datetime:
-        """The moment, in the zone of its own offset or in `zone`.
+        """Parse a time, in the zone of its own offset or in `zone`.
 
         Raises:
-            ToolFailed: `bad_time`, or what a duration in it raises.
+            ToolFailed: `bad_time`, or the error of a duration in it.
             OverflowError, ValueError: outside the years 1 to 9999.
         """
         value = " ".join(text.split())

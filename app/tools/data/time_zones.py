@@ -1,4 +1,4 @@
-"""Time zones by name, and wall clock times that exist twice or never."""
+"""Time zones by name, and wall clock times that are ambiguous or skipped."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _OFFSET = re.compile(r"(?:UTC|GMT)?([+-])(\d{1,2})(?::?(\d{2}))?", re.ASCII)
 
 
 def zone_of(name: str) -> tzinfo:
-    """The zone of an IANA name such as `Europe/Berlin`, of `UTC`, or of an offset as `+08:00`.
+    """Return the zone of an IANA name such as `Europe/Berlin`, `UTC`, or an offset like `+08:00`.
 
     Raises:
-        ToolFailed: `unknown_time_zone`; the message names those that are spelt alike.
+        ToolFailed: `unknown_time_zone`; the message lists similar names.
     """
     if name.upper() in ("UTC", "Z"):
         return UTC
@@ -40,14 +40,14 @@ def zone_of(name: str) -> tzinfo:
 
 
 def zone_name(zone: tzinfo) -> str:
-    """The name under which `zone_of` finds it."""
+    """Return the name under which `zone_of` finds it."""
     if isinstance(zone, ZoneInfo):
         return zone.key
     return "UTC" if zone is UTC else offset_text(zone.utcoffset(None) or timedelta())
 
 
 def offset_text(offset: timedelta) -> str:
-    """`+01:00`; seconds only where there are some, as before 1900."""
+    """Return `+01:00`; with seconds only if not zero, as before 1900."""
     sign, rest = ("-", -offset) if offset < timedelta() else ("+", offset)
     minutes, seconds = divmod(int(rest.total_seconds()), 60)
     text = f"{sign}{minutes // 60:02d}:{minutes % 60:02d}"
@@ -55,10 +55,10 @@ def offset_text(offset: timedelta) -> str:
 
 
 def on_the_clock(wall: datetime, zone: tzinfo, notes: list[str]) -> datetime:
-    """The moment at which clocks in `zone` show `wall`.
+    """Return the time at which clocks in `zone` show `wall`.
 
-    Where clocks skip it, the moment is as much later as they were put forward; where they
-    show it twice, it is the first. Either is said in `notes`.
+    A skipped time is shifted by the change of the clocks; of an ambiguous time the first is used.
+    Both are reported in `notes`.
     """
     first = wall.replace(tzinfo=zone, fold=0)
     moved = first.astimezone(UTC).astimezone(zone)

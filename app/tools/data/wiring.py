@@ -1,4 +1,4 @@
-"""The services of the data tools, bound to the operator's settings."""
+"""Services of the data tools, bound to the operator's settings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.tools.data.weather.simulated import SimulatedWeather
 
 
 def offer_data_services(settings: Settings, services: Services, clock: Clock) -> None:
-    """Register them; without a weather provider `get_weather` is off."""
+    """Register the services; without a weather provider `get_weather` is off."""
     services.register(CLOCK, clock)
     services.register(CALCULATOR_RULES, CalculatorRules(settings.calculator_functions))
     provider = weather_provider(settings.weather)
@@ -22,7 +22,7 @@ def offer_data_services(settings: Settings, services: Services, clock: Clock) ->
 
 
 def weather_provider(settings: WeatherSettings) -> WeatherProvider | None:
-    """The provider that is configured; one never stands in for another."""
+    """Return the configured provider; there is no fallback to another."""
     match settings.provider:
         case "open-meteo":
             return OpenMeteo(settings)

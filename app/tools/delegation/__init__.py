@@ -1,1 +1,1 @@
-"""The `delegation` toolset: work for sub-agents."""
+"""The `delegation` toolset: tasks for sub-agents."""

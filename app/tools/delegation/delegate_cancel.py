@@ -1,4 +1,4 @@
-"""`delegate_cancel`: stop sub-agents."""
+"""`delegate_cancel`: stops sub-agents."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class DelegateCancelArgs(ToolArgs):
     side_effect=SideEffectScope.DB_WRITE,
     kind="other",
     requires=(DELEGATION,),
-    # A sub-agent could stop its siblings.
+    # Otherwise a sub-agent could stop its siblings.
     subagent_allowed=False,
     routing_hint="main-process-proxy",
     tags=("agents",),

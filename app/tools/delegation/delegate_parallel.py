@@ -1,4 +1,4 @@
-"""`delegate_parallel`: several tasks, each for a sub-agent of its own."""
+"""`delegate_parallel`: several tasks, each for a separate sub-agent."""
 
 from __future__ import annotations
 

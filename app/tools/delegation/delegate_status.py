@@ -1,4 +1,4 @@
-"""`delegate_status`: how far sub-agents are."""
+"""`delegate_status`: progress of sub-agents."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class DelegateStatusArgs(ToolArgs):
     side_effect=SideEffectScope.NONE,
     kind="read",
     requires=(DELEGATION,),
-    # Of use to those alone who start sub-agents.
+    # Only useful for agents that start sub-agents.
     delegates=True,
     routing_hint="main-process-proxy",
     timeout_s=MAX_WAIT_S + _AROUND_S,
@@ -64,7 +64,7 @@ async def delegate_status(args: DelegateStatusArgs, ctx: ToolContext) -> ToolRes
     one. With wait_s it waits for the end; waiting once is better than asking often.
     """
     session_id, delegation = session_of(ctx), delegation_of(ctx)
-    # A sub-agent may have been given less than its siblings: it sees what it has started itself.
+    # A sub-agent may have fewer rights than its siblings, so it sees only tasks that it started.
     run_id = ctx.run_id if ctx.subagent_id is not None else None
     if args.id is not None:
         found = await delegation.report(args.id, session_id=session_id)

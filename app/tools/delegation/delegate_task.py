@@ -1,4 +1,4 @@
-"""`delegate_task`: one task for a sub-agent."""
+"""`delegate_task`: delegates one task to a sub-agent."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class DelegateTaskArgs(TaskArguments):
 
 
 def _as_spawn(raw: dict[str, Any]) -> dict[str, Any]:
-    """`{task, label?}`: in the background unless it is said otherwise."""
+    """Convert `{task, label?}`, which runs in the background by default."""
     return {"background": True, **raw}
 
 

@@ -1,4 +1,4 @@
-"""How `delegate_parallel` is called by the name `multi_agent`, and what that expects back."""
+"""Compatibility of `delegate_parallel` with the name and results of `multi_agent`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _NAMES = {"name": "label", "instruction": "goal"}
 
 
 def as_multi_agent(raw: dict[str, Any]) -> dict[str, Any]:
-    """`{tasks: [{name, instruction, tools?}]}`, an empty `tools` being all of them."""
+    """Convert `{tasks: [{name, instruction, tools?}]}`, where empty `tools` means all."""
     tasks = raw.get("tasks")
     if not isinstance(tasks, list):
         return {**raw, "brief": True}
@@ -19,7 +19,7 @@ def as_multi_agent(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def multi_agent_shape(result: ToolResult) -> ToolResult:
-    """`{success, results: [{task_name, success, response | error}], total}`."""
+    """Return `{success, results: [{task_name, success, response | error}], total}`."""
     tasks = result.data.get("tasks") if isinstance(result.data, dict) else None
     if not isinstance(tasks, list):
         return result

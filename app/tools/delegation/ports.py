@@ -1,4 +1,4 @@
-"""What the delegation tools need: whoever starts sub-agents; the composition root binds it."""
+"""Protocol of the delegation service; bound in the composition root."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ ENDED: frozenset[TaskStatus] = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskSpec:
-    """What one sub-agent shall do. None leaves a limit to the settings; none may exceed them.
+    """Task of one sub-agent. Limits of None use the settings; no limit may exceed them.
 
     Attributes:
-        label: names it, once in its batch.
-        agent_id: whose profile it works under; the caller's own when None.
-        instructions: told before the goal, such as the role of a team's member.
-        tools: names of the tools that it may use at most; None for all that sub-agents may.
-        workspace_roots: folders of the workspace, relative to it, that it sees; empty for all.
-        timeout_s: for the whole task.
-        after: labels of the tasks whose answers it is given, and waits for.
+        label: name, unique in its batch.
+        agent_id: agent whose profile it uses; the caller's own if None.
+        instructions: text before the goal, such as the role of a team member.
+        tools: names of allowed tools; None for all that sub-agents may use.
+        workspace_roots: visible folders, relative to the workspace; empty for all.
+        timeout_s: seconds for the whole task.
+        after: labels of the tasks that it waits for and whose answers it receives.
     """
 
     goal: str
@@ -58,15 +58,15 @@ class TaskSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskReport:
-    """How far a sub-agent is.
+    """Progress of a sub-agent.
 
     Attributes:
-        response: its answer; what there is of one while `partial`.
-        error: `{code, message}` of what ended it, unless it has succeeded.
+        response: its answer; incomplete if `partial`.
+        error: `{code, message}` of its failure, unless it has succeeded.
         calls: `{tool, status, route}` of each call so far.
         routes: tool → `worker-local` | `main-process-proxy` | `disabled`.
-        blocked: tool → `{code, message, layer, fix}` of those that are disabled.
-        worker_pid: the process that runs its loop; None before it has one.
+        blocked: tool → `{code, message, layer, fix}` of the disabled tools.
+        worker_pid: process that runs its loop; None before the start.
     """
 
     task_id: str
@@ -91,13 +91,13 @@ class TaskReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchReport:
-    """A batch and its tasks, in the order they were given.
+    """Batch with its tasks, in the given order.
 
     Attributes:
-        status: `running` until every task has ended, then `success` when all have succeeded,
-            `partial` when some have, else `error`; `cancelled` when somebody stopped it.
-        parent_run_id: of the run that has delegated.
-        duplicate: this batch had been started already, a moment ago, with the same words.
+        status: `running` until every task has ended, then `success` if all have succeeded,
+            `partial` if some have, otherwise `error`; `cancelled` if it was stopped.
+        parent_run_id: ID of the delegating run.
+        duplicate: an equal batch was started shortly before; this is that one.
     """
 
     batch_id: str
@@ -112,7 +112,7 @@ class BatchReport:
     duplicate: bool = False
 
     def about(self, id_: str) -> BatchReport:
-        """It; asked for one of its tasks, with that task alone."""
+        """Return the report; for a task's ID, with only that task."""
         if self.batch_id == id_:
             return self
         return replace(self, tasks=tuple(task for task in self.tasks if task.task_id == id_))
@@ -120,7 +120,7 @@ class BatchReport:
 
 @runtime_checkable
 class Delegation(Protocol):
-    """The service `DELEGATION`: starts sub-agents and knows what became of them."""
+    """Service `DELEGATION`: starts sub-agents and reports their results."""
 
     async def start(
         self,
@@ -132,25 +132,25 @@ class Delegation(Protocol):
         concurrency: int | None = None,
         background: bool = False,
     ) -> BatchReport:
-        """Run a batch to its end, or only begin it in the `background`.
+        """Run a batch to its end, or start it in the `background`.
 
         Cancelling the caller cancels the whole batch, unless it is in the background.
 
         Raises:
-            InvalidInput: a label is there twice; `after` names none or turns in a circle; a
-                tool, a folder, an agent does not exist; too many tasks. Names the field.
-            ToolFailed: `delegation_depth` when a sub-agent may not delegate (any more);
-                `too_many_subagents` when the session has as many in the background as it may.
+            InvalidInput: a label is duplicate; `after` is unknown or cyclic; a tool, folder or
+                agent does not exist; too many tasks. Names the field.
+            ToolFailed: `delegation_depth` if a sub-agent may not delegate (further);
+                `too_many_subagents` if the session has reached its limit in the background.
         """
 
     async def report(self, batch_or_task_id: str, *, session_id: str | None) -> BatchReport:
-        """How far a batch is; of a task, its batch with that task alone.
+        """Return the progress of a batch; for a task, its batch with only that task.
 
         Args:
-            session_id: only what belongs to this session; None for any.
+            session_id: restrict to this session; None for any.
 
         Raises:
-            NotFound: there is no such batch or task.
+            NotFound: the batch or task does not exist.
         """
 
     async def reports(
@@ -161,23 +161,23 @@ class Delegation(Protocol):
         running: bool = False,
         limit: int = 50,
     ) -> list[BatchReport]:
-        """The newest first; of those that one run has delegated, where it is named."""
+        """Return reports, newest first, optionally of one delegating run."""
 
     async def wait(
         self, batch_or_task_id: str, *, session_id: str | None, timeout_s: float
     ) -> BatchReport:
-        """As `report`, once it has ended or after `timeout_s`."""
+        """Return the report once it has ended or after `timeout_s`; see `report`."""
 
     async def cancel(self, batch_or_task_id: str, *, session_id: str | None) -> BatchReport:
-        """Stop a batch, or one task; what it had done so far stays. Harmless when it is over."""
+        """Stop a batch or one task; results so far stay. No effect if it has ended."""
 
     async def broadcast(
         self, text: str, *, session_id: str, batch_id: str | None = None
     ) -> list[str]:
-        """Tell every running sub-agent of the session, once each; the ids of those tasks.
+        """Send a message to every running sub-agent of the session; return the IDs of their tasks.
 
-        It reads it before its next model request.
+        A sub-agent receives it before its next model request.
         """
 
     def left_by(self, operation_id: str) -> str | None:
-        """The batch a call has delegated, while the service stops and leaves it to the next."""
+        """Return the batch of a call, if a stopping service leaves it to the next process."""

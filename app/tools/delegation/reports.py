@@ -1,4 +1,4 @@
-"""How far sub-agents are, told to a model and to clients."""
+"""Progress of sub-agents, as shown to a model and to clients."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ _HOW_TO_SEE = "delegate_status shows its progress, delegate_cancel stops it."
 
 
 def task_data(task: TaskReport) -> dict[str, Any]:
-    """The fields of a report as JSON takes them."""
+    """Return the fields of a report in JSON form."""
     return {item.name: _plain(getattr(task, item.name)) for item in fields(task)}
 
 
 def batch_data(batch: BatchReport) -> dict[str, Any]:
-    """As `task_data`, its tasks in their order."""
+    """Return a batch in JSON form, with its tasks in order; see `task_data`."""
     told = {item.name: getattr(batch, item.name) for item in fields(batch) if item.name != "tasks"}
     return {**told, "tasks": [task_data(task) for task in batch.tasks]}
 
 
 def one_answer(batch: BatchReport) -> ToolResult:
-    """The result of a batch of one task that has ended."""
+    """Return the result of an ended batch with one task."""
     (task,) = batch.tasks
     data = {**task_data(task), "duplicate": batch.duplicate}
     text = _noted(batch, _told(task, headed=False))
@@ -52,7 +52,7 @@ def one_answer(batch: BatchReport) -> ToolResult:
 
 
 def all_answers(batch: BatchReport) -> ToolResult:
-    """The result of a batch that has ended: a success as soon as one of its tasks is."""
+    """Return the result of an ended batch: a success if one of its tasks succeeded."""
     data = batch_data(batch)
     text = _noted(batch, "\n\n".join(_told(task, headed=True) for task in batch.tasks))
     drawn = RawResult("json", data)
@@ -69,7 +69,7 @@ def all_answers(batch: BatchReport) -> ToolResult:
 
 
 def begun(batch: BatchReport) -> ToolResult:
-    """The result of a batch that goes on in the background."""
+    """Return the result of a batch that continues in the background."""
     named = [f"{task.task_id} ({task.label})" for task in batch.tasks]
     started = f"Started in the background as {batch.batch_id}: {', '.join(named)}."
     data = batch_data(batch)
@@ -78,7 +78,7 @@ def begun(batch: BatchReport) -> ToolResult:
 
 
 def progress(batch: BatchReport) -> ToolResult:
-    """How far a batch is; its end is no failure of whoever looks."""
+    """Return the progress of a batch; a failed batch is not a failure of this call."""
     data = batch_data(batch)
     told = "\n\n".join(_told(task, headed=True) for task in batch.tasks)
     text = f"{batch_line(batch)}\n{told}"
@@ -86,7 +86,7 @@ def progress(batch: BatchReport) -> ToolResult:
 
 
 def batch_line(batch: BatchReport) -> str:
-    """A batch in a line."""
+    """Return one line about a batch."""
     ended = sum(task.status in ENDED for task in batch.tasks)
     name = f" {batch.name!r}" if batch.name else ""
     return f"{batch.batch_id}{name}: {batch.status}, {ended} of {len(batch.tasks)} ended"
@@ -97,7 +97,7 @@ def _noted(batch: BatchReport, text: str) -> str:
 
 
 def _told(task: TaskReport, *, headed: bool) -> str:
-    """What a task has come to; what a model has said stands between marks."""
+    """Return the result of a task; model output is marked as untrusted."""
     said = untrusted(task.response, f"sub-agent {task.label}") if task.response else ""
     if task.status == "success" and not headed:
         return said or "It ended without an answer."
@@ -112,7 +112,7 @@ def _told(task: TaskReport, *, headed: bool) -> str:
 
 
 def _failure(task: TaskReport) -> tuple[str, str]:
-    """The sentence and the code for a task that has not succeeded."""
+    """Return the sentence and code for an unsuccessful task."""
     error = task.error or {}
     said = f": {error['message']}" if error.get("message") else ""
     return f"{task.label} {_WORDS[task.status]}{said}", str(error.get("code") or task.status)

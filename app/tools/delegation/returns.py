@@ -1,4 +1,4 @@
-"""What the tools that start sub-agents return."""
+"""Result schemas of the delegation tools."""
 
 from __future__ import annotations
 

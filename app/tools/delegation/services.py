@@ -1,4 +1,4 @@
-"""Whom the delegation tools ask."""
+"""Service lookup of the delegation tools."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from app.tools.delegation.ports import DELEGATION, Delegation
 
 
 def delegation_of(ctx: ToolContext) -> Delegation:
-    """The service.
+    """Return the service.
 
     Raises:
-        ToolFailed: there is none here.
+        ToolFailed: it is not available.
     """
     return ctx.services.require(DELEGATION, Delegation)  # type: ignore[type-abstract]
 
 
 def session_of(ctx: ToolContext) -> str:
-    """The caller's session; without one there is nothing that it may see or stop.
+    """Return the caller's session; without one, no task may be seen or stopped.
 
     Raises:
         ToolFailed: the call belongs to no session.

@@ -1,4 +1,4 @@
-"""`task_broadcast`: a word to every sub-agent at work."""
+"""`task_broadcast`: sends a message to every running sub-agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a caller says about one task, and the `TaskSpec` that it becomes."""
+"""Arguments of one task, and their conversion to a `TaskSpec`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ToolNames = Annotated[list[Name], Field(min_length=1, max_length=200)]
 
 
 class TaskArguments(ToolArgs):
-    """A task of `delegate_task` or `delegate_parallel`."""
+    """Task of `delegate_task` or `delegate_parallel`."""
 
     goal: Goal = Field(description="The task, and what to answer.")
     label: Label | None = Field(default=None, description="A short name.")
@@ -52,7 +52,7 @@ class TaskArguments(ToolArgs):
 
 
 def labels_of(tasks: Sequence[TaskArguments]) -> list[str]:
-    """A label for each; those that were given stay as they are, even where two are the same."""
+    """Return a label for each task; given labels stay, even duplicate ones."""
     taken = {task.label for task in tasks if task.label is not None}
     labels = []
     for task in tasks:
@@ -65,13 +65,13 @@ def labels_of(tasks: Sequence[TaskArguments]) -> list[str]:
 
 
 def short(goal: str) -> str:
-    """A label out of the first words of a goal."""
+    """Return a label from the first words of a goal."""
     words = "".join(char if char.isprintable() else " " for char in goal).split()
     return " ".join(words)[:_LABEL_CHARS].rstrip() or "task"
 
 
 def spec_of(task: TaskArguments, label: str, **further: Any) -> TaskSpec:
-    """The task under that label; `further` are other fields of the spec."""
+    """Return the task with the label; `further` are other fields of the spec."""
     goal = f"{task.goal}\n\n{_CONTEXT}\n{task.context}" if task.context else task.goal
     return TaskSpec(
         goal=goal,
@@ -89,7 +89,7 @@ def spec_of(task: TaskArguments, label: str, **further: Any) -> TaskSpec:
 
 
 def _free(label: str, taken: set[str]) -> str:
-    """`label`, numbered where another task has it."""
+    """Return `label`, numbered if another task has it."""
     found, number = label, 2
     while found in taken:
         found = f"{label} ({number})"

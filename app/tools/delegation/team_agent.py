@@ -1,4 +1,4 @@
-"""`team_agent`: a team of sub-agents, and who does what after whom."""
+"""`team_agent`: a team of sub-agents with dependent tasks."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ _WORKER = "worker"
 
 
 def _as_team_create(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Tasks that name a prompt and no member: one member works on all of them at once."""
+    """Convert tasks with a prompt and no member: each is done by one shared member."""
     tasks = arguments.get("tasks")
     if not isinstance(tasks, list) or "members" in arguments:
         return arguments
@@ -119,7 +119,7 @@ def _as_team_task(task: Any, at: int) -> Any:
     if not isinstance(task, dict) or "prompt" not in task:
         return task
     rest = {name: value for name, value in task.items() if name not in ("prompt", "description")}
-    # A description is free text, a label one short line: its words head the instruction.
+    # A description is free text, a label one short line: the description starts the instruction.
     described = task.get("description")
     heading = f"{described}\n\n" if isinstance(described, str) and described.strip() else ""
     prompt = task["prompt"]
@@ -155,7 +155,7 @@ async def team_agent(args: TeamAgentArgs, ctx: ToolContext) -> ToolResult:
 
 
 def specs_of(args: TeamAgentArgs) -> list[TaskSpec]:
-    """The tasks of a team with what each comes after, the review last."""
+    """Return the tasks of a team with their dependencies, the review last."""
     members = {member.name: member for member in args.members}
     specs: list[TaskSpec] = []
     for task in args.tasks:

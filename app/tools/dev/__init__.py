@@ -1,1 +1,1 @@
-"""Tools for developers: checking code, asking language servers, reading git."""
+"""Developer tools: linters, language servers, git."""

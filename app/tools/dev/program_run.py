@@ -1,4 +1,4 @@
-"""Running a program to its end inside the workspace's sandbox."""
+"""Run of a program to its end inside the workspace's sandbox."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ NO_ENVIRONMENT: Mapping[str, str] = {}
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What to run. Never has network.
+    """Program to run, always without network.
 
     Attributes:
-        wall_s: seconds until it is ended.
-        max_bytes: of its standard output; what comes after is dropped, and it is ended.
+        wall_s: timeout in seconds.
+        max_bytes: limit of its standard output; the program is ended at the limit.
     """
 
     argv: tuple[str, ...]
@@ -36,7 +36,7 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class ProgramOutput:
-    """What a program left: `truncated` when standard output was longer than wanted."""
+    """Output of a finished program; `truncated` if standard output exceeded the limit."""
 
     stdout: bytes
     stderr: str
@@ -45,7 +45,7 @@ class ProgramOutput:
 
     @property
     def text(self) -> str:
-        """Standard output, with what is no UTF-8 replaced."""
+        """Return standard output, with invalid UTF-8 replaced."""
         return self.stdout.decode("utf-8", "replace")
 
 
@@ -53,8 +53,8 @@ async def run(processes: ProcessOperations, program: Program) -> ProgramOutput:
     """Run `program` and wait.
 
     Raises:
-        ToolFailed: `program_not_found`, `sandbox_unavailable`, or `timeout` and
-            `limit_reached` when the sandbox has ended it.
+        ToolFailed: `program_not_found`, `sandbox_unavailable`, or `timeout` and `limit_reached` if
+            the sandbox ended it.
     """
     spec = ProcessSpec(
         argv=program.argv,

@@ -1,4 +1,4 @@
-"""What the tools for developers return."""
+"""Result schemas of the developer tools."""
 
 from __future__ import annotations
 

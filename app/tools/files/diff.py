@@ -15,12 +15,12 @@ _MAX_ALIGNED_LINES = 2000
 _MAX_CHARS = 20_000
 
 Change = tuple[int, int, int, int]
-"""Lines `[0]:[1]` of the old window became lines `[2]:[3]` of the new one."""
+"""Lines `[0]:[1]` of the old window become lines `[2]:[3]` of the new one."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileDiff:
-    """`text` is a unified diff, cut when `truncated`; `added` and `removed` count lines."""
+    """Unified diff in `text`, cut if `truncated`; `added` and `removed` count lines."""
 
     path: str
     text: str
@@ -29,7 +29,7 @@ class FileDiff:
     truncated: bool
 
     def raw_result(self) -> RawResult:
-        """What a diff renderer draws."""
+        """Return the data for a diff renderer."""
         return RawResult(
             "diff",
             {
@@ -43,14 +43,14 @@ class FileDiff:
 
 
 def diff_of_edit(edited: Edited, encoding: str) -> FileDiff:
-    """The diff of one write; characters that `encoding` cannot read are replaced."""
+    """Return the diff of one write; characters invalid in `encoding` are replaced."""
     before = None if edited.before is None else edited.before.decode(encoding, "replace")
     after = None if edited.after is None else edited.after.decode(encoding, "replace")
     return unified_diff(edited.path, before, after)
 
 
 def unified_diff(path: str, before: str | None, after: str | None) -> FileDiff:
-    """Compare two texts; `before` is None for a new file, `after` for one that is gone.
+    """Compare two texts; `before` is None for a new file, `after` for a deleted one.
 
     A change of more than 2000 lines is shown as one block, not aligned line by line:
     alignment takes quadratic time.
@@ -74,10 +74,10 @@ def unified_diff(path: str, before: str | None, after: str | None) -> FileDiff:
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """The part in which two texts differ, in whole lines, and some lines around it.
+    """Differing part of two texts, in whole lines, with context lines.
 
     Attributes:
-        line: how many lines stand before `above`.
+        line: number of lines before `above`.
     """
 
     line: int
@@ -137,7 +137,7 @@ def _equal_at_end(old: str, new: str, most: int) -> int:
 
 
 def _changes(window: _Window) -> list[Change]:
-    """What changed, as line numbers of the window with its context."""
+    """Yield the changes as line numbers of the window with its context."""
     shift = len(window.above)
     codes = SequenceMatcher(None, split_lines(window.old), split_lines(window.new)).get_opcodes()
     return [
@@ -148,7 +148,7 @@ def _changes(window: _Window) -> list[Change]:
 
 
 def _block(window: _Window) -> Iterator[str]:
-    """Everything in one hunk; only what will be shown is split into lines."""
+    """Yield everything as one hunk; only the shown part is split into lines."""
     around = len(window.above) + len(window.below)
     old_end = window.line + window.old_lines + around
     new_end = window.line + window.new_lines + around

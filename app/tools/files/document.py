@@ -1,4 +1,4 @@
-"""A text file as tools see it, and back: encoding, byte order mark and ends of lines stay."""
+"""Text files with preserved encoding, byte order mark and line endings."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _UTF8 = "utf-8"
 
 @dataclass(frozen=True, slots=True)
 class TextDocument:
-    """The text of a file.
+    """Text of a file.
 
     Attributes:
-        text: without a byte order mark; old Macs' ends of lines are `\\n` in it, and a byte that
-            does not belong to it is a lone surrogate.
-        encoding: its name, as results show it.
-        codec: turns the text back into the same bytes, whatever the byte order.
-        mark: the byte order mark, or nothing.
-        has_returns: its lines end with `\\r` alone.
+        text: without a byte order mark; line endings of old Macs are `\\n`, and an invalid byte is
+            a lone surrogate.
+        encoding: name of the encoding in results.
+        codec: codec that restores the same bytes, whatever the byte order.
+        mark: byte order mark, or empty.
+        has_returns: lines end with a single `\\r`.
     """
 
     path: str
@@ -34,35 +34,35 @@ class TextDocument:
 
     @property
     def strays(self) -> int:
-        """How many bytes do not belong to the text."""
+        """Return the number of invalid bytes."""
         return len(STRAY.findall(self.text)) if _has_strays(self.text) else 0
 
     def shown(self) -> str:
-        r"""The text with a stray byte as `\xff`."""
+        r"""Return the text with an invalid byte as `\xff`."""
         return with_escapes(self.text)
 
     def with_own_newlines(self, text: str) -> str:
-        """`text` with the ends of lines that this file has, where it has some of one kind.
+        """Return `text` with the line endings of this file, if they are uniform.
 
-        Text that brings Windows line ends with it keeps them.
+        Windows line endings in `text` are preserved.
         """
         if "\n" not in self.text or "\r\n" in text:
             return text
         return with_newlines(text, newline_of(self.text))
 
     def encode(self, text: str) -> bytes:
-        """The bytes of `text` in place of this one.
+        """Return the bytes of `text` as a replacement.
 
         Raises:
-            ToolFailed: `wrong_encoding`: a character has no place in the encoding.
+            ToolFailed: `wrong_encoding`: the encoding lacks a character.
         """
         return self.encode_part(self.mark + text)
 
     def encode_part(self, text: str) -> bytes:
-        """The bytes of `text` behind this one.
+        """Return the bytes of `text` for appending.
 
         Raises:
-            ToolFailed: as `encode`.
+            ToolFailed: see `encode`.
         """
         if self.has_returns:
             text = text.replace("\r\n", "\n").replace("\n", "\r")
@@ -79,14 +79,14 @@ class TextDocument:
 
 
 def with_escapes(text: str) -> str:
-    r"""`text` with each stray byte as `\xff`."""
+    r"""Return `text` with each invalid byte as `\xff`."""
     if not _has_strays(text):
         return text
     return STRAY.sub(lambda found: f"\\x{ord(found[0]) - 0xDC00:02x}", text)
 
 
 def open_leniently(data: bytes, path: str) -> TextDocument:
-    """As `open_document`, of any bytes: for showing what was there."""
+    """Decode any bytes for display; see `open_document`."""
     try:
         return open_document(data, None, path)
     except ToolFailed:
@@ -96,10 +96,10 @@ def open_leniently(data: bytes, path: str) -> TextDocument:
 
 
 def open_document(data: bytes, encoding: str | None, path: str) -> TextDocument:
-    """The text of a file in the encoding named, else in the one that its bytes speak for.
+    """Decode a file in the given encoding, or in the detected one.
 
     Raises:
-        ToolFailed: `binary_file` or `wrong_encoding`; the message says what may help.
+        ToolFailed: `binary_file` or `wrong_encoding`; the message suggests a fix.
     """
     name = encoding or detect(data)
     codec = exact_codec(data, name)
@@ -117,10 +117,10 @@ def open_document(data: bytes, encoding: str | None, path: str) -> TextDocument:
 
 
 def open_exactly(data: bytes, encoding: str | None, path: str) -> TextDocument:
-    """As `open_document`, for a text that will be written back.
+    """Decode a text that will be written back; see `open_document`.
 
     Raises:
-        ToolFailed: as that; `wrong_encoding` also when other bytes would change.
+        ToolFailed: see `open_document`; `wrong_encoding` also if other bytes would change.
     """
     document = open_document(data, encoding, path)
     if document.encode(document.text) != data:
@@ -133,7 +133,7 @@ def open_exactly(data: bytes, encoding: str | None, path: str) -> TextDocument:
 
 
 def _has_strays(text: str) -> bool:
-    # Forty times as fast as looking for them.
+    # Forty times as fast as searching for surrogates.
     try:
         text.encode()
     except UnicodeEncodeError:

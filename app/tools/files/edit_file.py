@@ -1,4 +1,4 @@
-"""`edit_file`: change part of a file, by text or by line number."""
+"""`edit_file`: changes part of a file, by text or by line number."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class EditFileArgs(ToolArgs):
 
 
 class _EditChange:
-    """The change as a function of bytes; remembers the texts and how many places it touched."""
+    """Change as a function of bytes; records the texts and the number of changed places."""
 
     def __init__(self, args: EditFileArgs) -> None:
         self.args = args
@@ -153,7 +153,7 @@ async def edit_file(args: EditFileArgs, ctx: ToolContext) -> ToolResult:
     first: old_text must match exactly and once. Encoding and line ends stay. Returns a diff.
     """
     change = _EditChange(args)
-    # Text must match to be replaced; a line number says nothing about what stands there.
+    # Replaced text must match; a line number does not prove what the line contains.
     fresh = args.start_line is not None and not args.overwrite_changed
     edited = await ctx.operations.files.edit(args.path, change, fresh=fresh)
     diff = await asyncio.to_thread(unified_diff, edited.path, change.before, change.after)

@@ -1,4 +1,4 @@
-"""Changing a text by what stands in it or by line numbers; pure functions."""
+"""Changes of a text by content or line numbers; pure functions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.tools.files.text import (
     with_newlines,
 )
 
-# How much of a file is looked at for a hint: comparing takes quadratic time per line.
+# Part of a file searched for a hint: comparison takes quadratic time per line.
 _SEARCHED = 1 << 20
 _COMPARED_LINES = 1000
 _SHOWN = 80
@@ -22,11 +22,11 @@ _SHOWN = 80
 def replace_text(
     text: str, old: str, new: str, *, every: bool = False, expected: int | None = None
 ) -> tuple[str, int]:
-    """Replace `old`, and say how often. `new` gets the line endings of `text`.
+    """Replace `old`; return the text and the count. `new` gets the line endings of `text`.
 
     Args:
-        every: replace all occurrences; otherwise there must be exactly one.
-        expected: there must be exactly this many, and all are replaced.
+        every: replace all occurrences; otherwise exactly one must exist.
+        expected: exact number of occurrences, all of which are replaced.
 
     Raises:
         ToolFailed: `no_match`, `ambiguous_match` or `no_change`.
@@ -77,7 +77,7 @@ def replace_lines(text: str, start: int, end: int, new: str) -> str:
 
 
 def insert_lines(text: str, before: int, new: str) -> str:
-    """Put `new` in front of line `before`; one past the last line appends.
+    """Insert `new` before line `before`; one past the last line appends.
 
     Raises:
         ToolFailed: `line_out_of_range`.
@@ -95,7 +95,7 @@ def insert_lines(text: str, before: int, new: str) -> str:
 
 
 def _joined(text: str, start: int, new: str, end: int) -> str:
-    """`text` with `new` instead of `text[start:end]`, both of whole lines.
+    """Return `text` with `new` instead of `text[start:end]`, both of whole lines.
 
     The result ends with a newline exactly when `text` does.
     """
@@ -112,7 +112,7 @@ def _joined(text: str, start: int, new: str, end: int) -> str:
 
 
 def _as_written(text: str, old: str) -> str:
-    """`old` with the line endings under which it occurs in `text`."""
+    """Return `old` with the line endings of its occurrence in `text`."""
     for candidate in (old, with_newlines(old, "\n"), with_newlines(old, "\r\n")):
         if candidate in text:
             return candidate

@@ -1,4 +1,4 @@
-"""A part of a text, as a result shows it."""
+"""Excerpt of a text for a result."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _USUAL = "utf-8"
 
 @dataclass(frozen=True, slots=True)
 class LineRange:
-    """Which lines to show: from `start` to `end`, both from 1, the whole text by default.
+    """Lines to show: from `start` to `end`, both from 1, by default the whole text.
 
     Attributes:
-        limit: most lines.
-        room: most characters.
+        limit: maximum lines.
+        room: maximum characters.
     """
 
     start: int | None
@@ -31,10 +31,10 @@ class LineRange:
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Lines `start` to `end` of a file of `total`; `cut` when the last one is not whole.
+    """Lines `start` to `end` of `total`; `cut` if the last one is incomplete.
 
     Attributes:
-        strays: how many bytes of the file do not belong to its text.
+        strays: number of invalid bytes in the file.
     """
 
     path: str
@@ -88,7 +88,7 @@ class Excerpt:
 
 
 def cut_out(path: str, text: str, encoding: str, wanted: LineRange, strays: int = 0) -> Excerpt:
-    """The wanted lines of `text`, as many as fit.
+    """Return as many of the requested lines of `text` as fit.
 
     Raises:
         ToolFailed: `line_out_of_range`.
@@ -111,7 +111,7 @@ def cut_out(path: str, text: str, encoding: str, wanted: LineRange, strays: int 
 
 
 def _within(lines: list[str], room: int, extra: int) -> tuple[list[str], bool]:
-    """As many whole lines as fit; of a first line that does not fit, its beginning."""
+    """Return as many whole lines as fit; of a first line that is too long, its beginning."""
     for index, line in enumerate(lines):
         room -= len(line) + extra
         if room < 0:

@@ -1,4 +1,4 @@
-"""`file_delete`: remove one file."""
+"""`file_delete`: deletes one file."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def file_delete(args: FileDeleteArgs, ctx: ToolContext) -> ToolResult:
 
 
 def _diff_of(edited: Edited) -> RawResult | None:
-    """What is gone; None for what is no text, or too large to be carried."""
+    """Return the diff of the deleted content; None if it is not text or too large."""
     if edited.before is None:
         return None
     try:

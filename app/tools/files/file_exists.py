@@ -1,4 +1,4 @@
-"""`file_exists`: whether a path is there, and what it is."""
+"""`file_exists`: returns whether a path exists, and its type."""
 
 from __future__ import annotations
 

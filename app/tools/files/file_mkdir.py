@@ -1,4 +1,4 @@
-"""`file_mkdir`: create a directory."""
+"""`file_mkdir`: creates a directory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Width and height of an image from its header. Nothing is decoded."""
+"""Width and height of an image from its header, without decoding."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _FRAMES = frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC})
 
 
 def image_size(data: bytes, media_type: str) -> Size | None:
-    """Pixels as `(width, height)`; None when the header is damaged or of another kind."""
+    """Return pixels as `(width, height)`; None if the header is damaged or unsupported."""
     measure = {
         "image/png": _png,
         "image/gif": _gif,
@@ -36,7 +36,7 @@ def _gif(data: bytes) -> Size:
 
 
 def _jpeg(data: bytes) -> Size | None:
-    """The first frame header, behind whatever segments stand before it."""
+    """Return the size in the first frame header, skipping earlier segments."""
     position = 2
     for _ in range(_MAX_SEGMENTS):
         while data[position] == 0xFF and data[position + 1] == 0xFF:

@@ -1,4 +1,4 @@
-"""`list_dir`: what a directory holds."""
+"""`list_dir`: lists a directory."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ async def _children(args: ListDirArgs, ctx: ToolContext) -> tuple[list[FileStat]
 
 
 async def _below(args: ListDirArgs, ctx: ToolContext) -> tuple[list[FileStat], int]:
-    """The first entries of the tree and how many there are; those beyond count as files."""
+    """Return the first entries of the tree and their number; those beyond count as files."""
     query = FindQuery(
         path=args.path,
         pattern=args.pattern,
@@ -142,7 +142,7 @@ def _text(args: ListDirArgs, lines: list[str], more: int, data: dict[str, Any]) 
 
 
 async def _tree(args: ListDirArgs, shown: list[FileStat], ctx: ToolContext) -> list[str]:
-    """Each entry below its folder, indented; a folder that `pattern` left out is named too."""
+    """Return each entry indented below its folder; folders excluded by `pattern` are included."""
     lines: list[str] = []
     above: tuple[str, ...] = ()
     top = await ctx.operations.files.stat(args.path)

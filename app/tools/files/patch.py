@@ -1,4 +1,4 @@
-"""`patch`: change several files at once, all of them or none."""
+"""`patch`: changes several files at once, all or none."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def patch(args: PatchArgs, ctx: ToolContext) -> ToolResult:
     unified diff. Give three unchanged lines around a change. Prefer edit_file for one place.
     Returns where each hunk went and diffs.
     """
-    # A large patch takes long enough to read that others would notice.
+    # Parsing a large patch would block the loop noticeably.
     files = await asyncio.to_thread(parse_patch, args.patch)
     change = PatchChange(files, args.encoding, dry_run=args.dry_run)
     fresh = not args.overwrite_changed
@@ -101,7 +101,7 @@ def _result(
 
 
 def _line(item: PatchedFile, entry: dict[str, Any]) -> str:
-    """One file in a line, with whatever a reader should look at twice."""
+    """Return one line about a file, with anything that needs attention."""
     moved = f"{entry['from']} -> " if "from" in entry else ""
     odd = [
         f"hunk {hunk.number} "

@@ -1,4 +1,4 @@
-"""Applying the hunks of one file to its text; pure functions, linear in both."""
+"""Application of a file's hunks to its text; pure functions, linear in both."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LOOKED_AT = 1000
 
 
 class HunkMismatch(Exception):
-    """Why a hunk has no place; the message is for the caller."""
+    """A hunk matches no position; the message is for the caller."""
 
     def __init__(self, hunk: Hunk, message: str) -> None:
         super().__init__(message)
@@ -29,13 +29,13 @@ class HunkMismatch(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PlacedHunk:
-    """Where a hunk went.
+    """Position of an applied hunk.
 
     Attributes:
-        line: of the old text, from 1.
-        offset: how many lines further down than the patch says, less what the hunks before
-            it account for; 0 where it does not say.
-        overlooked: differences that were let pass.
+        line: line of the old text, from 1.
+        offset: lines below the position in the patch, minus the offset of earlier hunks; 0 if the
+            patch has none.
+        overlooked: ignored differences.
     """
 
     number: int
@@ -44,7 +44,7 @@ class PlacedHunk:
     overlooked: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
-        """As results carry it."""
+        """Return the form in results."""
         return {
             "hunk": self.number,
             "line": self.line,
@@ -54,11 +54,11 @@ class PlacedHunk:
 
 
 def apply_hunks(text: str, file: FilePatch) -> tuple[str, list[PlacedHunk]]:
-    """The patched text, and where each hunk went.
+    """Return the patched text, and the position of each hunk.
 
     Raises:
-        HunkMismatch: the first hunk that does not fit.
-        ToolFailed: `patch_failed`: finding out would take too long.
+        HunkMismatch: the first hunk that does not match.
+        ToolFailed: `patch_failed`: the search would take too long.
     """
     return _Patching(text, file).run()
 
@@ -69,7 +69,7 @@ class _Patching:
         self._hunks = file.hunks
         self._break = "\r" if newline_of(text) == "\r\n" else ""
         self._is_ended = self._text.is_ended
-        # A last line that is not ended has no break to compare: it gets one for the time being.
+        # An unterminated last line has no line break to compare: it temporarily gets one.
         self._lends = bool(self._break) and not self._is_ended
         if self._lends:
             self._text.lines[-1] += self._break
@@ -118,7 +118,7 @@ class _Patching:
             at += mark != "+"
 
     def _find(self, hunk: Hunk) -> tuple[int, int]:
-        """The line of the text, from 0, and under which look it fits."""
+        """Return the line of the text, from 0, and the comparison that matched."""
         if not hunk.old:
             return self._insertion(hunk), 0
         starts = self._after_hints(hunk)
@@ -145,12 +145,12 @@ class _Patching:
         if hunk.at_end or hunk.old_open or hunk.new_open:
             at = len(self._text) - len(wanted)
             return at if at >= start and self._text.holds(look, wanted, at) else None
-        # A line that the file does not have says nothing.
+        # A line that the file does not contain is ignored.
         if expected is not None and expected < len(self._text):
             return self._near(hunk, look, wanted, start, expected)
         found = list(islice(self._text.places(look, wanted, start, None), _LOOKED_AT))
         if hunk.hints:
-            # The first place after each line that the hint may mean.
+            # The first position after each line that the hint may refer to.
             firsts = (bisect_left(found, after) for after in starts)
             found = sorted({found[first] for first in firsts if first < len(found)})
             more = self._hinted_to_come[hunk.hints, hunk.old]
@@ -163,7 +163,7 @@ class _Patching:
     def _near(
         self, hunk: Hunk, look: int, wanted: tuple[str, ...], start: int, expected: int
     ) -> int | None:
-        """Where the hunk is said to be, else the one place that is clearly nearest."""
+        """Return the expected position of the hunk, or else the single nearest one."""
         if expected >= start and self._text.holds(look, wanted, expected):
             return expected
         places = self._text.places(look, wanted, start, expected)
@@ -176,7 +176,7 @@ class _Patching:
         return self._in_section(hunk, found) or self._ambiguous(hunk, found)
 
     def _in_section(self, hunk: Hunk, found: Sequence[int]) -> int | None:
-        """The first place after the line that the header names, where there is one such line."""
+        """Return the first match after the line named in the header, if that line is unique."""
         lines = self._text.hinted(hunk.section, 0) if hunk.section else ()
         if len(lines) != 1:
             return None
@@ -193,9 +193,9 @@ class _Patching:
         )
 
     def _after_hints(self, hunk: Hunk, *, alone: bool = False) -> Sequence[int]:
-        """The lines after the last hint; what was patched already is behind them.
+        """Return the lines after the last hint, excluding already patched ones.
 
-        There are several only where one hint alone leaves that open.
+        There are several only if a single hint is ambiguous.
         """
         at = self._done
         starts = [at]
@@ -211,7 +211,7 @@ class _Patching:
         return starts
 
     def _insertion(self, hunk: Hunk) -> int:
-        """Where lines go that have none around them."""
+        """Return the position of lines without context."""
         if hunk.line is not None:
             at = hunk.line - 1 + self._drift
             if not self._done <= at <= len(self._text):

@@ -1,4 +1,4 @@
-"""Taking a patch out of what it came in: a code block, a shell command, JSON, indentation."""
+"""Extraction of a patch from its container: a code block, a shell command, JSON, indentation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.tools.files.patch_model import invalid_patch
 _BEGIN = re.compile(r"([ \t]*)\*\*\* ?Begin Patch(?: ?\*\*\*)?[ \t]*\r?")
 _UNIFIED = re.compile(r"diff --git |--- |@@")
 _HEREDOC = re.compile(r"(.*?)<<-? ?(['\"]?)([^\s'\"<>|;&()]+)\2(.*)")
-# Behind these the paths of the patch would mean other files.
+# After these commands the paths of the patch would refer to other files.
 _ELSEWHERE = re.compile(r"(?:^|[\s;&|(])(?:cd|pushd)\s|\s(?:-d|-C|--directory)")
 _FENCE = re.compile(r"[ \t]*(?:`{3,}|~{3,})[\w+-]*[ \t]*")
 _KEYS = ("patch", "input", "diff", "patch_text")
@@ -22,10 +22,10 @@ _BLANK = "\ufeff \t\r\n"
 
 @dataclass(frozen=True, slots=True)
 class Unwrapped:
-    """A patch alone.
+    """Extracted patch.
 
     Attributes:
-        is_v4a: it is of the form that begins with `*** Begin Patch`.
+        is_v4a: it has the format that starts with `*** Begin Patch`.
     """
 
     text: str
@@ -33,10 +33,10 @@ class Unwrapped:
 
 
 def unwrapped(text: str) -> Unwrapped:
-    """The patch in `text`.
+    """Extract the patch from `text`.
 
     Raises:
-        ToolFailed: `invalid_patch`: the command around it would apply it somewhere else.
+        ToolFailed: `invalid_patch`: the surrounding command would apply it elsewhere.
     """
     text = _from_json(text).lstrip("\ufeff")
     lines = text.split("\n")
@@ -55,7 +55,7 @@ def unwrapped(text: str) -> Unwrapped:
 
 
 def _from_json(text: str) -> str:
-    """The patch in the arguments of a call, or in a command that is a list of words."""
+    """Return the patch in a call's arguments, or in a command given as a list of words."""
     for _ in range(3):
         if text.strip(_BLANK)[:1] not in ("{", "[", '"'):
             break
@@ -74,7 +74,7 @@ def _from_json(text: str) -> str:
 
 
 def _beginning(lines: list[str]) -> int | None:
-    """The first line that begins a patch of either form."""
+    """Return the first line of a patch of either format."""
     for number, line in enumerate(lines):
         if _BEGIN.fullmatch(line) or _UNIFIED.match(line):
             return number
@@ -82,7 +82,7 @@ def _beginning(lines: list[str]) -> int | None:
 
 
 def _heredoc_word(above: list[str]) -> str | None:
-    """The word that ends a here-document which a line above the patch opens."""
+    """Return the end word of a here-document opened above the patch."""
     word = None
     for number, line in enumerate(above, 1):
         found = _HEREDOC.fullmatch(line.rstrip())
@@ -99,7 +99,7 @@ def _heredoc_word(above: list[str]) -> str | None:
 
 
 def _without_end(lines: list[str], word: str | None) -> list[str]:
-    """Without the end of a code block, of a here-document and of a quoted command."""
+    """Remove the end of a code block, of a here-document and of a quoted command."""
     ends = {f"{word}{quote}" for quote in ("", '"', "'", ")")} if word else set()
     while lines and (
         not lines[-1].strip() or lines[-1].strip() in ends or _FENCE.fullmatch(lines[-1])
@@ -109,7 +109,7 @@ def _without_end(lines: list[str], word: str | None) -> list[str]:
 
 
 def _dedented(lines: list[str], indent: str) -> list[str]:
-    """Without the blanks that the first line begins with, where all lines have them."""
+    """Remove the first line's indentation from all lines, if all have it."""
     if not indent or any(line.strip() and not line.startswith(indent) for line in lines):
         return [lines[0].lstrip(), *lines[1:]]
     return [line.removeprefix(indent) for line in lines]

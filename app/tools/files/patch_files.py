@@ -1,4 +1,4 @@
-"""A whole patch as one change of several files: all of it, or an error and nothing."""
+"""A whole patch as one change of several files: all of it, or an error and no change."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MAX_TOLD = 10
 
 @dataclass(frozen=True, slots=True)
 class PatchedFile:
-    """What a patch made of one file; the texts are None where there is no file."""
+    """Result of a patch for one file; a text is None if the file does not exist."""
 
     file: FilePatch
     before: str | None
@@ -29,17 +29,17 @@ class PatchedFile:
     placed: Sequence[PlacedHunk] = ()
 
     def diff(self) -> FileDiff:
-        """The change as a diff."""
+        """Return the change as a diff."""
         return unified_diff(self.file.target or self.file.path, self.before, self.after)
 
     def action(self) -> str:
-        """What happened, as one word."""
+        """Return the action as one word."""
         if self.file.target is not None:
             return "moved"
         return {"add": "added", "delete": "deleted", "update": "updated"}[self.file.action]
 
     def to_dict(self, diff: FileDiff) -> dict[str, Any]:
-        """As results carry it."""
+        """Return the form in results."""
         moved = {} if self.file.target is None else {"from": self.file.path}
         return {
             "path": self.file.target or self.file.path,
@@ -52,11 +52,11 @@ class PatchedFile:
 
 
 class PatchChange:
-    """A patch as a `Change`: call it with what is there.
+    """Patch as a `Change`: call it with the current files.
 
     Attributes:
-        paths: what it needs to see.
-        patched: what the last call came to.
+        paths: paths it needs to read.
+        patched: results of the last call.
     """
 
     def __init__(self, files: Sequence[FilePatch], encoding: str | None, *, dry_run: bool) -> None:
@@ -67,10 +67,10 @@ class PatchChange:
         self._dry_run = dry_run
 
     def __call__(self, found: FileStates) -> FileStates:
-        """What shall be there; nothing for a dry run.
+        """Return the new contents; nothing for a dry run.
 
         Raises:
-            ToolFailed: `patch_failed`, naming for each file that does not fit the hunk.
+            ToolFailed: `patch_failed`, naming the unmatched hunk of each file.
         """
         self.patched = []
         now = dict(found)
@@ -109,7 +109,7 @@ class PatchChange:
         return PatchedFile(file, old, with_escapes(after), placed)
 
     def _document(self, file: FilePatch, state: FileState | None) -> TextDocument | None:
-        """What is there; of a file that only goes, as far as it can be read."""
+        """Return the current content; for a file to delete, as far as readable."""
         if state is None:
             return None
         path = file.path

@@ -1,4 +1,4 @@
-"""The names in a large patch, without reading all of it: quick enough for the event loop."""
+"""Paths in a large patch, without full parsing: fast enough for the event loop."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _MOST = 4 * MAX_FILES
 
 
 def named_in(text: str, *, is_v4a: bool) -> list[str]:
-    """Every path that the patch names in a header, and perhaps some that it does not.
+    """Return every path in a header of the patch, and possibly others.
 
-    A line of a file that looks like a header counts as one, and a name with the prefix `a/`
-    counts with and without it: a rule must miss no path.
+    A content line that looks like a header counts as one, and a name with the prefix `a/` counts
+    with and without it: a rule must miss no path.
 
     Raises:
-        ToolFailed: `invalid_patch`: it names more than a patch may touch.
+        ToolFailed: `invalid_patch`: it names more paths than a patch may touch.
     """
     headers = dict.fromkeys(map(itemgetter(1), (_V4A if is_v4a else _UNIFIED).finditer(text)))
     if len(headers) > _MOST:

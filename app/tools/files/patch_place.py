@@ -1,4 +1,4 @@
-"""Finding where a hunk belongs in a text: exactly, then by ever less exact looks."""
+"""Search for the position of a hunk in a text: exact first, then with less exact comparisons."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SHOWN = 100
 
 
 class TextLines:
-    """The lines of a text, by number and by content, under each of `LOOKS`."""
+    """Lines of a text, by number and by content, under each of `LOOKS`."""
 
     def __init__(self, text: str) -> None:
         self.lines = text.split("\n")
@@ -43,13 +43,13 @@ class TextLines:
         return len(self.lines)
 
     def view(self, look: int) -> list[str]:
-        """The lines as they look."""
+        """Return the normalized lines."""
         if look not in self._views:
             self._views[look] = list(map(LOOKS[look][1], self.lines))
         return self._views[look]
 
     def numbers(self, look: int, line: str) -> Sequence[int]:
-        """Where a line stands that looks like `line`, from 0, ascending."""
+        """Yield the line numbers that match `line`, from 0, ascending."""
         if look not in self._indexes:
             index: dict[str, list[int]] = {}
             for number, text in enumerate(self.view(look)):
@@ -58,7 +58,7 @@ class TextLines:
         return self._indexes[look].get(line, ())
 
     def hinted(self, hint: str, start: int) -> Sequence[int]:
-        """The first lines from `start` on that are `hint`, or else that begin with it."""
+        """Return the first lines from `start` that equal `hint`, or else start with it."""
         if self._stripped is None:
             self._stripped = {}
             for number, text in enumerate(self.lines):
@@ -76,11 +76,11 @@ class TextLines:
         ]
 
     def holds(self, look: int, wanted: Sequence[str], at: int) -> bool:
-        """Whether `wanted` stands at line `at`.
+        """Return whether `wanted` occurs at line `at`.
 
         Raises:
-            ToolFailed: `patch_failed`: the text repeats itself so much that looking on
-                would take too long.
+            ToolFailed: `patch_failed`: the text is so repetitive that the search would take too
+                long.
         """
         view = self.view(look)
         if at < 0 or at + len(wanted) > len(view):
@@ -104,7 +104,7 @@ class TextLines:
     def places(
         self, look: int, wanted: Sequence[str], start: int, expected: int | None
     ) -> Iterator[int]:
-        """Where `wanted` stands from line `start` on: nearest to `expected` first, or in order.
+        """Yield positions of `wanted` from line `start`: nearest to `expected` first, or in order.
 
         `wanted` is not empty.
         """
@@ -121,7 +121,7 @@ class TextLines:
                 yield anchor - offset
 
     def nearest(self, wanted: Sequence[str], expected: int | None) -> str:
-        """The lines that resemble `wanted` most, numbered; empty when none do."""
+        """Return the numbered lines that resemble `wanted` most; empty if none do."""
         look = len(LOOKS) - 1
         votes: Counter[int] = Counter()
         for offset, line in enumerate(wanted[:200]):
@@ -148,7 +148,7 @@ class TextLines:
 
 
 def _first_other(view: Sequence[str], wanted: Sequence[str], begin: int) -> int:
-    """How many of `wanted` are as they should be before the first that is not."""
+    """Return the number of leading lines of `wanted` that match."""
     for count, line in enumerate(wanted):
         at = begin + count
         if not 0 <= at < len(view) or view[at] != line.rstrip():
@@ -157,7 +157,7 @@ def _first_other(view: Sequence[str], wanted: Sequence[str], begin: int) -> int:
 
 
 def _outward(anchors: Sequence[int], first: int, middle: int) -> Iterator[int]:
-    """`anchors[first:]`, those nearest to `middle` first."""
+    """Yield `anchors[first:]`, nearest to `middle` first."""
     right = max(first, bisect_left(anchors, middle))
     left = right - 1
     while left >= first or right < len(anchors):

@@ -1,4 +1,4 @@
-"""A patch in whichever of the two forms it comes, and whatever it is wrapped in."""
+"""Parsing of a patch in either format, with or without a container."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from app.tools.files.patch_unified import parse_unified
 from app.tools.files.patch_v4a import parse_v4a
 
 READ_WHOLE_CHARS = 32 << 10
-"""Policy reads a patch on the event loop; of a longer one it only looks for the names."""
+"""The policy parses patches on the event loop; in longer ones it only searches for names."""
 
 
 def parse_patch(text: str) -> tuple[FilePatch, ...]:
-    r"""The files of a patch. A patch whose own lines end with `\r\n` is read as one without.
+    r"""Return the files of a patch. Line endings `\r\n` of the patch itself are normalized.
 
     Raises:
-        ToolFailed: `invalid_patch`: it is neither form, or broken; the message says where.
+        ToolFailed: `invalid_patch`: it has neither format, or is malformed; the message names the
+            position.
     """
     patch = unwrapped(text)
     return checked(parse_v4a(patch.text) if patch.is_v4a else parse_unified(patch.text))
 
 
 def paths_in_patch(arguments: Mapping[str, Any]) -> Sequence[str]:
-    """The paths that a call of `patch` would touch, for rules on paths.
+    """Return the paths that a call of `patch` would touch, for rules on paths.
 
     Raises:
         ToolFailed: `invalid_patch`.

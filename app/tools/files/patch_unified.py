@@ -1,4 +1,4 @@
-"""Reading unified diffs, those of git among them."""
+"""Parser of unified diffs, including those of git."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _GIT = "diff --git "
 _MARKS: dict[str, Mark] = {" ": " ", "-": "-", "+": "+"}
 _ESCAPE = re.compile(r"\\([0-7]{3}|.)")
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
-# What stands behind a name where a program puts a space, not a tab, before it.
+# Text after a name, for programs that write a space, not a tab, before it.
 _BEHIND_NAME = re.compile(
     r"(?<!\s)\s+(?:\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?[-+]\d\d:?\d\d|Z)?"
     r"|\w{3} \w{3} +\d{1,2} \d\d:\d\d:\d\d \d{4}(?: [-+]\d{4})?"
@@ -35,7 +35,7 @@ _IsHeader = Callable[[int], bool]
 
 @dataclass(slots=True)
 class _Block:
-    """What is known of one file while its lines are read."""
+    """Header of one file while its lines are parsed."""
 
     began: int
     old: str | None = None
@@ -49,7 +49,7 @@ class _Block:
     hunks: list[Hunk] = field(default_factory=list)
 
     def finish(self) -> FilePatch:
-        """The file's patch, with the prefixes `a/` and `b/` taken off."""
+        """Return the file's patch, without the prefixes `a/` and `b/`."""
         old, new = self._names()
         is_new, is_gone = self.is_new or old is None, self.is_gone or new is None
         path = new if old is None else old
@@ -79,7 +79,7 @@ def _prefixed(name: str | None, prefix: str) -> bool:
 
 
 def parse_unified(text: str) -> list[FilePatch]:
-    """The files of a diff; text before and between them is passed over.
+    """Return the files of a diff; text before and between them is skipped.
 
     Raises:
         ToolFailed: `invalid_patch`, naming the line.
@@ -142,7 +142,7 @@ class _UnifiedReader:
         self._at += 2
 
     def _git_names(self, names: str) -> None:
-        """`a/x b/x`; where the two differ, the lines below say what is what."""
+        """Parse `a/x b/x`; if the two differ, the lines below tell the names."""
         assert self._block is not None
         if names.startswith('"') and (end := names.find('" ', 1)) > 0:
             self._block.old, self._block.new = name_of(names[: end + 1]), name_of(names[end + 2 :])
@@ -208,7 +208,7 @@ class _UnifiedReader:
 
 
 class _HunkBody:
-    """The lines of a hunk. Its counts lead; where they are wrong, the marks do."""
+    """Lines of a hunk. Its counts decide; if they are wrong, the markers do."""
 
     def __init__(self, lines: list[str], at: int, is_header: _IsHeader) -> None:
         self._all = lines
@@ -237,7 +237,7 @@ class _HunkBody:
             self._take(_MARKS[self._all[self.at][0]])
 
     def _goes_on(self) -> bool:
-        """Whether another line of the hunk follows, by its looks."""
+        """Return whether another line of the hunk follows."""
         if self.at >= len(self._all) or self._is_header(self.at):
             return False
         return self._all[self.at][:1] in _MARKS and self._all[self.at] != "-- "
@@ -252,7 +252,7 @@ class _HunkBody:
 
 
 def name_of(text: str) -> str | None:
-    """A name of a header: without a time stamp, unquoted; None for no file."""
+    """Return a name in a header: without a timestamp, unquoted; None for no file."""
     if text.startswith('"'):
         name = _unquoted(text[1 : text.rfind('"')])
     else:
@@ -265,6 +265,6 @@ def _unquoted(text: str) -> str:
         code = found[1]
         return chr(int(code, 8) & 0xFF) if len(code) == 3 else _ESCAPED.get(code, code)
 
-    # git writes bytes; what is no escape is text already.
+    # git writes bytes; anything but an escape is already text.
     raw = _ESCAPE.sub(plain, "".join(map(chr, text.encode())))
     return raw.encode("latin-1").decode("utf-8", "surrogateescape")

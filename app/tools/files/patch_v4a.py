@@ -1,4 +1,4 @@
-"""Reading patches of the form `*** Begin Patch` … `*** End Patch`."""
+"""Parser of patches with the format `*** Begin Patch` … `*** End Patch`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MARKS: dict[str, Mark] = {" ": " ", "-": "-", "+": "+"}
 
 
 def parse_v4a(text: str) -> list[FilePatch]:
-    """The files of a patch.
+    """Return the files of a patch.
 
     Raises:
         ToolFailed: `invalid_patch`, naming the line.
@@ -136,8 +136,9 @@ class _V4aReader:
         return Hunk(number, tuple(lines), place, hints, section, at_end)
 
     def _hints(self) -> tuple[tuple[str, ...], int | None, str]:
-        """What the `@@` lines say: lines that come before, and the place, as models write it
-        that know unified diffs better."""
+        """Parse the `@@` lines: preceding lines, and the position in the notation of unified
+        diffs.
+        """
         hints: list[str] = []
         place: int | None = None
         section = ""
@@ -151,13 +152,13 @@ class _V4aReader:
         return tuple(hints), place, section
 
     def _blank_before_header(self) -> bool:
-        """Whether the line before this one is empty: models part files with empty lines."""
+        """Return whether the line before this one is empty, as models separate files."""
         line = self._line
         return line is not None and _ends_file(line) and self._lines[self._at - 1] == ""
 
     def _body(self, line: str) -> tuple[Mark, str]:
         if not line:
-            return " ", ""  # an empty kept line whose blank was lost on the way
+            return " ", ""  # an empty context line whose leading space was lost
         mark = _MARKS.get(line[0])
         if mark is None:
             raise invalid_patch(
@@ -167,7 +168,7 @@ class _V4aReader:
 
 
 def bare_name(name: str) -> str:
-    """A path without the blanks and the quotation marks around it."""
+    """Return a path without surrounding blanks and quotation marks."""
     name = name.strip()
     is_quoted = len(name) > 2 and name[0] in _QUOTES and name[-1] == name[0]
     return name[1:-1].strip() if is_quoted else name

@@ -1,8 +1,8 @@
 """Text of a PDF.
 
-A parser of so large a format is no match for a hostile file: it runs in the workspace's
-sandbox, without network, with bounds on time, memory and output, and the document reaches
-it through a pipe.
+Parsers of this large format are not safe for hostile files: the parser runs in the workspace's
+sandbox, without network, with limits on time, memory and output, and receives the document through
+a pipe.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MAX_OUTPUT = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class PdfPages:
-    """Texts of pages `first` on, of `total`; the last may be cut at the room there is."""
+    """Texts of pages from `first`, out of `total`; the last may be truncated."""
 
     path: str
     size: int
@@ -77,7 +77,7 @@ class PdfPages:
 async def read_pages(
     path: str, data: bytes, pages: tuple[int, int] | None, room: int, ctx: ToolContext
 ) -> PdfPages:
-    """Pages `(first, last)` from 1, by default the first `MAX_PAGES`.
+    """Return pages `(first, last)` from 1, by default the first `MAX_PAGES`.
 
     Raises:
         ToolFailed: `pdf_unreadable`, `page_out_of_range`, `timeout`, `limit_reached` or
@@ -101,7 +101,7 @@ async def read_pages(
 
 
 def _told(path: str, printed: bytes) -> tuple[int, list[str]]:
-    """What the program says; it may have been taken over by what it read."""
+    """Return the output of the program, which its input may control."""
     try:
         answer = json.loads(printed)
         reason = answer.get("error")
@@ -117,7 +117,7 @@ def _told(path: str, printed: bytes) -> tuple[int, list[str]]:
 
 
 def _within(texts: list[str], room: int) -> tuple[tuple[str, ...], bool]:
-    """Whole pages as far as there is room; of a first one that is longer, its beginning."""
+    """Return whole pages as far as they fit; of a first one that is too long, its beginning."""
     kept: list[str] = []
     for text in texts:
         room -= len(text)

@@ -1,8 +1,8 @@
-"""Text of a PDF, page by page: a program of its own, run inside the sandbox.
+"""Text of a PDF, page by page, as a separate program inside the sandbox.
 
-`python -c SOURCE FIRST LAST CHARS` reads the document from its input and prints one JSON
-object: `pages` (how many there are) and `texts` (of FIRST to LAST, from 1, as far as CHARS
-characters go), or `error` with the reason. It imports nothing of the application.
+`python -c SOURCE FIRST LAST CHARS` reads the document from its input and prints one JSON object:
+`pages` (their number) and `texts` (FIRST to LAST, from 1, up to CHARS characters), or `error` with
+the reason. It imports nothing of the application.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`read_file`: text of one file, or of several; images and PDF documents too."""
+"""`read_file`: returns the text of one or several files, including images and PDF documents."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class ReadFileArgs(ToolArgs):
 
     @property
     def page_range(self) -> tuple[int, int] | None:
-        """First and last page, both from 1."""
+        """Return the first and last page, from 1."""
         if self.pages is None:
             return None
         first, _, last = self.pages.partition("-")
@@ -89,7 +89,7 @@ class ReadFileArgs(ToolArgs):
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What one file gave: for programs, for the model, and an image for renderers."""
+    """Content of one file: for programs, for the model, and as an image for renderers."""
 
     data: dict[str, Any]
     text: str
@@ -115,7 +115,7 @@ def _file_read_shape(result: ToolResult) -> ToolResult:
     toolset="files",
     kind="read",
     cacheable=True,
-    # Without a project artifacts can still be read; a file cannot, `ctx.operations` sees to it.
+    # Artifacts are readable without a project; for files `ctx.operations` checks it.
     needs_project=False,
     max_output_chars=MAX_CHARS + 8000,
     tags=("file", "read"),
@@ -178,10 +178,9 @@ async def _read_many(args: ReadFileArgs, paths: list[str], ctx: ToolContext) -> 
 
 
 async def _content(args: ReadFileArgs, path: str, room: int, ctx: ToolContext) -> Content:
-    """One file, by what is in it.
+    """Return one file, by its type of content.
 
-    A text encoding that was named says what the bytes are: then nothing is sniffed but what
-    cannot be text.
+    A given text encoding determines the type: then only content that cannot be text is detected.
     """
     data = await read_bytes(path, ctx)
     kind = image_type(data)
@@ -221,7 +220,7 @@ async def _pdf(args: ReadFileArgs, path: str, data: bytes, room: int, ctx: ToolC
 
 
 async def _image(path: str, data: bytes, kind: str, ctx: ToolContext) -> Content:
-    """An image, kept for the session so that a client can show it."""
+    """Return an image, stored for the session so that a client can show it."""
     if path.startswith(ARTIFACT_PATH):
         told: dict[str, Any] = {
             "name": path,

@@ -1,4 +1,4 @@
-"""What the tools on files return."""
+"""Result schemas of the file tools."""
 
 from __future__ import annotations
 

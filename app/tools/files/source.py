@@ -1,4 +1,4 @@
-"""Where the bytes that are read come from, and how many there may be."""
+"""Sources of the bytes to read, with their size limits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LARGER = {
 
 
 async def read_bytes(path: str, ctx: ToolContext) -> bytes:
-    """A file of the workspace, or what an earlier call of this session left behind.
+    """Return the bytes of a file in the workspace, or of an artifact of this session.
 
     Raises:
         ToolFailed: `file_too_large`, or what the operations and the artifacts say.

@@ -1,4 +1,4 @@
-"""Bytes of a file ↔ text: encodings, binary content, line endings."""
+"""Conversion between bytes and text: encodings, binary content, line endings."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _BYTE_ORDER_MARKS = {
 
 
 def decode(data: bytes, encoding: str, path: str) -> str:
-    """Text of a file, a byte order mark kept as its first character.
+    """Decode the text of a file; a byte order mark stays as its first character.
 
     Raises:
-        ToolFailed: `binary_file` or `wrong_encoding`; the message says what may help.
+        ToolFailed: `binary_file` or `wrong_encoding`; the message suggests a fix.
     """
     refuse_binary(data, encoding, path)
     try:
@@ -39,7 +39,7 @@ def decode(data: bytes, encoding: str, path: str) -> str:
 
 
 def exact_codec(data: bytes, encoding: str) -> str:
-    """The codec that turns `data` into text and back without touching its byte order mark."""
+    """Return the codec that converts `data` to text and back, including its byte order mark."""
     name = codecs.lookup(encoding).name
     if name == "utf-8-sig":
         return "utf-8"
@@ -50,11 +50,11 @@ def exact_codec(data: bytes, encoding: str) -> str:
 
 
 def encode(text: str, encoding: str, *, append: bool = False) -> bytes:
-    """Bytes of `text`; with `append` without a byte order mark.
+    """Return the bytes of `text`; with `append` without a byte order mark.
 
     Raises:
-        ToolFailed: `wrong_encoding`: a character has no place in it, or appended text
-            would need the byte order of what is there already.
+        ToolFailed: `wrong_encoding`: the encoding lacks a character, or appended text would need
+            the byte order of the existing text.
     """
     name = codecs.lookup(encoding).name
     if append and name in _BYTE_ORDER_MARKS:
@@ -75,22 +75,22 @@ def encode(text: str, encoding: str, *, append: bool = False) -> bytes:
 
 
 def split_lines(text: str) -> list[str]:
-    r"""Lines with their endings; only `\n` and `\r\n` end one, as editors count."""
+    r"""Return lines with their endings; only `\n` and `\r\n` end one, as in editors."""
     *ended, rest = text.split("\n")
     lines = [f"{line}\n" for line in ended]
     return [*lines, rest] if rest else lines
 
 
 def count_lines(text: str) -> int:
-    """How many lines `split_lines` would give."""
+    """Return the number of lines that `split_lines` would return."""
     return text.count("\n") + (text != "" and not text.endswith("\n"))
 
 
 def line_start(text: str, number: int, position: int = 0) -> int:
-    """Where the line `number` lines further than the one at `position` starts.
+    """Return where the line `number` lines after the one at `position` starts.
 
-    The end of `text` when there are not that many. Nothing is split: a file of ten million
-    empty lines would become a list of half a gigabyte.
+    Returns the end of `text` if there are fewer. Does not split: ten million empty lines would
+    become a list of half a gigabyte.
     """
     for _ in range(number):
         position = text.find("\n", position) + 1
@@ -100,19 +100,19 @@ def line_start(text: str, number: int, position: int = 0) -> int:
 
 
 def newline_of(text: str) -> str:
-    """The line ending that most lines of `text` have."""
+    """Return the line ending of most lines of `text`."""
     windows = text.count("\r\n")
     return "\r\n" if windows > text.count("\n") - windows else "\n"
 
 
 def with_newlines(text: str, newline: str) -> str:
-    """`text` with every line ending made `newline`."""
+    """Return `text` with every line ending replaced by `newline`."""
     plain = text.replace("\r\n", "\n")
     return plain if newline == "\n" else plain.replace("\n", newline)
 
 
 def refuse_binary(data: bytes, encoding: str, path: str) -> None:
-    """Refuse what is no text.
+    """Refuse binary data.
 
     Raises:
         ToolFailed: `binary_file`.

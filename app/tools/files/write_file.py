@@ -1,4 +1,4 @@
-"""`write_file`: create, replace or extend a file."""
+"""`write_file`: creates, replaces or extends a file."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class WriteFileArgs(ToolArgs):
 
 
 class _WriteChange:
-    """What is written as a function of what is there; remembers both texts."""
+    """Change as a function of the current content; records both texts."""
 
     def __init__(self, args: WriteFileArgs) -> None:
         self.args = args
@@ -82,7 +82,9 @@ class _WriteChange:
         return encode(content, args.encoding or "utf-8")
 
     def _kept(self, before: bytes) -> TextDocument | None:
-        """What is replaced, whose encoding and ends of lines stay; None where it is no text."""
+        """Return the existing text, whose encoding and line endings are preserved; None if not
+        text.
+        """
         args = self.args
         try:
             return open_document(before, None, args.path)
@@ -101,7 +103,7 @@ class _WriteChange:
 
 
 def _refuse_utf8(data: bytes, encoding: str, path: str) -> None:
-    """Refuse to put letters of another encoding behind those of UTF-8."""
+    """Refuse to append another encoding to UTF-8."""
     if data.isascii():
         return
     try:

@@ -1,1 +1,1 @@
-"""Tools that turn to people: a question to the user, a ticket for an operator."""
+"""Tools that involve people: questions to the user, tickets for operators."""

@@ -1,4 +1,4 @@
-"""How `ask_user` is called by its other names, and what those expect back."""
+"""Compatibility of `ask_user` with its other names and their results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _STATUS = {"answered": "answered", "declined": "declined", "expired": "timed_out
 
 
 def as_one_question(raw: dict[str, Any]) -> dict[str, Any]:
-    """`{question, options[]}`: one question, its options as texts."""
+    """Convert `{question, options[]}`: one question, with options as texts."""
     if "options" not in raw:
         return raw
     kept = {name: value for name, value in raw.items() if name != "options"}
@@ -23,7 +23,7 @@ def as_one_question(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def one_question_shape(result: ToolResult) -> ToolResult:
-    """`{question, answer, status}`."""
+    """Return `{question, answer, status}`."""
     responses = _responses(result)
     if not responses:
         return result
@@ -37,7 +37,8 @@ def one_question_shape(result: ToolResult) -> ToolResult:
 
 
 def as_claude(raw: dict[str, Any]) -> dict[str, Any]:
-    """`{questions[1..4]{question, header, options[2..4]{label, description}, multiSelect}}`.
+    """Convert `{questions[1..4]{question, header, options[2..4]{label, description},
+    multiSelect}}`.
 
     Raises:
         InvalidArguments: there are more questions, or fewer or more options.
@@ -51,7 +52,7 @@ def as_claude(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def claude_shape(result: ToolResult) -> ToolResult:
-    """`{questions[], answers{question: answer}}`."""
+    """Return `{questions[], answers{question: answer}}`."""
     responses = _responses(result)
     if not responses:
         return result

@@ -1,4 +1,4 @@
-"""`ask_user`: a question to the user, in the middle of the work."""
+"""`ask_user`: asks the user a question during a run."""
 
 from __future__ import annotations
 
@@ -90,10 +90,10 @@ class AskUserArgs(ToolArgs):
 
 
 def check_choices(choices: list[Any], *, multi_select: bool) -> None:
-    """Refuse what nobody could answer.
+    """Refuse choices that cannot be answered.
 
     Raises:
-        ValueError: two choices are the same, or there is nothing to select from.
+        ValueError: two choices are equal, or there are none to select from.
     """
     labels = [_choice(choice).label for choice in choices]
     if len(set(labels)) != len(labels):
@@ -153,7 +153,7 @@ async def ask_user(args: AskUserArgs, ctx: ToolContext) -> ToolResult:
 
 
 def asked(args: AskUserArgs) -> list[Question]:
-    """The questions of a call, each with an id."""
+    """Return the questions of a call, each with an ID."""
     if args.question is not None:
         return [Question(_FIRST, args.question, _choices(args.choices), args.multi_select)]
     return [

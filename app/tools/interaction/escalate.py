@@ -1,4 +1,4 @@
-"""`escalate`: bring something to somebody who may decide it, or can."""
+"""`escalate`: passes a decision to someone with the authority or ability."""
 
 from __future__ import annotations
 

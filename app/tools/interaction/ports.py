@@ -1,4 +1,4 @@
-"""Who brings questions and tickets to people, as Protocols; the composition root binds them."""
+"""Protocols of questions and tickets; bound in the composition root."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TicketStatus = Literal["open", "answered", "closed"]
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of the offered answers."""
+    """One offered answer."""
 
     label: str
     description: str = ""
@@ -29,11 +29,11 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question. An answer in the user's own words is always possible.
+    """One question. Free text is always accepted as an answer.
 
     Attributes:
-        id: names it among those that are put together.
-        header: a short title, for clients that show one.
+        id: ID, unique among questions asked together.
+        header: short title, for clients that show one.
     """
 
     id: str
@@ -45,7 +45,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class QuestionAnswers:
-    """What came of questions that were put together; `responses` by question when answered."""
+    """Answers to questions that were asked together; `responses` by question if answered."""
 
     outcome: Literal["answered", "declined", "expired"]
     responses: Mapping[str, Response]
@@ -53,28 +53,28 @@ class QuestionAnswers:
 
 @runtime_checkable
 class Questions(Protocol):
-    """The service `QUESTIONS`."""
+    """Service `QUESTIONS`."""
 
     async def ask(
         self, questions: Sequence[Question], *, operation_id: str, timeout_s: float | None
     ) -> QuestionAnswers:
-        """Put questions to the user of a running call and wait, once per call.
+        """Ask the user of a running call and wait, once per call.
 
-        A call that is made again after a restart finds the question that it put before.
+        A call that restarts with the service finds its earlier question.
 
         Args:
-            timeout_s: after how many seconds the call is stopped; the question ends before.
+            timeout_s: timeout of the call in seconds; the question expires earlier.
 
         Raises:
-            ToolFailed: code `unattended`, nobody is there to answer.
+            ToolFailed: code `unattended`: no client can answer.
             RateLimited: too many questions are open in the session.
-            StorageUnavailable: the question cannot be stored, so it is not put.
+            StorageUnavailable: the question cannot be stored, so it is not asked.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Escalation:
-    """What is brought to an operator."""
+    """Request to an operator."""
 
     reason: str
     severity: Severity
@@ -85,11 +85,11 @@ class Escalation:
 
 @dataclass(frozen=True, slots=True)
 class TicketState:
-    """A ticket as the call that opened it sees it.
+    """Ticket as seen by the call that opened it.
 
     Attributes:
-        is_duplicate: the run had opened a ticket for this reason already; this is that one.
-        timed_out: the call waited for an answer, and none came in time.
+        is_duplicate: the run has already opened this ticket for the reason.
+        timed_out: the call waited for an answer, and none arrived in time.
     """
 
     ticket_id: str
@@ -101,7 +101,7 @@ class TicketState:
 
 @runtime_checkable
 class Tickets(Protocol):
-    """The service `TICKETS`."""
+    """Service `TICKETS`."""
 
     async def escalate(
         self, wanted: Escalation, *, operation_id: str, timeout_s: float | None
@@ -109,21 +109,21 @@ class Tickets(Protocol):
         """Open a ticket for a running call; with `blocking`, wait for its answer.
 
         Raises:
-            ToolFailed: code `unattended`, no operator can answer this process.
-            RateLimited: too many tickets were opened lately.
+            ToolFailed: code `unattended`: no operator can answer this process.
+            RateLimited: too many tickets were recently opened.
             StorageUnavailable: the ticket cannot be stored.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class SupervisorDecision:
-    """What a supervising agent has said; what it has not said yet, with its ticket.
+    """Decision of a supervising agent; if it is pending, with its ticket.
 
     Attributes:
-        supervisor: the agent's id.
-        answer: None while it is at work on the ticket.
-        task_id: its work, as `delegate_status` knows it.
-        ticket: where its answer goes, when the caller does not wait for it.
+        supervisor: ID of the agent.
+        answer: None while it works on the ticket.
+        task_id: ID of its task for `delegate_status`.
+        ticket: ticket that receives its answer, if the caller does not wait.
     """
 
     supervisor: str
@@ -134,12 +134,12 @@ class SupervisorDecision:
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """A run that another model goes on with.
+    """Handover of a run to another model.
 
     Attributes:
-        model: its name.
-        requests: how many requests of the run it answers.
-        is_repeat: it had been given the run already, and has so many left.
+        model: name of the model.
+        requests: number of requests it answers.
+        is_repeat: the run was already handed over; `requests` are left.
     """
 
     model: str
@@ -149,10 +149,10 @@ class Handover:
 
 @runtime_checkable
 class Escalations(Protocol):
-    """The service `SUPERIORS`: agents and models that know better.
+    """Service `SUPERIORS`: supervising agents and stronger models.
 
-    Both raise `ToolFailed` with the code `addressee_unavailable` where an operator has set none
-    up, which says what to set; and `RateLimited` when the run has turned to them often enough.
+    Both raise `ToolFailed` with the code `addressee_unavailable` if none is configured, naming the
+    setting, and `RateLimited` above the limit per run.
     """
 
     async def decide(
@@ -161,12 +161,12 @@ class Escalations(Protocol):
         """Let the agent's supervisor decide, as a sub-agent of the caller.
 
         Args:
-            as_ticket: do not wait: a ticket is opened, and its answer answers the ticket.
+            as_ticket: do not wait: open a ticket, which receives the answer.
 
         Raises:
-            ToolFailed: the supervisor has not come to an answer; `delegation_depth` when the
-                caller may start no sub-agent.
+            ToolFailed: the supervisor gave no answer; `delegation_depth` if the caller may not
+                start sub-agents.
         """
 
     async def hand_over(self, wanted: Escalation, ctx: ToolContext) -> Handover:
-        """Let the stronger model answer the next requests of the caller's run."""
+        """Use the stronger model for the next requests of the caller's run."""

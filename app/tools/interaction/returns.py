@@ -1,4 +1,4 @@
-"""What people answer to tools."""
+"""Result schemas of the interaction tools."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Pictures of screens and pages, and files for the chat."""
+"""Media: screenshots, generated images, and files for the chat."""

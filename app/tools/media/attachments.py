@@ -1,4 +1,4 @@
-"""Files that a result carries: kept for the session, so that its clients can show them."""
+"""Files of a result, stored for the session so that its clients can show them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from app.toolkit.ports import ARTIFACTS, Artifacts
 
 
 async def attach(name: str, media_type: str, data: bytes, ctx: ToolContext) -> dict[str, Any]:
-    """Keep `data`; returns what a renderer needs to show it.
+    """Store `data`; return the fields that a renderer needs.
 
     Raises:
-        ToolFailed: `no_session` where nobody could see it, or artifacts are not available.
+        ToolFailed: `no_session` without a session to show it in, or artifacts are not available.
         StorageUnavailable: the disk is full.
     """
     if ctx.session_id is None:

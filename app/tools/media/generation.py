@@ -1,4 +1,4 @@
-"""From an order to images that are kept, shown and accounted for."""
+"""Image generation: from the request to stored images with their usage."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ _ARTIFACT = re.compile(r"art_[0-9a-f]{24}")
 
 @dataclass(frozen=True, slots=True)
 class _StoredImage:
-    """An image that is kept, as the result tells of it."""
+    """Stored image, as described in the result."""
 
     shown: dict[str, Any]
     data: dict[str, Any]
 
 
 def paths_among(arguments: Mapping[str, Any]) -> list[str]:
-    """The images of a call that are files of the workspace, for rules on paths."""
+    """Return the images of a call that are files of the workspace, for rules on paths."""
     sources = [arguments.get("image"), *(arguments.get("reference_images") or ())]
     return [source for source in sources if source and not _ARTIFACT.fullmatch(source)]
 
 
 def pixels(aspect: AspectRatio, size: ImageSize) -> tuple[int, int]:
-    """Width and height: the longer side is the size's, both are multiples of eight."""
+    """Return width and height: the longer side is the size's, both are multiples of eight."""
     across, _, down = _SHAPES.get(aspect, aspect).partition(":")
     ratio, side = int(across) / int(down), _SIDES[size]
     width, height = (side, side / ratio) if ratio >= 1 else (side * ratio, side)
@@ -62,10 +62,10 @@ def pixels(aspect: AspectRatio, size: ImageSize) -> tuple[int, int]:
 
 
 def provider_of(ctx: ToolContext, count: int) -> ImageProvider:
-    """Who makes images here.
+    """Return the image provider.
 
     Raises:
-        ToolFailed: `too_many_images`; or nobody does.
+        ToolFailed: `too_many_images`, or there is no provider.
     """
     provider = ctx.services.require(IMAGE_PROVIDER, ImageProvider)  # type: ignore[type-abstract]
     if count > provider.max_count:
@@ -77,10 +77,10 @@ def provider_of(ctx: ToolContext, count: int) -> ImageProvider:
 
 
 async def load_image(source: str, ctx: ToolContext) -> bytes:
-    """An image by its path in the workspace or by the id of an artifact of this session.
+    """Load an image by its path in the workspace or the ID of an artifact of this session.
 
     Raises:
-        ToolFailed: it is not there, too large, or no image that can be read.
+        ToolFailed: it does not exist, is too large, or is not a readable image.
     """
     if _ARTIFACT.fullmatch(source):
         store = ctx.services.require(ARTIFACTS, Artifacts)  # type: ignore[type-abstract]
@@ -96,10 +96,10 @@ async def load_image(source: str, ctx: ToolContext) -> bytes:
 async def make(
     order: ImageOrder, provider: ImageProvider, ctx: ToolContext, *, output_path: str | None
 ) -> ToolResult:
-    """Order images, keep each with a small one to preview it, and show them.
+    """Generate images, store each with a thumbnail, and show them.
 
     Raises:
-        ToolFailed: as `ImageProvider.make`; or what came is no image.
+        ToolFailed: see `ImageProvider.make`; or the response is not an image.
     """
     await ctx.progress("ordering", f"{order.count} from {provider.name}")
     files = await provider.make(order, ctx.operations)
@@ -141,7 +141,7 @@ async def _keep(
 
 
 def _measured(data: bytes, what: str) -> tuple[str, int, int]:
-    """Media type and pixels, by the header alone."""
+    """Return media type and pixels, from the header alone."""
     media_type = image_type(data)
     size = image_size(data, media_type) if media_type else None
     if media_type is None or size is None:
@@ -155,7 +155,7 @@ def _measured(data: bytes, what: str) -> tuple[str, int, int]:
 
 
 async def _written(files: Sequence[bytes], output_path: str | None, ctx: ToolContext) -> list[str]:
-    """The images in the workspace too, where somebody wants them there."""
+    """Write the images to the workspace too, if requested."""
     if output_path is None:
         return []
     written = []

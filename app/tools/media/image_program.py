@@ -1,13 +1,13 @@
-"""Work on images: a program of its own, run inside the sandbox.
+"""Image processing, as a separate program inside the sandbox.
 
-`python -c SOURCE` reads one JSON line of orders, then the bytes of an image (none for `draw`),
-and prints one JSON line, then the bytes of the image that it made:
+`python -c SOURCE` reads one JSON line with the order, then the bytes of an image (none for `draw`),
+and prints one JSON line, then the bytes of the created image:
 
     {"do": "draw", "seed": hex, "caption": text, "width": W, "height": H}
     {"do": "vary", …the same…, "strength": 0..1}
     {"do": "thumbnail", "side": pixels}
 
-The answer is `{"width": W, "height": H}` of what was made, or `{"error": reason}`. It imports
+The response is `{"width": W, "height": H}` of the created image, or `{"error": reason}`. It imports
 nothing of the application.
 """
 
@@ -66,7 +66,7 @@ def _opened() -> Image.Image:
 
 
 def _told(order: dict[str, Any]) -> Any:
-    """Says in the file itself that nobody imagined it."""
+    """Mark the file itself as simulated."""
     from PIL.PngImagePlugin import PngInfo
 
     if order["do"] == "thumbnail":
@@ -77,7 +77,7 @@ def _told(order: dict[str, Any]) -> Any:
 
 
 def _drawn(order: dict[str, Any]) -> Image.Image:
-    """Shapes that only the seed decides, with the words beneath."""
+    """Draw shapes determined by the seed, with the caption below."""
     from PIL import Image, ImageDraw
 
     chance = random.Random(order["seed"])  # noqa: S311 - a picture, not a secret
@@ -110,7 +110,7 @@ def _colour(chance: random.Random, low: int, high: int) -> tuple[int, int, int]:
 
 
 def _varied(order: dict[str, Any], image: Image.Image) -> Image.Image:
-    """The image under a veil of drawn shapes, the thicker the greater the strength."""
+    """Draw shapes over the image, more opaque with greater strength."""
     from PIL import Image as Images
 
     size = (order["width"], order["height"])

@@ -1,4 +1,4 @@
-"""`image_to_image`: an image out of another one."""
+"""`image_to_image`: generates images from another image."""
 
 from __future__ import annotations
 

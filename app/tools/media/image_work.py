@@ -1,5 +1,4 @@
-"""Images decoded, drawn and made smaller by a confined program: decoders are no match for a
-hostile file."""
+"""Image processing in a sandboxed program, because decoders are not safe for hostile files."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ _CAPTION = 80
 
 @dataclass(frozen=True, slots=True)
 class MadeImage:
-    """A PNG file and its pixels."""
+    """PNG file with its size in pixels."""
 
     data: bytes
     width: int
@@ -31,8 +30,11 @@ class MadeImage:
 
 
 class LocalDrawing:
-    """`ImageProvider` that draws shapes out of the prompt's digest: the same prompt gives the
-    same picture, without network, and every picture says that it is simulated."""
+    """`ImageProvider` that draws shapes from the prompt's digest.
+
+    The same prompt gives the same picture, without network, and every picture is marked as
+    simulated.
+    """
 
     name = "draw"
     model = "shapes-1"
@@ -62,10 +64,10 @@ class LocalDrawing:
 
 
 async def thumbnail(data: bytes, side: int, operations: Operations) -> MadeImage:
-    """The image in PNG, at most `side` pixels wide and high.
+    """Return the image as PNG, at most `side` pixels wide and high.
 
     Raises:
-        ToolFailed: `unreadable_image`, or as `run`.
+        ToolFailed: `unreadable_image`, or see `run`.
     """
     return await _work({"do": "thumbnail", "side": side}, data, operations)
 
@@ -86,7 +88,7 @@ async def _work(orders: dict[str, Any], data: bytes, operations: Operations) -> 
         if "error" not in answer and not finished.truncated:
             return MadeImage(made, int(answer["width"]), int(answer["height"]))
     except (ValueError, KeyError, TypeError, AttributeError):
-        pass  # it may have been taken over by what it read
+        pass  # the program may be compromised by its input
     raise ToolFailed(f"The image is unusable: {str(reason)[:200]}", code="unreadable_image")
 
 

@@ -1,6 +1,6 @@
-"""Names of the services that the media tools need."""
+"""Names of the media tools' services."""
 
 from __future__ import annotations
 
 IMAGE_PROVIDER = "images.provider"
-"An `ImageProvider`, named after the setting that provides it."
+"""An `ImageProvider`, named after its setting."""

@@ -1,4 +1,4 @@
-"""Who makes images in this installation."""
+"""Image provider of this installation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from app.tools.media.image_work import LocalDrawing
 
 
 def image_provider(settings: ImageSettings) -> ImageProvider | None:
-    """The configured one; None leaves the tools off."""
+    """Return the configured provider; None disables the tools."""
     if settings.provider == "openai":
         return OpenAiImages(settings)
     if settings.provider == "draw":

@@ -1,4 +1,4 @@
-"""What the tools for pictures and files return."""
+"""Result schemas of the media tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`screenshot`: a picture of a web page or of the desktop."""
+"""`screenshot`: takes a picture of a web page or of the desktop."""
 
 from __future__ import annotations
 

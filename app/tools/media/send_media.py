@@ -1,4 +1,4 @@
-"""`send_media`: show files of the workspace in the chat."""
+"""`send_media`: shows files of the workspace in the chat."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _IMAGES = {
     "gif": "image/gif",
     "webp": "image/webp",
 }
-# Nothing that a browser would run: no SVG, no HTML.
+# No types that a browser would execute: no SVG, no HTML.
 _OTHERS = {
     "bmp": "image/bmp",
     "mp3": "audio/mpeg",
@@ -106,12 +106,12 @@ async def _send(path: str, ctx: ToolContext) -> dict[str, Any]:
     data = await ctx.operations.files.read(path, max_bytes=_MAX_BYTES)
     if suffix in _IMAGES and image_type(data) is None:
         raise ToolFailed(f"it is named {suffix} but is not an image", code="unsupported_media")
-    # What an image is, its first bytes say better than its name.
+    # The first bytes of an image are more reliable than its name.
     return await attach(name, image_type(data) or media_type, data, ctx)
 
 
 def _shown(message: str, sent: list[dict[str, Any]]) -> RawResult:
-    """Images as images; anything else as a list that a client can link."""
+    """Return images as images; anything else as a list of links."""
     if not message and all(file["media_type"] in _IMAGES.values() for file in sent):
         return shown_images(sent)
     return RawResult("json", {"message": message, "attachments": sent})

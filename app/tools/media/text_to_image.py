@@ -1,4 +1,4 @@
-"""`text_to_image`: an image out of words."""
+"""`text_to_image`: generates images from a description."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class TextToImageArgs(ToolArgs):
     return_schema=IMAGES_RESULT,
 )
 async def text_to_image(args: TextToImageArgs, ctx: ToolContext) -> ToolResult:
-    """Make images out of a description. They are kept and shown in the chat.
+    """Generate images from a description. They are stored and shown in the chat.
 
     Returns each image's artifact id, size and digest, and who made it.
     """

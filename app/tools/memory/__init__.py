@@ -1,1 +1,1 @@
-"""Tools for what agents remember."""
+"""Memory tools of agents."""

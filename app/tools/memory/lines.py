@@ -1,4 +1,4 @@
-"""Memory as lines: `date|source|content`, for a model and for renderers."""
+"""Memories as lines: `date|source|content`, for a model and for renderers."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _DATE_CHARS = 10
 ScopeName = Literal["agent", "user", "project"]
 Tag = Annotated[str, Field(min_length=1, max_length=64, pattern=r"\S")]
 KeyText = Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[^\s|\x00-\x1f\x7f]+$")]
-"""What names a memory: letters of any script, no spaces."""
+"""Key of a memory: letters of any script, no spaces."""
 
 
 def line_of(memory: Memory) -> str:
-    """One line; line breaks of the content become spaces."""
+    """Return one line; line breaks of the content become spaces."""
     content = " ".join(memory.content.split())
     return f"{memory.updated_at[:_DATE_CHARS]}|{memory.writer.source}|{content}"
 
 
 def shown(line: Line) -> dict[str, Any]:
-    """A line as data. Who wrote it is not told: others read it."""
+    """Return a line as data, without its author, because others can read it."""
     memory = line.memory
     return {
         "line": line.number,
@@ -42,7 +42,7 @@ def shown(line: Line) -> dict[str, Any]:
 
 
 def told(line: Line) -> str:
-    """A line for a model: its number, what it says, and how to change or forget it."""
+    """Return a line for a model: number, content, and how to change or delete it."""
     memory = line.memory
     tags = "".join(f" #{tag}" for tag in memory.tags)
     name = f"{memory.place.scope}/{memory.key} v{memory.version}"
@@ -50,9 +50,9 @@ def told(line: Line) -> str:
 
 
 def marked(text: str, memories: Sequence[Memory], session_id: str | None) -> str:
-    """`text` of memories, as data from outside unless this very session wrote them all.
+    """Return `text` of memories, marked as untrusted unless this session wrote them all.
 
-    What another session has kept may have been put there by a page that its agent read.
+    A memory of another session may originate from a page that its agent read.
     """
     own = session_id is not None and all(
         memory.writer.session_id == session_id for memory in memories
@@ -61,7 +61,7 @@ def marked(text: str, memories: Sequence[Memory], session_id: str | None) -> str
 
 
 def plain_lines(result: ToolResult) -> ToolResult:
-    """The shape of `memory_search`: rows `[n] date|source|content` and nothing else."""
+    """Return the result of `memory_search`: only rows `[n] date|source|content`."""
     if not result.success:
         return result
     lines = [f"[{line['line']}] {line['text']}" for line in result.data["lines"]]

@@ -1,4 +1,4 @@
-"""`memory_forget`: remove a memory for good."""
+"""`memory_forget`: deletes a memory permanently."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class MemoryForgetArgs(ToolArgs):
 
 
 def confirmation_reason(args: MemoryForgetArgs, services: Services) -> str | None:
-    """Why this very call needs a person's word."""
+    """Return why the call needs approval."""
     return why_sharing_asks(args.scope, services)
 
 
@@ -40,9 +40,9 @@ def confirmation_reason(args: MemoryForgetArgs, services: Services) -> str | Non
     return_schema=MEMORY_FORGET_RESULT,
 )
 async def memory_forget(args: MemoryForgetArgs, ctx: ToolContext) -> ToolResult:
-    """Forget one memory for good: it is wrong, out of date, or the user wants it gone.
+    """Delete one memory permanently: it is wrong, outdated, or the user wants it deleted.
 
-    Lines behind it move up by one.
+    Later lines move up by one.
     """
     place = place_of(ctx, args.scope)
     gone = await memory_of(ctx).forget(place, args.key, expected=args.version)

@@ -1,4 +1,4 @@
-"""`memory_read`: memory by line."""
+"""`memory_read`: reads memory by line."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class MemoryReadArgs(ToolArgs):
 
     @property
     def lines(self) -> tuple[int, int]:
-        """First and last line; from the end when negative."""
+        """Return first and last line; negative ones count from the end."""
         if self.start_line is None and self.end_line is None:
             return -self.recent_count, -1
         start = self.start_line or 1

@@ -1,4 +1,4 @@
-"""`memory_recall`: what is remembered about something."""
+"""`memory_recall`: searches memory."""
 
 from __future__ import annotations
 

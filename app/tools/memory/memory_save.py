@@ -1,4 +1,4 @@
-"""`memory_save`: keep something for later sessions, or change what is kept."""
+"""`memory_save`: stores something for later sessions, or changes a stored memory."""
 
 from __future__ import annotations
 
@@ -54,18 +54,18 @@ class MemorySaveArgs(ToolArgs):
 
 
 def confirmation_reason(args: MemorySaveArgs, services: Services) -> str | None:
-    """Why this very call needs a person's word."""
+    """Return why the call needs approval."""
     return why_sharing_asks(args.scope, services)
 
 
 def _on_one_line(raw: dict[str, Any]) -> dict[str, Any]:
-    """`memory_write`: one line; items within it are separated by ；."""
+    """Convert `memory_write`: one line; items within it are separated by ；."""
     content = raw.get("content")
     return {**raw, "content": " ".join(content.split())} if isinstance(content, str) else raw
 
 
 def _line_shape(result: ToolResult) -> ToolResult:
-    """`memory_write`: which line was written, of how many."""
+    """Return the result of `memory_write`: which line was written, of how many."""
     if not result.success:
         return result
     data = {"success": True, "line": result.data["line"], "total": result.data["total"]}
@@ -120,7 +120,7 @@ async def memory_save(args: MemorySaveArgs, ctx: ToolContext) -> ToolResult:
 
 
 def _conflict(saved: Saved, expected: int | None, ctx: ToolContext) -> ToolResult:
-    """Nothing was written: what is stored, so that the caller can put both together."""
+    """Return the stored memory after a conflict, so that the caller can merge both."""
     stored = saved.memory
     why = "is already used" if expected is None else f"is no longer at version {expected}"
     error = (

@@ -1,7 +1,7 @@
-"""What agents remember, as a Protocol; the composition root binds it.
+"""Protocol of the memory service; bound in the composition root.
 
-A memory lies in a place: that of an agent, of a user or of a project. Which places a call
-may look into follows from the call, never from what a model says.
+A memory belongs to a scope: that of an agent, a user or a project. The call determines which scopes
+it may read, never the model's arguments.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ WriteOutcome = Literal["created", "changed", "unchanged", "conflict"]
 
 @dataclass(frozen=True, slots=True)
 class MemoryScope:
-    """Where memories lie: of whom or what (`owner`), in which sense (`scope`)."""
+    """Scope of memories with its owner."""
 
     scope: Scope
     owner: str
@@ -27,10 +27,10 @@ class MemoryScope:
 
 @dataclass(frozen=True, slots=True)
 class MemoryAuthor:
-    """Who writes: noted with each memory, and never shown to other users.
+    """Author of a memory: stored with it, and never shown to other users.
 
     Attributes:
-        source: the channel or the agent, as a line shows it; one line without `|`.
+        source: channel or agent, as shown in a line; one line without `|`.
     """
 
     source: str
@@ -41,7 +41,7 @@ class MemoryAuthor:
 
 @dataclass(frozen=True, slots=True)
 class MemoryInput:
-    """What shall be remembered; without a `key` it is given one."""
+    """Memory to save; without a `key`, one is generated."""
 
     content: str
     tags: tuple[str, ...] = ()
@@ -50,12 +50,12 @@ class MemoryInput:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """One memory as it is stored. Times are RFC 3339 text in UTC.
+    """Stored memory. Times are RFC 3339 text in UTC.
 
     Attributes:
-        number: grows with every memory of the installation.
-        key: names it within its place.
-        version: grows with every write in its place, so that none comes twice.
+        number: incremented for every memory of the installation.
+        key: key, unique within its scope.
+        version: incremented by every write in its scope, so that it is never reused.
     """
 
     number: int
@@ -72,7 +72,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A memory and its place among all that the call may see, from 1, the oldest first."""
+    """A memory and its line number among all visible to the call, from 1, oldest first."""
 
     number: int
     memory: Memory
@@ -80,11 +80,11 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """How saving ended. At a `conflict` nothing was written: `memory` is what is stored.
+    """Result of a save. On a `conflict` nothing was written and `memory` is the stored one.
 
     Attributes:
-        used, limit: memories of the place, and how many there may be.
-        warns: nearly all of them are used.
+        used, limit: memories of the scope, and their maximum.
+        warns: the limit is nearly reached.
     """
 
     ending: WriteOutcome
@@ -96,7 +96,7 @@ class Saved:
 
 @dataclass(frozen=True, slots=True)
 class RecallQuery:
-    """What to recall: by words, by tags (all of them), or both."""
+    """Memories to recall: by words, by tags (all of them), or both."""
 
     query: str | None
     tags: tuple[str, ...] = ()
@@ -106,13 +106,13 @@ class RecallQuery:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """What was found, the likeliest first.
+    """Recalled memories, best match first.
 
     Attributes:
-        matched: how many fit in all.
-        no_words: the query holds no word that could be looked for.
-        left_out: how many of its words were too many to be looked for.
-        words_alone: what it means should count too, and could not be found out.
+        matched: total matches.
+        no_words: the query has no searchable word.
+        left_out: number of words dropped from the query.
+        words_alone: only words were matched, because the embedding is not available.
     """
 
     lines: Sequence[Line]
@@ -124,7 +124,7 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Lines in their order, and how many there are in all."""
+    """Lines in order, and their total number."""
 
     lines: Sequence[Line]
     total: int
@@ -132,34 +132,34 @@ class Page:
 
 @runtime_checkable
 class AgentMemory(Protocol):
-    """The service `MEMORY`. What it has answered is on disk, and other processes see it."""
+    """Service `MEMORY`. Results are on disk, and visible to other processes."""
 
     @property
     def asks_before_sharing(self) -> bool:
-        """Whether a person is asked before others' memory is changed."""
+        """Whether changes to shared memory require approval."""
 
     async def save(
         self, place: MemoryScope, draft: MemoryInput, writer: MemoryAuthor, *, expected: int | None
     ) -> Saved:
-        """Keep a new memory, or replace what a key holds when `expected` is its version.
+        """Store a new memory, or replace that of a key if `expected` is its version.
 
         Raises:
-            ToolFailed: `secret_refused`, `memory_full`; `not_found` for an expected version
-                of a key that is not there.
+            ToolFailed: `secret_refused`, `memory_full`; `not_found` for an expected version of an
+                unknown key.
         """
 
     async def recall(self, places: Sequence[MemoryScope], wanted: RecallQuery) -> Recalled:
-        """What fits best, as docs/memory.md ranks it. No query is an error."""
+        """Return the best matches, ranked as in docs/memory.md. Every query is valid."""
 
     async def read(self, places: Sequence[MemoryScope], start: int, end: int) -> Page:
-        """The lines `start` to `end`, both counted in; negative ones count from the end."""
+        """Return lines `start` to `end`, inclusive; negative ones count from the end."""
 
     async def line_of(self, places: Sequence[MemoryScope], memory: Memory) -> tuple[int, int]:
-        """The memory's line among all of the places, and how many there are."""
+        """Return the memory's line among all of the scopes, and the number of lines."""
 
     async def forget(self, place: MemoryScope, key: str, *, expected: int | None) -> Memory:
-        """Remove a memory for good; what it was.
+        """Delete a memory permanently and return it.
 
         Raises:
-            ToolFailed: `not_found`; `memory_conflict` when `expected` is not its version.
+            ToolFailed: `not_found`; `memory_conflict` if `expected` is not its version.
         """

@@ -1,4 +1,4 @@
-"""What the tools for memory return."""
+"""Result schemas of the memory tools."""
 
 from __future__ import annotations
 

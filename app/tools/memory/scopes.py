@@ -1,4 +1,4 @@
-"""Whose memory a call may use. It follows from the call; a model only picks among these."""
+"""Memory scopes of a call, determined by the call; a model only selects among these."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _MAX_SOURCE = 64
 
 
 def memory_of(ctx: ToolContext) -> AgentMemory:
-    """The service.
+    """Return the service.
 
     Raises:
-        ToolFailed: there is none in this process.
+        ToolFailed: it is not available in this process.
     """
     return ctx.services.require(MEMORY, AgentMemory)  # type: ignore[type-abstract]
 
 
 def place_of(ctx: ToolContext, scope: Scope) -> MemoryScope:
-    """The caller's own place of a scope.
+    """Return the caller's scope of a kind.
 
     Raises:
-        ToolFailed: `scope_unavailable`: the call comes without such an identity.
+        ToolFailed: `scope_unavailable`: the call has no such identity.
     """
     owner = _owners(ctx)[scope]
     if not owner:
@@ -43,7 +43,7 @@ def place_of(ctx: ToolContext, scope: Scope) -> MemoryScope:
 
 
 def places_of(ctx: ToolContext, scope: Scope | None) -> Sequence[MemoryScope]:
-    """The place of one scope, or with None all that the call has.
+    """Return one scope of the call, or with None all of them.
 
     Raises:
         ToolFailed: `scope_unavailable`.
@@ -60,14 +60,14 @@ def places_of(ctx: ToolContext, scope: Scope | None) -> Sequence[MemoryScope]:
 
 
 def writer_of(ctx: ToolContext) -> MemoryAuthor:
-    """Who writes, and through which channel. The user is noted, and never a part of a line."""
+    """Return the author and channel of a memory. The user is recorded, but never part of a line."""
     channel = ctx.business.get("channelId") or ctx.business.get("channel") or ctx.agent_id
     source = " ".join(str(channel or _NO_CHANNEL).replace("|", "/").split())[:_MAX_SOURCE]
     return MemoryAuthor(source or _NO_CHANNEL, ctx.user_id, ctx.agent_id, ctx.session_id)
 
 
 def why_sharing_asks(scope: Scope, services: Services) -> str | None:
-    """Why a change in this scope needs a person's word; None when it does not."""
+    """Return why a change in this scope needs approval, or None."""
     memory = services.get(MEMORY)
     if scope in SHARED and isinstance(memory, AgentMemory) and memory.asks_before_sharing:
         return f"It changes memory shared with every user of this {scope}"

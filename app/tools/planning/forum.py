@@ -1,4 +1,4 @@
-"""`forum`: messages that the agents of a project leave for each other."""
+"""`forum`: messages between the agents of a project."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ForumArgs(ToolArgs):
     action: Literal["post", "reply", "list", "read"] = Field(
         default="list", description="What to do."
     )
-    # Counted by the pattern itself, it would take 20 ms to compile: `\w` is all of Unicode.
+    # As a pattern it would take 20 ms to compile: `\w` is all of Unicode.
     board: str | None = Field(
         default=None,
         max_length=64,

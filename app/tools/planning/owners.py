@@ -1,4 +1,4 @@
-"""On whose behalf something is kept."""
+"""Owners and authors of planning items."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from app.toolkit.context import ToolContext
 
 
 def owner_of(ctx: ToolContext) -> str:
-    """The user of the call.
+    """Return the user of the call.
 
     Raises:
-        ToolFailed: `no_user`: nobody else's tasks or calendar shall take it in.
+        ToolFailed: `no_user`: the call has no user to own tasks or appointments.
     """
     if ctx.user_id is None:
         raise ToolFailed("This requires a user, but the call has none", code="no_user")
@@ -18,5 +18,5 @@ def owner_of(ctx: ToolContext) -> str:
 
 
 def actor_of(ctx: ToolContext) -> str:
-    """Who writes: the agent, or the user who called the tool without one."""
+    """Return the author: the agent, or the user if the call has no agent."""
     return ctx.agent_id or ctx.user_id or "unknown"

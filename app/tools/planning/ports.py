@@ -1,4 +1,4 @@
-"""What the planning tools keep, as Protocols; the composition root binds them."""
+"""Protocols of the planning services; bound in the composition root."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TaskStatus = Literal["open", "in_progress", "done", "cancelled"]
 
 @dataclass(frozen=True, slots=True)
 class TodoItem:
-    """One thing to do; `parent` is the id of the item it is a part of."""
+    """One item; `parent` is the ID of the item it is part of."""
 
     id: str
     content: str
@@ -27,7 +27,7 @@ class TodoItem:
 
 @dataclass(frozen=True, slots=True)
 class TodoList:
-    """A session's list. `revision` counts its changes; 0 is a list that nobody has written."""
+    """List of a session. `revision` counts its changes; 0 is a list never written."""
 
     items: tuple[TodoItem, ...] = ()
     revision: int = 0
@@ -36,10 +36,10 @@ class TodoList:
 
 @runtime_checkable
 class TodoLists(Protocol):
-    """The service `TODO_LISTS`: one list a session."""
+    """Service `TODO_LISTS`: one list per session."""
 
     async def read(self, session_id: str) -> TodoList:
-        """The list; an empty one when there is none yet."""
+        """Return the list; an empty one if there is none yet."""
 
     async def write(
         self,
@@ -52,14 +52,14 @@ class TodoLists(Protocol):
         """Replace the list, or with `merge` change items by id and append new ones.
 
         Raises:
-            ToolFailed: `revision_mismatch` when `expected` is not the revision that is there;
+            ToolFailed: `revision_mismatch` if `expected` is not the current revision;
                 `too_many_items`; `unknown_parent`.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task of a user. `due` is a date (`2026-11-30`) or a time in UTC."""
+    """Task of a user. `due` is a date (`2026-11-30`) or a time in UTC."""
 
     id: str
     title: str
@@ -74,10 +74,10 @@ class Task:
 
 @runtime_checkable
 class Tasks(Protocol):
-    """The service `TASKS`: tasks by owner; one owner never sees another's."""
+    """Service `TASKS`: tasks by owner; an owner never sees those of others."""
 
     async def create(self, owner: str, *, title: str, notes: str, due: str | None, by: str) -> Task:
-        """A new task.
+        """Create a task.
 
         Raises:
             ToolFailed: `too_many_tasks`.
@@ -92,10 +92,10 @@ class Tasks(Protocol):
         query: str | None,
         limit: int,
     ) -> tuple[list[Task], int]:
-        """The tasks that are due first, and how many there are in all. No status is any."""
+        """Return the tasks with the earliest due date, and their total. None matches any status."""
 
     async def get(self, owner: str, task_id: str) -> Task:
-        """One task.
+        """Return a task.
 
         Raises:
             ToolFailed: `not_found`.
@@ -107,11 +107,11 @@ class Tasks(Protocol):
         """Change `title`, `notes`, `status` or `due`.
 
         Raises:
-            ToolFailed: `not_found`; `version_mismatch` when `expected` is not the version.
+            ToolFailed: `not_found`; `version_mismatch` if `expected` is not the version.
         """
 
     async def delete(self, owner: str, task_id: str) -> Task:
-        """Delete a task; what it was.
+        """Delete a task and return it.
 
         Raises:
             ToolFailed: `not_found`.
@@ -120,7 +120,7 @@ class Tasks(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Appointment:
-    """An entry of a calendar: `[starts_at, ends_at)` in UTC, shown in `timezone`."""
+    """Appointment `[starts_at, ends_at)` in UTC, shown in `timezone`."""
 
     id: str
     title: str
@@ -135,12 +135,12 @@ class Appointment:
 
 @runtime_checkable
 class Calendar(Protocol):
-    """The service `CALENDAR`: appointments by owner."""
+    """Service `CALENDAR`: appointments by owner."""
 
     async def add(
         self, owner: str, appointment: Appointment
     ) -> tuple[Appointment, list[Appointment]]:
-        """Keep it under a new id; with it, what of the calendar overlaps it.
+        """Store an appointment under a new ID; return it with overlapping appointments.
 
         Raises:
             ToolFailed: `too_many_appointments`.
@@ -149,13 +149,13 @@ class Calendar(Protocol):
     async def between(
         self, owner: str, start: str | None, end: str | None, limit: int
     ) -> tuple[list[Appointment], int]:
-        """What touches `[start, end)`, the earliest first, and how many there are in all.
+        """Return appointments that overlap `[start, end)`, earliest first, and their total.
 
-        Without `start` from now on, without `end` for ever.
+        `start` defaults to now, `end` to no limit.
         """
 
     async def remove(self, owner: str, appointment_id: str) -> Appointment:
-        """Remove it; what it was.
+        """Remove an appointment and return it.
 
         Raises:
             ToolFailed: `not_found`.
@@ -164,8 +164,10 @@ class Calendar(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """A post. `number` names it within the installation; a reply has the `reply_to` of its
-    thread and no title of its own."""
+    """Forum post. `number` is unique within the installation.
+
+    A reply has the `reply_to` of its thread and no title.
+    """
 
     number: int
     board: str
@@ -179,7 +181,7 @@ class Post:
 
 @runtime_checkable
 class Forum(Protocol):
-    """The service `FORUM`: boards of a project, for all agents that work in it."""
+    """Service `FORUM`: boards of a project, for all agents that work in it."""
 
     async def post(
         self,
@@ -192,21 +194,21 @@ class Forum(Protocol):
         user_id: str,
         reply_to: int | None = None,
     ) -> Post:
-        """Add a post; a reply goes to the board and thread of what it answers.
+        """Add a post; a reply belongs to the board and thread of the answered post.
 
         Raises:
-            ToolFailed: `not_found` for a thread that is not there; `too_many_posts`.
+            ToolFailed: `not_found` for an unknown thread; `too_many_posts`.
         """
 
     async def threads(
         self, project_id: str, board: str | None, query: str | None, limit: int, before: int | None
     ) -> list[Post]:
-        """The newest threads, of one board or of all."""
+        """Return the newest threads, of one board or all."""
 
     async def thread(
         self, project_id: str, number: int, limit: int, after: int
     ) -> tuple[Post, list[Post]]:
-        """The thread that `number` is in: its first post, and replies with a number > `after`.
+        """Return the thread of post `number`: its first post, and replies with a number > `after`.
 
         Raises:
             ToolFailed: `not_found`.

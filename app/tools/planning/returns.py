@@ -1,4 +1,4 @@
-"""What the tools for planning return."""
+"""Result schemas of the planning tools."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class ScheduleArgs(ToolArgs):
         return self
 
     def span(self) -> tuple[datetime | None, datetime | None]:
-        """From when until just before when, in UTC; None where nobody said so."""
+        """Return the period as `[start, end)` in UTC; None for an open end."""
         start = None if self.start is None else to_utc(self.start, self.tz)
         end = None if self.end is None else to_utc(self.end, self.tz)
         if end is not None and self.end is not None and is_date(self.end):
@@ -118,7 +118,9 @@ async def _listed(args: ScheduleArgs, calendar: Calendar, owner: str) -> ToolRes
 
 
 def _told(found: Sequence[Appointment], args: ScheduleArgs) -> str:
-    """Appointments, as data: another chat may have them from a page that its agent read."""
+    """Return appointments marked as untrusted: another chat may have stored text from a web
+    page.
+    """
     return untrusted("\n".join(_line(item, args) for item in found), "calendar")
 
 

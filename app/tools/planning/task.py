@@ -1,4 +1,4 @@
-"""`task`: what a user wants done, beyond one chat."""
+"""`task`: tasks of a user that outlive one chat."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class TaskArgs(ToolArgs):
 
     @property
     def changes(self) -> dict[str, str | None]:
-        """What an update shall change."""
+        """Changes of an update."""
         given: dict[str, str | None] = {
             name: value
             for name in ("title", "notes", "status")
@@ -134,7 +134,7 @@ async def _listed(args: TaskArgs, tasks: Tasks, owner: str) -> ToolResult:
 
 
 def _shown(what: str, task: Task) -> ToolResult:
-    """A task, as data: what another chat has kept may come from a page that its agent read."""
+    """Return a task marked as untrusted data: another chat may have stored text from a web page."""
     text = _line(task) + (f"\n{task.notes}" if task.notes else "")
     return ToolResult.ok({"task": asdict(task)}, text=f"{what}:\n{untrusted(text, _SOURCE)}")
 

@@ -50,7 +50,7 @@ class TodoArgs(ToolArgs):
 
 
 def _from_todo_write(arguments: dict[str, Any]) -> dict[str, Any]:
-    """`TodoWrite` names items by their place, and says what is done in two forms."""
+    """Convert `TodoWrite`, which identifies items by position and describes them in two forms."""
     todos = arguments.get("todos")
     if not isinstance(todos, list):
         return arguments

@@ -1,1 +1,1 @@
-"""Finding files by name and by content."""
+"""Search for files by name and by content."""

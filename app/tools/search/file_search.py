@@ -1,4 +1,4 @@
-"""`file_search`: files by name, by content, or by both; for agents that know it by this name."""
+"""`file_search`: finds files by name and content, for agents that know it by this name."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class FileSearchArgs(ToolArgs):
 
     @property
     def depth(self) -> int | None:
-        """Deepest level that is listed; level 0 are the entries of `path` itself."""
+        """Return the deepest listed level; level 0 are the entries of `path`."""
         return None if self.max_depth == _UNLIMITED else self.max_depth + 1
 
 

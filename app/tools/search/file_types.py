@@ -1,4 +1,4 @@
-"""Kinds of files by name, called as ripgrep calls them, with the languages' full names."""
+"""File types by name, named like ripgrep's, with full language names."""
 
 from __future__ import annotations
 
@@ -131,9 +131,9 @@ _FULL_NAMES = {
 
 
 def type_glob(name: str) -> str:
-    """One glob for the files of a type.
+    """Return one glob for the files of a type.
 
-    A name that is not in the table is taken for a suffix: `type_glob("jinja")` is `*.jinja`.
+    An unknown name is used as a suffix: `type_glob("jinja")` is `*.jinja`.
     """
     lowered = name.lower()
     globs = FILE_TYPES.get(_FULL_NAMES.get(lowered, lowered))

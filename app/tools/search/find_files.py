@@ -1,4 +1,4 @@
-"""`find_files`: files by name."""
+"""`find_files`: finds files by name."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ async def find_files(args: FindFilesArgs, ctx: ToolContext) -> ToolResult:
 
 
 async def _search(args: FindFilesArgs, ctx: ToolContext) -> tuple[list[FileStat], int, bool]:
-    """One page of matches, how many there are, and whether more follow."""
+    """Return one page of matches, their number, and whether more follow."""
     limit = args.head_limit or _MOST
     query = FindQuery(
         path=args.path,

@@ -1,4 +1,4 @@
-"""`grep`: files by what stands in them."""
+"""`grep`: finds files by content."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class GrepArgs(ToolArgs):
 
 
 def _as_grep(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Take the flags of the command line tool: `-n` is always on, `-C` is both contexts."""
+    """Convert flags of the command line tool: `-n` is always on, `-C` sets both contexts."""
     adapted = {key: value for key, value in arguments.items() if key not in ("-n", "-C", "context")}
     both = arguments.get("-C", arguments.get("context"))
     if both is not None:
@@ -148,7 +148,7 @@ def _content(args: GrepArgs, result: GrepResult) -> ToolResult:
 
 def _files(args: GrepArgs, result: GrepResult) -> ToolResult:
     counted = args.output_mode == "count"
-    # Without counting, a file is left at its first match.
+    # Without counting, the search of a file stops at its first match.
     files: list[dict[str, Any]] = [
         {"path": path, "count": count} if counted else {"path": path}
         for path, count in result.counts
@@ -168,7 +168,7 @@ def _summary(result: GrepResult) -> dict[str, Any]:
 
 
 def _fitting(lines: tuple[GrepLine, ...], columns: int) -> tuple[list[GrepLine], bool]:
-    """The lines that fit, each shortened to its limit; True when some did not."""
+    """Return the lines that fit, each shortened to its limit, and whether some did not fit."""
     kept: list[GrepLine] = []
     room = _MAX_CHARS
     for line in lines:
@@ -183,7 +183,7 @@ def _fitting(lines: tuple[GrepLine, ...], columns: int) -> tuple[list[GrepLine],
 
 
 def _with_gaps(lines: list[GrepLine]) -> list[GrepLine | None]:
-    """None between lines that do not follow each other, where context is shown."""
+    """Insert None between non-adjacent lines if context is shown."""
     if all(line.is_match for line in lines):
         return list(lines)
     spaced: list[GrepLine | None] = []

@@ -1,4 +1,4 @@
-"""The file or folder that a glob names before its first wildcard, for rules on paths."""
+"""File or folder that a glob names before its first wildcard, for rules on paths."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _WILD = re.compile(r"[*?\[{\\]")
 
 
 def paths_in_glob(argument: str) -> PathFinder:
-    """Look at that argument: `secret/*.txt` below `path` names the folder `secret`.
+    """Return a finder for the argument: `secret/*.txt` below `path` names the folder `secret`.
 
-    A glob without `/` names nothing, nor does one that says what is not wanted.
+    A glob without `/` names nothing, nor does an exclusion.
     """
 
     def find(arguments: Mapping[str, Any]) -> Sequence[str]:

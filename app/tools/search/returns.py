@@ -1,4 +1,4 @@
-"""What the tools that search files return."""
+"""Result schemas of the search tools."""
 
 from __future__ import annotations
 

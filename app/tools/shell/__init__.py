@@ -1,1 +1,1 @@
-"""Running shell commands in the workspace."""
+"""Shell commands in the workspace."""

@@ -1,4 +1,4 @@
-"""Arguments that the shell tools share, and what others call them."""
+"""Shared arguments of the shell tools, and their other names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from app.core.field_problems import FieldError
 from app.toolkit.tool import ToolArgs
 from app.tools.arguments import PathText
 
-# In UTF-8 at most 128,000 bytes: Linux takes 131,071 in one argument.
+# In UTF-8 at most 128,000 bytes: Linux accepts 131,071 per argument.
 MAX_COMMAND = 32_000
 MAX_TIMEOUT_S = 600
 KILL_GRACE_S = 30
@@ -24,7 +24,7 @@ ARGUMENT_ALIASES = {
 
 
 class ShellArgs(ToolArgs):
-    """One command and how it is to be run."""
+    """One command and its options."""
 
     command: str = Field(min_length=1, max_length=MAX_COMMAND, description="What the shell runs.")
     working_dir: PathText | None = Field(
@@ -50,7 +50,7 @@ class ShellArgs(ToolArgs):
 
 
 def from_claude(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Take the fields of the tools of that family: a timeout over the maximum is milliseconds."""
+    """Convert arguments of Claude's tools: a timeout above the maximum is in milliseconds."""
     adapted = {key: value for key, value in arguments.items() if key != "description"}
     timeout = adapted.get("timeout")
     if isinstance(timeout, int) and timeout > MAX_TIMEOUT_S:

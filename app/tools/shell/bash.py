@@ -1,4 +1,4 @@
-"""`bash`: run one shell command."""
+"""`bash`: runs one shell command."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class BashArgs(ShellArgs):
 
 
 def _text_only(result: ToolResult) -> ToolResult:
-    """The shape of `exec`: its users get one text."""
+    """Return the result of `exec`: a single text."""
     text = result.for_model()
     if result.success:
         return ToolResult.ok(text, text=text, raw_result=result.raw_result)
@@ -89,9 +89,9 @@ def _fresh(args: BashArgs) -> ShellCommand:
 
 
 async def _kept(args: BashArgs, ctx: ToolContext) -> ShellCommand:
-    """A command in the shell that the session left.
+    """Return a command that continues the session's shell.
 
-    What goes on in the background or on a terminal leaves the kept state as it was.
+    Commands in the background or on a terminal do not change the saved state.
     """
     states = ctx.services.require(SHELL_STATES, ShellStates)  # type: ignore[type-abstract]
     before = states.get(ctx.shell_id, ctx.project_id)
@@ -112,10 +112,10 @@ async def _kept(args: BashArgs, ctx: ToolContext) -> ShellCommand:
 
 
 async def _still_there(states: ShellStates, before: ShellState, ctx: ToolContext) -> str | None:
-    """The kept directory.
+    """Return the saved directory.
 
     Raises:
-        ToolFailed: code `kept_directory_gone`; the next call starts at the root again.
+        ToolFailed: code `kept_directory_gone`; the next call starts at the root.
     """
     if ctx.kept_cwd is None:
         return None

@@ -1,4 +1,4 @@
-"""Running one command of a shell tool: followed to its end, or left in the background."""
+"""Run of one shell command: streamed to its end, or continued in the background."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from app.tools.shell.results import MAX_CHARS, finished, goes_on, timed_out
 from app.tools.shell.transcript import Transcript
 
 _MARGIN_S = 2.0
-# Who allowed a call that asked for one of these has seen that it changes what others run.
+# The approver of such a call has seen that it changes files run by other programs.
 _ABOUT_GIT = frozenset({"git_code", "git_config"})
 _ABOUT_FILES = frozenset({"runs_later", "startup_file"})
 _BACKSTOP_S = 10.0
@@ -40,13 +40,13 @@ def _nothing(_: ProcessExit) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ShellCommand:
-    """A command, ready to be started.
+    """Command, ready to start.
 
     Attributes:
-        argv: the shell with everything it is given.
-        cwd: where it starts.
-        env: variables on top of the fixed ones.
-        after: told how it ended in the foreground; answers lines for the model.
+        argv: the shell with its arguments.
+        cwd: working directory.
+        env: variables in addition to the fixed ones.
+        after: called with its end in the foreground; returns lines for the model.
     """
 
     args: ShellArgs
@@ -58,7 +58,7 @@ class ShellCommand:
 
 
 async def run(command: ShellCommand, ctx: ToolContext) -> AsyncIterator[Output | ToolResult]:
-    """Output as it comes, then the result. Whoever stops early ends the process, too."""
+    """Yield output, then the result. Closing the iterator early ends the process."""
     session_processes = ctx.services.require(SESSION_PROCESSES, SessionProcesses)  # type: ignore[type-abstract]
     args, processes = command.args, ctx.operations.processes
     asked = args.timeout if "timeout" in args.model_fields_set else session_processes.timeout_s
@@ -82,7 +82,7 @@ async def run(command: ShellCommand, ctx: ToolContext) -> AsyncIterator[Output |
 
 
 def _allowed(ctx: ToolContext) -> float:
-    """Seconds until the call itself would be stopped, less what it takes to tell the end."""
+    """Return the seconds until the call itself is stopped, minus time to report the end."""
     if ctx.timeout_s is None:
         return float("inf")
     return ctx.timeout_s - min(_MARGIN_S, ctx.timeout_s / 4)
@@ -127,10 +127,10 @@ def _may_change(ctx: ToolContext) -> frozenset[MayChange]:
 
 
 async def _next(process: SessionProcess, deadline: float) -> Output | None:
-    """The next piece, None after the last one.
+    """Return the next piece, None after the last one.
 
     Raises:
-        TimeoutError: the deadline has passed, also when output never pauses.
+        TimeoutError: the deadline has passed, even if output never pauses.
     """
     if asyncio.get_running_loop().time() >= deadline:
         raise TimeoutError
@@ -145,7 +145,7 @@ async def _out_of_time(
     transcript: Transcript,
     seconds: float,
 ) -> ToolResult:
-    """Let it go on where that was asked for and there is room; else end it."""
+    """Let the command continue in the background if requested and possible; otherwise end it."""
     args = command.args
     notes = ""
     if seconds < args.timeout and "timeout" in args.model_fields_set:

@@ -1,4 +1,4 @@
-"""What an exit status means."""
+"""Meanings of exit statuses."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _SEPARATORS = frozenset("();<>|&")
 
 
 def meaning(command: str, code: int) -> str | None:
-    """A short explanation of a non-zero exit status, where one is known."""
+    """Return a short explanation of a non-zero exit status, if known."""
     if code == 1:
         return _STATUS_ONE.get(_last_program(command) or "")
     return _MEANINGS.get(code)
 
 
 def _last_program(command: str) -> str | None:
-    """The program whose status the shell reported; a guess, good enough for a hint."""
+    """Return the program whose status the shell reported; a guess, sufficient for a hint."""
     lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
     lexer.whitespace_split = True
     program: str | None = None

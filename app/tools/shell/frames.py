@@ -1,7 +1,7 @@
-"""What a terminal would still show of a text: the last frame of a line that was drawn again.
+"""Final terminal state of a text: the last frame of lines that were redrawn.
 
-Programs draw progress by going back in their line (carriage return, backspace, escape sequences)
-or up to earlier lines. Each frame but the last is noise to a reader.
+Programs draw progress by going back in their line (carriage return, backspace, escape sequences) or
+up to earlier lines. Only the last frame is useful to a reader.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import re
 from collections.abc import Callable
 
 _ROWS = 100
-"""How far up a program may still draw."""
+"""Maximum lines that a program may move up to redraw."""
 _COLUMNS = 300
-"""How far right a program may go without writing: each column that it skips becomes a blank."""
+"""Maximum columns that a program may skip: each becomes a blank."""
 _CHARS = 20_000
-"""Of the end of a text that may still be drawn again; what is longer stays as it is."""
+"""Maximum length of the text that may still be redrawn; longer parts are final."""
 _DRAWS = re.compile(r"\r(?!\n)|\x08|\x1b\[[0-9;]*[A-GJKP]")
 _PIECES = re.compile(
     r"\r++\n?|\n|\x08|[^\r\n\x08\x1b]++"
@@ -28,16 +28,16 @@ _NUMBER = re.compile(r"\d{1,6}")
 
 
 class Frames:
-    """Takes text as it comes and hands on what cannot be drawn again any more.
+    """Incremental filter that passes on text once it can no longer be redrawn.
 
     Args:
-        settled: given that text, in order.
+        settled: called with final text, in order.
     """
 
     def __init__(self, settled: Callable[[str], None]) -> None:
         self._settled = settled
-        self._held = ""  # a sequence whose end has not come
-        self._text = ""  # what may be drawn again, while the program stands at its end
+        self._held = ""  # an incomplete escape sequence
+        self._text = ""  # text that may be redrawn, with the cursor at its end
         self._screen: _Screen | None = None
 
     def add(self, text: str) -> None:
@@ -48,8 +48,8 @@ class Frames:
         self._take(text)
 
     def finish(self) -> None:
-        """Hand on the rest: nothing more comes."""
-        # Behind a last carriage return nothing is drawn.
+        """Pass on the rest at the end."""
+        # A trailing carriage return draws nothing.
         held, self._held = self._held.rstrip("\r"), ""
         self._take(held)
         rest = self._text if self._screen is None else str(self._screen)
@@ -81,14 +81,14 @@ class Frames:
 
 
 class _ScreenLine:
-    """A line that is drawn again, and where the program stands in it."""
+    """Line being redrawn, with the position of the cursor."""
 
     def __init__(self, text: str) -> None:
         self.cells: list[str] = []
         self.at = 0
-        self._blanks = 0  # so many cells at the beginning are blank for certain
+        self._blanks = 0  # number of leading cells known to be blank
         self.end = "\r" if text.endswith("\r") else ""
-        self._before = ""  # colours of the next letter
+        self._before = ""  # colors of the next letter
         for piece in _PIECES.findall(text.removesuffix("\r")):
             if piece.startswith("\x1b"):
                 self.colour(piece)
@@ -110,7 +110,7 @@ class _ScreenLine:
         self._before = (self._before + sequence)[-200:]
 
     def erase(self, how: int) -> None:
-        """To its end, to its beginning, or all of it."""
+        """Erase to its end, to its beginning, or completely."""
         if how != 1:
             self.delete(self.at if how == 0 else 0, len(self.cells))
             return
@@ -128,7 +128,7 @@ class _ScreenLine:
 
 
 class _Screen:
-    """The end of a text as rows, of which only those that are drawn again are taken apart."""
+    """End of a text as rows; only rows being redrawn are split into cells."""
 
     def __init__(self, text: str) -> None:
         self._rows: list[str | _ScreenLine] = list(text.split("\n"))
@@ -141,11 +141,11 @@ class _Screen:
 
     @property
     def is_full(self) -> bool:
-        """Whether a row is longer than any that a program draws again."""
+        """Return whether a row is longer than any that a program redraws."""
         return len(self._line().cells) > _CHARS
 
     def overflow(self) -> str:
-        """The rows that lie too far up to be drawn again, which are let go."""
+        """Remove and return the rows too far up to be redrawn."""
         over = min(len(self._rows) - _ROWS, self._row)
         if over <= 0:
             return ""
@@ -155,7 +155,7 @@ class _Screen:
         return gone
 
     def take(self, piece: str) -> None:
-        """Letters, or one sequence that moves, erases or colours."""
+        """Apply letters, or one escape sequence that moves, erases or colors."""
         line = self._line()
         if piece.endswith("\n"):
             line.end = piece[-2:-1]
@@ -204,7 +204,7 @@ class _Screen:
 
 
 def last_frames(text: str) -> str:
-    """What a terminal would still show of `text`."""
+    """Return what a terminal would finally show of `text`."""
     if _DRAWS.search(text) is None:
         return text
     pieces: list[str] = []

@@ -1,4 +1,4 @@
-"""What a command lacks that only the operator can give, as a line with the setting's name."""
+"""Hints about permissions that only the operator can grant, with the name of the setting."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NO_AUTHOR = (
 )
 _OWN_NETWORK, _MACHINES_NETWORK = "namespaces", "landlock-net"
 _LOOKED_AT = 4_000
-# Where the kernel does not count: in the machine's network, and where sockets are refused.
+# For cases without kernel counters: the machine's network, and refused sockets.
 _CUT_OFF = re.compile(
     r"could not resolve host|name or service not known|temporary failure in name resolution"
     r"|getaddrinfo|eai_again|network is unreachable|enetunreach|no such host"
@@ -33,10 +33,10 @@ _AUTHOR = re.compile(
 
 
 def hints(ended: ProcessExit | None, stdout: str, stderr: str) -> str:
-    """One line for each thing that the command lacked; mostly empty.
+    """Return one line for each missing permission; usually empty.
 
     Args:
-        ended: None where it was ended before it came to its end.
+        ended: exit of the command; None if it was stopped.
     """
     said = f"{stdout[-_LOOKED_AT:]}\n{stderr[-_LOOKED_AT:]}"
     failed = ended is None or ended.code != 0
@@ -49,9 +49,9 @@ def hints(ended: ProcessExit | None, stdout: str, stderr: str) -> str:
 
 
 def _lacked_network(ended: ProcessExit | None, said: str, *, failed: bool) -> bool:
-    """Whether it asked for an address outside, and that mattered.
+    """Return whether the command failed because it had no network access.
 
-    The kernel counts it where the command has a network of its own; elsewhere its words tell.
+    In a separate network the kernel counts attempts; otherwise the error messages decide.
     """
     if ended is not None and _OWN_NETWORK in ended.sandbox.layers:
         own = _MACHINES_NETWORK not in ended.sandbox.layers

@@ -1,4 +1,4 @@
-"""Reading on in what a process prints: what is unread, a page, the first match."""
+"""Reading of a process's output: unread part, page, or first match."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MAX_LINE = 500
 
 
 async def unread(process: SessionProcess) -> str:
-    """What was printed since the last look, shortened in the middle; it counts as seen then."""
+    """Return the unread output, shortened in the middle, and mark it as read."""
     start, size = process.seen, process.size
     if size - start <= UNREAD_BYTES:
         page = await process.read(start, max(4, size - start))
@@ -32,7 +32,7 @@ async def unread(process: SessionProcess) -> str:
 
 
 def compiled(pattern: str) -> re2._Regexp:
-    """The pattern, `^` and `$` at lines.
+    """Compile a pattern, with `^` and `$` at lines.
 
     Raises:
         ToolFailed: code `invalid_pattern`.
@@ -51,7 +51,7 @@ def compiled(pattern: str) -> re2._Regexp:
 
 
 async def until_match(process: SessionProcess, pattern: re2._Regexp) -> str | None:
-    """The first line, unread or to come, in which `pattern` matches; None when it ends before.
+    """Return the first unread or future line that matches; None if the process ends before.
 
     A match that spans more than 4 KiB may be missed.
     """
@@ -62,13 +62,13 @@ async def until_match(process: SessionProcess, pattern: re2._Regexp) -> str | No
             if page.end <= offset:
                 break
             offset, window = page.end, carried + page.text
-            # In the worst case the engine takes seconds for this much.
+            # In the worst case the engine takes seconds for this size.
             found = await asyncio.to_thread(pattern.search, window)
             if found is not None:
                 return _line(window, found.start())
             carried = window[-_OVERLAP:]
             if len(window) > _OVERLAP:
-                # `^` must not match where the text was cut.
+                # `^` must not match at the position of a cut.
                 carried = carried[carried.find("\n") + 1 :]
         if process.exit is not None:
             return None

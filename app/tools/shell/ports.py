@@ -1,7 +1,7 @@
-"""Processes of sessions and what their shells keep, as Protocols; the composition root binds them.
+"""Protocols for processes of sessions and saved shell state; bound in the composition root.
 
-A call that starts a program asks the service for it: the service owns every process, so
-that one may outlive its call and none outlives the service.
+The service owns every process started by a call, so that it may outlive its call and never outlives
+the service.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ SHELL_STATES = "shell_states"
 
 
 class OutputTap(Protocol):
-    """Takes out of standard output what is not meant to be seen."""
+    """Removes hidden parts from standard output."""
 
     def feed(self, data: bytes) -> bytes:
-        """What of `data`, and of what was held back before, may be seen."""
+        """Return the part of `data`, and of earlier held-back data, that may be shown."""
 
     def finish(self) -> bytes:
-        """What was held back, at the end of the output."""
+        """Return the held-back data at the end of the output."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessRequest:
-    """A program to be started for a session.
+    """Program to start for a session.
 
     Attributes:
-        command: what it is called towards people and models.
-        operation_id: the call that starts it.
-        tap: sees standard output before anything else does.
-        project_id: where it works.
-        subagent_id: the sub-agent that starts it; None for the agent of the session.
+        command: text shown to people and models.
+        operation_id: call that starts it.
+        tap: filter applied first to standard output.
+        project_id: project of its working directory.
+        subagent_id: sub-agent that starts it; None for the session's agent.
     """
 
     session_id: str
@@ -52,7 +52,7 @@ class ProcessRequest:
 
 @dataclass(frozen=True, slots=True)
 class OutputPage:
-    """A part of what a process printed: bytes `start` (inclusive) to `end` of it, as text."""
+    """Part of a process's output: bytes `start` (inclusive) to `end` (exclusive), as text."""
 
     text: str
     start: int
@@ -60,11 +60,11 @@ class OutputPage:
 
 
 class SessionProcess(Protocol):
-    """One process of a session, running or ended.
+    """Process of a session, running or ended.
 
     Attributes:
-        id: names it within its session.
-        seen: how many bytes of its output its session has been shown.
+        id: ID, unique within its session.
+        seen: bytes of output already shown to the session.
     """
 
     id: str
@@ -75,56 +75,56 @@ class SessionProcess(Protocol):
 
     @property
     def size(self) -> int:
-        """Bytes of output that are kept, both streams together, as UTF-8."""
+        """Return the stored bytes of output, both streams together, as UTF-8."""
 
     @property
     def age_s(self) -> float:
-        """Seconds since its start; until its end when it has ended."""
+        """Return the seconds since its start; after its end, its duration."""
 
     @property
     def exit(self) -> ProcessExit | None:
-        """How it ended; None while it runs."""
+        """Return how the process ended; None while it runs."""
 
     @property
     def sandbox(self) -> SandboxReport:
-        """What confines it; with its end, also how it was ended."""
+        """Return its sandbox; after its end, including the reason."""
 
     async def next_output(self) -> Output | None:
-        """The next piece of output for the call that started it; None after the last one.
+        """Return the next output for the call that started it; None after the last.
 
-        The program waits when nobody takes its output, until `unfollow`.
+        The program blocks if its output is not read, until `unfollow`.
         """
 
     def unfollow(self) -> None:
-        """Nobody takes its output piece by piece any more; it is kept all the same."""
+        """Stop streaming its output, which is still stored."""
 
     async def wait(self) -> ProcessExit:
-        """Its end, when nothing of it is left."""
+        """Wait until all its processes have ended, and return its exit."""
 
     async def news(self) -> None:
-        """Return when more was printed or it has ended, from now on."""
+        """Return when more output has arrived or it has ended, from now on."""
 
     async def read(self, offset: int, limit: int) -> OutputPage:
-        """Output from byte `offset`, at most `limit` (>= 4) bytes, whole characters only."""
+        """Return output from byte `offset`, at most `limit` (>= 4) bytes, whole characters only."""
 
     async def write(self, data: bytes) -> None:
-        """As `RunningProcess.write`."""
+        """See `RunningProcess.write`."""
 
     async def close_input(self) -> None:
-        """As `RunningProcess.close_input`."""
+        """See `RunningProcess.close_input`."""
 
     async def kill(self) -> None:
-        """End all of it; returns when nothing of it is left."""
+        """End all its processes, and wait for it."""
 
 
 @runtime_checkable
 class SessionProcesses(Protocol):
-    """The service `SESSION_PROCESSES`.
+    """Service `SESSION_PROCESSES`.
 
     Attributes:
-        timeout_s: how long a call waits for its command when it does not say.
-        max_timeout_s: the longest that a call may wait for its command.
-        max_background_s: the longest that a process may run in the background.
+        timeout_s: seconds a call waits for its command by default.
+        max_timeout_s: maximum seconds a call may wait for its command.
+        max_background_s: maximum seconds of a process in the background.
     """
 
     timeout_s: float
@@ -134,9 +134,9 @@ class SessionProcesses(Protocol):
     def foreground(
         self, request: ProcessRequest, processes: ProcessOperations
     ) -> AbstractAsyncContextManager[SessionProcess]:
-        """Start a process that leaving the context ends and forgets, unless it was kept.
+        """Start a process that ends with the context unless it is kept.
 
-        Raises (on entering): as `ProcessOperations.open`.
+        Raises (on entering): see `ProcessOperations.open`.
         """
 
     async def background(
@@ -145,32 +145,32 @@ class SessionProcesses(Protocol):
         """Start a process that outlives the call.
 
         Raises:
-            ToolFailed: code `too_many_processes`; or as `ProcessOperations.open`.
+            ToolFailed: code `too_many_processes`; or see `ProcessOperations.open`.
         """
 
     def keep(self, process: SessionProcess) -> None:
-        """Let a process of the foreground outlive its call, with what it printed.
+        """Move a foreground process to the background, with its output.
 
         Raises:
-            ToolFailed: code `too_many_processes`, where it still runs.
+            ToolFailed: code `too_many_processes`, if it still runs.
         """
 
     def find(
         self, session_id: str, process_id: str, subagent_id: str | None = None
     ) -> SessionProcess:
-        """A kept process of that session; for a sub-agent, one that it has started itself.
+        """Return a kept process of the session; for a sub-agent, one that it started itself.
 
         Raises:
             ToolFailed: code `process_not_found`.
         """
 
     def of(self, session_id: str, subagent_id: str | None = None) -> Sequence[SessionProcess]:
-        """The kept processes of a session, or of a sub-agent in it, the oldest first."""
+        """Return the kept processes of a session, or of a sub-agent in it, oldest first."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShellState:
-    """What a session's shell was left with: an absolute directory, exported variables."""
+    """Saved state of a session's shell: an absolute directory, and exported variables."""
 
     cwd: str | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -178,10 +178,10 @@ class ShellState:
 
 @runtime_checkable
 class ShellStates(Protocol):
-    """The service `SHELL_STATES`: what shells keep, by `ToolContext.shell_id` and project."""
+    """Service `SHELL_STATES`: saved shell state, by `ToolContext.shell_id` and project."""
 
     def get(self, shell_id: str | None, project_id: str | None) -> ShellState:
-        """Nothing is there for a shell that has kept nothing."""
+        """Return the saved state, or None."""
 
     def put(self, shell_id: str | None, project_id: str | None, state: ShellState) -> None:
-        """Replace it; nothing is kept without a session."""
+        """Replace the state; without a session, nothing is saved."""

@@ -1,4 +1,4 @@
-"""`powershell`: run one PowerShell command."""
+"""`powershell`: runs one PowerShell command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`process`: look after what runs in the background."""
+"""`process`: manages background processes."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class ProcessArgs(ToolArgs):
                 given=self.action,
                 needed="process_id",
             )
-        # What is judged as a command is `data`, so it must not stand beside another action.
+        # Policy classifies `data` as a command, so it must not appear with another action.
         if self.action != "write" and (self.data is not None or self.close_input):
             raise FieldError(
                 "data and close_input are only valid for write",
@@ -94,7 +94,7 @@ class ProcessArgs(ToolArgs):
 
 
 def asks(args: ProcessArgs, _: Services) -> str | None:
-    """Why typing asks: a command can be judged before it runs, a running program cannot."""
+    """Return why typing needs approval: a running program cannot be classified like a command."""
     if not args.data or not args.data.strip(CONTROL_KEYS):
         return None
     return f"types into the running process {args.process_id}, which may execute it"
@@ -170,7 +170,7 @@ async def _page(args: ProcessArgs, found: SessionProcess) -> ToolResult:
 
 
 async def _wait(args: ProcessArgs, found: SessionProcess) -> str | None:
-    """The line that matched; None where nothing was to match, time ran out or it ended."""
+    """Return the line that matched; None without a pattern, at the timeout, or at its end."""
     pattern = None if args.pattern is None else await asyncio.to_thread(compiled, args.pattern)
     try:
         async with asyncio.timeout(_WAIT_S if args.timeout is None else args.timeout):
@@ -183,7 +183,7 @@ async def _wait(args: ProcessArgs, found: SessionProcess) -> str | None:
 
 
 async def _write(args: ProcessArgs, found: SessionProcess) -> None:
-    """Type, and give the program a moment to answer."""
+    """Type, and give the program a moment to respond."""
     before = found.size
     try:
         async with asyncio.timeout(_INPUT_S):

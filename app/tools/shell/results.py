@@ -1,4 +1,4 @@
-"""What a command came to, as models, people and programs read it."""
+"""Results of commands, for models, people and programs."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ _LIMITS: dict[ExitReason, str] = {
 
 
 def why_ended(reason: ExitReason) -> str | None:
-    """Why something else than the program itself ended it; None when it ended by itself."""
+    """Return why something else ended the program, or None if it ended by itself."""
     return _LIMITS.get(reason)
 
 
 def finished(
     command: str, transcript: Transcript, ended: ProcessExit, notes: str, process_id: str | None
 ) -> ToolResult:
-    """A command that has ended, by itself or at a limit.
+    """Return the result of a command that ended, by itself or at a limit.
 
     Args:
-        process_id: where its whole output can be read, when that was kept.
+        process_id: process with the complete output, if stored.
     """
     data = _data(transcript, ended, process_id)
     notes = _lines(hints(ended, data["stdout"], data["stderr"]), changes(ended), notes)
@@ -62,7 +62,7 @@ def finished(
 def timed_out(
     command: str, transcript: Transcript, ended: ProcessExit | None, seconds: str, notes: str
 ) -> ToolResult:
-    """A command that was ended because its time was over."""
+    """Return the result of a command ended by its timeout."""
     data = _data(transcript, ended, None) | {"exit_code": None, "timed_out": True}
     data["reason"] = "timeout"
     error = f"Timed out after {seconds}: the command and all its processes were killed"
@@ -72,7 +72,7 @@ def timed_out(
 
 
 def goes_on(process: SessionProcess, transcript: Transcript, status: str) -> ToolResult:
-    """A command that runs in the background from now on."""
+    """Return the result of a command that now runs in the background."""
     data = _data(transcript, None, process.id)
     data |= {"running": True, "sandbox": process.sandbox.to_dict()}
     writes = "writes to it " if process.request.spec.interactive else ""
@@ -83,7 +83,7 @@ def goes_on(process: SessionProcess, transcript: Transcript, status: str) -> Too
 
 
 def changes(ended: ProcessExit) -> str:
-    """Notes on files that other programs run; empty where none was changed."""
+    """Return notes on changed files that other programs run; empty if there are none."""
     notes = []
     if ended.undone:
         note = (
@@ -105,7 +105,7 @@ def changes(ended: ProcessExit) -> str:
 
 
 def change_data(ended: ProcessExit) -> dict[str, Any]:
-    """The same for programs that read the result."""
+    """Return the same as data for programs."""
     found = {
         "undone": list(ended.undone),
         "changed_git": list(ended.left),
@@ -121,10 +121,10 @@ def _named(paths: tuple[str, ...]) -> str:
 
 
 def text_of(data: dict[str, Any], status: str) -> str:
-    """Both streams and the status, shortened in the middle."""
+    """Return both streams and the status, shortened in the middle."""
     room = MAX_CHARS - _LABEL_ROOM
     out, err = data["stdout"].rstrip("\n"), data["stderr"].rstrip("\n")
-    # Errors get at least a third, and whatever standard output leaves.
+    # Errors get at least a third, plus whatever standard output leaves.
     err = clip(err, max(room // 3, room - len(out)))
     out = clip(out, max(room // 3, room - len(err)))
     parts = [out] if out else []

@@ -1,4 +1,4 @@
-"""What the tools that run commands return."""
+"""Result schemas of the shell tools."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What a shell of a session hands on to the next one: its directory and exported variables.
+"""State that a session's shell passes on to the next one: its directory and exported variables.
 
-The shell prints both behind its own output, between two marks that no program can guess.
-What it says is checked like any input: the command may have written it.
+The shell prints both after its output, between two unguessable marks. They are validated like any
+input, because the command may have written them.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ MAX_VALUES = 32 << 10
 MAX_RECORD = 256 << 10
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
-# Each call has its own: what the service sets, and what a shell sets by itself.
+# Not saved: variables set by the service or the shell for every call.
 _OWN = re.compile(
     r"HOME|LANG|LOGNAME|OLDPWD|PATH|PWD|SHELL|SHLVL|TERM|TMPDIR|TZ|USER|_|COLUMNS|LINES"
 )
-# What makes a shell or a common program load or run something, or read its settings elsewhere:
-# it would reach commands that were judged without it.
+# Variables that make a shell or common program load code or other settings: they would affect
+# commands classified without them.
 _NEVER = re.compile(
     r"ANTHROPIC_.*|BASH.*|BROWSER|CARGO_.*|CDPATH|CFLAGS|CLASSPATH|CURL_HOME|CXX|CC|DENO_.*|DOCKER_.*|"
     r"DYLD_.*|EDITOR|ELECTRON_.*|EMACS.*|ENV|EXECIGNORE|FCEDIT|FIGNORE|FPATH|GCONV_PATH|GIO_.*|"
@@ -59,7 +59,7 @@ eval "$_tollgate_command"
 
 
 class StateTap:
-    """`OutputTap` that takes the record out of a shell's output."""
+    """`OutputTap` that removes the state record from a shell's output."""
 
     def __init__(self) -> None:
         self._token = secrets.token_hex(16)
@@ -70,7 +70,7 @@ class StateTap:
 
     @property
     def script(self) -> str:
-        """A script that runs its first argument and says at the end what it was left with."""
+        """Return a script that runs its first argument and finally prints its state."""
         return _SCRIPT.replace("TOKEN", self._token)
 
     def feed(self, data: bytes) -> bytes:
@@ -91,7 +91,7 @@ class StateTap:
         return b"" if self._record is not None else held
 
     def _outside(self, part: bytes, *, found: bool) -> bytes:
-        """`part` when it is no record; collects it when it is one."""
+        """Return `part` if it is not a record; otherwise collect it."""
         if self._record is None:
             if found:
                 self._record = bytearray()
@@ -104,7 +104,7 @@ class StateTap:
         return b""
 
     def _beginning(self, data: bytes) -> int:
-        """How many bytes at the end may be the beginning of a mark."""
+        """Return the number of bytes at the end that may start a mark."""
         longest = min(len(self._mark) - 1, len(data))
         lengths = range(longest, 0, -1)
         return next((n for n in lengths if self._mark.startswith(data[-n:])), 0)
@@ -112,11 +112,11 @@ class StateTap:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """What a shell was left with, as far as it is kept.
+    """State that a shell left, as far as it is saved.
 
     Attributes:
-        outside: the directory it stood in, where that is not in the workspace.
-        dropped: names of variables that are not kept.
+        outside: its directory, if outside the workspace.
+        dropped: names of variables that are not saved.
     """
 
     state: ShellState
@@ -125,10 +125,10 @@ class Left:
 
 
 def read_record(record: bytes, root: str, before: ShellState) -> Left:
-    """A shell's own words, checked.
+    """Parse and validate a state record.
 
     Args:
-        root: absolute path of the workspace; a directory outside of it is not kept.
+        root: absolute path of the workspace; directories outside it are not saved.
     """
     where, *pairs = record.split(b"\0")
     cwd = _text(where.removesuffix(b"\n")) or ""
@@ -152,9 +152,9 @@ def read_record(record: bytes, root: str, before: ShellState) -> Left:
 
 
 def told(left: Left, command: str) -> str:
-    """What of it the next call will not find, as lines for the model; mostly nothing.
+    """Return what the next call will not find, as lines for the model; usually none.
 
-    Of variables only those that the command names: others it has not set.
+    Only variables named in the command are mentioned, because it has not set the others.
     """
     lines = []
     if left.outside is not None:

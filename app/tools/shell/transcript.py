@@ -1,4 +1,4 @@
-"""What a command wrote, kept within bounds."""
+"""Output of a command, limited in size."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from app.tools.shell.frames import Frames
 
 
 class BoundedText:
-    """The beginning and the end of a text, together at most `limit` (>= 2) characters."""
+    """Beginning and end of a text, together at most `limit` (>= 2) characters."""
 
     def __init__(self, limit: int) -> None:
         self._head_room = limit // 2
@@ -27,7 +27,7 @@ class BoundedText:
 
     @property
     def omitted(self) -> int:
-        """Characters that were dropped."""
+        """Return the number of dropped characters."""
         return self._total - len(self._head) - len(self._tail)
 
     def __str__(self) -> str:
@@ -55,7 +55,7 @@ class Transcript:
         return self.text("stderr")
 
     def text(self, stream: str) -> str:
-        """A whole stream, shortened in the middle where it is too long."""
+        """Return a whole stream, shortened in the middle if it is too long."""
         self._frames[stream].finish()
         return str(self._texts[stream])
 
@@ -67,7 +67,7 @@ class Transcript:
 
 
 def clip(text: str, limit: int) -> str:
-    """Beginning and end of `text`, at most `limit` characters and a note."""
+    """Return beginning and end of `text`, at most `limit` characters and a note."""
     bounded = BoundedText(limit)
     bounded.add(text)
     return str(bounded)

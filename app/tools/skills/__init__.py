@@ -1,1 +1,1 @@
-"""Skills: folders with instructions to read, and programs to run in the sandbox."""
+"""Skills: folders with instructions to read and programs to run in the sandbox."""

@@ -1,9 +1,9 @@
-"""What a skill's program says on its standard output: one JSON object a line.
+"""Protocol of a skill's program on its standard output: one JSON object per line.
 
-`{"event": "progress", "stage": …, "percent": …, "message": …}` as often as it likes, and
-once, as its last word, `{"event": "result", "data": …, "artifacts": […]}`. Any other line
-is output like that of any program. The program may be wrong or hostile: lines are bounded,
-progress is counted, and a second result spoils the first, for nobody knows which is real.
+`{"event": "progress", "stage": …, "percent": …, "message": …}` any number of times, and finally
+once `{"event": "result", "data": …, "artifacts": […]}`. Any other line is ordinary output. The
+program may be faulty or hostile: lines are bounded, progress is counted, and a second result
+invalidates the first, because either may be forged.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ MAX_ARTIFACTS, MAX_PATH = 20, 500
 
 @dataclass(frozen=True, slots=True)
 class SkillResult:
-    """The result event."""
+    """Result event."""
 
     data: Any
     artifacts: tuple[str, ...]
 
 
 class EventReader:
-    """Takes standard output in pieces as they come.
+    """Incremental parser of standard output.
 
     Attributes:
-        result: the result event, once it has come.
-        problem: why the output cannot be used; None as long as it can.
-        reports: progress events that were passed on; `left_out` those that were not.
+        result: result event, once received.
+        problem: why the output is unusable, or None.
+        reports: number of passed progress events; `left_out` of dropped ones.
     """
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class EventReader:
         self._is_plain = False
 
     def feed(self, data: bytes) -> list[Progress | bytes]:
-        """What came, in order: progress, and bytes that are no events."""
+        """Return the parsed progress events, and the other bytes, in order."""
         items: list[Progress | bytes] = []
         *whole, rest = data.split(b"\n")
         for piece in whole:
@@ -58,7 +58,7 @@ class EventReader:
         return items
 
     def finish(self) -> list[Progress | bytes]:
-        """What a last line without an end held."""
+        """Return the content of an unterminated last line."""
         line, self._line = self._line, b""
         return self._event(line) if line else []
 
@@ -72,7 +72,9 @@ class EventReader:
         return self._event(line, b"\n")
 
     def _begun(self, piece: bytes) -> list[Progress | bytes]:
-        """The beginning of a line: what cannot become an event is passed on at once."""
+        """Handle the start of a line: anything that cannot become an event is passed on
+        immediately.
+        """
         if not piece:
             return []
         if self._is_plain:
@@ -134,7 +136,7 @@ def _object(line: bytes) -> dict[str, Any] | None:
 
 
 def _progress(event: dict[str, Any]) -> Progress | None:
-    """None for one that says no stage."""
+    """Return progress, or None without a stage."""
     stage, message, percent = event.get("stage"), event.get("message"), event.get("percent")
     if not isinstance(stage, str) or not stage.strip():
         return None

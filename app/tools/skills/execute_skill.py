@@ -1,4 +1,4 @@
-"""`execute_skill`: run the program of a skill in the sandbox."""
+"""`execute_skill`: runs the program of a skill in the sandbox."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ class ExecuteSkillArgs(ToolArgs):
 
 
 def confirmation_reason(args: ExecuteSkillArgs, services: Services) -> str | None:
-    """Why this very call needs a person's word; None when it does not.
+    """Return why the call needs approval, or None.
 
-    Without a digest only a trusted version runs, so that there is nothing to ask.
+    Without a digest only a trusted version runs, which needs no approval.
     """
     if args.digest is None:
         return None
@@ -73,7 +73,9 @@ def confirmation_reason(args: ExecuteSkillArgs, services: Services) -> str | Non
 
 
 def paths_in(arguments: Mapping[str, Any]) -> Sequence[str]:
-    """Texts among what the program is given: any of them may name a file of the workspace."""
+    """Return all texts in the program's arguments, any of which may name a file of the
+    workspace.
+    """
     given = arguments.get("args")
     values = list(given.values()) if isinstance(given, Mapping) else []
     values += [item for value in values if isinstance(value, list) for item in value]
@@ -131,11 +133,11 @@ async def execute_skill(
 
 
 def _entry(skill: Skill, args: ExecuteSkillArgs) -> ComputeEntry:
-    """What the skill runs.
+    """Return the program that the skill runs.
 
     Raises:
-        ToolFailed: `skill_not_runnable`; `skill_not_trusted` for a version that nobody has
-            enabled and nobody was asked about.
+        ToolFailed: `skill_not_runnable`; `skill_not_trusted` for a version neither enabled nor
+            approved.
     """
     if skill.entry is None:
         raise ToolFailed(
@@ -161,7 +163,7 @@ def _entry(skill: Skill, args: ExecuteSkillArgs) -> ComputeEntry:
 
 
 def _seconds(args: ExecuteSkillArgs, entry: ComputeEntry, ctx: ToolContext) -> float:
-    """How long it may run: at most what settings and the call itself allow."""
+    """Return the timeout, limited by the settings and the call."""
     most = skills_of(ctx).max_timeout_s
     if ctx.timeout_s is not None:
         most_of_call = ctx.timeout_s - min(_MARGIN_S, ctx.timeout_s / 4)
@@ -180,7 +182,7 @@ async def _seen(
 async def _passed(
     items: list[Progress | bytes], printed: Printed, ctx: ToolContext
 ) -> list[Output]:
-    """Report progress; what is no event becomes output."""
+    """Report progress; return other lines as output."""
     outputs: list[Output] = []
     for item in items:
         if isinstance(item, bytes):
@@ -191,7 +193,7 @@ async def _passed(
 
 
 def _unfit(run: SkillRun, entry: ComputeEntry, ctx: ToolContext) -> tuple[str, str] | None:
-    """Code and sentence when the data does not fit the skill's own schema."""
+    """Return code and sentence if the data violates the skill's own schema."""
     assert run.reader.result is not None
     try:
         skills_of(ctx).check(entry.output_schema, run.reader.result.data, "data")

@@ -1,7 +1,7 @@
-"""Files of the workspace that a skill is given: copies, named by its arguments.
+"""Input files of a skill: copies of workspace files named in its arguments.
 
-An argument whose schema says `format: workspace-path` names a file of the workspace, or a
-list of them. The program gets the path of a copy in its place.
+An argument with the schema `format: workspace-path` names a file of the workspace, or a list of
+them. The program receives the path of a copy instead.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MAX_ARGS_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """Arguments as the program gets them, and files by their name in the input folder."""
+    """Arguments for the program, and files by their name in the input folder."""
 
     args: dict[str, Any]
     files: Mapping[str, bytes]
@@ -36,8 +36,8 @@ async def gather(schema: Mapping[str, Any], args: dict[str, Any], ctx: ToolConte
 
     Raises:
         InvalidInput: the arguments are too large.
-        ToolFailed: a file cannot be read, or they are too many or too large.
-        ProjectRequired: a file is named and there is no project.
+        ToolFailed: a file is unreadable, or there are too many or too large ones.
+        ProjectRequired: a file is named without a project.
     """
     if len(dump_json(args)) > MAX_ARGS_BYTES:
         raise InvalidInput(f"args must be at most {MAX_ARGS_BYTES} bytes of JSON", field="args")
@@ -65,13 +65,13 @@ class _InputReader:
         self.files: dict[str, bytes] = {}
 
     async def read(self, path: str) -> str:
-        """Where the program finds the copy, from the folder it works in."""
+        """Return the path of the copy, relative to the program's folder."""
         if len(self.files) == MAX_FILES:
             raise ToolFailed(f"args contain more than {MAX_FILES} files", code="too_many_files")
         limit = min(MAX_FILE_BYTES, self._room)
         data = await self._ctx.operations.files.read(path, max_bytes=limit)
         self._room -= len(data)
-        # The number keeps names apart; the rest of the name tells its kind.
+        # The number makes names unique; the rest of the name shows the type.
         kind = "".join(c if c.isalnum() or c in "._-" else "_" for c in basename(path))[-100:]
         name = f"{len(self.files)}-{kind}"
         self.files[name] = data

@@ -1,4 +1,4 @@
-"""What a run of a skill came to."""
+"""Results of skill runs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Failure = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class SkillRun:
-    """One run that has ended."""
+    """One ended run."""
 
     skill: Skill
     seconds: float
@@ -41,7 +41,7 @@ class SkillRun:
 
 
 def failure_of(run: SkillRun) -> Failure | None:
-    """Why there is no result that can be used; None when there is one."""
+    """Return why there is no usable result, or None."""
     ended, name = run.ended, run.skill.name
     if ended.reason == "timeout":
         return (
@@ -68,9 +68,9 @@ def failure_of(run: SkillRun) -> Failure | None:
 async def read_artifacts(
     run: SkillRun, room: SkillWorkspace
 ) -> tuple[list[ProducedFile], Failure | None]:
-    """The files that the result names; none of them when one cannot be had.
+    """Return the files named in the result; none of them if one is unavailable.
 
-    Only what lies in the room can be read, whatever links the program has made.
+    Only files in the workspace of the run are readable, regardless of links.
     """
     assert run.reader.result is not None
     files: list[ProducedFile] = []
@@ -92,7 +92,7 @@ async def read_artifacts(
 
 
 def result_of(run: SkillRun, files: Sequence[KeptFile], failure: Failure | None) -> ToolResult:
-    """The tool's result."""
+    """Return the tool's result."""
     result = run.reader.result
     data: dict[str, Any] = {
         "skill": run.skill.id,

@@ -1,4 +1,4 @@
-"""Skills as tools see them, and what they need of them; the composition root binds the services."""
+"""Skills as seen by tools, and their services; bound in the composition root."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NO_SCHEMA: Mapping[str, Any] = {}
 
 @dataclass(frozen=True, slots=True)
 class SkillViewer:
-    """Who looks at skills, and in which project."""
+    """Viewer of skills, with the project."""
 
     agent_id: str | None = None
     project_id: str | None = None
@@ -44,9 +44,9 @@ class SkillViewer:
 
 @dataclass(frozen=True, slots=True)
 class SkillProblem:
-    """What is wrong with a skill, and on which line of its SKILL.md (from 1), where known.
+    """Problem of a skill, with its line in SKILL.md (from 1), if known.
 
-    `code` says for programs what `message` says for people.
+    `code` is the stable code of `message`.
     """
 
     code: str
@@ -59,7 +59,7 @@ class SkillProblem:
 
 @dataclass(frozen=True, slots=True)
 class SkillFile:
-    """One file of a skill; `path` is relative to its folder."""
+    """File of a skill; `path` is relative to its folder."""
 
     path: str
     data: bytes
@@ -71,9 +71,9 @@ class ComputeEntry:
     """The program of a skill.
 
     Attributes:
-        command: words of a command line; no shell reads it.
-        timeout_s: seconds that it may run.
-        input_schema, output_schema: JSON Schemas of objects; empty where none is given.
+        command: words of a command line, without a shell.
+        timeout_s: timeout in seconds.
+        input_schema, output_schema: JSON Schemas of objects; empty if not given.
     """
 
     command: tuple[str, ...]
@@ -84,13 +84,13 @@ class ComputeEntry:
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """One version of a skill, read whole: what is shown, run and trusted is these bytes.
+    """One version of a skill, read completely: exactly these bytes are shown, run and trusted.
 
     Attributes:
         id: `builtin:<name>`, `user:<name>` or `project:<project id>:<name>`.
-        digest: SHA-256 of its files, names and executable bits included.
-        is_trusted: it came with the service, or an operator has enabled exactly this version.
-        left_out: what lies in its folder and is no part of it, such as links.
+        digest: SHA-256 of its files, including names and executable bits.
+        is_trusted: it is built in, or an operator has enabled exactly this version.
+        left_out: entries in its folder that are ignored, such as links.
     """
 
     id: str
@@ -107,15 +107,15 @@ class Skill:
 
 @dataclass(frozen=True, slots=True)
 class SkillEntry:
-    """One skill that was found, and whether a viewer's model sees it.
+    """Skill that was found, and whether a viewer's model sees it.
 
     Attributes:
-        folder: where it lies, for people.
-        reason: why it is not visible; None when it is. `reason_code` says it for programs.
-        problems: what keeps it from being used; `warnings` what does not.
-        missing: requirements that are not met, such as `program ffmpeg`.
-        shadowed_by: id of the skill that is used in its place.
-        version: of the operator's decision; 0 where there is none.
+        folder: its folder, for people.
+        reason: why it is not visible, or None. `reason_code` is for programs.
+        problems: errors that prevent its use; `warnings` do not.
+        missing: unmet requirements, such as `program ffmpeg`.
+        shadowed_by: ID of the skill used instead.
+        version: version of the operator's decision; 0 if there is none.
     """
 
     id: str
@@ -141,7 +141,7 @@ class SkillEntry:
     reason_code: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """As lists and diagnostics show it."""
+        """Return the form in lists and diagnostics."""
         plain = {
             name: getattr(self, name)
             for name in (
@@ -162,24 +162,24 @@ class SkillEntry:
 
 @runtime_checkable
 class Skills(Protocol):
-    """The service `SKILLS`. What changes on disk is seen at the next call."""
+    """Service `SKILLS`. Changes on disk apply from the next call."""
 
     @property
     def max_timeout_s(self) -> int:
-        """The longest that a skill's program may run."""
+        """Return the maximum timeout of a skill's program, in seconds."""
 
     async def rows(self, viewer: SkillViewer) -> Sequence[SkillEntry]:
-        """Every skill that is found, by name, the one that is used first."""
+        """Return every skill found, by name, the effective one first."""
 
     async def load(self, name: str, viewer: SkillViewer) -> Skill:
-        """The version that is there now.
+        """Load the current version.
 
         Raises:
             ToolFailed: `skill_not_found`, or `skill_unavailable` with the reason.
         """
 
     async def load_id(self, skill_id: str, viewer: SkillViewer) -> Skill:
-        """A skill by its id, whatever its status, as long as it can be read.
+        """Load a skill by ID, whatever its status, if it is readable.
 
         Raises:
             ToolFailed: `skill_not_found` or `skill_invalid`.
@@ -191,34 +191,34 @@ class Skills(Protocol):
         """Enable exactly the version `digest` of a skill, or disable the skill.
 
         Raises:
-            NotFound: there is no such skill.
-            DigestMismatch: it is another version by now.
+            NotFound: the skill does not exist.
+            DigestMismatch: it now has another version.
         """
 
     def is_trusted(self, digest: str) -> bool:
-        """Whether an operator has enabled a version with these very bytes."""
+        """Return whether an operator has enabled a version with exactly these bytes."""
 
     def problems_of(self, name: str, text: str) -> Sequence[SkillProblem]:
-        """Everything that the standard does not allow about a SKILL.md."""
+        """Return every violation of the standard in a SKILL.md."""
 
     def user_files(self) -> FileOperations:
-        """The folder of this installation's skills, for writing."""
+        """Return the folder of this installation's skills, for writing."""
 
     def check(self, schema: Mapping[str, Any], value: Any, what: str) -> None:
-        """Hold a value against a schema of a skill.
+        """Validate a value against a schema of a skill.
 
         Raises:
-            InvalidArguments: it does not fit; the message begins with `what`.
+            InvalidArguments: it is invalid; the message starts with `what`.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class SkillWorkspace:
-    """A private folder in which one run of a skill works; gone with the run.
+    """Private folder of one run of a skill, deleted after the run.
 
     Attributes:
-        operations: bound to the room, in the sandbox, without a network.
-        root: its absolute path; in it lie `skill` (the version that runs), `inputs` and `work`.
+        operations: operations in this folder, in the sandbox, without network.
+        root: its absolute path; it contains `skill` (the version that runs), `inputs` and `work`.
     """
 
     operations: Operations
@@ -230,28 +230,28 @@ SKILL_FOLDER, INPUT_FOLDER, WORK_FOLDER = "skill", "inputs", "work"
 
 @runtime_checkable
 class SkillRuns(Protocol):
-    """The service `SKILL_RUNS`."""
+    """Service `SKILL_RUNS`."""
 
     def open(
         self, skill: Skill, inputs: Mapping[str, bytes]
     ) -> AbstractAsyncContextManager[SkillWorkspace]:
-        """A room with a copy of the skill and of the inputs.
+        """Create a workspace with a copy of the skill and the inputs.
 
         Raises (on entering): StorageUnavailable; ToolFailed `sandbox_unavailable`.
         """
 
 
 def skills_of(ctx: ToolContext) -> Skills:
-    """The service.
+    """Return the service.
 
     Raises:
-        ToolFailed: it is not bound.
+        ToolFailed: it is not available.
     """
     return ctx.services.require(SKILLS, Skills)  # type: ignore[type-abstract]
 
 
 def skill_id(origin: Origin, name: str, project_id: str | None) -> str:
-    """The id of a skill.
+    """Return the ID of a skill.
 
     Raises:
         ToolFailed: `project_required` for a project's skill without a project.

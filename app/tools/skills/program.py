@@ -1,4 +1,4 @@
-"""The process that runs a skill: its command, its environment, its limits."""
+"""Process of a skill: command, environment and limits."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ _BACKSTOP_S = 60
 def specification(
     skill: Skill, entry: ComputeEntry, room: SkillWorkspace, args: dict[str, Any], seconds: float
 ) -> ProcessSpec:
-    """How to start the skill's program: in its work folder, arguments as JSON on its input.
+    """Return the process specification of the skill's program, with arguments as JSON on standard
+    input.
 
-    Words of the command that name a file of the skill lead to the copy in the room.
-    `python` is the interpreter that runs the service, so that it is there everywhere.
+    Words of the command that name a file of the skill refer to the copy in the workspace. `python`
+    is the interpreter of the service, so that it is always available.
     """
     skill_folder = f"{room.root}/{SKILL_FOLDER}"
     words = [

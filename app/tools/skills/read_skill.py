@@ -1,4 +1,4 @@
-"""`read_skill`: the instructions of a skill."""
+"""`read_skill`: returns the instructions of a skill."""
 
 from __future__ import annotations
 

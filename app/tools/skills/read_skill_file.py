@@ -1,4 +1,4 @@
-"""`read_skill_file`: one file of a skill."""
+"""`read_skill_file`: returns one file of a skill."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ async def read_skill_file(args: ReadSkillFileArgs, ctx: ToolContext) -> ToolResu
 
 
 def _file(skill: Skill, path: str) -> SkillFile:
-    """A file of the version that was read; the disk is not asked again.
+    """Return a file of the loaded version, without reading the disk again.
 
     Raises:
         OutsideWorkspace: the path leads out of the skill.

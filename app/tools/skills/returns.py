@@ -1,4 +1,4 @@
-"""What the tools for skills return."""
+"""Result schemas of the skill tools."""
 
 from __future__ import annotations
 

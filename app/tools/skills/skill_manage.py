@@ -1,4 +1,4 @@
-"""`skill_manage`: making, changing, removing and switching skills."""
+"""`skill_manage`: creates, changes, deletes and switches skills."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class SkillManageArgs(ToolArgs):
 
 
 def confirmation_reason(args: SkillManageArgs, _: Services) -> str | None:
-    """Why this very call needs a person's word; None when it does not."""
+    """Return why the call needs approval, or None."""
     if args.action == "enable":
         return (
             f"allows agents to follow and run the skill {args.name!r}, version "
@@ -115,7 +115,7 @@ def confirmation_reason(args: SkillManageArgs, _: Services) -> str | None:
 
 
 def paths_in(arguments: Mapping[str, Any]) -> Sequence[str]:
-    """What is written in the workspace, for rules on paths."""
+    """Return the paths written in the workspace, for rules on paths."""
     name = arguments.get("name")
     if arguments.get("scope", "project") != "project" or not isinstance(name, str):
         return ()
@@ -188,7 +188,7 @@ def _listed(rows: Sequence[SkillEntry], name: str | None) -> ToolResult:
 
 
 def _told(row: SkillEntry) -> dict[str, Any]:
-    """What a model is told: nothing that a skill says of itself before it may be used."""
+    """Return the text for the model, without a skill's own words before it is enabled."""
     told = row.to_dict()
     if row.status in ("visible", "missing_requirement"):
         return told

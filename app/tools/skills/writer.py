@@ -1,4 +1,4 @@
-"""Writing skills: checked strictly before anything is written, each change whole or not at all."""
+"""Writer of skills: validates strictly before writing; each change is all or nothing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class SkillWriter:
     """Changes one skill.
 
     Args:
-        folder: the skill's own folder, as `files` names it.
+        folder: the skill's own folder, relative to `files`.
     """
 
     def __init__(self, skills: Skills, files: FileOperations, name: str, folder: str) -> None:
@@ -33,12 +33,13 @@ class SkillWriter:
         self._folder = folder
 
     async def work(self, args: SkillManageArgs, viewer: SkillViewer, skill_id: str) -> list[str]:
-        """Do what `args` says; the paths that changed, relative to the skill.
+        """Apply `args`; return the changed paths, relative to the skill.
 
         Raises:
-            InvalidInput: what would be written does not follow the standard.
-            AlreadyExists: a skill that shall be made is there.
-            ToolFailed: `skill_not_found`, `no_match`, `ambiguous_match`, or what the files say.
+            InvalidInput: the result would violate the standard.
+            AlreadyExists: the skill to create already exists.
+            ToolFailed: `skill_not_found`, `no_match`, `ambiguous_match`, or errors of file
+                operations.
         """
         if args.action == "create":
             return await self._create(args.content or "", args.category)
@@ -90,12 +91,12 @@ class SkillWriter:
         return [path]
 
     async def _delete(self, viewer: SkillViewer, skill_id: str) -> list[str]:
-        """Every file of it; links and what else is no part of it stay."""
+        """Delete every file of a skill; links and other entries stay."""
         try:
             skill = await self._skills.load_id(skill_id, viewer)
             paths = sorted(skill.files)
         except ToolFailed:
-            paths = [DOCUMENT]  # it cannot be read: without this file it is no skill any more
+            paths = [DOCUMENT]  # unreadable; without this file it is no longer a skill
         await self._files.apply([self._at(path) for path in paths], dict.fromkeys)
         return paths
 
@@ -121,11 +122,11 @@ class SkillWriter:
 
 
 def inner_path(path: str) -> str:
-    """A path that may be written: a file below one of the standard's folders.
+    """Return a writable path: a file below one of the standard's folders.
 
     Raises:
         OutsideWorkspace: it leads out of the skill.
-        InvalidInput: it lies elsewhere in the skill.
+        InvalidInput: it is elsewhere in the skill.
     """
     inner = normpath(path)
     if path.startswith(("/", "~")) or "\0" in path or "\\" in path or ".." in path.split("/"):
@@ -139,10 +140,10 @@ def inner_path(path: str) -> str:
 
 
 def with_category(content: str, category: str) -> str:
-    """The document with `metadata.category` in it.
+    """Return the document with `metadata.category`.
 
     Raises:
-        InvalidInput: it has metadata already, where the category belongs.
+        InvalidInput: it already has metadata, where the category belongs.
     """
     head, fence, rest = content.partition("\n---")
     if not fence or "\nmetadata:" in head:

@@ -1,1 +1,1 @@
-"""Reading databases: which there are, what is in them, rows of a table, a query."""
+"""Read access to databases: sources, schemas, sample rows, queries."""

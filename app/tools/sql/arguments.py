@@ -1,4 +1,4 @@
-"""What the SQL tools share: their fields, who asks, and rows as a model reads them."""
+"""Shared parts of the SQL tools: fields, caller, and rows as text for a model."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ SourceId = Annotated[
 ]
 TableRef = Annotated[str, Field(min_length=1, max_length=300)]
 ARGUMENT_ALIASES = {"sourceId": "source_id", "source": "source_id"}
-# What may take time besides the statement: waiting for a connection, and making one.
+# Time besides the statement: waiting for a connection, and opening one.
 AROUND_S = 45
 MAX_STATEMENT_S = 300
 
 
 def sources_of(ctx: ToolContext) -> DataSources:
-    """The service.
+    """Return the service.
 
     Raises:
-        ToolFailed: there is none.
+        ToolFailed: it is not available.
     """
     return ctx.services.require(DATA_SOURCES, DataSources)  # type: ignore[type-abstract]
 
 
 def asker_of(ctx: ToolContext, tool_name: str) -> QueryCaller:
-    """On whose behalf a call runs."""
+    """Return the subject of a call."""
     return QueryCaller(
         tool_name, ctx.operation_id, ctx.agent_id, ctx.user_id, ctx.session_id, ctx.run_id
     )
 
 
 def rows_result(found: QueryRows) -> ToolResult:
-    """The rows as data, as a table to draw, and as text that is marked as data."""
+    """Return the rows as data, as a table, and as text marked as untrusted."""
     data = {
         "columns": list(found.columns),
         "rows": found.rows,

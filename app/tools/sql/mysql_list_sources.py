@@ -1,4 +1,4 @@
-"""`mysql_list_sources`: which databases an agent may read."""
+"""`mysql_list_sources`: lists the databases that an agent may read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from app.tools.sql.returns import MYSQL_LIST_SOURCES_RESULT
 
 
 class MysqlListSourcesArgs(ToolArgs):
-    """Nothing is asked for."""
+    """No arguments."""
 
 
 @tool(

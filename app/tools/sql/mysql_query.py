@@ -1,4 +1,4 @@
-"""`mysql_query`: the rows of one SELECT."""
+"""`mysql_query`: returns the rows of one SELECT."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`mysql_schema`: what the tables of a database look like."""
+"""`mysql_schema`: describes the tables of a database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`mysql_table_sample`: a few rows of one table."""
+"""`mysql_table_sample`: returns a few rows of one table."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What the SQL tools need from the room that keeps data sources; bound in the composition.
+"""Protocol of the data source service; bound in the composition root.
 
-Connections, passwords, the guard, masks, limits and the audit of queries are behind this
-port, in the main process: a tool sees names of tables and rows, and nothing else.
+Connections, passwords, the guard, masks, limits and the audit of queries are behind this port, in
+the main process: a tool sees only table names and rows.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ DATA_SOURCES = "data_sources"
 
 @dataclass(frozen=True, slots=True)
 class QueryCaller:
-    """On whose behalf a query runs: what the audit of queries keeps."""
+    """Subject of a query, for the audit of queries."""
 
     tool_name: str
     operation_id: str
@@ -27,11 +27,11 @@ class QueryCaller:
 
 @dataclass(frozen=True, slots=True)
 class SourceSummary:
-    """A data source as an agent sees it: never where it is, or who signs in there.
+    """Data source as seen by an agent, without address and credentials.
 
     Attributes:
         kind: `mysql` (MariaDB too), `postgres` or `sqlite`: the dialect of its queries.
-        tables: how many tables the agent may read.
+        tables: number of tables that the agent may read.
     """
 
     id: str
@@ -44,7 +44,7 @@ class SourceSummary:
 
 @dataclass(frozen=True, slots=True)
 class QueryRows:
-    """What a query gave. `sql` is what ran: the guard's words, not the caller's."""
+    """Result of a query. `sql` is the executed statement, as rewritten by the guard."""
 
     source_name: str
     columns: tuple[str, ...]
@@ -56,20 +56,20 @@ class QueryRows:
 
 @runtime_checkable
 class DataSources(Protocol):
-    """The service `DATA_SOURCES`.
+    """Service `DATA_SOURCES`.
 
-    A source that the agent may not read looks like one that is not there. All methods raise
-    `ToolFailed`: code `source_not_found`, `source_unavailable`, `source_busy`,
-    `query_timeout`, `query_failed`, or the reason of the guard.
+    A source that the agent may not read appears as missing. All methods raise `ToolFailed`: code
+    `source_not_found`, `source_unavailable`, `source_busy`, `query_timeout`, `query_failed`, or the
+    guard's reason.
     """
 
     def visible(self, agent_id: str | None) -> Sequence[SourceSummary]:
-        """The sources that an agent may read, by name."""
+        """Return the sources that an agent may read, by name."""
 
     async def describe(
         self, caller: QueryCaller, source_id: str, tables: Sequence[str] | None
     ) -> list[dict[str, Any]]:
-        """Those tables (all that the agent may read when None): columns, keys, marks of masks."""
+        """Describe the tables (None for all readable ones): columns, keys, masks."""
 
     async def sample(
         self,
@@ -79,9 +79,9 @@ class DataSources(Protocol):
         columns: Sequence[str] | None,
         limit: int,
     ) -> QueryRows:
-        """A few rows of one table, without its masked columns."""
+        """Return a few rows of one table, without its masked columns."""
 
     async def query(
         self, caller: QueryCaller, source_id: str, sql: str, *, limit: int, timeout_s: float
     ) -> QueryRows:
-        """The rows of one SELECT."""
+        """Return the rows of one SELECT."""

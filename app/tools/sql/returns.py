@@ -1,4 +1,4 @@
-"""What the tools for databases return."""
+"""Result schemas of the database tools."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Tools about the gate itself."""
+"""Tools for the gate itself."""

@@ -1,4 +1,4 @@
-"""What the system tools need from rooms above, as Protocols; the composition root binds them."""
+"""Protocols of the system tools; bound in the composition root."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ STORED_RESULTS = "stored_results"
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Whose sessions are searched: those of this user with this agent in this project.
+    """Subject of a search: sessions of this user with this agent in this project.
 
     Attributes:
         agent_id: None for the default agent.
         project_id: None for sessions without a project.
-        session_id: the session of the call, which is left out.
+        session_id: session of the call, which is excluded.
     """
 
     user_id: str
@@ -28,12 +28,12 @@ class Visitor:
 
 @dataclass(frozen=True, slots=True)
 class FoundMessage:
-    """A title or a message in which all words stand.
+    """Title or message that contains all words.
 
     Attributes:
-        entry_id, role: of the message; None for a title.
-        excerpt: what stands around the first word.
-        created_at: of the message, or of the session's last change; RFC 3339.
+        entry_id, role: those of the message; None for a title.
+        excerpt: text around the first word.
+        created_at: time of the message, or of the session's last change; RFC 3339.
     """
 
     session_id: str
@@ -46,17 +46,19 @@ class FoundMessage:
 
 @runtime_checkable
 class SessionSearch(Protocol):
-    """The service `SESSION_SEARCH`."""
+    """Service `SESSION_SEARCH`."""
 
     async def search(
         self, words: Sequence[str], visitor: Visitor, *, limit: int
     ) -> Sequence[FoundMessage]:
-        """What holds all `words`, in any case: titles first, then the newest messages."""
+        """Return case-insensitive matches of all `words`: titles first, then the newest
+        messages.
+        """
 
 
 @dataclass(frozen=True, slots=True)
 class ResultReader:
-    """Who reads a stored result: a run of a session. A sub-agent's reads only its own calls."""
+    """Reader of a stored result: a run of a session. A sub-agent's run reads only its own calls."""
 
     session_id: str
     run_id: str | None
@@ -64,7 +66,7 @@ class ResultReader:
 
 @dataclass(frozen=True, slots=True)
 class StoredResult:
-    """What a call came to, as its model was told."""
+    """Result of a call, as sent to its model."""
 
     tool_call_id: str
     tool_name: str
@@ -77,10 +79,10 @@ class StoredResult:
 
 @runtime_checkable
 class StoredResults(Protocol):
-    """The service `STORED_RESULTS`: results of the calls of a session that have ended."""
+    """Service `STORED_RESULTS`: results of the ended calls of a session."""
 
     async def find(self, reader: ResultReader, tool_call_id: str) -> StoredResult | None:
-        """The newest call of that id."""
+        """Return the newest call with the ID."""
 
     async def newest(self, reader: ResultReader, *, limit: int) -> Sequence[StoredResult]:
-        """The last calls, the newest first."""
+        """Return the last calls, newest first."""

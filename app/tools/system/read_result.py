@@ -1,4 +1,4 @@
-"""`read_result`: what an earlier call of this session came to, when the conversation shows less."""
+"""`read_result`: returns the full result of an earlier call of this session."""
 
 from __future__ import annotations
 

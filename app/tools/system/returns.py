@@ -1,4 +1,4 @@
-"""What the tools about the service itself return."""
+"""Result schemas of the system tools."""
 
 from __future__ import annotations
 

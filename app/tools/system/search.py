@@ -1,4 +1,4 @@
-"""`search`: one question to earlier sessions, memory, files and tools."""
+"""`search`: searches earlier sessions, memory, files and tools."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ async def _memory(args: SearchArgs, ctx: ToolContext) -> list[Row]:
 
 
 async def _files(args: SearchArgs, ctx: ToolContext) -> list[Row]:
-    """Names that hold the query, then lines that do."""
+    """Return names that contain the query, then lines that do."""
     look = ctx.operations.search
     plain = " ".join(args.query.split())
     name = _SPECIAL_IN_GLOB.sub("?", plain)

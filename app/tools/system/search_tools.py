@@ -1,4 +1,4 @@
-"""`search_tools`: find tools that are not shown from the start."""
+"""`search_tools`: finds tools that are not shown initially."""
 
 from __future__ import annotations
 

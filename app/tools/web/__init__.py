@@ -1,1 +1,1 @@
-"""Tools for the web: search it, read its pages."""
+"""Web tools: search, and reading of pages."""

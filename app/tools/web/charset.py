@@ -1,4 +1,4 @@
-"""Which letters the bytes of a page mean."""
+"""Decoding of web pages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _XML = re.compile(
     rb"^\s{0,99}<\?xml[^>]{0,200}?encoding\s{0,9}=\s{0,9}[\"']([A-Za-z0-9_.-]{1,40})", re.IGNORECASE
 )
 _HEADER = re.compile(r"charset\s*=\s*[\"']?([A-Za-z0-9_:.-]{1,40})", re.IGNORECASE)
-# What pages call these is, by long custom, the larger one.
+# By long custom, these names refer to the larger encoding.
 _LARGER = {"gb2312": "gb18030", "gbk": "gb18030", "iso8859-1": "cp1252", "ascii": "cp1252"}
 _LARGER |= {"shift_jis": "cp932", "euc_kr": "cp949", "big5": "big5hkscs", "tis-620": "cp874"}
 _ANY_BYTES = frozenset(
@@ -42,13 +42,13 @@ _NOT_LETTERS = frozenset(
         "utf-7",
     }
 )
-# Encodings of other alphabets, and those of the Latin one that must not be taken for them.
+# Encodings of other alphabets, and Latin ones that must not be mistaken for them.
 _ALPHABETS = (
     *("cp1251", "koi8_r", "koi8_u", "cp866", "iso8859_5"),
     *("cp1253", "cp1255", "cp1256", "iso8859_6", "cp874"),
 )
 _LATIN = ("cp1250", "cp1252", "cp1254", "cp1257")
-# With fewer letters the guess is wrong too often.
+# With fewer letters the guess is too often wrong.
 _ENOUGH = 32
 _BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
 _CERTAIN = 3
@@ -57,12 +57,12 @@ _GUESSED_FROM = 20_000
 
 
 def decode(body: bytes, content_type: str = "") -> tuple[str, str]:
-    """The text, and the encoding that it was read in.
+    """Return the text and its encoding.
 
-    A byte order mark decides; else the first that fits of the header, what the page says of
-    itself, UTF-8, and what its letters speak for; else what was said, with what is
-    wrong replaced. An encoding in which every byte is a letter fits always, and servers name
-    one that nobody has chosen: what is UTF-8 in all its letters beyond ASCII is that.
+    A byte order mark decides; otherwise the first valid one of the header, the page's declaration,
+    UTF-8, and detection by letters; otherwise the declared one, with invalid bytes replaced. A
+    single-byte encoding is always valid, and servers often declare one by default: text whose
+    non-ASCII letters are all valid UTF-8 is decoded as UTF-8.
     """
     for mark, name in _MARKS:
         if body.startswith(mark):
@@ -85,9 +85,9 @@ def decode(body: bytes, content_type: str = "") -> tuple[str, str]:
 
 
 def _surely(body: bytes, said: list[str], content_type: str) -> list[str]:
-    """UTF-8 where it is believed more than what was said.
+    """Return UTF-8 if it is more credible than the declaration.
 
-    A server's word against it is often nobody's choice; a page's own needs some letters more.
+    A server's declaration is often a default; overriding a page's own needs more letters.
     """
     if not said or (said[0] not in _ANY_BYTES and "utf-8" not in said):
         return []
@@ -106,7 +106,7 @@ def _is_western(body: bytes) -> bool:
 
 
 def _hardly_utf8(body: bytes) -> bool:
-    """Whether more letters beyond ASCII are wrong in UTF-8 than right."""
+    """Return whether more non-ASCII letters are invalid in UTF-8 than valid."""
     text = body[:_GUESSED_FROM].decode("utf-8", "replace")
     wrong = text.count("\ufffd")
     return wrong * 2 > sum(letter > "\x7f" for letter in text)
@@ -119,7 +119,7 @@ def _said(body: bytes, content_type: str) -> Iterator[str | None]:
     for pattern in (_META, _XML):
         if (found := pattern.search(head)) is not None:
             name = _known(found[1].decode("ascii"))
-            # A page that can be read byte by byte is not in UTF-16, whatever it says.
+            # A page readable byte by byte is not UTF-16, whatever it declares.
             yield "utf-8" if name is not None and name.startswith("utf-16") else name
 
 
@@ -128,14 +128,14 @@ def _known(name: str) -> str | None:
         found = codecs.lookup(name)
     except (LookupError, ValueError):
         return None
-    # Codecs that turn text into other text are none for pages.
+    # Codecs from text to text are not for pages.
     if not found._is_text_encoding or found.name.replace("-", "_") in _NOT_LETTERS:
         return None
     return _LARGER.get(found.name, found.name)
 
 
 def _wide(body: bytes) -> list[str]:
-    """UTF-16 without a mark: in Western text every second byte is zero."""
+    """Detect UTF-16 without a mark: in Western text every second byte is zero."""
     head = body[:_LOOKED_AT]
     if len(head) < 4 or head.count(0) * 4 < len(head):
         return []
@@ -143,14 +143,14 @@ def _wide(body: bytes) -> list[str]:
 
 
 def _alphabet(body: bytes) -> str | None:
-    """The encoding of another alphabet than the Latin one; None where too few letters say so."""
+    """Return the encoding of a non-Latin alphabet; None if there are too few letters."""
     first = _BEYOND_ASCII.search(body)
     if first is None:
         return None
     sample = body[first.start() :][:_GUESSED_FROM]
     if len(_BEYOND_ASCII.findall(sample)) < _ENOUGH:
         return None
-    # Tens of milliseconds, and few pages need it.
+    # Imported here: it takes tens of milliseconds, and few pages need it.
     from charset_normalizer import from_bytes
 
     candidates = [*_ALPHABETS, *_LATIN]

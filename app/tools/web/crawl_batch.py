@@ -1,4 +1,4 @@
-"""`crawl_batch`: several pages at once."""
+"""`crawl_batch`: fetches several pages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from app.tools.web.services import MAX_CHARS, ExtractMode, PageOrder
 
 
 class CrawlBatchArgs(ToolArgs):
-    # More than ten are refused by the service, in the words that callers know.
+    # The service refuses more than ten, with the message that callers know.
     urls: Annotated[list[UrlText], Field(min_length=1, max_length=1000)] = Field(
         description="Addresses of at most 10 pages."
     )

@@ -1,4 +1,4 @@
-"""Search by the package `ddgs`, which needs no key; it is installed apart."""
+"""Search with the package `ddgs`, which needs no key and is installed separately."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _REGION = "cn-zh"
 
 
 class DdgsEngine:
-    """The seeds' engine. It makes its requests itself, to hosts of its own choice."""
+    """Engine of the original design. It sends its own requests, to hosts of its own choice."""
 
     name = "ddgs"
 

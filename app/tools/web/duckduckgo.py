@@ -1,6 +1,6 @@
-"""Search by DuckDuckGo's page for browsers without scripts; it needs no key.
+"""Search with DuckDuckGo's page for browsers without scripts; needs no key.
 
-The page is read in a confined room, as every page is.
+The page is parsed in a sandbox, like every page.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from app.tools.web.ports import PageSandbox, SearchResult
 
 _TIMEOUT_S = 10.0
 _MAX_BYTES = 1_000_000
-# Where a link stands for the address in one of its parameters.
+# Host whose links contain the address in a parameter.
 _THROUGH, _ADDRESS = "/l/", "uddg"
 _NOT_NOW = (202, 403, 429)
 _HEADERS = {
     "Accept": "text/html",
     "Content-Type": "application/x-www-form-urlencoded",
-    # It answers what names itself as a browser does.
+    # It only answers clients that identify as browsers.
     "User-Agent": "Mozilla/5.0 (compatible; Tollgate/1.0)",
 }
 
 
 class DuckDuckGoEngine:
-    """`POST /html/` with the query as a form."""
+    """Engine that sends `POST /html/` with the query as a form."""
 
     name = "duckduckgo"
 
@@ -72,7 +72,7 @@ class DuckDuckGoEngine:
 
 
 def _found(results: Sequence[Mapping[str, str]], base: str) -> list[SearchResult]:
-    """Each page once."""
+    """Return each page once."""
     pages: dict[str, SearchResult] = {}
     for one in results:
         url = _target(one["href"], base)
@@ -82,7 +82,7 @@ def _found(results: Sequence[Mapping[str, str]], base: str) -> list[SearchResult
 
 
 def _target(href: str, base: str) -> str:
-    """The page that a link leads to; empty where it leads to none."""
+    """Return the target page of a link; empty if there is none."""
     try:
         url = urljoin(base, href)
         parts = urlsplit(url)

@@ -1,6 +1,6 @@
-"""Search engines; SearXNG, Brave and Tavily each by its public API.
+"""Search engines: SearXNG, Brave and Tavily, each through its public API.
 
-Keys travel in headers only, and nothing of an answer but results reaches anybody.
+Keys are sent in headers only, and only results of a response are passed on.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _SPACES = re.compile(r"\s+")
 
 
 def search_engine(settings: WebSettings, web: WebAccess, rooms: PageSandbox) -> SearchEngine | None:
-    """The engine that is configured; None when none is.
+    """Return the configured engine, or None.
 
     Args:
-        rooms: where answers are read that are pages.
+        rooms: sandboxes to parse responses that are pages.
     """
     region = settings.search_region
     match settings.provider:
@@ -54,7 +54,7 @@ def search_engine(settings: WebSettings, web: WebAccess, rooms: PageSandbox) -> 
 
 
 class BraveEngine:
-    """`GET /res/v1/web/search`; the key in `X-Subscription-Token`."""
+    """Engine that sends `GET /res/v1/web/search`; the key in `X-Subscription-Token`."""
 
     name = "brave"
 
@@ -72,7 +72,7 @@ class BraveEngine:
 
 
 class TavilyEngine:
-    """`POST /search` with JSON; the key as a bearer token."""
+    """Engine that sends `POST /search` with JSON; the key as a bearer token."""
 
     name = "tavily"
 
@@ -86,7 +86,7 @@ class TavilyEngine:
 
 
 class SearxngEngine:
-    """`GET /search?format=json` of an instance of the operator's."""
+    """Engine that sends `GET /search?format=json` to the operator's instance."""
 
     name = "searxng"
 
@@ -101,7 +101,7 @@ class SearxngEngine:
 
 
 class _Api:
-    """Requests to one provider, at an address that only the operator or we have chosen."""
+    """Requests to one provider, at an address configured by the operator or built in."""
 
     def __init__(
         self, web: WebAccess, name: str, base_url: str, headers: Mapping[str, str]
@@ -138,7 +138,7 @@ class _Api:
             )
         except ToolFailed as error:
             code = "timeout" if error.details.get("code") == "timeout" else "provider_failed"
-            # Its own words name an address that is the operator's business.
+            # Its message contains an address that is private to the operator.
             raise ToolFailed(
                 f"The search provider {self._name} is unreachable", code=code
             ) from None
@@ -185,7 +185,7 @@ def _results(items: Any, snippet: str, most: int) -> list[SearchResult]:
 
 
 def plain(text: Any, most: int) -> str:
-    """Text of a result, without the markup that engines put around words."""
+    """Return the text of a result, without the engines' markup of matched words."""
     if not isinstance(text, str):
         return ""
     bare = html.unescape(_MARKUP.sub("", text[: most * 8]))
@@ -197,5 +197,7 @@ def _dict(value: Any) -> dict[str, Any]:
 
 
 def _brave_language(language: str) -> str:
-    """Brave tells Chinese by its script and knows Japanese under a name of its own."""
+    """Return Brave's language code: Chinese is distinguished by script, Japanese has a different
+    name.
+    """
     return {"zh": "zh-hans", "ja": "jp"}.get(language, language)

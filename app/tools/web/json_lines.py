@@ -1,7 +1,6 @@
-"""JSON with one value a line, each value as it was written.
+"""JSON with one value per line, each value as written.
 
-Reading numbers and writing them again changes what is large or exact, and of a key that is there
-twice it keeps one.
+Parsing and writing numbers again would change large or exact ones, and drop duplicate keys.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ _SMALL = 10_000
 
 
 def lined(source: str) -> str:
-    """`source` with one value a line; as it is when it is no JSON, or too deep to read.
+    """Return `source` with one value per line; unchanged if it is not JSON or too deep.
 
-    Deep nesting has a page choose how many spaces stand before each of its values: what would
-    grow much by them stays as it is, too.
+    Deep nesting determines the indentation of each value: text that would grow too much also stays
+    unchanged.
     """
     try:
         json.loads(source, parse_int=_kept, parse_float=_kept, parse_constant=_kept)
@@ -48,12 +47,12 @@ def _kept(text: str) -> str:
 
 
 def _readable(part: str) -> str:
-    """A text with its letters instead of their numbers; everything else as it is."""
+    """Return a text with escapes of letters decoded; everything else is unchanged."""
     if "\\u" not in part:
         return part
     text: Any = json.loads(part)
     try:
         text.encode()
     except UnicodeEncodeError:
-        return part  # half a letter
+        return part  # a lone surrogate
     return json.dumps(text, ensure_ascii=False)

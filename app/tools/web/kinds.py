@@ -1,4 +1,4 @@
-"""What a body is: by what the server says, and by how it begins, which tells more."""
+"""Detection of a body's type, from the server's header and its first bytes."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _TEXTS = frozenset(
 
 
 def media_type(content_type: str) -> str:
-    """`text/html` of `text/html; charset=x`, in lower case."""
+    """Return `text/html` for `text/html; charset=x`, in lower case."""
     return content_type.partition(";")[0].strip().lower()
 
 
 def kind_of(body: bytes, content_type: str) -> tuple[Kind, str]:
-    """The kind, and the media type that names it."""
+    """Return the kind, and its media type."""
     said = media_type(content_type)
     if b"%PDF-" in body[:1024] and (said == "application/pdf" or body.startswith(b"%PDF-")):
         return "pdf", "application/pdf"
@@ -57,6 +57,6 @@ def _is_text(body: bytes, content_type: str) -> bool:
         return True
     zeros = head.count(0)
     if zeros * 3 >= len(head) > 0:
-        # UTF-16 without a mark has its zeros at every second place.
+        # UTF-16 without a mark has zeros at every second position.
         return min(head[::2].count(0), head[1::2].count(0)) * 20 < zeros
     return zeros == 0

@@ -1,9 +1,9 @@
-"""What a page says: a program of its own, run inside the sandbox.
+"""Extraction of a page's content, as a separate program inside the sandbox.
 
-A parser of HTML takes time that grows with the square of the nesting, which a page chooses.
-So it runs where it can be ended and where it can do no harm. `python -c SOURCE` reads one
-line of JSON (`mode`, `url`, `max_chars`, `max_links`), then the page as UTF-8, and prints
-one JSON object. It imports nothing of the application.
+An HTML parser takes time quadratic in the nesting, which a page controls, so it runs where it can
+be stopped and do no harm. `python -c SOURCE` reads one line of JSON (`mode`, `url`, `max_chars`,
+`max_links`), then the page as UTF-8, and prints one JSON object. It imports nothing of the
+application.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _AROUND = (
 )
 _CONTENT = ("main", "[role=main]", "article", "#content", "#main-content", ".main-content")
 _UNSEEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
-# Parts of names of classes and ids that stand around the content of a page.
+# Parts of class names and IDs of boilerplate around the content.
 _ASIDE = frozenset(
     {
         *("ad", "ads", "advert", "advertisement", "banner", "breadcrumb", "breadcrumbs"),
@@ -38,7 +38,7 @@ _ASIDE = frozenset(
         *("sphinxsidebar", "subscribe", "toc", "tooltip", "navheader", "navfooter"),
     }
 )
-# These may, if they are mostly links.
+# Boilerplate if they are mostly links.
 _LINE_OF_LINKS = frozenset({"bottom", "head", "header", "links", "next", "panel", "prev", "top"})
 _NAMED = ",".join(
     f"{tag}[{name}]"
@@ -60,13 +60,13 @@ _HEADINGS = "h1,h2,h3,h4"
 _SPACES = re.compile(r"\s+")
 _LINES = re.compile(r"\n{3,}")
 _TEXT = "-text"
-# How long a page may wait before it sends its reader on; one that is to be read waits longer.
+# Maximum delay of a redirect by the page; a page with a longer one is meant to be read.
 _MOST_DELAY_S = 10
 _REFRESH = re.compile(
     r"\s*(?=[\d.])(\d*+)[\d.]*+(?![^;,\s])\s*[;,]?\s*(?:url\s*=\s*)?(.*)", re.IGNORECASE | re.DOTALL
 )
 _NOT_FOLLOWED = ("noscript", "template", "svg", "math")
-# What DuckDuckGo's page for browsers without scripts calls its parts.
+# Class names in DuckDuckGo's page for browsers without scripts.
 _RESULT_TITLE, _RESULT_SNIPPET, _ADVERTISED = "result__a", "result__snippet", "result--ad"
 _MOST_RESULTS = 100
 
@@ -79,16 +79,16 @@ def main() -> None:
 
 
 def read(html: str, order: dict[str, Any]) -> dict[str, Any]:
-    """What a page holds of itself, and what `order` asks for.
+    """Return the page's metadata, and what `order` requests.
 
     Args:
-        order: `mode` is markdown, text, links, structured or results; `url` is where the page
-            came from; of texts come `max_chars` characters, of links `max_links`.
+        order: `mode` is markdown, text, links, structured or results; `url` is the page's address;
+            `max_chars` and `max_links` limit texts and links.
 
     Returns:
-        title, description, canonical, language, leads_to; with mode links `links`; with the others
-        `text` and its whole `length`; structured has both, and `headings`. With mode results
-        only `results`: `title`, `href` and `snippet` of what a search has found.
+        title, description, canonical, language, leads_to; mode links adds `links`; other modes
+            `text` and its full `length`; structured has both, and `headings`. Mode results returns
+            only `results`: `title`, `href` and `snippet` of each.
     """
     from selectolax.lexbor import LexborHTMLParser
 
@@ -132,7 +132,7 @@ def _about(tree: LexborHTMLParser, base: str) -> dict[str, Any]:
 
 
 def _leads_to(tree: LexborHTMLParser, base: str) -> str:
-    """Where the page sends its reader on at once; empty where it sends nobody."""
+    """Return the page's redirect target, or an empty text."""
     for node in tree.css("meta[http-equiv]"):
         kind = (node.attributes.get("http-equiv") or "").strip().lower()
         if kind != "refresh" or _is_inside(node, _NOT_FOLLOWED):
@@ -147,7 +147,7 @@ def _leads_to(tree: LexborHTMLParser, base: str) -> str:
 
 
 def _results(tree: LexborHTMLParser) -> list[dict[str, str]]:
-    """What a page of search results lists, in its order, without what is advertised."""
+    """Return the entries of a search result page in order, without ads."""
     results: list[dict[str, str]] = []
     for node in tree.css(f".{_RESULT_TITLE},.{_RESULT_SNIPPET}"):
         if _is_advertised(node):
@@ -182,7 +182,7 @@ def _base(tree: LexborHTMLParser, url: str) -> str:
 
 
 def _joined(base: str, href: str) -> str | None:
-    """The address a link leads to; None for what leads to no address."""
+    """Return the absolute address of a link; None if invalid."""
     href = href.strip()
     try:
         url = urljoin(base, href)
@@ -195,7 +195,7 @@ def _joined(base: str, href: str) -> str | None:
 
 
 def _links(tree: LexborHTMLParser, base: str, most: int) -> Iterator[dict[str, str]]:
-    """Links in their order, each address once, without those within the page."""
+    """Yield links in order, without duplicates and links within the page."""
     found: dict[str, str] = {}
     for node in tree.css("a[href]"):
         href = (node.attributes.get("href") or "").strip()
@@ -234,7 +234,7 @@ def _words(node: LexborNode) -> str:
 
 
 def _content(tree: LexborHTMLParser) -> LexborNode | None:
-    """What the page is about, without what stands around it on every page of its site."""
+    """Return the main content, without what all pages of the site repeat."""
     body = tree.body
     if body is None:
         return None
@@ -252,7 +252,7 @@ def _content(tree: LexborHTMLParser) -> LexborNode | None:
 
 
 def _prune(body: LexborNode, whole: int) -> None:
-    """Remove what stands around the content, unless that is most of the page."""
+    """Remove boilerplate, unless it is most of the page."""
     rules: tuple[tuple[str, Callable[[LexborNode], bool]], ...] = (
         (_AROUND, lambda _: True),
         ("header", _is_page_header),
@@ -267,7 +267,7 @@ def _prune(body: LexborNode, whole: int) -> None:
 
 
 def _inner_first(body: LexborNode, selector: str) -> list[LexborNode]:
-    """What matches, so that nothing is touched after what it stood in is gone."""
+    """Return the matches, innermost first, so that none is used after its parent is removed."""
     return body.css(selector)[::-1]
 
 
@@ -285,7 +285,7 @@ def _is_page_header(node: LexborNode) -> bool:
 
 
 def _is_mark(node: LexborNode) -> bool:
-    """A sign beside a heading that links to the heading."""
+    """Return whether a node is the permalink sign next to a heading."""
     text = _words(node)
     return text.lower() == "permalink" or not any(letter.isalnum() for letter in text)
 
@@ -306,9 +306,9 @@ def _is_inside(node: LexborNode, tags: tuple[str, ...]) -> bool:
 
 
 def _densest(body: LexborNode) -> LexborNode:
-    """The smallest part of the page with nearly all of its text that is no link.
+    """Return the smallest part of the page with nearly all of its text outside links.
 
-    It begins where paragraphs stand closest, and goes outward: what stands around is links.
+    Starts at the highest density of paragraphs and grows outward; the surroundings are links.
     """
     scores: dict[int, float] = {}
     nodes: dict[int, LexborNode] = {}
@@ -333,7 +333,7 @@ def _densest(body: LexborNode) -> LexborNode:
 
 
 def _unlinked(node: LexborNode) -> int:
-    """How many letters it has outside of links."""
+    """Return the number of letters outside links."""
     return len(_words(node)) - sum(len(_words(link)) for link in node.css("a"))
 
 
@@ -351,7 +351,7 @@ def _markdown(content: LexborNode, base: str) -> str:
             node.decompose()
     plain = _plain(content)
     converted = convert(content.html or "", ConversionOptions(extract_metadata=False))
-    # The converter leaves out what is nested too deep for it.
+    # The converter drops parts nested too deeply for it.
     if _letters(converted.content or "") * 2 < _letters(plain):
         return plain
     return _LINES.sub("\n\n", converted.content or "").strip().removeprefix("---").lstrip()
@@ -362,9 +362,9 @@ def _letters(text: str) -> int:
 
 
 def _plain(content: LexborNode) -> str:
-    """Text, one line a block; cells of a row are kept apart by tabs.
+    """Return the text, one line per block; tabs separate the cells of a row.
 
-    Links that stand side by side without a space are a list, and a line each.
+    Adjacent links without a space are a list, one line each.
     """
     lines: list[str] = []
     line: list[str] = []
@@ -395,7 +395,7 @@ def _plain(content: LexborNode) -> str:
 
 
 def _walk(root: LexborNode) -> Iterator[tuple[LexborNode, bool]]:
-    """Each node when it is entered, and each element when it is left; not into `pre`."""
+    """Yield each node on entry, and each element on exit; does not enter `pre`."""
     waiting = [(root, False)]
     while waiting:
         node, leaving = waiting.pop()

@@ -1,4 +1,4 @@
-"""Reading a page in a confined room: HTML by our program, PDF by that of `read_file`."""
+"""Parsing of pages in a sandbox: HTML with our program, PDF with that of `read_file`."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _RESULTS = 8_000_000
 
 @dataclass(frozen=True, slots=True)
 class ReadPage:
-    """What a page holds.
+    """Content of a page.
 
     Attributes:
-        text: the beginning of it; `length` is how long all of it is.
+        text: beginning of the text; `length` is that of the whole.
         links: `text` and `href`, in the order of the page.
         headings: `level` 1 to 4 and `text`.
-        leads_to: the address that it sends its reader on to; empty where it sends nobody.
+        leads_to: target of the page's own redirect, or empty.
     """
 
     title: str
@@ -57,25 +57,25 @@ async def read_html(
     max_links: int = MAX_LINKS,
     wall_s: float = _WALL_S,
 ) -> ReadPage:
-    """A page that came from `url`.
+    """Parse a page from `url`.
 
     Args:
-        wall_s: seconds until its reader is ended.
+        wall_s: timeout of the parser in seconds.
 
     Raises:
         ToolFailed: `page_unreadable`, `timeout`, `limit_reached`, `sandbox_unavailable`.
     """
     order = {"mode": mode, "url": url, "max_chars": max_chars, "max_links": max_links}
-    # JSON writes a letter beyond ASCII with at most twelve.
+    # JSON writes a non-ASCII letter with at most twelve characters.
     most = 12 * (max_chars + 400 * max_links) + _ROOM
     return _told(url, await _printed(html, order, rooms, wall_s=wall_s, max_bytes=most))
 
 
 async def read_results(html: str, rooms: PageSandbox) -> list[dict[str, str]]:
-    """What a page of search results lists: `title`, `href` and `snippet`, as the page says.
+    """Return the entries of a search result page: `title`, `href` and `snippet`.
 
     Raises:
-        ToolFailed: as `read_html`.
+        ToolFailed: see `read_html`.
     """
     printed = await _printed(html, {"mode": "results"}, rooms, wall_s=_WALL_S, max_bytes=_RESULTS)
     try:
@@ -92,7 +92,7 @@ async def read_results(html: str, rooms: PageSandbox) -> list[dict[str, str]]:
 async def _printed(
     html: str, order: Mapping[str, Any], rooms: PageSandbox, *, wall_s: float, max_bytes: int
 ) -> bytes:
-    """What our program prints of a page."""
+    """Return the output of the page program."""
     program = Program(
         argv=(sys.executable, "-I", "-c", _source()),
         stdin=json.dumps(order).encode() + b"\n" + clean(html).encode(),
@@ -105,10 +105,10 @@ async def _printed(
 
 
 async def read_pdf(data: bytes, url: str, room: int, rooms: PageSandbox) -> PdfPages:
-    """The first pages of a PDF, as `read_file` shows them.
+    """Return the first pages of a PDF, in the form of `read_file`.
 
     Raises:
-        ToolFailed: as `read_pages`.
+        ToolFailed: see `read_pages`.
     """
     async with rooms.open() as operations:
         inside = ToolContext(tool_call_id="", operation_id="", bound_operations=operations)
@@ -116,7 +116,7 @@ async def read_pdf(data: bytes, url: str, room: int, rooms: PageSandbox) -> PdfP
 
 
 def _told(url: str, printed: bytes) -> ReadPage:
-    """What the program says; it may have been taken over by what it read."""
+    """Return the output of the program, which its input may control."""
     try:
         answer = json.loads(printed)
         return ReadPage(

@@ -1,4 +1,4 @@
-"""Pages as a model reads them: all of a page is data from outside."""
+"""Pages in the form for a model: the whole page is untrusted data."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pydantic import Field
 from app.tools.untrusted import untrusted
 
 UrlText = Annotated[str, Field(min_length=1, max_length=8000)]
-"An address as written by the caller; the web access decides where it may lead."
+"""An address as written by the caller; web access checks its target."""
 
 
 def page_text(page: dict[str, Any]) -> str:
-    """A fetched page, or why it was not fetched."""
+    """Return a fetched page, or why it was not fetched."""
     if "error" in page:
         return f"{page['url']}: not fetched: {page['error']}"
     lines = [f"URL: {page['final_url']}"]
@@ -25,7 +25,7 @@ def page_text(page: dict[str, Any]) -> str:
     if page.get("links"):
         lines += ["", "Links:", *(f"- {link['text']} <{link['href']}>" for link in page["links"])]
     if "warning" in page:
-        # It names an address that the page has chosen.
+        # It contains an address chosen by the page.
         lines += ["", f"({page['warning']}.)"]
     text = untrusted("\n".join(lines), page["final_url"])
     if page["truncated"]:

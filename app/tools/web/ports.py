@@ -1,4 +1,4 @@
-"""What the web tools need, as Protocols, and the names of the services."""
+"""Protocols of the web tools, and the names of the services."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from app.operations.protocols.operations import Operations
 WEB_ACCESS = "web_access"
 """An `app.operations.web.protocol.WebAccess`."""
 WEB_SEARCH = "web.search_provider"
-"""A `SearchEngine`. Called as the setting is that brings it."""
+"""A `SearchEngine`, named after its setting."""
 EVENT_LOOP = "event_loop"
-"""The service's own, for tools in threads."""
+"""The event loop of the service, for tools in threads."""
 PAGE_SANDBOX = "page_rooms"
-"""`PageSandbox`, where pages are read."""
+"""`PageSandbox`, in which pages are parsed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class SearchResult:
     snippet: str
 
     def to_dict(self) -> dict[str, str]:
-        """The seeds' three keys."""
+        """Return the three keys of the original tool."""
         return asdict(self)
 
 
@@ -37,13 +37,13 @@ class SearchEngine(Protocol):
     """Searches the web.
 
     Attributes:
-        name: who answers.
+        name: name of the engine.
     """
 
     name: str
 
     async def search(self, query: str, max_results: int) -> Sequence[SearchResult]:
-        """At most `max_results`, the best first.
+        """Return at most `max_results` results, best first.
 
         Raises:
             ToolFailed: `provider_failed`, `provider_refused`, `rate_limited`, `timeout`,
@@ -53,7 +53,7 @@ class SearchEngine(Protocol):
 
 @runtime_checkable
 class PageSandbox(Protocol):
-    """Rooms without files and network, in which a hostile page can do nothing."""
+    """Sandboxes without files and network, safe for hostile pages."""
 
     def open(self) -> AbstractAsyncContextManager[Operations]:
-        """A room that is gone afterwards."""
+        """Create a sandbox, deleted afterwards."""

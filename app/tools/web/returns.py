@@ -1,4 +1,4 @@
-"""What the tools for the web return."""
+"""Result schemas of the web tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the web tools find in the services of a call."""
+"""Services of a call that the web tools use."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from app.tools.web.services import FetchService, SearchService
 
 
 def fetching(ctx: ToolContext) -> FetchService:
-    """The service that fetches pages.
+    """Return the service that fetches pages.
 
     Raises:
-        ToolFailed: there is none.
+        ToolFailed: it is not available.
     """
     web = ctx.services.require(WEB_ACCESS, WebAccess)  # type: ignore[type-abstract]
     rooms = ctx.services.require(PAGE_SANDBOX, PageSandbox)  # type: ignore[type-abstract]
@@ -20,10 +20,10 @@ def fetching(ctx: ToolContext) -> FetchService:
 
 
 def searching(ctx: ToolContext) -> SearchService:
-    """The service that searches the web.
+    """Return the service that searches the web.
 
     Raises:
-        ToolFailed: there is none.
+        ToolFailed: it is not available.
     """
     engine = ctx.services.require(WEB_SEARCH, SearchEngine)  # type: ignore[type-abstract]
     return SearchService(engine)

@@ -1,8 +1,8 @@
-"""The seeds' services of the web, apart from the tools: searching, fetching, extracting.
+"""Web services of the original design, usable without the tools: search, fetch, extract.
 
-Each may be given what it needs, so that a test, or another tool, can give it something else;
-without, it takes what the installation has whose tool is running. What the seeds call is
-awaited in an async handler, and called as it is in one that is not.
+Each accepts its dependencies, so that a test or another tool can replace them; by default it uses
+those of the installation of the running tool. Methods of the original API are awaited in an async
+handler, and called directly in a synchronous one.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ Returned = TypeVar("Returned")
 
 
 def _in_both(method: Callable[..., Coroutine[Any, Any, Returned]]) -> Callable[..., Any]:
-    """A method that an async handler awaits, and that one in a thread gets the answer of."""
+    """Wrap a method for use both from async handlers and from threads."""
 
     @wraps(method)
     def called(*given: Any, **named: Any) -> Any:
@@ -67,12 +67,12 @@ OnPage = Callable[[int, int], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class PageOrder:
-    """How pages are wanted.
+    """Form in which pages are requested.
 
     Attributes:
-        mode: what of them.
-        max_chars: of text.
-        crawling: they are several.
+        mode: requested content.
+        max_chars: maximum characters of text.
+        crawling: the request is for several pages.
     """
 
     mode: ExtractMode = "text"
@@ -82,11 +82,11 @@ class PageOrder:
 
 @dataclass(slots=True)
 class _Arrived:
-    """A page that was fetched and read.
+    """Fetched and parsed page.
 
     Attributes:
-        details: what `web_fetch` says of its content.
-        leads_to: the address that it sends its reader on to; empty where it sends nobody.
+        details: fields of `web_fetch` about its content.
+        leads_to: target of the page's own redirect, or empty.
     """
 
     response: WebResponse
@@ -97,36 +97,36 @@ class _Arrived:
 
 
 class SearchService:
-    """Searches with whatever engine it is given."""
+    """Search with any engine."""
 
     def __init__(self, engine: SearchEngine | None = None) -> None:
-        """Bind it.
+        """Create the service.
 
         Raises:
-            ToolFailed: `not_available`: no engine is given, and none is configured here.
+            ToolFailed: `not_available`: no engine is given or configured.
         """
         self.engine: SearchEngine = engine or _here(WEB_SEARCH)
 
     @_in_both
     async def search(self, query: str, max_results: int = 5) -> list[dict[str, str]]:
-        """Results as `{title, url, snippet}`, at most `max_results`.
+        """Return at most `max_results` results as `{title, url, snippet}`.
 
         Raises:
-            ToolFailed: as `SearchEngine.search`.
+            ToolFailed: see `SearchEngine.search`.
         """
         found = await self.engine.search(query, max_results)
         return [result.to_dict() for result in found[:max_results]]
 
 
 class ContentExtractor:
-    """What HTML says, read in a confined room."""
+    """Content of HTML, extracted in a sandbox."""
 
     def __init__(self, page: object = "", *, rooms: PageSandbox | None = None) -> None:
-        """Bind it.
+        """Create the extractor.
 
         Args:
-            page: the HTML that is read where a method is given none: text, or what turns into it
-                by `str`, such as a soup. Rooms may stand here, too.
+            page: default HTML of the methods: text, or an object that `str` converts, such as a
+                soup. A `PageSandbox` is accepted here, too.
         """
         given = rooms
         if given is None and isinstance(page, PageSandbox) and hasattr(type(page), "open"):
@@ -140,10 +140,10 @@ class ContentExtractor:
 
     @_in_both
     async def extract_text(self, html: str | None = None, url: str = "") -> str:
-        """The text of the content, one line a block.
+        """Return the text of the content, one line per block.
 
         Raises:
-            ToolFailed: as `read_html`; `not_available` outside of a call.
+            ToolFailed: see `read_html`; `not_available` outside a call.
         """
         html = self._html if html is None else html
         page = await read_html(html, url, "text", self._rooms, max_chars=len(html) + 1000)
@@ -151,13 +151,13 @@ class ContentExtractor:
 
     @_in_both
     async def extract_links(self, html: str | None = None, url: str = "") -> list[dict[str, str]]:
-        """`{text, href}` of each address that is linked to, without those within the page."""
+        """Return `{text, href}` of each linked address, without links within the page."""
         html = self._html if html is None else html
         return list((await read_html(html, url, "links", self._rooms, max_chars=0)).links)
 
     @_in_both
     async def extract_structured(self, html: str | None = None, url: str = "") -> dict[str, Any]:
-        """`title`, `description`, the beginning of `text`, the first `links`, and more."""
+        """Return `title`, `description`, the beginning of `text`, the first `links`, and more."""
         page = await read_html(
             self._html if html is None else html,
             url,
@@ -170,7 +170,7 @@ class ContentExtractor:
 
 
 class FetchService:
-    """Fetches pages and says what they hold."""
+    """Fetches pages and returns their content."""
 
     def __init__(
         self,
@@ -178,14 +178,14 @@ class FetchService:
         rooms: PageSandbox | None = None,
         timeout: float = TIMEOUT_S,
     ) -> None:
-        """Bind it.
+        """Create the service.
 
         Args:
-            timeout: seconds for one page, redirects included; as many again for each page
-                that it sends its reader on to.
+            timeout: seconds per page, including redirects; again for each redirect by the page
+                itself.
 
         Raises:
-            ToolFailed: `not_available`: what is not given is not there outside of a call.
+            ToolFailed: `not_available`: a dependency is not given, and there is no current call.
         """
         self.timeout = timeout
         self._web: WebAccess = web or _here(WEB_ACCESS)
@@ -194,10 +194,10 @@ class FetchService:
 
     @_in_both
     async def fetch(self, url: str, extract_type: ExtractType = "text") -> dict[str, Any]:
-        """A page in the seeds' shape, as `seed_shape` tells.
+        """Return a page in the original format, see `seed_shape`.
 
         Raises:
-            ToolFailed: as `page`.
+            ToolFailed: see `page`.
         """
         return seed_shape(await self.page(url, PageOrder(extract_type)))
 
@@ -205,7 +205,7 @@ class FetchService:
     async def fetch_batch(
         self, urls: Sequence[str], extract_type: ExtractType = "text"
     ) -> dict[str, Any]:
-        """Several pages in their order, in the seeds' shape: `{results, total}`.
+        """Return several pages in order, in the original format: `{results, total}`.
 
         Raises:
             ToolFailed: `too_many_pages`.
@@ -217,10 +217,10 @@ class FetchService:
     async def pages(
         self, urls: Sequence[str], order: PageOrder, on_page: OnPage | None = None
     ) -> list[dict[str, Any]]:
-        """As `page`, of each; `{url, error, code}` of one that fails.
+        """Return each page like `page`; `{url, error, code}` of failed ones.
 
         Args:
-            on_page: called after each page with how many are done, of how many.
+            on_page: called after each page with the number done and the total.
 
         Raises:
             ToolFailed: `too_many_pages`.
@@ -250,11 +250,11 @@ class FetchService:
         return [task.result() for task in tasks]
 
     async def page(self, url: str, order: PageOrder) -> dict[str, Any]:
-        """One page: the keys of `web_fetch`.
+        """Return one page, with the keys of `web_fetch`.
 
         Raises:
-            ToolFailed: as `WebAccess.page`; `http_error`, `unsupported_type`,
-                `page_unreadable`, `pdf_unreadable`, `sandbox_unavailable`.
+            ToolFailed: see `WebAccess.page`; `http_error`, `unsupported_type`, `page_unreadable`,
+                `pdf_unreadable`, `sandbox_unavailable`.
         """
         arrived, warning = await self._arrived(url, order)
         details = dict(arrived.details)
@@ -276,9 +276,9 @@ class FetchService:
         return data | {"warning": warning} if warning else data
 
     async def _arrived(self, url: str, order: PageOrder) -> tuple[_Arrived, str]:
-        """The page that a reader comes to in the end, and a warning where that is not known.
+        """Return the final page, and a warning if it is unknown.
 
-        A page may send its reader on by itself; whoever wants its source stays on it.
+        Pages may redirect by themselves; requests for the source do not follow.
         """
         arrived = await self._read(await self._load(url, order), order)
         seen = {url, arrived.response.url}
@@ -372,7 +372,7 @@ class FetchService:
 
 
 def _here(name: str) -> Any:
-    """A service of the installation whose tool is running.
+    """Return a service of the installation of the running tool.
 
     Raises:
         ToolFailed: `not_available`.
@@ -388,7 +388,7 @@ def _here(name: str) -> Any:
 
 
 def _check_safe(url: str, target: str) -> None:
-    """Refuse what a redirect may not do either; where it may lead the web access decides.
+    """Refuse targets that redirects may not have either; the web access checks the rest.
 
     Raises:
         ToolFailed: `redirect_refused`.
@@ -411,7 +411,7 @@ def _structured(page: ReadPage) -> dict[str, Any]:
 
 
 def seed_shape(page: dict[str, Any]) -> dict[str, Any]:
-    """A page as the seeds' `fetch_page` gives it.
+    """Return a page in the format of the original `fetch_page`.
 
     `{url, text}`, or `{url, links}` with the first 50, or `{url, title, description, text,
     links}` with 5000 characters and 20 links.

@@ -1,4 +1,4 @@
-"""`web_fetch`: what pages of the web say."""
+"""`web_fetch`: returns the content of web pages."""
 
 from __future__ import annotations
 
@@ -45,7 +45,9 @@ def _as_fetch_page(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _as_web_fetch(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Its users send the question along; here the caller answers it from the page."""
+    """Convert calls of other systems, which include a question: here the caller answers it from
+    the page.
+    """
     rest = {name: value for name, value in arguments.items() if name != "prompt"}
     return {"extract_mode": "markdown", **rest}
 

@@ -1,4 +1,4 @@
-"""`web_search`: addresses of pages about something."""
+"""`web_search`: returns addresses of matching pages."""
 
 from __future__ import annotations
 

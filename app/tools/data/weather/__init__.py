@@ -1,1 +1,1 @@
-"""Where the weather comes from: providers behind one protocol."""
+"""Weather providers behind one protocol."""

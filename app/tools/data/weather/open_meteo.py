@@ -1,4 +1,4 @@
-"""The weather of Open-Meteo, or of any server with its two interfaces; no key is needed."""
+"""Weather from Open-Meteo, or a server with its two APIs; no key is needed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _DAILY = (
 
 
 class _Answer(BaseModel):
-    """What else the server says may change without notice."""
+    """Response of the server; other fields may change without notice."""
 
     model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
 
@@ -105,7 +105,7 @@ _A = TypeVar("_A", bound=_Answer)
 
 
 class OpenMeteo:
-    """Finds the place, then asks for its weather."""
+    """Finds the place, then requests its weather."""
 
     def __init__(self, settings: WeatherSettings) -> None:
         self._settings = settings
@@ -143,7 +143,7 @@ class OpenMeteo:
     async def _place(
         self, query: WeatherQuery, web: WebAccess
     ) -> tuple[_Location, list[_Location]]:
-        """The place that is taken, and its namesakes."""
+        """Return the selected place, and other places with the name."""
         name, *hints = [part.strip() for part in query.city.replace("，", ",").split(",")]
         wanted = {"name": name, "count": str(_PLACES), "language": query.language, "format": "json"}
         found = await _ask(web, self._settings.geocoding_url, wanted, _Places)
@@ -192,7 +192,7 @@ async def _ask(web: WebAccess, url: str, wanted: dict[str, str], kind: type[_A])
 
 
 def _days(daily: _Days, language: Language) -> list[dict[str, Any]]:
-    """One row a day; days at the end without values are left out."""
+    """Return one row per day, without trailing days that have no values."""
     chances = daily.precipitation_probability_max or [None] * len(daily.time)
     rows = zip(
         daily.time,
@@ -224,7 +224,7 @@ def _not_found(city: str, others: list[_Location]) -> str:
 
 
 def _reason(response: WebResponse) -> str:
-    """What the server says went wrong, if it says so as documented."""
+    """Return the server's error reason, if it has the documented form."""
     try:
         return f" ({_plain(_Refusal.model_validate_json(response.body).reason)})"
     except ValidationError:
@@ -239,5 +239,5 @@ def _unavailable(url: str, why: str) -> ToolFailed:
 
 
 def _plain(text: str | None) -> str | None:
-    """One short line of what the server calls something."""
+    """Return one short line of a text from the server."""
     return None if text is None else " ".join(visible(text).split())[:_MAX_NAME]

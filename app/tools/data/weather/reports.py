@@ -1,4 +1,4 @@
-"""What is asked of a weather provider and what it answers."""
+"""Request and report of a weather provider."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Language = Literal["en", "zh"]
 
 @dataclass(frozen=True, slots=True)
 class WeatherQuery:
-    """`days` of forecast besides the present; 0 for none."""
+    """`days` is the number of forecast days; 0 for none."""
 
     city: str
     days: int = 0
@@ -25,16 +25,16 @@ class WeatherQuery:
 
 @dataclass(frozen=True, slots=True)
 class WeatherReport:
-    """The weather of one place.
+    """Weather of one place.
 
     Attributes:
-        city: the place that was taken for the city.
+        city: matched place.
         temperature: degrees Celsius, or Fahrenheit with imperial units.
         humidity: relative, in percent.
-        description: in words of the language asked for.
-        details: what more the provider knows, JSON-serialisable.
+        description: in the requested language.
+        details: additional data of the provider, JSON-serializable.
         simulated: whether the values are invented.
-        source: what outside the service told it; None when nothing did.
+        source: external source; None if there is none.
     """
 
     city: str
@@ -48,10 +48,10 @@ class WeatherReport:
 
 @runtime_checkable
 class WeatherProvider(Protocol):
-    """The service `WEATHER`."""
+    """Service `WEATHER`."""
 
     async def report(self, query: WeatherQuery, services: Services) -> WeatherReport:
-        """The present weather of a city.
+        """Return the current weather of a city.
 
         Raises:
             ToolFailed: `city_not_found`, or `weather_unavailable`.

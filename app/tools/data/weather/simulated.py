@@ -1,4 +1,4 @@
-"""Weather that is invented: the same few values every time, for trials without a network."""
+"""Simulated weather: the same few values every time, for trials without a network."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OTHERS = (22, 65, "晴天")
 
 
 class SimulatedWeather:
-    """Knows four cities; all others have the same weather."""
+    """Knows four cities; all others share one weather."""
 
     async def report(self, query: WeatherQuery, services: Services) -> WeatherReport:
         temperature, humidity, description = _KNOWN.get(query.city, _OTHERS)

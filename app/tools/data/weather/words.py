@@ -1,4 +1,4 @@
-"""The weather codes of the WMO (table 4677, as forecasts use it) in words."""
+"""WMO weather codes (table 4677, as forecasts use it) in words."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _WORDS: Mapping[int, tuple[str, str]] = MappingProxyType(
 
 
 def describe(code: int, language: Language) -> str:
-    """The code in words; one that is not in the table by its number."""
+    """Return the code in words; an unknown code as its number."""
     unknown = (f"weather code {code}", f"天气代码 {code}")
     english, chinese = _WORDS.get(code, unknown)
     return chinese if language == "zh" else english

@@ -1,1 +1,1 @@
-"""Reading git repositories."""
+"""Read access to git repositories."""

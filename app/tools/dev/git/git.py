@@ -1,4 +1,4 @@
-"""`git`: what a repository says, read only."""
+"""`git`: read-only access to a repository."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ async def _show(args: GitArgs, repository: Repository) -> ToolResult:
     text = done.text
     commits = read_log(text) if "\x1e" in text else []
     if not commits:
-        # A file or a folder of a commit, as in HEAD:README.md.
+        # A file or folder of a commit, as in HEAD:README.md.
         data = {"content": text, **_facts(args, done)}
         return ToolResult.ok(data, text=_text([text], done), raw_result=RawResult("text", text))
     head = "\n".join(_commit_text(commit) for commit in commits)
@@ -282,7 +282,7 @@ async def _blame(args: GitArgs, repository: Repository) -> ToolResult:
 
 
 def _date(seconds: int) -> str | None:
-    """None for a time that no calendar has: a commit may claim any."""
+    """Return None for an impossible time: a commit may contain any number."""
     try:
         return datetime.fromtimestamp(seconds, UTC).isoformat()
     except (ValueError, OverflowError, OSError):
@@ -298,7 +298,7 @@ def _past_the_end(error: ToolFailed, args: GitArgs) -> ToolFailed:
 
 
 def _whole(done: ProgramOutput, separator: str) -> str:
-    """Without the last record, where the output was cut in the middle of one."""
+    """Drop the last record if the output was truncated inside it."""
     return done.text.rpartition(separator)[0] if done.truncated else done.text
 
 

@@ -1,4 +1,4 @@
-"""The paths that a call of `git` names, for rules on paths."""
+"""Paths in the arguments of `git`, for rules on paths."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _STAGE = re.compile(r"[0-3]:")
 
 
 def paths_in_git(arguments: Mapping[str, Any]) -> Sequence[str]:
-    """`repo`, `path` as it stands in `repo`, and the files of revisions such as `HEAD:a.txt`.
+    """Return `repo`, `path` relative to `repo`, and files of revisions such as `HEAD:a.txt`.
 
-    Where the repository begins is not known here: a file of a revision may lie below `repo` or
-    below any folder above it, so each of these is named.
+    The repository's root is unknown here: a revision's file may be below `repo` or any folder above
+    it, so all of these are included.
 
     Raises:
-        ToolFailed: `invalid_path`: there are too many.
+        ToolFailed: `invalid_path`: too many paths.
     """
     repo = posixpath.normpath(str(arguments.get("repo") or "."))
     found = [repo]
@@ -37,7 +37,7 @@ def paths_in_git(arguments: Mapping[str, Any]) -> Sequence[str]:
 
 
 def _in_revision(path: str, repo: str) -> Iterator[str]:
-    if not path or path.startswith("/"):  # `:/text` looks for a message
+    if not path or path.startswith("/"):  # `:/text` searches for a message
         return
     yield posixpath.join(repo, path)
     if path.startswith(("./", "../")):

@@ -1,4 +1,4 @@
-"""What git prints for programs, as data."""
+"""Parsers for git's machine-readable output."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LOG_FIELDS = 8
 
 
 def read_status(text: str) -> dict[str, Any]:
-    """`git status --porcelain=v2 --branch -z` as branch facts and a list of files."""
+    """Parse `git status --porcelain=v2 --branch -z` to branch facts and a list of files."""
     status: dict[str, Any] = {
         "branch": None,
         "commit": None,
@@ -35,7 +35,7 @@ def read_status(text: str) -> dict[str, Any]:
         elif kind == "1":
             files.append(_changed(rest.split(" ", 7), None))
         elif kind == "2":
-            # The name before the renaming is a record of its own.
+            # The previous name of a renamed file is a separate record.
             files.append(_changed(_without_score(rest), next(records, "")))
         elif kind == "u":
             files.append({"path": rest.split(" ", 9)[-1], "state": "unmerged"})
@@ -78,7 +78,7 @@ def _changed(fields: list[str], old_path: str | None) -> dict[str, Any]:
 
 
 def read_log(text: str) -> list[dict[str, Any]]:
-    """Output of `git log` in `LOG_FORMAT`, newest first; a record that was cut is left out."""
+    """Parse `git log` in `LOG_FORMAT`, newest first; a truncated record is omitted."""
     commits = []
     for record in text.split("\x1e")[:-1]:
         fields = record.lstrip("\n").split("\x1f", _LOG_FIELDS - 1)
@@ -102,7 +102,7 @@ def _commit(fields: list[str]) -> dict[str, Any]:
 
 
 def read_blame(text: str) -> list[dict[str, Any]]:
-    """`git blame --line-porcelain` as one entry for each line."""
+    """Parse `git blame --line-porcelain` to one entry per line."""
     lines: list[dict[str, Any]] = []
     entry: dict[str, Any] = {}
     for line in text.split("\n"):

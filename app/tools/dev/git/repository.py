@@ -1,8 +1,8 @@
-"""Running git so that nothing a repository says makes it run something else.
+"""Git, run so that a repository cannot make it start other programs.
 
-A repository's own configuration can name programs: filters, pagers, hooks, signature
-checkers, file system monitors. Each is switched off here, because reading must not run
-what somebody has planted; what would slip through still runs inside the sandbox.
+A repository's own configuration can name programs: filters, pagers, hooks, signature checkers, file
+system monitors. Each is disabled here, because reading must not run planted programs; anything
+missed still runs inside the sandbox.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _GIT = (
     *("-c", "gpg.program=/bin/false"),
     *("-c", "protocol.allow=never"),
     *("-c", "color.ui=false"),
-    # The sandbox may run as another user than the one whose files these are.
+    # The sandbox may run as another user than the owner of the files.
     *("-c", "safe.directory=*"),
 )
 _FILTER_KEYS = r"^filter\..*\.(clean|smudge|process|required)$"
@@ -35,7 +35,7 @@ _MAX_FILTERS = 500
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """One repository of the workspace; `folder` is where git starts."""
+    """Repository in the workspace; `folder` is git's working directory."""
 
     operations: Operations
     folder: str
@@ -45,7 +45,7 @@ class Repository:
         """Run a subcommand.
 
         Raises:
-            ToolFailed: `not_a_repository`, `git_failed` with git's own words, or as `run` does.
+            ToolFailed: `not_a_repository`, `git_failed` with git's message, or see `run`.
         """
         done = await _git(
             self.operations, self.folder, self.overrides, arguments, max_bytes, wall_s
@@ -56,9 +56,9 @@ class Repository:
 
 
 async def open_repository(operations: Operations, folder: str) -> Repository:
-    """The repository that `folder` lies in, its filters switched off.
+    """Return the repository that contains `folder`, with its filters disabled.
 
-    Whether there is one is only told by its first command.
+    Its existence is checked only by its first command.
 
     Raises:
         ToolFailed: `program_not_found`, `git_failed`.
@@ -77,7 +77,7 @@ async def open_repository(operations: Operations, folder: str) -> Repository:
 
 def _overrides(names: str) -> tuple[str, ...]:
     keys = sorted({name for name in names.split("\0") if name})
-    # Through `-c` a name with "=" would set another key.
+    # With `-c`, a name with "=" would set another key.
     if len(keys) > _MAX_FILTERS or any("=" in key or "\n" in key for key in keys):
         raise ToolFailed(
             "The repository's configuration contains filters that cannot be disabled; "
@@ -105,7 +105,7 @@ async def _git(
         "GIT_NO_LAZY_FETCH": "1",
         "GIT_NO_REPLACE_OBJECTS": "1",
         "GIT_PAGER": "cat",
-        # A repository above the workspace is none of its business.
+        # Repositories above the workspace are out of bounds.
         "GIT_CEILING_DIRECTORIES": posixpath.dirname(operations.root) or "/",
     }
     argv = (*_GIT, *overrides, *arguments)

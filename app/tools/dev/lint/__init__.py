@@ -1,1 +1,1 @@
-"""Checking files for mistakes."""
+"""Linters."""

@@ -1,4 +1,4 @@
-"""Checking a selection of files with every linter that is for them."""
+"""Checks of selected files with all suitable linters."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BY_REQUEST: dict[Linter, str] = {
 
 
 async def check_all(selection: Selection, only: Linter | None, ctx: ToolContext) -> LintReport:
-    """What every linter has to say, in the order of path and line."""
+    """Run all linters and return their findings by path and line."""
     report = LintReport()
     for done, (linter, paths) in enumerate(selection.by_linter.items()):
         await ctx.progress("lint", linter, current=done, total=len(selection.by_linter))

@@ -1,4 +1,4 @@
-"""What a linter has to say, the same for every linter."""
+"""Findings in a common form for all linters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Severity = Literal["error", "warning", "info"]
 
 @dataclass(frozen=True, slots=True, order=True)
 class LintFinding:
-    """One mistake. `line` and `column` count from 1; `fixable` by `lint_fix`."""
+    """Finding; `line` and `column` start at 1; `fixable` by `lint_fix`."""
 
     path: str
     line: int
@@ -42,7 +42,7 @@ class LintFinding:
 
 @dataclass(frozen=True, slots=True)
 class NotChecked:
-    """Files that a linter would have looked at; `fix` says how to get them checked."""
+    """Files that a linter did not check; `fix` describes how to enable the check."""
 
     linter: str
     files: int
@@ -64,7 +64,7 @@ class NotChecked:
 
 @dataclass(slots=True)
 class LintReport:
-    """All that one call found; `sandbox` is what the last started linter ran under."""
+    """Findings of one call; `sandbox` is that of the last started linter."""
 
     findings: list[LintFinding] = field(default_factory=list)
     not_checked: list[NotChecked] = field(default_factory=list)
@@ -72,10 +72,10 @@ class LintReport:
     sandbox: dict[str, Any] | None = None
 
     def add(self, linter: str, files: int, findings: Iterable[LintFinding]) -> None:
-        """`linter` has looked at `files` files."""
+        """Record that `linter` has checked `files` files."""
         self.findings.extend(findings)
         self.checked[linter] = self.checked.get(linter, 0) + files
 
     def skip(self, linter: str, files: int, reason: str, fix: str = "") -> None:
-        """`linter` has not looked at `files` files."""
+        """Record that `linter` has not checked `files` files."""
         self.not_checked.append(NotChecked(linter, files, reason, fix))

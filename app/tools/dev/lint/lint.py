@@ -1,4 +1,4 @@
-"""`lint`: find mistakes without running anything."""
+"""`lint`: finds mistakes without running code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from app.tools.dev.returns import LINT_RESULT
 
 
 class ChosenFiles(ToolArgs):
-    """Arguments that choose files."""
+    """Arguments that select files."""
 
     path: PathText | None = Field(
         default=None, description="File, folder or glob; default: the whole workspace."

@@ -1,4 +1,4 @@
-"""`lint_fix`: let linters repair what they can repair safely."""
+"""`lint_fix`: applies the linters' safe fixes."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ async def lint_fix(args: LintFixArgs, ctx: ToolContext) -> ToolResult:
 
 
 async def _repair(linter: Linter, operations: Operations, path: str) -> Edited | None:
-    """Write what the linter makes of the file, unless somebody has changed it meanwhile."""
+    """Write the linter's output, unless the file has changed meanwhile."""
     before = await operations.files.read(path, max_bytes=_MAX_BYTES)
     after = await (_ruff if linter == "ruff" else _eslint)(operations, path, before)
     if after == before:
@@ -103,7 +103,7 @@ async def _ruff(operations: Operations, path: str, data: bytes) -> bytes:
     done = await _run(operations, argv, data)
     if done.exit.code != 0:
         raise _failed("ruff", path, done)
-    # A repair never empties a file that was none: then something else went wrong.
+    # A fix never empties a file: that indicates another failure.
     return done.stdout if done.stdout or not data.strip() else data
 
 

@@ -1,4 +1,4 @@
-"""The linters that are programs: how each is started, and what it prints."""
+"""External linters: command lines and output formats."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class LinterProgram:
     """One linter.
 
     Attributes:
-        arguments: what stands between its name and the files.
-        failed_from: exit statuses from here on mean that it could not check at all.
-        read: its JSON and the workspace root → findings.
-        install: how to get it.
+        arguments: arguments between its name and the files.
+        failed_from: exit statuses from here mean that the check failed.
+        read: converts its JSON and the workspace root to findings.
+        install: how to install it.
     """
 
     name: Linter
@@ -48,13 +48,13 @@ class LinterProgram:
 async def check(
     linter: LinterProgram, operations: Operations, paths: Sequence[str], report: LintReport
 ) -> None:
-    """Run `linter` over `paths` and put what it says into `report`.
+    """Run `linter` on `paths` and add the findings to `report`.
 
-    A linter that is missing or broken is reported as one that has not looked.
+    A missing or broken linter is reported as not checked.
     """
     for start in range(0, len(paths), _BATCH):
         batch = paths[start : start + _BATCH]
-        # `./` keeps a name from being an option, also where `--` is not known.
+        # `./` prevents a name from being an option, even without support of `--`.
         files = [path if path.startswith("/") else f"./{path}" for path in batch]
         argv = (linter.program, *linter.arguments, "--", *files)
         program = Program(argv, env=_ENVIRONMENT, wall_s=_WALL_S, max_bytes=_MAX_BYTES)
@@ -81,7 +81,7 @@ def _findings(linter: LinterProgram, done: ProgramOutput, root: str) -> list[Lin
     try:
         return list(linter.read(json.loads(done.text), root))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        # What it prints may be the work of a configuration that the workspace holds.
+        # Its output may be controlled by a configuration in the workspace.
         raise ToolFailed("it printed invalid output", code="linter_failed") from None
 
 

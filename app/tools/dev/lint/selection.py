@@ -1,4 +1,4 @@
-"""Which files to check, and by which linter."""
+"""Selection of files to check, and of their linters."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PATTERN = "**/*.{" + ",".join(_LINTERS) + "}"
 
 @dataclass(slots=True)
 class Selection:
-    """Paths by linter; `unknown` have none, `truncated` when there were too many files."""
+    """Paths by linter; `unknown` have none; `truncated` if there were too many files."""
 
     by_linter: dict[Linter, list[str]] = field(default_factory=dict)
     unknown: list[str] = field(default_factory=list)
@@ -38,10 +38,10 @@ class Selection:
 
 
 async def select(operations: Operations, paths: list[str], only: Linter | None) -> Selection:
-    """Files of `paths`, which name files, folders and patterns.
+    """Select the files of `paths`, which are files, folders and patterns.
 
     Raises:
-        ToolFailed: `file_not_found` for a path that names nothing, `invalid_pattern`;
+        ToolFailed: `file_not_found` for a path that does not exist, `invalid_pattern`;
             OutsideWorkspace.
     """
     found: dict[str, bool] = {}
@@ -54,7 +54,7 @@ async def select(operations: Operations, paths: list[str], only: Linter | None) 
     selection.truncated |= len(chosen) < len(found)
     for path in chosen:
         linter = _linter_of(path)
-        # A file that was named goes to the linter that was asked for, whatever its suffix.
+        # A named file is checked by the requested linter, whatever its suffix.
         if found[path] and only is not None:
             linter = only
         if linter is None:
@@ -65,7 +65,7 @@ async def select(operations: Operations, paths: list[str], only: Linter | None) 
 
 
 async def _expand(operations: Operations, path: str) -> tuple[dict[str, bool], bool]:
-    """Files, each with whether it was named itself, and whether there are more."""
+    """Return files, each with whether it was named explicitly, and whether there are more."""
     stat = await operations.files.stat(path)
     if stat is not None and stat.type != "directory":
         return {stat.path: True}, False
@@ -80,7 +80,7 @@ async def _expand(operations: Operations, path: str) -> tuple[dict[str, bool], b
 
 def _linter_of(path: str) -> Linter | None:
     name = path.rpartition("/")[2].lower()
-    # A JSON of its own: with comments and trailing commas.
+    # JSON with comments and trailing commas.
     if name.startswith(("tsconfig", "jsconfig")):
         return None
     return _LINTERS.get(name.rpartition(".")[2])

@@ -1,7 +1,7 @@
-"""Whether a data file can be read at all, found out without building what it describes.
+"""Syntax checks of data files, without building the data.
 
-None of these can be made to expand anything: YAML is read as events, so that no alias is
-followed; XML with a document type is refused, so that there are no entities.
+No input can trigger expansion: YAML is parsed as events, so no alias is followed; XML with a
+document type is refused, so there are no entities.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LONG_KEY = re2.compile(rb"""(?:(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){10
 
 
 class Mark(Protocol):
-    """A place in YAML, from 0; the two loaders have a class each."""
+    """Position in YAML, from 0; the two loaders have separate classes."""
 
     line: int
     column: int
@@ -35,7 +35,7 @@ Problem = tuple[int, int, str]
 
 
 def check_syntax(linter: Linter, path: str, data: bytes) -> list[LintFinding]:
-    """The first mistake of a data file; nothing when it is well-formed."""
+    """Return the first mistake of a data file; empty if it is well-formed."""
     try:
         problem = next(_CHECKS[linter](data), None)
     except UnicodeDecodeError as error:

@@ -1,1 +1,1 @@
-"""Asking language servers about code."""
+"""Access to language servers."""

@@ -1,7 +1,7 @@
-"""What servers answer, made the same for every server.
+"""Responses of language servers in a common form.
 
-An answer is the work of a program that reads whatever lies in the workspace: nothing in it
-is believed. Fields of a wrong kind are left out, and only files of the workspace are read.
+A response depends on untrusted files in the workspace, so nothing in it is trusted. Fields of a
+wrong type are omitted, and only files of the workspace are read.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _KINDS = (
 _SEVERITIES = {1: "error", 2: "warning", 3: "info", 4: "hint"}
 
 Place = dict[str, Any]
-"""`path`, `line` and `column` from 1, `text` of the line where it lies in the workspace."""
+"""`path`, `line` and `column` from 1, and `text` of the line if it is in the workspace."""
 
 
 class SourceLines:
-    """Lines of files of the workspace, read once each."""
+    """Lines of workspace files, cached."""
 
     def __init__(self, server: CodeServer, files: FileOperations) -> None:
         self._server = server
@@ -41,7 +41,7 @@ class SourceLines:
         self._lines: dict[str, list[str] | None] = {}
 
     async def place(self, uri: object, span: Any) -> Place:
-        """Where a range of a file begins."""
+        """Return the start of a range in a file."""
         path = self._server.path_of(uri)
         line, units = start_of(span)
         lines = await self._read(path)
@@ -64,13 +64,15 @@ class SourceLines:
 
 
 def dicts(value: Any) -> list[dict[str, Any]]:
-    """The objects of a list, of a single object, or of nothing."""
+    """Return the objects in a list, a single object, or nothing."""
     items = value if isinstance(value, list) else [value]
     return [item for item in items if isinstance(item, dict)]
 
 
 async def locations(answer: Any, sources: SourceLines, limit: int) -> tuple[list[Place], int]:
-    """Places of `Location`s and `LocationLink`s, each once, and how many there are."""
+    """Return the positions of `Location`s and `LocationLink`s without duplicates, and their
+    number.
+    """
     found: dict[tuple[str, int, int], tuple[Any, Any]] = {}
     for item in dicts(answer):
         uri = item.get("targetUri", item.get("uri"))
@@ -81,7 +83,7 @@ async def locations(answer: Any, sources: SourceLines, limit: int) -> tuple[list
 
 
 def hover_text(answer: Any) -> str:
-    """The contents of a hover as Markdown; empty when there is none."""
+    """Return the contents of a hover as Markdown; empty if there is none."""
     contents = answer.get("contents") if isinstance(answer, dict) else None
     parts = contents if isinstance(contents, list) else [contents]
     return "\n\n".join(filter(None, map(_marked, parts)))[:_MAX_HOVER]
@@ -100,7 +102,7 @@ def _marked(part: Any) -> str:
 async def symbols(
     answer: Any, sources: SourceLines, uri: str | None, limit: int
 ) -> tuple[list[Place], int]:
-    """Symbols of a document (with `uri`) or of the workspace, children after their parents."""
+    """Return symbols of a document (with `uri`) or the workspace, children after their parents."""
     flat = list(_flattened(answer, ""))
     found = []
     for item, container in flat[:limit]:
@@ -114,7 +116,7 @@ async def symbols(
 
 
 def _flattened(answer: Any, container: str) -> Iterator[tuple[dict[str, Any], str]]:
-    """Depth first, without recursion: an answer may be nested as deeply as it likes."""
+    """Yield depth first without recursion: a response may have any depth."""
     waiting = [(item, container) for item in reversed(dicts(answer))]
     for _ in range(_MAX_SYMBOLS):
         if not waiting:
@@ -137,7 +139,7 @@ def _kind(item: dict[str, Any]) -> str:
 
 
 async def hierarchy_item(item: dict[str, Any], sources: SourceLines) -> Place:
-    """One `CallHierarchyItem`."""
+    """Return one `CallHierarchyItem`."""
     place = await sources.place(item.get("uri"), item.get("selectionRange", item.get("range")))
     return {"name": _name(item), "kind": _kind(item), **place}
 
@@ -145,13 +147,13 @@ async def hierarchy_item(item: dict[str, Any], sources: SourceLines) -> Place:
 async def calls(
     answer: Any, sources: SourceLines, *, side: str, caller_uri: object, limit: int
 ) -> tuple[list[Place], int]:
-    """Callers (`side` is `from`) or callees (`to`), each with the places of the calls."""
+    """Return callers (`side` is `from`) or callees (`to`), with the positions of the calls."""
     found = []
     items = dicts(answer)
     for call in items[:limit]:
         other = call.get(side)
         if isinstance(other, dict):
-            # The calls stand in the caller's file, whichever side was asked for.
+            # Calls are in the caller's file, for either side.
             uri = other.get("uri") if side == "from" else caller_uri
             spans = dicts(call.get("fromRanges"))[:limit]
             at = [await sources.place(uri, span) for span in spans]
@@ -160,7 +162,7 @@ async def calls(
 
 
 async def diagnostics(items: Any, sources: SourceLines, uri: str) -> list[Place]:
-    """What a server complains about in one file, in the order of lines."""
+    """Return a server's diagnostics of one file, by line."""
     found = []
     for item in dicts(items):
         place = await sources.place(uri, item.get("range"))
@@ -178,7 +180,7 @@ async def diagnostics(items: Any, sources: SourceLines, uri: str) -> list[Place]
 
 
 def actions(answer: Any, limit: int) -> tuple[list[dict[str, Any]], int]:
-    """Titles and kinds of what a server offers to do."""
+    """Return titles and kinds of the server's code actions."""
     offered = dicts(answer)
     listed = [
         {

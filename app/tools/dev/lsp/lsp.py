@@ -1,4 +1,4 @@
-"""`lsp`: what a language server knows about code."""
+"""`lsp`: queries a language server about code."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ async def lsp(args: LspArgs, ctx: ToolContext) -> ToolResult:
 
 
 async def _asked(args: LspArgs, servers: CodeServers, ctx: ToolContext) -> tuple[LspResult, str]:
-    """Ask, and once more when the server dies over it: it may have died of something else."""
+    """Send the request, and retry once if the server dies."""
     for is_last in (False, True):
         try:
             async with servers.use(ctx.operations, path=args.path, name=args.server) as server:

@@ -1,4 +1,4 @@
-"""Places in a text: how callers count them, and how servers do."""
+"""Positions in a text: callers' and servers' coordinates."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from app.core.errors import ToolFailed
 
-# What names begin with in the languages that servers know.
+# Keywords before a definition in the languages of the supported servers.
 _MODIFIERS = "async|export|default|public|private|protected|static|abstract|final|pub|unsafe"
 _DEFINERS = (
     "def|class|function|func|fun|fn|struct|enum|trait|interface|type|module|let|const|var|val|void"
@@ -15,7 +15,7 @@ _DEFINERS = (
 
 
 def to_units(line: str, column: int, encoding: str) -> int:
-    """Characters before a place → units of the server's encoding."""
+    """Convert characters before a position to units of the server's encoding."""
     before = line[:column]
     if encoding == "utf-32":
         return len(before)
@@ -25,7 +25,7 @@ def to_units(line: str, column: int, encoding: str) -> int:
 
 
 def to_column(line: str, units: int, encoding: str) -> int:
-    """Units of the server's encoding → characters before the place."""
+    """Convert units of the server's encoding to characters before the position."""
     if encoding == "utf-32":
         return min(units, len(line))
     codec, width = ("utf-8", 1) if encoding == "utf-8" else ("utf-16-le", 2)
@@ -33,17 +33,17 @@ def to_column(line: str, units: int, encoding: str) -> int:
 
 
 def split(text: str) -> list[str]:
-    """Lines as the protocol counts them: `\\n`, `\\r\\n` and `\\r` end one."""
+    """Return lines as the protocol counts them: `\n`, `\r\n` and `\r` end one."""
     return re.split(r"\r\n|\r|\n", text)
 
 
 def locate(
     text: str, path: str, *, line: int | None, column: int | None, symbol: str | None
 ) -> tuple[int, int]:
-    """The place that is asked about, as zero-based line and character.
+    """Return the requested position, as zero-based line and character.
 
-    A symbol is its first whole word on `line`; where no line is given, it is looked for where
-    something of that name begins, and then anywhere in the file.
+    A symbol is its first whole word on `line`; without a line, first a definition of that name is
+    searched, then any occurrence in the file.
 
     Raises:
         ToolFailed: `position_not_found`.
@@ -82,13 +82,13 @@ def _not_found(message: str) -> ToolFailed:
 
 
 def position(text: str, at: tuple[int, int], encoding: str) -> dict[str, int]:
-    """A place of `locate` as servers take it."""
+    """Return a position from `locate` in the servers' form."""
     line, column = at
     return {"line": line, "character": to_units(split(text)[line], column, encoding)}
 
 
 def start_of(span: Any) -> tuple[int, int]:
-    """Line and character of the start of a `Range`, both zero-based; 0, 0 for nonsense."""
+    """Return the zero-based start of a `Range`; (0, 0) if it is invalid."""
     start = span.get("start") if isinstance(span, dict) else None
     if not isinstance(start, dict):
         return 0, 0

@@ -1,4 +1,4 @@
-"""One question to a language server: from arguments to what it found."""
+"""One query to a language server: from arguments to results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_FILES = 2_000
 
 @dataclass(frozen=True, slots=True)
 class LspResult:
-    """`results` as far as the limit let them, `total` of them; `text` only for a hover."""
+    """`results` up to the limit, out of `total`; `text` only for a hover."""
 
     results: list[dict[str, Any]]
     total: int
@@ -29,7 +29,7 @@ class LspResult:
 
 @dataclass(frozen=True, slots=True)
 class LspQuery:
-    """What is asked, of whom, about which file."""
+    """Request to a language server about a file."""
 
     args: LspArgs
     server: CodeServer
@@ -42,7 +42,7 @@ class LspQuery:
         return self.document
 
     def at(self) -> dict[str, Any]:
-        """The place that is asked about, as the protocol has it.
+        """Return the requested position in the protocol's form.
 
         Raises:
             ToolFailed: `position_not_found`.
@@ -53,10 +53,10 @@ class LspQuery:
         return {"textDocument": {"uri": file.uri}, "position": where}
 
     async def request(self, capability: str, method: str, params: dict[str, Any]) -> Any:
-        """Ask, where the server says that it can.
+        """Send a request if the server supports it.
 
         Raises:
-            ToolFailed: `not_supported`, or as `CodeServer.request`.
+            ToolFailed: `not_supported`, or see `CodeServer.request`.
         """
         if not self.server.capabilities.get(capability):
             raise ToolFailed(
@@ -69,11 +69,11 @@ class LspQuery:
 
 
 async def ask(args: LspArgs, server: CodeServer, files: FileOperations) -> LspResult:
-    """Put the question.
+    """Run the query.
 
     Raises:
-        ToolFailed: the file cannot be read, the place is not there, or the server cannot,
-            will not or does not answer.
+        ToolFailed: the file is unreadable, the position does not exist, or the server does not
+            support, refuses or fails the request.
     """
     document = None
     if args.path is not None:
@@ -158,7 +158,7 @@ async def _diagnostics(question: LspQuery) -> LspResult:
 
 
 async def _workspace_diagnostics(question: LspQuery) -> LspResult:
-    """File by file, until the limit is reached: servers differ in what they offer at once."""
+    """Query file by file up to the limit: servers differ in support for the workspace."""
     server, limit = question.server, question.args.limit
     found: list[dict[str, Any]] = []
     for path in (await server.refresh())[:_MAX_FILES]:
@@ -166,7 +166,7 @@ async def _workspace_diagnostics(question: LspQuery) -> LspResult:
             break
         try:
             document = await server.open_known(path)
-        except ToolFailed:  # it is gone, or no text
+        except ToolFailed:  # deleted, or not text
             continue
         items = await server.diagnostics(document)
         found += await answers.diagnostics(items, question.sources, document.uri)
