@@ -1,1 +1,1 @@
-"""What this installation ships: built-in toolsets, plugins, and their schema formats."""
+"""Catalog of this installation: built-in toolsets, plugins, and their schema formats."""

@@ -1,7 +1,7 @@
-"""Tools from what others write: a function with a JSON Schema, a class, an agent tool object.
+"""Tools from foreign definitions: a function with a JSON Schema, a class, an agent tool object.
 
-What such a tool may do is unknown, so it counts as able to do everything
-(`EXTERNAL`, `NETWORK`) until its author declares less.
+The capabilities of such a tool are unknown, so it has all of them (`EXTERNAL`, `NETWORK`) until its
+author declares fewer.
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ def from_schema(
     closed: bool = True,
     **options: Any,
 ) -> Tool:
-    """A tool from a handler that takes the arguments as one dict.
+    """Create a tool from a handler that takes the arguments as one dict.
 
     Args:
         parameters: JSON Schema (2020-12) of the arguments; defaults in it are not filled in.
-        handler: sync (runs in a thread), async, or an async generator (streams). It may
-            return a `ToolResult` or anything JSON can hold.
-        pass_context: give the handler the `ToolContext` as its second argument.
-        closed: refuse arguments the schema does not name.
-        options: further fields of `Tool`. With `needs_project` the handler finds the
-            call's `project_id` among its arguments; the model neither sees nor sets it.
+        handler: sync (runs in a thread), async, or an async generator (streams). It may return a
+            `ToolResult` or any JSON value.
+        pass_context: pass the `ToolContext` as the second argument.
+        closed: refuse arguments not in the schema.
+        options: further fields of `Tool`. With `needs_project` the handler finds the call's
+            `project_id` among its arguments; the model neither sees nor sets it.
 
     Raises:
-        InvalidTool: the schema, an option or the handler is not what it must be.
+        InvalidTool: the schema, an option or the handler is invalid.
     """
     if not callable(handler):
         raise InvalidTool(f"handler of {name!r} must be callable")
     shown = _without_project(parameters) if options.get("needs_project") else parameters
-    # Only tools that bring a schema need the library, which is long to import.
+    # Only tools with a schema need the library, whose import is slow.
     from app.catalog.json_schema import compile_schema
 
     schema, validate = compile_schema(shown, closed=closed)
@@ -96,13 +96,13 @@ def _without_project(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is(kind: Callable[[Any], bool], handler: Handler) -> bool:
-    # an instance with an async `__call__` is as good as a function
+    # an instance with an async `__call__` is equivalent to a function
     return kind(handler) or kind(getattr(handler, "__call__", None))  # noqa: B004
 
 
 @dataclass(frozen=True, slots=True)
 class _HandlerCall:
-    """Runs one handler, whatever kind it is."""
+    """Runs one handler of any kind."""
 
     name: str
     handler: Handler
@@ -141,7 +141,7 @@ class _HandlerCall:
         try:
             return self.handler(*given)
         except StopIteration as error:
-            # a future cannot carry it: the caller would wait for ever
+            # a future cannot transport it: the caller would wait forever
             raise ToolFailed(f"{self.name!r} raised StopIteration") from error
 
     def _exited(self, error: SystemExit) -> ToolFailed:
@@ -151,7 +151,7 @@ class _HandlerCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolDefinition:
-    """A tool as plain data: name, description, JSON Schema, handler, category."""
+    """Tool as plain data: name, description, JSON Schema, handler, category."""
 
     name: str
     description: str
@@ -163,14 +163,14 @@ class ToolDefinition:
         return openai_definition(self.name, self.description, self.parameters)
 
     def to_tool(self, **options: Any) -> Tool:
-        """The tool to register; `options` as in `from_schema`."""
+        """Return the tool to register; `options` as in `from_schema`."""
         return from_schema(
             self.name, self.description, self.parameters, self.handler, self.category, **options
         )
 
 
 class BaseTool(ABC):
-    """A tool as a class; a subclass that leaves out a member cannot be instantiated."""
+    """Tool as a class; a subclass without all members cannot be instantiated."""
 
     @property
     @abstractmethod
@@ -186,28 +186,28 @@ class BaseTool(ABC):
 
     @abstractmethod
     async def execute(self, **kwargs: Any) -> str:
-        """Do the work; the keywords are the validated arguments."""
+        """Run the tool; the keywords are the validated arguments."""
 
 
 def from_class(source: type[BaseTool] | BaseTool, **options: Any) -> Tool:
-    """A tool from a `BaseTool`, or from its class when that takes no arguments.
+    """Create a tool from a `BaseTool`, or from its class if that takes no arguments.
 
     Raises:
-        InvalidTool: as `from_schema`.
-        TypeError: the class leaves out a member, or its constructor wants arguments.
+        InvalidTool: see `from_schema`.
+        TypeError: the class lacks a member, or its constructor requires arguments.
     """
     instance = source() if isinstance(source, type) else source
 
     async def execute(arguments: dict[str, Any]) -> Any:
         return await instance.execute(**arguments)
 
-    # For who asks where the tool is defined.
+    # For diagnostics that show where the tool is defined.
     execute.__wrapped__ = instance.execute  # type: ignore[attr-defined]
     return from_schema(instance.name, instance.description, instance.parameters, execute, **options)
 
 
 class FrameworkTool(Protocol):
-    """An object with the four members agent frameworks share; `execute` may be sync."""
+    """Object with the four members shared by agent frameworks; `execute` may be sync."""
 
     @property
     def name(self) -> str: ...
@@ -223,10 +223,10 @@ class FrameworkTool(Protocol):
 
 
 def from_agent_tool(source: FrameworkTool, **options: Any) -> Tool:
-    """A tool from an agent tool object; `execute(args)` gives text or a JSON value.
+    """Create a tool from an agent tool object; `execute(args)` returns text or a JSON value.
 
     Raises:
-        InvalidTool: as `from_schema`.
+        InvalidTool: see `from_schema`.
     """
     return from_schema(
         source.name, source.description, source.inputSchema, source.execute, **options

@@ -1,4 +1,4 @@
-"""What ships with the service, and the one function that puts a registry together."""
+"""Built-in toolsets, and the function that creates the registry."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ BUILTIN_TOOLSETS: tuple[str, ...] = (
     "app.tools.channels.toolset",
     "app.tools.system.toolset",
 )
-"Modules with a tuple `TOOLS`, in the order that models see them."
+"""Modules with a tuple `TOOLS`, in the order shown to models."""
 
 
 def toolset_tools(module: str) -> tuple[Tool, ...]:
-    """The tools of one toolset module, imported on first use.
+    """Return the tools of one toolset module, imported on first use.
 
     Raises:
         ConfigurationError: the module cannot be imported or lists no tools.
@@ -66,15 +66,15 @@ def load_builtin(
     *,
     settings: Settings | None = None,
 ) -> None:
-    """Register the built-in tools; those that are registered already are left alone.
+    """Register the built-in tools, except those already registered.
 
     Args:
-        settings: what limits and defaults in their schemas follow; without, each has the most
-            that any setting allows.
+        settings: determine limits and defaults in their schemas; by default, the maximum of each
+            setting.
 
     Raises:
-        ConfigurationError: as `toolset_tools`.
-        DuplicateTool: another tool has taken a name.
+        ConfigurationError: see `toolset_tools`.
+        DuplicateTool: a name is in use.
     """
     with registry.transaction():
         for module in toolsets:
@@ -85,7 +85,7 @@ def load_builtin(
 
 
 def init_tools(registry: ToolRegistry) -> ToolRegistry:
-    """The seeds' name for it: the built-in tools, however often it is called."""
+    """Register the built-in tools under the original function name; may be called repeatedly."""
     load_builtin(registry)
     return registry
 
@@ -99,10 +99,10 @@ def register_all_tools(
     check_hooks: CheckHooks | None = None,
     settings: Settings | None = None,
 ) -> ToolRegistry:
-    """A registry with everything this installation has: built-in tools first, then plugins.
+    """Return a registry with all tools of this installation: built-in tools first, then plugins.
 
     Raises:
-        ConfigurationError: a built-in toolset or the plugin folder cannot be read.
+        ConfigurationError: a built-in toolset or the plugin folder is unreadable.
     """
     registry = registry or ToolRegistry()
     load_builtin(registry, toolsets, settings=settings)

@@ -1,4 +1,4 @@
-"""The catalog: an immutable picture of every tool this installation ships."""
+"""Immutable catalog of every tool of this installation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SEPARATOR = re.compile(r"[./:]|__")
 
 @dataclass(frozen=True, slots=True)
 class AliasEntry:
-    """Another name, and the tool it calls."""
+    """Alias and the tool that it calls."""
 
     alias: Alias
     tool: Tool
@@ -26,7 +26,7 @@ class AliasEntry:
 
 @dataclass(frozen=True, slots=True)
 class CatalogEntry:
-    """What a name stands for; `alias` is None under the tool's own name."""
+    """Tool that a name refers to; `alias` is None under the tool's own name."""
 
     tool: Tool
     alias: Alias | None = None
@@ -34,10 +34,10 @@ class CatalogEntry:
 
 @dataclass(frozen=True, slots=True)
 class PluginProblem:
-    """A plugin that is not in the catalog: its name, where it lies, what went wrong.
+    """Plugin that is not in the catalog: its name, location and error.
 
-    `code` says for programs what `error` says for people, `at` is the file and the line,
-    `fix` what to do. `brings_hooks` when it should have brought hooks: gates that are missing.
+    `code` is for programs, `error` for people; `at` is the file and line, `fix` the correction.
+    `brings_hooks` means that its hooks are missing gates.
     """
 
     name: str
@@ -50,26 +50,28 @@ class PluginProblem:
 
 
 def namespace_key(name: str) -> str:
-    """Names with one key exclude each other: they differ in case or in `.` against `_` only."""
+    """Return the comparison key: names with equal keys conflict; they differ only in case or `.`
+    and `_`.
+    """
     return wire_name(name).lower()
 
 
 def wire_name(name: str) -> str:
-    """The name as model providers accept it: they refuse dots."""
+    """Return the name in the form that model providers accept, without dots."""
     return name.replace(".", "_")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Catalog:
-    """One generation of the catalog. Build it with `ToolRegistry.snapshot`.
+    """One generation of the catalog, created by `ToolRegistry.snapshot`.
 
     Attributes:
-        generation: grows with every change.
+        generation: incremented by every change.
         tools: canonical name → tool, in order of registration.
         aliases: alias name → entry.
         problems: plugins that could not be loaded.
-        hooks: canonical name → the hooks its registration brought along.
-        global_hooks: plugin name → what its `HOOKS` holds; the catalog does not look inside.
+        hooks: canonical name → hooks from its registration.
+        global_hooks: plugin name → its `HOOKS`, opaque to the catalog.
     """
 
     generation: int = 0
@@ -98,7 +100,9 @@ class Catalog:
             object.__setattr__(self, name, value)
 
     def lookup(self, name: str) -> CatalogEntry | None:
-        """The tool of that exact name or alias; the spelling of `wire_name` counts as exact."""
+        """Return the tool with the exact name or alias; the spelling of `wire_name` counts as
+        exact.
+        """
         return self._index.get(name)
 
     def by_category(self, category: str) -> tuple[Tool, ...]:
@@ -110,12 +114,12 @@ class Catalog:
     def suggest(
         self, name: str, *, among: Collection[str] | None = None, limit: int = 3
     ) -> list[str]:
-        """Canonical names the caller may have meant, the likeliest first.
+        """Return canonical names similar to the given one, most similar first.
 
-        Case, hyphens and prefixes such as `functions.` are looked through.
+        Case, hyphens and prefixes such as `functions.` are ignored.
 
         Args:
-            among: the canonical names the caller may learn of; None for all.
+            among: canonical names visible to the caller; None for all.
         """
         known = self._folded(among)
         name = name[:_LONGEST_NAME]
@@ -127,16 +131,16 @@ class Catalog:
         return list(dict.fromkeys(known[guess] for guess in guesses))[:limit]
 
     def _folded(self, among: Collection[str] | None) -> dict[str, str]:
-        """Folded name or alias → canonical name; a canonical name beats an alias."""
+        """Return folded name or alias → canonical name; canonical names take precedence."""
         known = {_fold(name): entry.tool.name for name, entry in self.aliases.items()}
         known |= {_fold(name): name for name in self.tools}
         return {key: name for key, name in known.items() if among is None or name in among}
 
     def rows(self) -> list[dict[str, Any]]:
-        """Every name as the API shows it: tools first, each followed by its aliases.
+        """Return every name as the API shows it: tools, each followed by its aliases.
 
-        An alias repeats its tool's fields under its own name with `alias_of` set; one that
-        gives results another shape has no `return_schema`.
+        An alias has its tool's fields under its own name, with `alias_of`; an alias with another
+        result format has no `return_schema`.
         """
         return [row for tool in self.tools.values() for row in _rows_of(tool)]
 

@@ -1,7 +1,7 @@
-"""What a tool declares, held against what the gate, the wire and the pages can carry.
+"""Validation of tool declarations against what the gate, the wire and the pages support.
 
-One fault names its field and the fix; all of a tool's faults are found together. A tool
-without any can be listed, shown to a model, governed and called.
+Each fault names its field and the fix; all faults of a tool are reported together. A tool without
+faults can be listed, shown to a model, governed and called.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _RETURNED = (ToolResult, str, dict, list, tuple, int, float, type(None))
 
 
 class Fault(NamedTuple):
-    """What is wrong with one field, and what to write instead."""
+    """Problem of one field, with its fix."""
 
     field: str
     message: str
@@ -63,14 +63,14 @@ Faults = Iterator[Fault]
 
 
 def check_tool(tool: object, *, foreign: bool = False) -> None:
-    """Refuse what the catalog, the wire or a model provider could not carry.
+    """Refuse declarations that the catalog, the wire or a model provider does not support.
 
     Args:
-        foreign: look also at the function's signature and whether its schemas are valid,
-            which costs more than a start should spend on the tools that ship.
+        foreign: also check the function's signature and its schemas, which is too slow at startup
+            for built-in tools.
 
     Raises:
-        InvalidTool: the message names each field; `details` hold `fix` and `errors`.
+        InvalidTool: the message names each field; `details` contain `fix` and `errors`.
     """
     if not isinstance(tool, Tool):
         raise InvalidTool(
@@ -78,7 +78,7 @@ def check_tool(tool: object, *, foreign: bool = False) -> None:
             fix="List objects created by `@tool`, `from_schema` or `from_class`",
         )
     faults = [fault for look in _LOOKS for fault in look(tool)]
-    # What needs sound fields is looked at only when they are.
+    # Checks that require valid fields.
     for look in (_encoded, *((_command, _signature, _valid_schemas) if foreign else ())):
         faults = faults or list(look(tool))
     if faults:
@@ -86,7 +86,7 @@ def check_tool(tool: object, *, foreign: bool = False) -> None:
 
 
 def invalid(faults: Iterable[Fault]) -> InvalidTool:
-    """One error that names every fault."""
+    """Return one error that lists every fault."""
     listed = list(faults)
     return InvalidTool(
         "; ".join(fault.message for fault in listed),
@@ -96,7 +96,7 @@ def invalid(faults: Iterable[Fault]) -> InvalidTool:
 
 
 def _shown(value: object) -> str:
-    # A class that is not ours may raise anything.
+    # Foreign classes may raise anything.
     text, _ = try_call(repr, value)
     if not isinstance(text, str):
         text = f"a {type(value).__name__}"
@@ -226,7 +226,7 @@ def _functions(tool: Any) -> Faults:
 
 
 def _signature(tool: Tool) -> Faults:
-    """The function takes arguments and context, and says nothing else about them."""
+    """Check that the function takes arguments and context, with matching annotations."""
     try:
         signature = inspect.signature(tool.function, eval_str=True)
     except (NameError, AttributeError, SyntaxError) as error:
@@ -264,7 +264,7 @@ def _signature(tool: Tool) -> Faults:
 
 
 def _command(tool: Tool) -> Faults:
-    """What runs commands says where the command stands: risk analysis reads it there."""
+    """Check that a tool that runs commands names their argument, for risk analysis."""
     runs = tool.shell is not None or tool.language is not None
     if runs and tool.command_argument not in tool.parameters.get("properties", {}):
         message = f"command_argument {_shown(tool.command_argument)} is not an argument of the tool"
@@ -281,11 +281,11 @@ def _is_subclass(kind: type, of: Any) -> bool:
     try:
         return issubclass(kind, of)
     except TypeError:
-        return True  # `Any`, a Protocol: nothing is known
+        return True  # `Any` or a Protocol: nothing is known
 
 
 def _valid_schemas(tool: Tool) -> Faults:
-    # Only installations with plugins pay for the library, which is long to import.
+    # Only installations with plugins need the library, whose import is slow.
     from app.catalog.json_schema import schema_problem
 
     for field in ("parameters", "return_schema"):
@@ -333,7 +333,7 @@ _LOOKS: tuple[Callable[[Tool], Faults], ...] = (
 
 
 def _encoded(tool: Tool) -> Faults:
-    """What is sent to clients and models can be written as JSON."""
+    """Check that everything sent to clients and models can be encoded as JSON."""
     try:
         orjson.dumps([tool.manifest(), dict(tool.argument_aliases)])
     except (TypeError, ValueError, RecursionError) as error:
@@ -344,7 +344,7 @@ def _encoded(tool: Tool) -> Faults:
 
 
 def _stays_itself(value: Any) -> bool:
-    """Whether it is the same once written as JSON and read again: nearly all are."""
+    """Return whether a value survives a JSON round trip, as nearly all do."""
     try:
         return bool(orjson.loads(orjson.dumps(value)) == value)
     except (TypeError, ValueError, RecursionError):
@@ -352,7 +352,7 @@ def _stays_itself(value: Any) -> bool:
 
 
 def not_json(value: Any, where: str = "") -> str | None:
-    """Where a value holds what JSON cannot, like `.properties.a[0]`; None when it is plain."""
+    """Return the path of a value that JSON lacks, such as `.properties.a[0]`, or None."""
     if _stays_itself(value):
         return None
     waiting = [(where, value)]
@@ -375,7 +375,7 @@ def not_json(value: Any, where: str = "") -> str | None:
 
 
 def _is(kind: Callable[[Any], bool], function: Any) -> bool:
-    # An instance with an async `__call__` is as good as a function.
+    # An instance with an async `__call__` is equivalent to a function.
     return kind(function) or kind(getattr(function, "__call__", None))  # noqa: B004
 
 

@@ -1,4 +1,4 @@
-"""Why a tool cannot join the catalog."""
+"""Reasons why a tool cannot join the catalog."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ class DuplicateTool(Conflict, ValueError):
 
 
 class EmptyPlugin(InvalidInput, ValueError):
-    """A plugin brings no tools and no hooks."""
+    """A plugin provides neither tools nor hooks."""
 
     code = "plugin_empty"
 
 
 class InvalidTool(InvalidInput, ValueError):
-    """The name, the schema or the shape of a tool is wrong; the message says what to change."""
+    """The name, schema or structure of a tool is invalid; the message says what to change."""
 
     code = "invalid_tool"
 
 
 class PluginsRefused(Conflict):
-    """The plugin folder cannot be taken as it is; the service keeps what it has."""
+    """The plugin folder is invalid as a whole; the service continues with its present plugins."""
 
     code = "plugins_refused"

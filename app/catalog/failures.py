@@ -1,4 +1,4 @@
-"""What kept a plugin from being loaded, for programs."""
+"""Codes of the reasons why a plugin failed to load."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ NOT_LOADED = "plugin_not_loaded"
 
 
 def code_of(error: BaseException) -> str:
-    """The machine code of what importing or registering a plugin raised."""
+    """Return the code of an error from importing or registering a plugin."""
     if isinstance(error, TollgateError):
         return error.code
-    # Before 3.11.4, Python raises this for a NUL in a source.
+    # Before 3.11.4, Python raises this for a NUL in a source file.
     has_nul = type(error) is ValueError and "null bytes" in str(error)
     if isinstance(error, SyntaxError) or has_nul:
         return "plugin_syntax"

@@ -1,4 +1,4 @@
-"""A tool's definition in the shapes that models and their servers expect."""
+"""Tool definitions in the formats of models and their servers."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Format = Literal["native", "openai", "anthropic"]
 
 
 def to_native(tool: Tool) -> dict[str, Any]:
-    """The manifest's ten fields."""
+    """Return the manifest's ten fields."""
     return tool.manifest()
 
 
 def openai_definition(name: str, description: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """`{"type": "function", "function": {name, description, parameters}}`."""
+    """Return `{"type": "function", "function": {name, description, parameters}}`."""
     function = {"name": name, "description": description, "parameters": dict(parameters)}
     return {"type": "function", "function": function}
 
@@ -30,7 +30,7 @@ def to_openai(tool: Tool) -> dict[str, Any]:
 
 
 def to_anthropic(tool: Tool) -> dict[str, Any]:
-    """`{name, description, input_schema}`."""
+    """Return `{name, description, input_schema}`."""
     return {
         "name": wire_name(tool.name),
         "description": tool.description,
@@ -38,20 +38,20 @@ def to_anthropic(tool: Tool) -> dict[str, Any]:
     }
 
 
-# Fitted on definitions counted with the published vocabulary cl100k_base; other models differ
-# by a fifth, and order and proportion of the figures are what an operator needs.
+# Fitted to definitions counted with the published vocabulary cl100k_base. Other models differ by a
+# fifth; order and proportion are what an operator needs.
 _CHARS_PER_TOKEN = 4.45
 _PER_MARK = 0.26
 _MARKS = b'{}[]:,"'
 _ASCII = bytes(range(0x80))
-_CONTINUING = bytes(range(0x80, 0xC0))  # the bytes of a character but its first
+_CONTINUING = bytes(range(0x80, 0xC0))  # the bytes of a character except its first
 
 
 def estimate_tokens(definition: Mapping[str, Any]) -> int:
-    """About how many tokens a definition costs in each request. No tokenizer is asked.
+    """Estimate the tokens of a definition per request, without a tokenizer.
 
-    Letters come about four and a half to a token, JSON's punctuation mostly joins what stands
-    beside it, and each character beyond ASCII is about a token of its own.
+    About four and a half letters make a token, JSON punctuation mostly merges with its neighbors,
+    and each non-ASCII character is about one token.
     """
     encoded = orjson.dumps(definition)
     marks = len(encoded) - len(encoded.translate(None, _MARKS))
@@ -61,7 +61,7 @@ def estimate_tokens(definition: Mapping[str, Any]) -> int:
 
 
 def model_definition(tool: Tool, name: str) -> dict[str, Any]:
-    """What an agent's model is shown: `to_anthropic` under that name, with the noise left out."""
+    """Return a tool's definition for a model: `to_anthropic` under the name, pruned."""
     definition = to_anthropic(tool)
     return {**definition, "name": name, "input_schema": pruned(tool.parameters)}
 
@@ -70,7 +70,7 @@ _RENDERERS = {"native": to_native, "openai": to_openai, "anthropic": to_anthropi
 
 
 def render(tools: Iterable[Tool], form: Format = "native") -> list[dict[str, Any]]:
-    """The definitions of `tools`, in their order."""
+    """Return the definitions of `tools`, in order."""
     renderer = _RENDERERS[form]
     return [renderer(tool) for tool in tools]
 
@@ -82,7 +82,7 @@ def build_request(
     tool_choice: str | dict[str, Any] = "auto",
     **overrides: Any,
 ) -> dict[str, Any]:
-    """The body of a chat completion request; `overrides` win over what is built here.
+    """Return the body of a chat completion request; `overrides` take precedence.
 
     Without tools there is no `tools` and no `tool_choice`: servers refuse empty ones.
     """

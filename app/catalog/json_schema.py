@@ -1,8 +1,7 @@
-"""A hand-written JSON Schema → the schema a model sees and the validator that enforces it.
+"""Compilation of a foreign JSON Schema to the model's schema and an enforcing validator.
 
-Schemas come from plugins and from other servers, so nothing in them may reach the
-network or cost exponential time on an argument: only local references, only patterns
-that RE2 runs in linear time.
+Schemas come from plugins and other servers, so they must neither access the network nor cost
+exponential time: only local references, only patterns that RE2 runs in linear time.
 """
 
 from __future__ import annotations
@@ -62,14 +61,14 @@ _OPEN_ENDED = (
 def compile_schema(
     parameters: Mapping[str, Any], *, closed: bool = True
 ) -> tuple[dict[str, Any], Validator]:
-    """A private copy of `parameters` as it is enforced, and its validator.
+    """Return a private copy of `parameters` as enforced, and its validator.
 
-    The root becomes an object schema. `closed` refuses unknown arguments where the
-    schema says nothing about them.
+    The root becomes an object schema. `closed` refuses unknown arguments if the schema does not
+    mention them.
 
     Raises:
-        InvalidTool: not a JSON Schema of the 2020-12 draft, or one that refers to
-            another document or holds a pattern RE2 cannot run.
+        InvalidTool: it is not a JSON Schema (2020-12), refers to another document, or contains a
+            pattern that RE2 does not support.
     """
     schema = _copy(parameters)
     if schema.setdefault("type", "object") != "object":
@@ -88,7 +87,7 @@ def compile_schema(
 
 
 def schema_problem(schema: Mapping[str, Any]) -> str | None:
-    """Where and why `schema` is no JSON Schema of the 2020-12 draft; None when it is one."""
+    """Return where and why `schema` is not a valid JSON Schema (2020-12), or None."""
     try:
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:
@@ -110,7 +109,7 @@ def _copy(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_reach(schema: dict[str, Any]) -> None:
-    """Every reference stays in the document, every pattern is one RE2 runs."""
+    """Check that every reference is local and every pattern runs in RE2."""
     resolver = Registry[Any]().resolver_with_root(DRAFT202012.create_resource(schema))
     seen: set[int] = set()
     waiting: list[Any] = [schema]
@@ -122,7 +121,7 @@ def _check_reach(schema: dict[str, Any]) -> None:
         if "$id" in node and node is not schema:
             raise InvalidTool("parameters: `$id` is only allowed at the root")
         if "$schema" in node and node is not schema:
-            # The library would go on with its own validator, whose patterns are not RE2's.
+            # Otherwise the library continues with its own validator, whose patterns are not RE2's.
             raise InvalidTool("parameters: `$schema` is only allowed at the root")
         references = [node[key] for key in ("$ref", "$dynamicRef") if key in node]
         waiting.extend(_resolve(resolver, reference) for reference in references)
@@ -168,7 +167,7 @@ def _subschemas(node: dict[str, Any]) -> Iterator[Any]:
 
 
 def _validator(schema: dict[str, Any]) -> Validator:
-    # Without its `$schema`, to which a `$ref` may lead back; see `_check_reach`.
+    # Without its `$schema`, to which a `$ref` may refer; see `_check_reach`.
     enforced = {key: value for key, value in schema.items() if key != "$schema"}
     checker = _Checker(enforced, registry=Registry())
 
@@ -249,7 +248,7 @@ def _unique_items(validator: JsonValidator, wanted: Any, instance: Any, _schema:
 
 
 def _is_integer(_checker: Any, instance: Any) -> bool:
-    # 5.0 is made 5 before, so that a handler can count with it.
+    # 5.0 becomes 5 before, so that a handler can count with it.
     return isinstance(instance, int) and not isinstance(instance, bool)
 
 

@@ -1,21 +1,21 @@
-"""A schema as a model needs it: what only machines read costs tokens in every request."""
+"""Pruning of schemas for models, since every annotation costs tokens in each request."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-# Annotations that tell a model nothing it could act on.
+# Annotations without use for a model.
 _NOISE = frozenset({"title", "$schema", "$id", "$comment", "deprecated", "readOnly", "writeOnly"})
-# Under these keys stand names of arguments or definitions, which are no annotations.
+# Keys whose children are names of arguments or definitions, not annotations.
 _NAMES = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
-# What stands under these is data and stays as it is.
+# Keys whose values are data and stay unchanged.
 _DATA = frozenset({"default", "const", "enum", "examples", "required", "dependentRequired"})
 _NOTHING = {"type": "null"}
 
 
 def pruned(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A smaller schema. Whatever it allows, the whole one allows too."""
+    """Return a smaller schema, which never allows more than the whole one."""
     result: dict[str, Any] = _without_null(_prune(schema))
     return result
 
@@ -40,7 +40,7 @@ def _prune(node: Any) -> Any:
 
 
 def _without_null(node: Any) -> Any:
-    """`X or null, null when missing` → `X`: leaving it out says the same in fewer tokens."""
+    """Simplify `X or null, null by default` to `X`: omission means the same with fewer tokens."""
     if not isinstance(node, dict) or "default" not in node or node["default"] is not None:
         return node
     choices = node.get("anyOf")
@@ -49,6 +49,6 @@ def _without_null(node: Any) -> Any:
     rest = [choice for choice in choices if choice != _NOTHING]
     others = {key: item for key, item in node.items() if key not in ("anyOf", "default")}
     if len(rest) == 1 and isinstance(rest[0], dict):
-        # Both may carry a description; the outer one is about the argument.
+        # Both may have a description; the outer one describes the argument.
         return {**rest[0], **others}
     return {**others, "anyOf": rest}

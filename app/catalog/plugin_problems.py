@@ -1,4 +1,4 @@
-"""A plugin that is left out, as its operator reads it: what, where in its files, and the fix."""
+"""Problems of plugins for operators: what, where in the files, and the fix."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ELSEWHERE = "Correct the error it raises, or move the file out of the plugin fo
 def problem_of(
     name: str, where: str, error: BaseException, file: Path | None, *, brings_hooks: bool
 ) -> PluginProblem:
-    """What an operator is shown of `error`, which loading the plugin raised."""
+    """Describe `error`, raised while the plugin was loaded, for an operator."""
     return PluginProblem(
         name=clean(name),
         where=clean(where),
@@ -43,7 +43,7 @@ def problem_of(
 
 
 def one_line(error: BaseException) -> str:
-    """The error in words; survives exceptions that cannot be turned into text."""
+    """Return the error as one line; handles exceptions that cannot be converted to text."""
     if isinstance(error, TollgateError) and isinstance(error.message, str):
         text = error.message
     else:
@@ -54,7 +54,7 @@ def one_line(error: BaseException) -> str:
 
 @contextmanager
 def located(tool: object) -> Iterator[None]:
-    """Give what is raised inside the place where the tool is defined."""
+    """Add the tool's location to errors raised inside."""
     try:
         yield
     except TollgateError as error:
@@ -64,9 +64,9 @@ def located(tool: object) -> Iterator[None]:
 
 
 def defined_at(tool: Tool) -> str:
-    """`file:line` of the function behind a tool; empty where there is none."""
+    """Return `file:line` of the tool's function, or an empty text."""
     function: Any = tool.function
-    # Tools made from a handler run it through a method of ours.
+    # Tools from a handler run through a method of ours.
     handler = getattr(getattr(function, "__self__", None), "handler", function)
     try:
         code = getattr(inspect.unwrap(handler), "__code__", None)
@@ -78,7 +78,7 @@ def defined_at(tool: Tool) -> str:
 
 
 def _place_of(error: BaseException, file: Path | None) -> str:
-    """`file:line` where the plugin's own files went wrong; empty when nothing points there."""
+    """Return `file:line` of the error in the plugin's own files, or an empty text."""
     if isinstance(error, TollgateError) and error.details.get("at"):
         return str(error.details["at"])
     if isinstance(error, SyntaxError) and error.filename and error.lineno:
@@ -98,7 +98,7 @@ def _innermost(trace: TracebackType | None, file: Path | None) -> str:
 
 
 def _listed_at(file: Path | None) -> str:
-    """Where a file says what it brings: what is wrong with that raised nothing there."""
+    """Return where a file lists its tools or hooks, for problems without a traceback there."""
     try:
         text = file.read_text(encoding="utf-8", errors="replace") if file else ""
     except OSError:

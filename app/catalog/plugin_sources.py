@@ -1,4 +1,4 @@
-"""Where plugins are: installed packages, and the files of a folder."""
+"""Sources of plugins: installed packages, and the files of a folder."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _MOST_FILES = 10_000
 _numbers = itertools.count(1)
 
 Stamp = tuple[tuple[str, int, int], ...]
-"""Name, time of change and size of each file of a plugin."""
+"""Name, modification time and size of each file of a plugin."""
 
 
 @dataclass(frozen=True, slots=True)
 class PluginSource:
-    """One plugin: `load` imports it and gives what its author exposes.
+    """Plugin source: `load` imports it and returns what its author exposes.
 
     Attributes:
-        discard: takes what `load` has imported out of `sys.modules`.
-        file: where a plugin of the folder starts; None for an installed one.
+        discard: removes modules imported by `load` from `sys.modules`.
+        file: main file of a plugin in the folder; None for an installed one.
     """
 
     name: str
@@ -48,7 +48,7 @@ class PluginSource:
     stamp: Stamp = ()
 
     def should_bring_hooks(self) -> bool:
-        """Whether a file that could not be loaded speaks of `HOOKS`, or cannot even be read."""
+        """Return whether a file that failed to load mentions `HOOKS`, or cannot be read."""
         if self.file is None:
             return False
         try:
@@ -58,17 +58,17 @@ class PluginSource:
 
 
 def installed_plugins() -> Iterator[PluginSource]:
-    """What installed packages name under `ENTRY_POINT_GROUP`."""
+    """Return the entry points of installed packages under `ENTRY_POINT_GROUP`."""
     for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: point.name):
         where = f"entry point {point.value}"
         yield PluginSource(point.name, where, point.load, lambda: None, brings="external")
 
 
 def plugins_in(folder: Path) -> list[PluginSource]:
-    """The plugins of a folder, by name; a missing folder holds none.
+    """Return the plugins of a folder, by name; empty if the folder is missing.
 
     Raises:
-        ConfigurationError: the folder is there but cannot be listed.
+        ConfigurationError: the folder exists but cannot be listed.
     """
     try:
         paths = sorted(folder.iterdir())
@@ -87,7 +87,7 @@ def _is_plugin(path: Path) -> bool:
     try:
         return path.suffix == ".py" if path.is_file() else (path / "__init__.py").is_file()
     except PermissionError:
-        # loading it fails too, and that puts it on the list of problems
+        # loading it fails too, which adds it to the problems
         return True
 
 
@@ -120,9 +120,10 @@ def _files_below(path: Path) -> Iterator[Path]:
 
 
 def _module_name(path: Path) -> str:
-    """A private name: two plugins of one name, or one named like a library, do not meet.
+    """Return a private module name, so that plugins do not collide with each other or with
+    libraries.
 
-    Each reading of a file has its own, so that calls which run meanwhile stay with their code.
+    Each load has a different name, so that active calls keep their code.
     """
     digest = hashlib.sha256(str(path.absolute()).encode("utf-8", "replace")).hexdigest()[:8]
     number = next(_numbers)
@@ -130,7 +131,7 @@ def _module_name(path: Path) -> str:
 
 
 class _FromSource(SourceFileLoader):
-    """Compiles the file: bytecode of a second ago counts as new when the size is the same."""
+    """Always compiles the file: bytecode one second old counts as current if the size is equal."""
 
     def path_stats(self, path: str) -> Any:
         raise OSError
@@ -148,7 +149,7 @@ def _import_file(name: str, path: Path) -> ModuleType:
     if spec is None or spec.loader is None:
         raise InvalidTool(f"{path.name!r} is not a Python file")
     module = importlib.util.module_from_spec(spec)
-    # dataclasses and relative imports look their module up by name
+    # dataclasses and relative imports look up their module by name
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module

@@ -1,7 +1,7 @@
 """Tools from outside this repository: installed packages and a folder of files.
 
-A plugin that cannot be loaded, whatever it raises, becomes a `PluginProblem`; the others load.
-The folder can be read again while the service runs: all that has changed is taken, or nothing.
+A plugin that fails to load becomes a `PluginProblem`; the others load. The folder can be reloaded
+while the service runs: all changes apply, or none.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ IMPORT_S = 60.0
 "Maximum time in seconds that one plugin may delay the start."
 
 CheckHooks = Callable[[Sequence[Any]], object]
-"""Raises when something is no hook; what hooks are, a layer above knows."""
+"""Raises for an invalid hook; the check is supplied by a higher layer."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Brought:
-    """What a plugin exposes."""
+    """Objects that a plugin exposes."""
 
     registrations: tuple[Registration, ...] = ()
     hooks: tuple[Any, ...] = ()
@@ -49,7 +49,7 @@ class _Brought:
 
 @dataclass(frozen=True, slots=True)
 class _Plugin:
-    """A plugin as it was last read; with a problem it has nothing in the catalog."""
+    """Plugin as last loaded; with a problem, it has nothing in the catalog."""
 
     source: PluginSource
     brought: _Brought = field(default_factory=_Brought)
@@ -60,19 +60,19 @@ class _Plugin:
         return bool(self.brought.hooks) or (self.problem is not None and self.problem.brings_hooks)
 
     def differs_from(self, source: PluginSource) -> bool:
-        """Whether it is to be read again; what it lacked may be there now."""
+        """Return whether the plugin must be loaded again; a missing dependency may exist now."""
         is_tried = self.problem is not None and not self.problem.brings_hooks
         return is_tried or self.source.stamp != source.stamp
 
 
 @dataclass(frozen=True, slots=True)
 class Reloaded:
-    """What reading the folder again has changed.
+    """Changes of a reload.
 
     Attributes:
         read, removed: names of plugins.
         tools_added, tools_changed, tools_removed: names of tools.
-        problems: every plugin that is left out now.
+        problems: every plugin that is now left out.
     """
 
     read: tuple[str, ...] = ()
@@ -90,12 +90,12 @@ def load_plugins(
     installed: bool = True,
     check_hooks: CheckHooks | None = None,
 ) -> tuple[PluginProblem, ...]:
-    """Register every plugin's tools and give the problems, as `Plugins.load`."""
+    """Register every plugin's tools and return the problems; see `Plugins.load`."""
     return Plugins(registry, folder, installed=installed, check_hooks=check_hooks).load()
 
 
 class Plugins:
-    """The plugins of one registry."""
+    """Plugins of one registry."""
 
     def __init__(
         self,
@@ -105,10 +105,10 @@ class Plugins:
         installed: bool = True,
         check_hooks: CheckHooks | None = None,
     ) -> None:
-        """Bind them.
+        """Create the plugins of a registry.
 
         Args:
-            check_hooks: looks at the hooks that a plugin brings.
+            check_hooks: validates the hooks of a plugin.
         """
         self._registry = registry
         self._folder = folder
@@ -120,13 +120,13 @@ class Plugins:
         self._reloading = asyncio.Lock()
 
     def load(self) -> tuple[PluginProblem, ...]:
-        """Register every plugin's tools and give the problems, which the catalog lists too.
+        """Register every plugin's tools and return the problems, also listed in the catalog.
 
-        Imports other people's code and blocks meanwhile, a minute for each at most: call it
-        before the loop serves anybody. A missing folder holds no plugins.
+        Imports third-party code and blocks, at most a minute for each: call it before the loop
+        serves requests. A missing folder has no plugins.
 
         Raises:
-            ConfigurationError: the folder is there but cannot be listed.
+            ConfigurationError: the folder exists but cannot be listed.
         """
         offer_seed_imports()
         folder = plugins_in(self._folder) if self._folder else []
@@ -148,8 +148,8 @@ class Plugins:
                 if plugin.brought.hooks:
                     self._registry.add_hooks(source.name, plugin.brought.hooks)
         except BaseException as error:
-            # Third-party code at the boundary may raise anything; whatever it is becomes a
-            # row an operator reads. An interrupt from the keyboard still ends the program.
+            # Third-party code may raise anything, which is reported to the operator. A keyboard
+            # interrupt still ends the program.
             if interrupt.is_real and isinstance(error, KeyboardInterrupt):
                 raise
             return _left_out(source, error)
@@ -167,15 +167,15 @@ class Plugins:
         return problems
 
     async def reload(self) -> Reloaded:
-        """Read what has changed in the folder; the catalog takes all of it, or nothing.
+        """Load the changes in the folder; the catalog takes all of them, or none.
 
-        Calls that run meanwhile end with the code that they began with. Packages that are
-        installed, and plugins that bring hooks, are read at the start only.
+        Active calls finish with their present code. Installed packages, and plugins with hooks, are
+        loaded only at startup.
 
         Raises:
-            PluginsRefused: a plugin is not loaded that was, or that is new, or one that brings
-                hooks has changed. Nothing is different then.
-            ConfigurationError: the folder is there but cannot be listed.
+            PluginsRefused: a new or previously loaded plugin fails, or one with hooks has changed.
+                Nothing changes then.
+            ConfigurationError: the folder exists but cannot be listed.
         """
         async with self._reloading:
             found = await asyncio.to_thread(plugins_in, self._folder) if self._folder else []
@@ -194,7 +194,7 @@ class Plugins:
             replaced = [known[source.where] for source in changed if source.where in known]
             _require_no_hooks([*gone, *replaced])
             fresh = await self._read_all(changed)
-            # Nothing is awaited from here on: nobody sees a catalog in between.
+            # No await from here on, so that no intermediate catalog is visible.
             kept = [plugin for plugin in self._plugins if plugin.source.file is None]
             kept += [fresh.get(source.where) or known[source.where] for source in found]
             try:
@@ -218,7 +218,9 @@ class Plugins:
             )
 
     async def _read_all(self, changed: list[PluginSource]) -> dict[str, _Plugin]:
-        """The plugins by place. They are imported in a thread: the service keeps answering."""
+        """Return the plugins by location. Imported in a thread, so that the service stays
+        responsive.
+        """
         importlib.invalidate_caches()
 
         def read() -> dict[str, _Plugin]:
@@ -250,7 +252,7 @@ class Plugins:
         )
 
     def _take_out(self) -> None:
-        """Undo what plugins have registered; tools that they had replaced are back."""
+        """Undo the plugins' registrations; tools that they had replaced are restored."""
         for plugin in self._plugins:
             for item in plugin.brought.registrations:
                 if self._registry.snapshot().tools.get(item.tool.name) is item.tool:
@@ -295,7 +297,7 @@ def _require_no_hooks(plugins: Iterable[_Plugin]) -> None:
 
 
 def _require_as_good(plugins: Iterable[_Plugin], known: Mapping[str, _Plugin]) -> None:
-    """Refuse plugins that do not load, but for those that did not before either."""
+    """Refuse plugins that fail to load, unless they failed before."""
     worse = [
         plugin.problem
         for plugin in plugins
@@ -312,7 +314,7 @@ def _require_as_good(plugins: Iterable[_Plugin], known: Mapping[str, _Plugin]) -
 
 
 def _read(source: PluginSource, check_hooks: CheckHooks | None) -> _Brought:
-    """Import a plugin; what it brings is sound by itself, and nothing of it is registered."""
+    """Import a plugin and validate its parts, without registering any."""
     api = PluginApi()
     with recording(api):
         exposed = source.load()
@@ -346,7 +348,7 @@ def _withdraw(plugin: _Plugin) -> None:
 
 
 def _collect(api: PluginApi, exposed: Any) -> None:
-    """Add what a module, a tool, a list of tools or a `register` function brings."""
+    """Add what a module, a tool, a list of tools or a `register` function provides."""
     if isinstance(exposed, ModuleType):
         _collect_listed(api, getattr(exposed, "TOOLS", ()))
         register = getattr(exposed, "register", None)
@@ -362,7 +364,7 @@ def _collect(api: PluginApi, exposed: Any) -> None:
 
 
 def _hooks_of(exposed: Any) -> tuple[Any, ...]:
-    """What a module's `HOOKS` holds; what that is, the room of the hooks knows."""
+    """Return a module's `HOOKS`; the hooks package validates them."""
     listed = getattr(exposed, "HOOKS", ()) if isinstance(exposed, ModuleType) else ()
     if not isinstance(listed, Iterable) or isinstance(listed, str):
         raise InvalidTool("HOOKS must be a list of HookConfig", fix="Write HOOKS = [HookConfig(…)]")

@@ -1,7 +1,7 @@
-"""The registry: where tools are added and removed, and the next catalog is built.
+"""Registry of tools: registration, removal, and creation of the next catalog.
 
-The composition root creates one and passes it on; there is no global. It belongs to
-the event loop's thread. Running a tool is the executor's business alone.
+The composition root creates one and passes it on; there is no global. It belongs to the event
+loop's thread. Only the executor runs tools.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OnChange = Callable[[Catalog], None]
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """A name in use, as it was written, and the tool that owns it."""
+    """Name in use, as written, and the tool that owns it."""
 
     name: str
     owner: str
@@ -41,7 +41,7 @@ class _RegistryState:
 
 
 class ToolRegistry:
-    """Tools by name. Names and aliases share one namespace, whatever their case."""
+    """Tools by name. Names and aliases share one case-insensitive namespace."""
 
     def __init__(self) -> None:
         self._state = _RegistryState()
@@ -52,14 +52,14 @@ class ToolRegistry:
         self._listeners: list[OnChange] = []
 
     def register(self, tool: Tool, *, replace: bool = False, hooks: Sequence[Any] = ()) -> None:
-        """Add a tool with its aliases; `hooks` run around this tool only.
+        """Add a tool with its aliases; `hooks` apply to this tool only.
 
         Args:
-            replace: take the place of the tool of exactly this name, and of its aliases.
+            replace: replace the tool with exactly this name, and its aliases.
 
         Raises:
-            DuplicateTool: a name is taken, or differs from a taken one in case only.
-            InvalidTool: something that the tool declares is not what it must be.
+            DuplicateTool: a name is in use, or differs from one only in case.
+            InvalidTool: a declaration of the tool is invalid.
         """
         check_tool(tool)
         state = self._state
@@ -95,28 +95,28 @@ class ToolRegistry:
         return state.tools[name]
 
     def add_hooks(self, plugin: str, hooks: Sequence[Any]) -> None:
-        """Keep what a plugin's `HOOKS` holds, for the room that knows what hooks are."""
+        """Store a plugin's `HOOKS` for the hooks package."""
         known = self._state.global_hooks
         self._change(global_hooks={**known, plugin: (*known.get(plugin, ()), *hooks)})
 
     def set_problems(self, origin: str, problems: Sequence[PluginProblem]) -> None:
-        """Replace what `origin` reported earlier."""
+        """Replace the earlier reports of `origin`."""
         self._change(problems={**self._state.problems, origin: tuple(problems)})
 
     def get(self, name: str) -> Tool | None:
-        """The tool of that canonical name or alias."""
+        """Return the tool with the canonical name or alias."""
         if namespace_key(name) not in self._state.names:
-            return None  # without a new catalog: who is about to register it asks this
+            return None  # without a new catalog: callers often register the tool next
         entry = self.snapshot().lookup(name)
         return entry.tool if entry else None
 
     def get_executor(self, name: str) -> ToolFunction | None:
-        """The function behind a name, for inspection: calls go through the executor."""
+        """Return the function of a tool for inspection: calls go through the executor."""
         tool = self.get(name)
         return tool.function if tool else None
 
     def list_all(self) -> list[dict[str, Any]]:
-        """Every tool's definition in OpenAI form, aliases left out."""
+        """Return every tool's definition in OpenAI format, without aliases."""
         return render(self._state.tools.values(), "openai")
 
     def list_by_category(self, category: str) -> tuple[Tool, ...]:
@@ -130,7 +130,7 @@ class ToolRegistry:
         return self._state.generation
 
     def snapshot(self) -> Catalog:
-        """The catalog as it is now; the same object until something changes."""
+        """Return the current catalog; the same object until something changes."""
         state = self._state
         if self._catalog.generation != state.generation:
             problems = tuple(itertools.chain.from_iterable(state.problems.values()))
@@ -140,7 +140,7 @@ class ToolRegistry:
         return self._catalog
 
     def on_change(self, callback: OnChange) -> Callable[[], None]:
-        """Call `callback` with every new catalog; the returned function ends that."""
+        """Call `callback` with every new catalog; the returned function unsubscribes."""
         self._listeners.append(callback)
 
         def stop() -> None:
@@ -151,7 +151,7 @@ class ToolRegistry:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Several changes at once: one announcement, or none of them after an error."""
+        """Apply several changes with one notification, or none of them after an error."""
         before = self._state
         self._depth += 1
         try:
@@ -177,7 +177,9 @@ class ToolRegistry:
 
 
 def _is_own_spelling(name: str, taken: _Taken, tool: Tool) -> bool:
-    """Whether an alias writes a name of its own tool in another case, such as `Git` for `git`."""
+    """Return whether an alias differs from its own tool's name only in case, like `Git` from
+    `git`.
+    """
     is_another = wire_name(name) != wire_name(taken.name)
     return taken.owner == tool.name and is_another
 

@@ -1,4 +1,4 @@
-"""What a JSON Schema validator found, in the words and codes argument models use."""
+"""Problems found by a JSON Schema validator, in the messages and codes of argument models."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.toolkit.schema import path_label
 _SHOWN = 300
 _FORMS_SHOWN = 5
 
-# Codes are those of argument models, so that a client needs one table for both.
+# The codes of argument models, so that clients need only one table.
 _TYPE_CODES = {
     "string": "string_type",
     "integer": "int_type",
@@ -48,12 +48,12 @@ _KEYWORDS = {
     "maxProperties": ("{label} must have at most {value} keys", "too_long"),
     "uniqueItems": ("{label} must not contain duplicate items", "unique_items"),
 }
-# What nothing fits has no keyword.
+# A schema that nothing matches has no keyword.
 FALSE_SCHEMA = "false_schema"
 
 
 def describe(error: ValidationError) -> Problem:
-    """One finding, its path like `a.b[0]`."""
+    """Return one problem, with a path like `a.b[0]`."""
     label = truncate(path_label(tuple(error.absolute_path)), _SHOWN)
     keyword = str(error.validator or FALSE_SCHEMA)
     if keyword == "type":
@@ -69,7 +69,7 @@ def describe(error: ValidationError) -> Problem:
 
 
 def _named(code: str, wanted: Any) -> dict[str, Any]:
-    """What a keyword asks for, by the name that argument models give it."""
+    """Return the requirement of a keyword, under the name that argument models use."""
     name = VALUE_NAMES.get(code)
     if name == "expected":
         choices = wanted if isinstance(wanted, list) else [wanted]

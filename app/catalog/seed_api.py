@@ -1,17 +1,16 @@
-"""What a plugin file imports: one function and one decorator make a tool.
+"""API for plugin files: one function and one decorator create a tool.
 
     from app.catalog.seed_api import tool
 
     @tool(name="greet", description="Greet somebody", parameters={...})
     def greet(arguments: dict) -> dict: ...
 
-While plugins are being loaded, importing such a file registers its tools. Importing it
-anywhere else, in a test for instance, checks them and registers nothing.
-`register_extra_modules` works at any time: it is about the whole process. The four services
-are the seeds': `FetchService()`, `SearchService()` and `ContentExtractor(html)` take what they
-need from the service whose tool is running; their methods are awaited in async handlers.
-`register_service` and `get_service` are the seeds' service locator; `get_service("llm_client")`
-is the model.
+While plugins are being loaded, importing such a file registers its tools. Importing it anywhere
+else, in a test for instance, checks them and registers nothing. `register_extra_modules` works at
+any time, for the whole process. The services `FetchService()`, `SearchService()` and
+`ContentExtractor(html)` are those of the original design; they use the service of the running tool,
+and their methods are awaited in async handlers. `register_service` and `get_service` are its
+service locator; `get_service("llm_client")` is the model.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ F = TypeVar("F", bound=Handler)
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """A tool a plugin wants in the catalog."""
+    """Tool that a plugin registers."""
 
     tool: Tool
     replace: bool = False
@@ -63,7 +62,7 @@ class Registration:
 
 
 class PluginApi:
-    """Collects what one plugin registers; nothing is in the catalog before it is loaded."""
+    """Collects the registrations of one plugin, which take effect once it is loaded."""
 
     def __init__(self) -> None:
         self.registrations: list[Registration] = []
@@ -73,11 +72,12 @@ class PluginApi:
     def register(
         self, tool: Tool | ToolDefinition, *, replace: bool = False, hooks: Sequence[Any] = ()
     ) -> None:
-        """As `ToolRegistry.register`; names are checked when the plugin is complete.
+        """Record a tool; see `ToolRegistry.register`. Names are checked when the plugin is
+        complete.
 
         Raises:
-            ConfigurationError: the plugin was loaded already.
-            InvalidTool: the definition cannot become a tool.
+            ConfigurationError: the plugin is already loaded.
+            InvalidTool: the definition is invalid.
         """
         if isinstance(tool, ToolDefinition):
             tool = tool.to_tool()
@@ -86,10 +86,10 @@ class PluginApi:
         self.registrations.append(Registration(tool, replace, tuple(hooks)))
 
     def register_service(self, name: str, service: Any) -> None:
-        """Offer an object to every tool, once the plugin is loaded.
+        """Provide an object to every tool, once the plugin is loaded.
 
         Raises:
-            InvalidTool: the name is no text, or there is no service.
+            InvalidTool: the name is not a string, or the service is None.
         """
         if not isinstance(name, str) or not name.strip() or service is None:
             raise InvalidTool(f"a service requires a name and an object, got {name!r}")
@@ -107,7 +107,7 @@ class PluginApi:
         """Register a handler; `options` as in `from_schema`.
 
         Raises:
-            InvalidTool: as `from_schema`.
+            InvalidTool: see `from_schema`.
         """
         made = from_schema(name, description, parameters, handler, category, **options)
         self.register(made)
@@ -121,7 +121,7 @@ class PluginApi:
         category: str = "general",
         **options: Any,
     ) -> Callable[[F], F]:
-        """`define` as a decorator; the function stays what it was."""
+        """Return `define` as a decorator; the function is unchanged."""
 
         def decorate(function: F) -> F:
             self.define(name, function, description, parameters, category, **options)
@@ -139,7 +139,7 @@ _active: ContextVar[PluginApi | None] = ContextVar("active_plugin_api", default=
 
 @contextmanager
 def recording(api: PluginApi) -> Iterator[None]:
-    """Inside, this module's `tool` and `register` record onto `api`."""
+    """Record calls of this module's `tool` and `register` on `api`."""
     token = _active.set(api)
     try:
         yield
@@ -173,19 +173,19 @@ def register(
     category: str = "general",
     **options: Any,
 ) -> None:
-    """`tool` without the decorator, for a lambda or a bound method.
+    """Register a handler like `tool`, for a lambda or a bound method.
 
     Raises:
-        InvalidTool: as `tool`.
+        InvalidTool: see `tool`.
     """
     _api().define(name, handler, description, parameters, category, **options)
 
 
 def register_service(name: str, service: Any) -> None:
-    """Offer an object to every tool of the process; none of the service's own is replaced.
+    """Provide an object to every tool of the process; built-in services are not replaced.
 
     Raises:
-        InvalidTool: the name is no text, or there is no service.
+        InvalidTool: the name is not a string, or the service is None.
     """
     api = _api()
     api.register_service(name, service)
@@ -194,13 +194,13 @@ def register_service(name: str, service: Any) -> None:
 
 
 def get_service(name: str) -> Any | None:
-    """A service of the installation whose tool is running, or one of a plugin; else None."""
+    """Return a service of the running tool's installation, or one of a plugin, or None."""
     context = current_context()
     return shared_service(name) if context is None else context.services.get(name)
 
 
 class _SeedRegistry:
-    """The seeds' global `registry`, as far as a plugin needs it: `register(definition)`."""
+    """Global `registry` of the original design, as needed by plugins: `register(definition)`."""
 
     def register(self, tool: Tool | ToolDefinition) -> None:
         _api().register(tool)

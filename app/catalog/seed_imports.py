@@ -1,9 +1,9 @@
-"""The seeds' import paths, for plugins that were written for them.
+"""Import paths of the original designs, for plugins written for them.
 
     from backend.tools.factory import tool
 
-finds the same objects as `app.catalog.seed_api`. A package `backend` that is really
-installed comes first, and nothing is imported before somebody asks for one of the names.
+finds the same objects as `app.catalog.seed_api`. An installed package `backend` takes precedence,
+and nothing is imported before one of the names is used.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ SEED_MODULES: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "backend.tools.services": _SERVICES,
     }
 )
-"""Module of the seeds → what it offers → the module that has it."""
+"""Original module → its names → the module that has them."""
 
 
 class SeedImports(MetaPathFinder, Loader):
-    """Finds the modules of `SEED_MODULES` where nothing else does."""
+    """Finds the modules of `SEED_MODULES` if nothing else does."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -51,6 +51,6 @@ class SeedImports(MetaPathFinder, Loader):
 
 
 def offer_seed_imports() -> None:
-    """Let plugins import by the seeds' paths; once for the process."""
+    """Enable the original import paths for plugins; once per process."""
     if not any(isinstance(finder, SeedImports) for finder in sys.meta_path):
         sys.meta_path.append(SeedImports())

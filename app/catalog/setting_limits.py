@@ -1,4 +1,4 @@
-"""Numbers in a tool's schema that a setting decides: what is served has those of this service."""
+"""Numbers in tool schemas that depend on settings of this service."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ SETTING_LIMITS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "team_agent": {"tasks.maxItems": "sub_agent.max_tasks"},
     }
 )
-"""Tool → `argument.keyword` of its schema → the setting that it follows."""
+"""Tool → `argument.keyword` of its schema → setting that determines it."""
 
 
 def with_settings(tool: Tool, settings: Settings) -> Tool:
-    """The tool with a schema that says what these settings say.
+    """Return the tool with a schema that reflects the settings.
 
-    Its validator stays: what goes beyond a setting is for the tool, which cuts or refuses it.
+    Its validator is unchanged: the tool itself limits or refuses larger values.
     """
     limits = SETTING_LIMITS.get(tool.name)
     if limits is None:
@@ -48,10 +48,10 @@ def with_settings(tool: Tool, settings: Settings) -> Tool:
 
 
 def _changed(schema: Mapping[str, Any], keyword: str, value: Any) -> dict[str, Any]:
-    """With another value of a keyword, which an argument that may be null has in one branch.
+    """Return the schema with another value of a keyword; nullable arguments have it in one branch.
 
     Raises:
-        KeyError: the schema says nothing of the kind.
+        KeyError: the schema does not have the keyword.
     """
     if keyword in schema:
         return {**schema, keyword: value}
@@ -63,7 +63,7 @@ def _changed(schema: Mapping[str, Any], keyword: str, value: Any) -> dict[str, A
 
 
 def _within(schema: dict[str, Any]) -> dict[str, Any]:
-    """With a default that is not above the maximum, as calls have it."""
+    """Return the schema with its default limited to the maximum, as calls apply it."""
     if "maximum" not in schema or "default" not in schema:
         return schema
     return {**schema, "default": min(schema["default"], schema["maximum"])}

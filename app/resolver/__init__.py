@@ -1,1 +1,1 @@
-"""Catalog, governance and policy projected for one agent and session."""
+"""Projection of catalog, governance and policy for one agent and session."""

@@ -1,4 +1,4 @@
-"""One row per tool for the people who govern: the same words on every page."""
+"""One row per tool for operators, identical on every page."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def diagnose(
     states: Mapping[str, ToolSetting],
     exposure: Exposure,
 ) -> Mapping[str, Any]:
-    """What built an answer, and a row for each tool."""
+    """Return the inputs of a resolution, and a row for each tool."""
     rows = [
         _row(tool, governance, viewer, host, reasons.get(name), states[name], exposure)
         for name, tool in catalog.tools.items()
@@ -82,7 +82,7 @@ def _row(
 
 
 def _lost(name: str, reason: DisabledReason) -> dict[str, Any]:
-    """The row of a tool that the catalog does not hold any more."""
+    """Return the row of a tool that the catalog no longer contains."""
     empty = dict.fromkeys(
         ("toolset", "asks_by", "hint", "timeout_s", "max_output_chars", "shown_as", "tokens")
     )
@@ -109,7 +109,7 @@ def _state(reason: DisabledReason | None, setting: ToolSetting) -> str:
 
 
 def _shown(name: str, reason: DisabledReason | None, exposure: Exposure) -> str:
-    """`yes`, `no`, or `deferred`: found with `search_tools`."""
+    """Return `yes`, `no`, or `deferred`: found with `search_tools`."""
     if reason is not None:
         return "no"
     if name in exposure.deferred:

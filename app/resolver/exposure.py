@@ -1,7 +1,6 @@
-"""Which tools a model is shown at once, under which names, and what that costs.
+"""Tools listed to a model, their names, and their cost.
 
-Showing a tool is not allowing it: every tool of the resolved set can be called, shown
-or not.
+Listing does not affect permission: every tool of the resolved set can be called.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ from app.toolkit.tool import Tool
 
 @dataclass(frozen=True, slots=True)
 class Exposure:
-    """What a model is shown.
+    """Tools as exposed to a model.
 
     Attributes:
-        visible: canonical names, in the order they are sent.
-        deferred: the rest, which `search_tools` finds.
-        definitions: canonical name → what a model reads, for both.
-        tokens: canonical name → an estimate of what the definition costs per request.
+        visible: canonical names, in the order sent.
+        deferred: the rest, found with `search_tools`.
+        definitions: canonical name → definition for the model, for both.
+        tokens: canonical name → estimated tokens of the definition per request.
     """
 
     visible: tuple[str, ...] = ()
@@ -37,7 +36,7 @@ class Exposure:
 
     @property
     def visible_tokens(self) -> int:
-        """What the definitions of one model request cost."""
+        """Return the tokens of the definitions in one model request."""
         return sum(self.tokens[name] for name in self.visible)
 
 
@@ -48,7 +47,7 @@ def expose(
     profile: AgentProfile | None,
     max_visible: int,
 ) -> Exposure:
-    """Choose what is shown: core tools first, then what the agent names first, then the rest."""
+    """Select the visible tools: core tools first, then those named by the agent, then the rest."""
     family = profile.aliases if profile else None
     definitions = {}
     for name in names:
@@ -58,8 +57,8 @@ def expose(
     room = (profile and profile.max_visible_tools) or max_visible
     found = [name for name in names if name != SEARCH_TOOLS]
     if len(found) <= room or SEARCH_TOOLS not in names:
-        # Without a way to find the rest nothing is held back, and with nothing held back
-        # there is nothing to find.
+        # Without a search tool nothing is deferred, and without deferred tools the search tool is
+        # not needed.
         visible, deferred = found, []
     else:
         ranked = sorted(found, key=_ranking(catalog, states, profile))
@@ -72,7 +71,7 @@ def expose(
 
 
 def shown_name(tool: Tool, family: str | None) -> str:
-    """The name a model reads: the tool's own, or the one of its agent's naming profile."""
+    """Return the name for the model: the tool's own, or that of the agent's naming profile."""
     for alias in tool.aliases:
         if family is not None and family in alias.families:
             return wire_name(alias.name)
@@ -80,7 +79,9 @@ def shown_name(tool: Tool, family: str | None) -> str:
 
 
 def definitions_for(exposure: Exposure, found: Iterable[str] = ()) -> list[dict[str, Any]]:
-    """What one model request carries: the visible tools, then those that were found since."""
+    """Return the definitions of one model request: the visible tools, then those found by
+    search.
+    """
     more = [name for name in found if name in exposure.definitions]
     names = dict.fromkeys((*exposure.visible, *more))
     return [exposure.definitions[name] for name in names]
@@ -89,7 +90,9 @@ def definitions_for(exposure: Exposure, found: Iterable[str] = ()) -> list[dict[
 def _ranking(
     catalog: Catalog, states: Mapping[str, ToolSetting], profile: AgentProfile | None
 ) -> Any:
-    """Sort key: what the operator named for this agent comes before what a toolset brought."""
+    """Return the sort key: tools named by the operator for this agent precede those of a
+    toolset.
+    """
     selection = list(profile.selection or ()) if profile else []
     places = {entry: place for place, entry in enumerate(selection)}
     catalog_order = {name: place for place, name in enumerate(catalog.tools)}

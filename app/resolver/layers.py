@@ -1,4 +1,4 @@
-"""The layers of governance, in order: the first that objects gives the reason."""
+"""Layers of governance, in order: the first objection gives the reason."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def _everything(_: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Confinement:
-    """What the sandbox of this machine offers at one level.
+    """Isolation that the sandbox of this machine offers at one level.
 
     Attributes:
-        asks: it is less than the level needs, and the operator lets it run when asked.
-        why: what is missing, for people; empty when nothing is.
+        asks: the isolation is weaker than required, and the operator allows it with approval.
+        why: what is missing, for people; empty if nothing is.
     """
 
     available: bool = True
@@ -46,14 +46,14 @@ def _confined(_: Level) -> Confinement:
 
 @dataclass(frozen=True, slots=True)
 class HostCapabilities:
-    """What the installation is like.
+    """Capabilities of the installation.
 
     Attributes:
-        has: whether a service or setting that a tool requires is there.
-        confinement: what the sandbox offers at the level that a tool needs.
-        finds: whether a program is installed where commands find it.
+        has: returns whether a required service or setting is available.
+        confinement: returns the sandbox's isolation at a required level.
+        finds: returns whether a program is on the commands' path.
         platform: as `sys.platform`.
-        max_visible: how many tools a model is shown at once, where its agent does not say.
+        max_visible: default maximum of tools shown to a model.
     """
 
     has: Callable[[str], bool] = _everything
@@ -65,13 +65,13 @@ class HostCapabilities:
 
 @dataclass(frozen=True, slots=True)
 class AccessSubject:
-    """For whom tools are resolved.
+    """Subject of a resolution.
 
     Attributes:
-        agent_id: None for a caller without an agent, who has no selection and no overrides.
-        profile: the agent's; None with an `agent_id` means that there is no such agent.
+        agent_id: None for a caller without an agent, which has no selection and no overrides.
+        profile: profile of the agent; None with an `agent_id` means that the agent does not exist.
         subagent: limits of a sub-agent; None for the agent itself.
-        scope: what of them this sub-agent was given.
+        scope: the part of them given to this sub-agent.
     """
 
     agent_id: str | None = None
@@ -86,7 +86,7 @@ class AccessSubject:
 
 @dataclass(frozen=True, slots=True)
 class _AccessQuery:
-    """May this viewer use this tool?"""
+    """Query whether a subject may use a tool."""
 
     tool: Tool
     state: ToolState
@@ -103,7 +103,7 @@ class _AccessQuery:
 def objection(
     tool: Tool, governance: GovernanceSnapshot, viewer: AccessSubject, host: HostCapabilities
 ) -> DisabledReason | None:
-    """Why this viewer may not use the tool; None when it may."""
+    """Return why this viewer may not use the tool, or None."""
     question = _AccessQuery(tool, governance.state(tool.name), governance, viewer, host)
     for layer in _LAYERS:
         reason = layer(question)
@@ -113,7 +113,7 @@ def objection(
 
 
 def gone(catalog: Catalog, governance: GovernanceSnapshot) -> dict[str, DisabledReason]:
-    """Tools the operator knows of that the catalog does not hold now."""
+    """Return tools known to the operator that the catalog no longer contains."""
     broken = sorted({problem.name for problem in catalog.problems})
     return {
         name: reasons.plugin_broken(name, broken)
@@ -141,7 +141,7 @@ def _switched_on(question: _AccessQuery) -> DisabledReason | None:
 
 
 def _selected(question: _AccessQuery) -> DisabledReason | None:
-    """A core tool needs no selection; only the agent's own `off` takes it away."""
+    """Core tools need no selection; only the agent's own `off` removes them."""
     profile, tool = question.viewer.profile, question.tool
     if profile is None:
         return None

@@ -1,4 +1,4 @@
-"""Why a tool is missing, in words that every page and every prompt shares."""
+"""Reasons why a tool is unavailable, in the words of all pages and prompts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-# Which layer says so; in the order in which the layers are asked.
+# Layer that gives the reason, in order of evaluation.
 LAYERS: Mapping[str, str] = MappingProxyType(
     {
         "absent": "catalog",
@@ -28,7 +28,7 @@ LAYERS: Mapping[str, str] = MappingProxyType(
     }
 )
 
-# What sets up a service that tools need.
+# Settings that provide services required by tools.
 _CONFIGURED_BY: Mapping[str, str] = MappingProxyType(
     {
         "screen_capture": "Install chromium-headless-shell, or set TOLLGATE_SCREENS__BROWSER to a "
@@ -43,7 +43,7 @@ _CONFIGURED_BY: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class DisabledReason:
-    """A machine code and a sentence; `fix` says what would bring the tool back."""
+    """Machine code and sentence; `fix` is how to make the tool available."""
 
     code: str
     message: str
@@ -51,7 +51,7 @@ class DisabledReason:
 
     @property
     def layer(self) -> str:
-        """Which layer of governance has decided it."""
+        """Layer of governance that decided it."""
         return LAYERS.get(self.code, "global")
 
     def to_dict(self) -> dict[str, str]:
@@ -145,7 +145,7 @@ def subagent_not_given(name: str) -> DisabledReason:
 
 
 def subagent_read_only(name: str, *, asked: bool) -> DisabledReason:
-    """`asked`: whoever started the sub-agent wanted it so."""
+    """Return the reason; `asked` if the sub-agent's creator requested it."""
     if asked:
         who, fix = "this sub-agent", "Omit `read_only` from the task"
     else:
@@ -156,7 +156,7 @@ def subagent_read_only(name: str, *, asked: bool) -> DisabledReason:
 
 
 def subagent_no_shell(name: str, *, asked: bool) -> DisabledReason:
-    """`asked`: whoever started the sub-agent wanted it so."""
+    """Return the reason; `asked` if the sub-agent's creator requested it."""
     if asked:
         who, fix = "this sub-agent", "Omit `no_shell` from the task"
     else:

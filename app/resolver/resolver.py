@@ -1,7 +1,7 @@
-"""Catalog + governance → what one caller may use, and why not the rest.
+"""Resolution of catalog and governance to the tools of one caller, with reasons for the others.
 
-Every reader (prompt, REST, executor, worker) uses this projection; none decides on
-its own. It is rebuilt when the catalog or a choice changes, not per call.
+Every reader (prompt, REST, executor, worker) uses this projection; none decides on its own. It is
+rebuilt when the catalog or a setting changes, not per call.
 """
 
 from __future__ import annotations
@@ -31,16 +31,17 @@ NO_EXPOSURE = Exposure()
 
 @dataclass(frozen=True, slots=True)
 class ResolvedToolset:
-    """The resolver's answer. Each catalog tool is in `tool_names` or in `disabled_reasons`.
+    """Result of a resolution. Each catalog tool is in `tool_names` or in `disabled_reasons`.
 
     Attributes:
-        routes: where a sub-agent's call of each tool would run.
-        disabled_reasons: also for tools that the operator knows and the catalog has lost.
-        confirmation: tools whose every call asks, by a flag of the operator, agent or tool.
-        runtime_diagnostic: one row per tool, for every admin page alike.
+        routes: process type in which a sub-agent's calls of each tool run.
+        disabled_reasons: includes tools known to the operator and missing in the catalog.
+        confirmation: tools whose every call needs approval, by a flag of the operator, agent or
+            tool.
+        runtime_diagnostic: one row per tool, for all admin pages.
         states: effective settings of every tool of the catalog.
-        agent: the profile this was resolved for.
-        exposure: which of the tools a model is shown, under which names.
+        agent: profile of the agent.
+        exposure: tools shown to the model, with their names.
     """
 
     tool_names: tuple[str, ...]
@@ -56,7 +57,7 @@ class ResolvedToolset:
 
 
 class Resolver:
-    """Answers from the current catalog and governance, cached until either changes."""
+    """Resolver for the current catalog and governance, cached until either changes."""
 
     def __init__(
         self,
@@ -74,13 +75,13 @@ class Resolver:
     def resolve(
         self, agent_id: str | None = None, *, subagent: SubagentScope | None = None
     ) -> ResolvedToolset:
-        """The toolset of this moment; a look into a dictionary when nothing has changed.
+        """Return the current toolset; a dictionary lookup if nothing has changed.
 
-        An agent that does not exist may use nothing. Who has none is governed by the agent
-        `default`, where an operator has made one.
+        An unknown agent may use nothing. Callers without an agent use the agent `default`, if it
+        exists.
 
         Args:
-            subagent: what a sub-agent of that agent was given; None for the agent itself.
+            subagent: rights given to a sub-agent; None for the agent itself.
         """
         catalog, governance = self._registry.snapshot(), self._governance.snapshot
         if catalog is not self._from_catalog or governance is not self._from_governance:
@@ -89,14 +90,14 @@ class Resolver:
         answer = self._answers.get((agent_id, subagent))
         if answer is None:
             answer = self._project(catalog, governance, agent_id, subagent=subagent)
-            # Names of agents that do not exist must not fill the memory.
+            # Names of unknown agents must not fill the memory.
             if len(self._answers) >= MAX_ANSWERS:
                 self._answers.clear()
             self._answers[agent_id, subagent] = answer
         return answer
 
     def forget(self) -> None:
-        """Compute every answer anew: what tools require has come or gone."""
+        """Discard all cached results, because requirements of tools have changed."""
         self._answers = {}
 
     def _project(
@@ -120,7 +121,7 @@ def project(
     viewer: AccessSubject | None = None,
     host: HostCapabilities | None = None,
 ) -> ResolvedToolset:
-    """Compute the answer."""
+    """Compute the toolset."""
     viewer, host = viewer or AccessSubject(), host or HostCapabilities()
     reasons: dict[str, DisabledReason] = {}
     routes: dict[str, RouteName] = {}

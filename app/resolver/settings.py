@@ -1,4 +1,4 @@
-"""What holds for one tool and one viewer: who makes it ask, how long, how much, how often."""
+"""Effective settings of one tool for one viewer: approval, timeout, output and limits."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class ToolSetting:
     """Effective values.
 
     Attributes:
-        asks: every call asks a person, whatever its arguments.
-        asks_by: whose flag that is; only the tool's own is lifted by a rule.
+        asks: every call needs approval, regardless of arguments.
+        asks_by: origin of the flag; only the tool's own can be lifted by a rule.
         timeout_s, max_output_chars: None for the service's default.
-        limits: the operator's for this tool; those of the agent stand in its profile.
+        limits: the operator's limits of this tool; the agent's are in its profile.
     """
 
     asks: bool = False
@@ -39,10 +39,10 @@ DEFAULT_SETTING = ToolSetting()
 def setting_of(
     tool: Tool, state: ToolState, profile: AgentProfile | None, *, weak: bool = False
 ) -> ToolSetting:
-    """The operator's word over the tool's own; an agent may only add a question.
+    """Merge the settings: the operator's override the tool's; an agent may only add approval.
 
     Args:
-        weak: what the tool starts would be confined less than it needs.
+        weak: the tool's processes would be less isolated than required.
     """
     override = profile.override(tool.name) if profile else None
     asks_by: AsksBy | None = None
