@@ -1,1 +1,1 @@
-"""Engine, writer and tables: how state is kept."""
+"""Database: engine, writer and tables."""

@@ -7,7 +7,7 @@ from sqlmodel import Field, SQLModel
 
 
 class TodoListRow(SQLModel, table=True):
-    """The todo list of one session: a JSON list of items, replaced as a whole."""
+    """Todo list of one session: a JSON list of items, replaced as a whole."""
 
     __tablename__ = "todo_lists"
     session_id: str = Field(primary_key=True)
@@ -17,7 +17,7 @@ class TodoListRow(SQLModel, table=True):
 
 
 class TaskRow(SQLModel, table=True):
-    """A task of a user that outlives the session. `due` is a date, or a time in UTC."""
+    """Task of a user that outlives the session. `due` is a date, or a time in UTC."""
 
     __tablename__ = "tasks"
     __table_args__ = (Index("ix_tasks_owner", "owner", "status", "due"),)
@@ -34,7 +34,7 @@ class TaskRow(SQLModel, table=True):
 
 
 class AppointmentRow(SQLModel, table=True):
-    """An entry of a user's calendar, from `starts_at` until just before `ends_at`, both UTC."""
+    """Entry of a user's calendar, from `starts_at` (inclusive) to `ends_at` (exclusive), in UTC."""
 
     __tablename__ = "appointments"
     __table_args__ = (Index("ix_appointments_owner", "owner", "ends_at"),)
@@ -51,7 +51,7 @@ class AppointmentRow(SQLModel, table=True):
 
 
 class ForumPostRow(SQLModel, table=True):
-    """A post on a board of a project; one with `reply_to` answers the post that began a thread."""
+    """Post on a board of a project; a post with `reply_to` answers the first post of a thread."""
 
     __tablename__ = "forum_posts"
     __table_args__ = (Index("ix_forum_posts_place", "project_id", "board", "number"),)

@@ -7,7 +7,7 @@ from sqlmodel import Field, SQLModel
 
 
 class ChannelRow(SQLModel, table=True):
-    """A chat application's account, and what agents may send through it."""
+    """Account of a chat application, with the permissions of agents."""
 
     __tablename__ = "channels"
     id: str = Field(primary_key=True)
@@ -21,9 +21,9 @@ class ChannelRow(SQLModel, table=True):
 
 
 class DesktopTaskRow(SQLModel, table=True):
-    """One thing that a desktop operator shall do. `text` is what is sent, its mark included.
+    """Task for a desktop operator. `text` is the sent text, including its watermark.
 
-    `claim_id` is known to the operator that holds the task, and to nobody else.
+    `claim_id` is known only to the operator that has claimed the task.
     """
 
     __tablename__ = "desktop_tasks"

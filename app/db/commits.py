@@ -1,4 +1,4 @@
-"""Commits on one connection: one transaction each, and what their failures mean."""
+"""Commits on one connection: one transaction each, with classified failures."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ log = logging.getLogger(__name__)
 
 SWITCH_S = 0.01
 
-# What is wrong with one row and will be at every attempt: a broken constraint, a value that
-# SQLite cannot hold (wrong type, too large, lone surrogates, integers beyond 64 bits).
+# Errors that are permanent for one row: a broken constraint, a value that SQLite cannot store
+# (wrong type, too large, lone surrogates, integers beyond 64 bits).
 REFUSED = (
     sqlite3.IntegrityError,
     sqlite3.InterfaceError,
@@ -48,14 +48,14 @@ class SqliteTransaction:
         return self.raw.execute(sql, row).fetchall()
 
     def checkpoint(self) -> None:
-        """Bring what the journal holds into the file, as far as nothing is in the way."""
+        """Move the journal's content to the file, as far as no reader prevents it."""
         with suppress(sqlite3.Error):
             self.raw.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
 
 @contextmanager
 def transaction(connection: SqliteTransaction, *, full: bool) -> Iterator[None]:
-    """One transaction; whatever goes wrong, none is left open behind it."""
+    """Run one transaction; an error never leaves it open."""
     raw = connection.raw
     if full != connection.full:
         raw.execute(f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}")
@@ -65,7 +65,7 @@ def transaction(connection: SqliteTransaction, *, full: bool) -> Iterator[None]:
         yield
         raw.execute("COMMIT")
     except BaseException:
-        # SQLite has rolled back by itself after some errors, a full disk among them.
+        # SQLite has already rolled back after some errors, a full disk among them.
         if raw.in_transaction:
             raw.execute("ROLLBACK")
         raise
@@ -88,10 +88,10 @@ def commit_rows(
 def write_ahead(raw: sqlite3.Connection, patience_s: float) -> None:
     """Switch a database to its write-ahead log.
 
-    While another process writes without one, SQLite refuses that at once and not after its timeout.
+    While another process writes without one, SQLite refuses this immediately, ignoring its timeout.
 
     Raises:
-        sqlite3.OperationalError: it stays locked for so long.
+        sqlite3.OperationalError: it stays locked for longer.
     """
     end = monotonic() + patience_s
     while True:
@@ -119,7 +119,7 @@ def put_all(raw: sqlite3.Connection, statement: Statement, rows: list[Row]) -> N
 
 
 def put_each(raw: sqlite3.Connection, statement: Statement, rows: list[Row]) -> None:
-    """Keep every row that fits: one that the database refuses must not hold up the rest."""
+    """Write each valid row: one refused row must not block the others."""
     for row in rows:
         try:
             raw.execute(statement.sql, row)
@@ -128,10 +128,10 @@ def put_each(raw: sqlite3.Connection, statement: Statement, rows: list[Row]) -> 
 
 
 def bind_plainly() -> None:
-    """Spare values of these types the search for an adapter, 0.2 µs for each that a row holds.
+    """Register identity adapters for these types, which saves 0.2 µs per value.
 
-    sqlite3 binds text, integers and floats at once; for all else it looks for an adapter by
-    way of an `AttributeError`. These give back what they are given, in the whole process.
+    sqlite3 binds text, integers and floats directly; for other types it searches an adapter through
+    an `AttributeError`. These return their argument, in the whole process.
     """
     sqlite3.register_adapter(type(None), lambda null: null)
     sqlite3.register_adapter(bytes, bytes)
@@ -139,7 +139,7 @@ def bind_plainly() -> None:
 
 
 def lost(error: DatabaseLost, path: Path, rescued: Path | None) -> StorageUnavailable:
-    """That the database's file is another one: what happened and what to do."""
+    """Return the error for a replaced database file: what happened and what to do."""
     kept = f" Committed data is in {rescued.name}." if rescued else ""
     return StorageUnavailable(
         f"Writing has stopped: {error} while the service runs.{kept} Stop the service, "
@@ -149,7 +149,7 @@ def lost(error: DatabaseLost, path: Path, rescued: Path | None) -> StorageUnavai
 
 
 def unavailable(error: BaseException, path: Path) -> StorageUnavailable:
-    """The database's error as ours: what happened and what to do."""
+    """Convert the database's error: what happened and what to do."""
     text = str(error)
     if "full" in text:
         fix = "free disk space; no data is lost, and writing resumes automatically"

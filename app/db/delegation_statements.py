@@ -1,4 +1,4 @@
-"""What is written of delegated work together with the events that tell of it."""
+"""Statements for delegated tasks, written together with their events."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ INTERRUPT_TASK = Statement(
     "UPDATE delegated_tasks SET status = 'interrupted', error = ?, finished_at = ? WHERE id = ?",
 )
 KEEP_PARENT = Statement(25, "UPDATE delegation_batches SET background = ?, parent = ? WHERE id = ?")
-# Nobody's: whoever starts next goes on with it.
+# Without an owner: the next process continues it.
 LEAVE_BATCH = Statement(26, "UPDATE delegation_batches SET owner = '' WHERE id = ?")
 END_BATCH = Statement(
     26, "UPDATE delegation_batches SET status = ?, finished_at = ?, parent = NULL WHERE id = ?"

@@ -7,12 +7,12 @@ from sqlmodel import Field, SQLModel
 
 
 class BatchRow(SQLModel, table=True):
-    """Tasks that were delegated together.
+    """Tasks delegated together.
 
-    `parent_run_id` and `operation_id` name the call that delegated them; `fingerprint` tells
-    whether the same was asked a moment ago. `owner` is the process that works on it, and empty
-    when it was left to the next one. `parent` is JSON of what that one must know of who has
-    delegated; as `progress`, it is there only until the batch has ended, and not redacted.
+    `parent_run_id` and `operation_id` identify the delegating call; `fingerprint` recognizes equal
+    requests. `owner` is the process that works on it, empty if left to the next one. `parent` is
+    JSON about the delegating agent for that process; like `progress`, it is not redacted, and
+    deleted when the batch ends.
     """
 
     __tablename__ = "delegation_batches"
@@ -32,12 +32,11 @@ class BatchRow(SQLModel, table=True):
 
 
 class DelegatedTaskRow(SQLModel, table=True):
-    """One task of a batch: what was asked, within which limits, and what came of it.
+    """One task of a batch: request, limits and result.
 
-    `spec` is JSON of a `TaskSpec`, `routes` and `blocked` of its trimmed set of tools; `state`
-    is the JSON of what changes while it runs: response, calls, rounds, usage, worker.
-    `progress` is what the next process goes on with, as `app.agents.delegation.progress`
-    writes it.
+    `spec` is JSON of a `TaskSpec`, `routes` and `blocked` of its restricted tools; `state` is JSON
+    of the changing part: response, calls, rounds, usage, worker. `progress` is for the next
+    process, as written by `app.agents.delegation.progress`.
     """
 
     __tablename__ = "delegated_tasks"

@@ -1,4 +1,4 @@
-"""Reading: SQLModel over an async engine. Writing is the database writer's."""
+"""Reads: SQLModel over an async engine. The database writer does the writes."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ T = TypeVar("T")
 
 
 class Database:
-    """A read-only view of the database, for everything that lists and shows."""
+    """Read-only access to the database, for lists and pages."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        # A file that is not there must not be made by whoever reads it.
+        # A reader must not create a missing file.
         query = {"mode": "rw", "uri": "true"}
         name = f"file:{quote(str(path))}"
         url = sqlalchemy.URL.create("sqlite+aiosqlite", database=name, query=query)
@@ -34,12 +34,12 @@ class Database:
 
     @asynccontextmanager
     async def session(self) -> AsyncIterator[AsyncSession]:
-        """A session for queries.
+        """Open a session for queries.
 
         Raises:
-            StorageUnavailable: the database cannot be read at the moment.
+            StorageUnavailable: the database is currently not readable.
         """
-        # A connection that cannot be opened leaves a thread behind that outlives the loop.
+        # A connection that fails to open leaves a thread that outlives the loop.
         if not self._path.exists():
             raise StorageUnavailable(f"Cannot read the database: {self._path.name} does not exist")
         try:

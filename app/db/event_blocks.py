@@ -1,14 +1,13 @@
-"""Finding a session's events without an index that every event pays for.
+"""Lookup of a session's events without the cost of an index per event.
 
-Events are appended in the order they come, so a unique index by session puts each busy
-session's newest entry on a page of its own: a commit of 64 events from 64 sessions wrote 64
-pages, 17 µs an event against 2 µs without the index. Instead, whenever `BLOCK` events have
-gathered, one row per session that is among them says where they lie. A reader looks at
-the blocks of its session, and through the few events that no block covers yet
-(`docs/decisions/0015-event-blocks.md`).
+Events are appended in order of arrival, so a unique index by session puts each active session's
+newest entry on a separate page: a commit of 64 events from 64 sessions wrote 64 pages, 17 µs per
+event compared with 2 µs without the index. Instead, after every `BLOCK` events, one row per session
+among them records their positions. A reader uses the blocks of its session, and scans the few
+events not yet in a block (`docs/decisions/0015-event-blocks.md`).
 
-That a session's `seq` has no holes and no doubles is the doing of its log, which lives in
-one process (`app.events.log`).
+A session's log ensures that `seq` has no gaps and no duplicates; it exists in one process
+(`app.events.log`).
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _COVER = (
 _UNCOVERED = "coalesce((SELECT covers_to FROM event_blocks ORDER BY number DESC LIMIT 1), 0)"
 _MINE = "session_id = :session_id AND epoch = :epoch"
 _WANTED = f"{_MINE} AND seq + more > :after AND seq <= :upto"
-# The oldest events may have been let go: a page is then counted from the first that is left.
+# The oldest events may have been deleted: a page is then counted from the first that remains.
 _FIRST = (
     "SELECT min(seq) FROM ("  # noqa: S608
     f"SELECT min(first_seq) AS seq FROM event_blocks WHERE {_MINE} AND last_seq > :after"
@@ -46,7 +45,7 @@ _BLOCKS = (
     f" AND last_seq > :after AND first_seq <= :upto AND first_seq <= {_PAGE}"
 )
 
-# Parameters: `wanted`. The rows that hold a page, and at its ends perhaps more than the page.
+# Parameters: `wanted`. The rows that contain a page, possibly with more events at its ends.
 READ = (
     "SELECT seq, types, body FROM ("  # noqa: S608
     f" SELECT e.seq, e.types, e.body FROM ({_BLOCKS}) AS b"
@@ -56,7 +55,7 @@ READ = (
     f"  WHERE position > {_UNCOVERED} AND {_WANTED} AND seq <= {_PAGE}"
     ") AS found ORDER BY seq LIMIT :most"
 )
-# As READ, with the parameter kind: the body only of rows that may hold events of that type.
+# Like READ, with the parameter `kind`: bodies only of rows that may contain events of that type.
 READ_KIND = (
     "SELECT seq, types, CASE WHEN types LIKE '%' || :kind || '%' THEN body END"  # noqa: S608
     f" FROM ({READ}) AS page ORDER BY seq"
@@ -77,7 +76,7 @@ EVERY = 2**62
 def wanted(
     session_id: str, epoch: str, *, after: int = 0, upto: int = EVERY, most: int = EVERY // 2
 ) -> dict[str, Any]:
-    """The parameters of a query for the first `most` events with `after < seq <= upto`."""
+    """Return the parameters of a query for the first `most` events with `after < seq <= upto`."""
     return {
         "session_id": session_id,
         "epoch": epoch,
@@ -88,7 +87,7 @@ def wanted(
 
 
 def store(fetch: Fetch, rows: list[Row]) -> list[Row]:
-    """`Statement.prepare` of the events: the blocks that are due, and fewer rows."""
+    """Return the due blocks, and the packed rows; `Statement.prepare` of the events."""
     last = fetch(_LAST)[0][0] or 0
     if last >= BLOCK:
         covered = fetch(_COVERED)
@@ -99,12 +98,12 @@ def store(fetch: Fetch, rows: list[Row]) -> list[Row]:
 
 
 def head_of(fetch: Fetch, session_id: str, epoch: str) -> int:
-    """The last `seq` of a session's log, 0 when it is empty; for use inside a transaction."""
+    """Return the last `seq` of a session's log, 0 if it is empty; inside a transaction."""
     return fetch(HEAD, {"session_id": session_id, "epoch": epoch})[0][0] or 0
 
 
 def events_of(fetch: Fetch, session_id: str, epoch: str, kinds: Collection[str]) -> list[Stored]:
-    """A log's events of some types, in order; inside a transaction."""
+    """Return a log's events of some types, in order; inside a transaction."""
     where = wanted(session_id, epoch)
     rows = fetch(_OF_KINDS, {**where, "kinds": json.dumps(list(kinds))})
     events = unpack(rows, after=0, upto=where["upto"], most=where["most"])

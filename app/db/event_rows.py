@@ -1,11 +1,11 @@
-"""What one commit brings of a session's events is one row.
+"""Rows of events: one row for each commit of a session.
 
-A row of its own costs the writer 3 µs an event, its share of a row of many less than half
-of that: a busy session's events come in dozens, and those of a call at least in pairs. The
-bodies stand one to a line, as JSON has no line ends of its own, and their types beside them.
+A separate row per event costs the writer 3 µs, a share of a common row less than half: an active
+session's events come in dozens, and those of a call at least in pairs. Bodies are stored one per
+line, since JSON has no line breaks, next to their types.
 
-A row is `(session_id, epoch, seq, more, types, ts, body)`: `seq` and `ts` are the first
-event's, `more` is how many follow it without a gap.
+A row is `(session_id, epoch, seq, more, types, ts, body)`: `seq` and `ts` are those of the first
+event, `more` is the number of following ones without a gap.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MOST_BYTES = 16 << 10
 
 
 class Stored(NamedTuple):
-    """One event as it was sent; an empty body where the reader asked for other types only."""
+    """One event as sent; the body is empty if the reader requested only other types."""
 
     seq: int
     type: str
@@ -28,12 +28,12 @@ class Stored(NamedTuple):
 
 
 def one(session_id: str, epoch: str, seq: int, kind: str, ts: str, body: bytes) -> Row:
-    """The row of a single event. `kind` has no blank in it."""
+    """Return the row of a single event. `kind` contains no blank."""
     return (session_id, epoch, seq, 0, kind, ts, body)
 
 
 def pack(rows: list[Row]) -> list[Row]:
-    """Rows of single events in their order as fewer rows of many; each session's order stays."""
+    """Combine rows of single events into fewer rows; each session's order is preserved."""
     sessions: dict[Row, list[Row]] = {}
     for row in rows:
         place = row[:2]
@@ -47,7 +47,7 @@ def pack(rows: list[Row]) -> list[Row]:
 
 
 def _packed(events: list[Row]) -> Iterator[Row]:
-    """Rows of one session. What would not come apart again as it was stays by itself."""
+    """Yield rows of one session. Events that could not be restored exactly stay separate."""
     part: list[Row] = []
     size, following = 0, 0
     for row in events:
@@ -73,10 +73,10 @@ def _joined(part: list[Row]) -> Row:
 
 
 def unpack(rows: Iterable[Row], *, after: int, upto: int, most: int) -> list[Stored]:
-    """The first `most` events with `after < seq <= upto` of rows of `(seq, types, body)`.
+    """Return the first `most` events with `after < seq <= upto` of rows of `(seq, types, body)`.
 
     Args:
-        rows: one session's, in order. A row without a body gives events without one.
+        rows: rows of one session, in order. A row without a body gives events without one.
     """
     found: list[Stored] = []
     for first, types, body in rows:

@@ -1,8 +1,8 @@
-"""Whether the database's files are still those that were opened.
+"""Detection of database files that were replaced, removed or overwritten while open.
 
-SQLite holds files, not names: where one is removed or replaced, commits go into a file that
-nobody will ever open again, and no call fails. Where another database is written over one, in
-place, pages of both are mixed.
+SQLite opens files, not names: if one is removed or replaced, commits go to a file that is never
+opened again, and no call fails. If another database is written over it in place, pages of both are
+mixed.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from shutil import disk_usage
 from typing import NoReturn
 
 _BESIDE = ("-wal", "-shm")
-# The header at the beginning of the file, and what of it is looked at: sqlite.org/fileformat2.html
+# The header of the file, and its checked parts: sqlite.org/fileformat2.html
 _HEADER_BYTES = 100
 _MAGIC = b"SQLite format 3\0"
 _PAGE_BYTES = slice(16, 18)
 _CHANGES = slice(24, 28)
 _PAGES = slice(28, 32)
 _USER_VERSION = slice(60, 64)
-# Another process may be writing the header, in a checkpoint, while it is read here.
+# Another process may write the header during a checkpoint while it is read here.
 _SETTLED_S = 0.02
 _SPARE_BYTES = 64 << 20
 
 
 class DatabaseLost(sqlite3.OperationalError):
-    """A file of the database is not the one that was opened, or does not hold what it held."""
+    """A file of the database is not the opened one, or has other content."""
 
 
 class DatabaseFiles:
-    """The files of one database, as its writer has opened them. All blocking.
+    """Files of one database, as opened by its writer. All methods block.
 
     Args:
-        path: the database; its journal lies beside it.
+        path: database file; its journal is next to it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -52,35 +52,37 @@ class DatabaseFiles:
         self._has_tried = False
 
     def opened(self) -> None:
-        """Take note of the files as they are."""
+        """Record the files after opening."""
         self._known.clear()
         self._size, self._has_tried = 0, False
         self._header, self._marks, self._mark, self._spoilt = b"", frozenset(), b"", None
-        # Closing it would drop SQLite's locks on the file: it stays open for as long as they do.
+        # Closing it would drop SQLite's locks on the file, so it stays open as long as they exist.
         self._descriptor = os.open(self._path, os.O_RDONLY)
         self.check()
 
     def closed(self) -> None:
-        """SQLite has closed the files."""
+        """Release the files after SQLite has closed them."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
 
     def mark(self, former: int, mark: int) -> None:
-        """The file's `user_version` becomes `mark`, after `former`, with the next checkpoint."""
+        """Record that the file's `user_version` changes from `former` to `mark` with the next
+        checkpoint.
+        """
         self._mark = mark.to_bytes(4)
         self._marks = frozenset((self._header[_USER_VERSION], former.to_bytes(4), self._mark))
 
     @property
     def awaits_mark(self) -> bool:
-        """Whether a checkpoint has still to bring the mark into the file."""
+        """Return whether a checkpoint must still write the mark to the file."""
         return self._header[_USER_VERSION] != self._mark != b""
 
     def check(self) -> None:
-        """Compare the files with those that were opened.
+        """Compare the files with the opened ones.
 
         Raises:
-            DatabaseLost: one was removed, replaced, overwritten or cut short.
+            DatabaseLost: one was removed, replaced, overwritten or truncated.
         """
         if self._spoilt is not None:
             raise DatabaseLost(self._spoilt)
@@ -104,26 +106,26 @@ class DatabaseFiles:
             elif status is None or _identity(status) != known:
                 what = "removed" if status is None else "replaced"
                 raise DatabaseLost(f"{name}{suffix} was {what}")
-        # A loss that has ended needs a copy of its own when there is another one.
+        # A later loss needs another copy.
         self._has_tried, self.rescued = False, None
 
     def _holds_all_pages(self) -> bool:
-        """Whether the file is as long as its header says: `VACUUM` makes it shorter as well."""
+        """Return whether the file is as long as its header says; `VACUUM` also shortens it."""
         assert self._descriptor is not None
         header = os.pread(self._descriptor, _HEADER_BYTES, 0)
         page_bytes = int.from_bytes(header[_PAGE_BYTES])
-        # The two bytes cannot hold the largest size.
+        # The two bytes cannot represent the largest size.
         page_bytes = 1 << 16 if page_bytes == 1 else page_bytes
         pages = int.from_bytes(header[_PAGES])
         return 0 < pages * page_bytes <= os.fstat(self._descriptor).st_size
 
     def _spoil(self, what: str) -> NoReturn:
-        """What SQLite holds is no use any more, whatever the file will hold later."""
+        """Mark SQLite's state as unusable, whatever the file contains later."""
         self._spoilt = what
         raise DatabaseLost(what)
 
     def _is_header_ours(self) -> bool:
-        """Whether the header is one that this database may have: as it was, or a later one."""
+        """Return whether the header belongs to this database: unchanged, or a later one."""
         assert self._descriptor is not None
         header = os.pread(self._descriptor, _HEADER_BYTES, 0)
         if header == self._header:
@@ -141,10 +143,11 @@ class DatabaseFiles:
         return True
 
     def rescue(self, connection: sqlite3.Connection) -> Path | None:
-        """Copy what is committed to a new file beside the lost one, once for each loss; its path.
+        """Copy the committed data to a new file next to the lost one, once per loss; return its
+        path.
 
-        None where that cannot be done: there is no room for it, the folder has gone too, or what
-        the connection reads is not what was committed.
+        None if it fails: there is no space, the folder is gone too, or the connection reads other
+        data than was committed.
         """
         if self._has_tried or self._spoilt is not None:
             return self.rescued

@@ -1,10 +1,10 @@
-"""What is written of requests that were sent under a key of their sender's choice."""
+"""Statements for requests with an idempotency key."""
 
 from __future__ import annotations
 
 from app.db.statements import Statement
 
-# Before everything that the request writes, and never in a later commit than that.
+# Before all writes of the request, and never in a later commit.
 KEEP_KEY = Statement(
     5,
     "INSERT INTO idempotency_keys (door, owner, key, content, status, answer, kept_until)"

@@ -1,4 +1,4 @@
-"""Table: requests that were sent under a key of their sender's choice."""
+"""Table: requests sent with an idempotency key."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from sqlmodel import Field, SQLModel
 
 
 class IdempotencyKeyRow(SQLModel, table=True):
-    """One request under its key, and its answer. `kept_until` is a Unix time.
+    """Request with its key and response. `kept_until` is a Unix time.
 
-    `content` is the digest of the request, and empty while it is being carried out; `status` is
-    0 for as long as there is no answer.
+    `content` is the digest of the request, empty while it is running; `status` is 0 until there is
+    a response.
     """
 
     __tablename__ = "idempotency_keys"

@@ -1,7 +1,7 @@
 """Tables: memory. Times and JSON as in `app.db.tables`.
 
-The words of a memory are kept in `memory_words`, a full-text table of SQLite that the migration
-makes: it is an index, and whatever is in it can be made again from these tables.
+The words of a memory are indexed in `memory_words`, a full-text table of SQLite created by the
+migration. It can be rebuilt from these tables.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from sqlmodel import Field, SQLModel
 
 
 class MemoryPlaceRow(SQLModel, table=True):
-    """What one agent, user or project remembers. `counter` grows with every write in it."""
+    """Memories of one agent, user or project. `counter` increases with every write."""
 
     __tablename__ = "memory_places"
     __table_args__ = (UniqueConstraint("scope", "owner"),)
@@ -23,7 +23,7 @@ class MemoryPlaceRow(SQLModel, table=True):
 
 
 class MemoryRow(SQLModel, table=True):
-    """One memory. Its `version` is the counter of its place at its last change."""
+    """One memory. `version` is the counter of its scope at its last change."""
 
     __tablename__ = "memories"
     __table_args__ = (
@@ -46,9 +46,9 @@ class MemoryRow(SQLModel, table=True):
 
 
 class MemoryVectorRow(SQLModel, table=True):
-    """What a memory means, as a model says; both empty when it says nothing. Can be made again.
+    """Embedding of a memory; both fields are empty without one. Can be recomputed.
 
-    `bits` stands before `vector`, which fills pages of its own that a search does not read.
+    `bits` precedes `vector`, which is on separate pages that a search does not read.
     """
 
     __tablename__ = "memory_vectors"

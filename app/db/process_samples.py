@@ -1,4 +1,4 @@
-"""What the metadata of a session keeps of its running tools: the last state of the last few."""
+"""Last states of a session's latest running tools, in the session's metadata."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from app.db.event_blocks import Fetch
 
 PROCESSES = "processes"
 MAX_KEPT = 20
-"Calls per session whose last state is kept; the oldest are dropped first."
+"""Calls per session whose last state is stored; the oldest are dropped first."""
 
 _META = "SELECT meta FROM sessions WHERE id = ?"
 
 
 def merge_samples(fetch: Fetch, rows: list[Sequence[Any]]) -> list[Sequence[Any]]:
-    """`Statement.prepare`: rows of `(sample, session_id)` become rows of `(meta, session_id)`.
+    """Convert rows of `(sample, session_id)` to rows of `(meta, session_id)`; a
+    `Statement.prepare`.
 
-    A sample is the JSON of one call's state and replaces an older one of its `operation_id`.
+    A sample is the JSON of one call's state and replaces an older one with its `operation_id`.
     """
     metas: dict[str, dict[str, Any]] = {}
     for sample, session_id in rows:

@@ -1,4 +1,4 @@
-"""What is written of questions together with the events that tell of it."""
+"""Statements for questions, written together with their events."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CANCEL_QUESTION = Statement(
     "UPDATE questions SET status = 'cancelled', answered_at = ?, told = 1"
     " WHERE id = ? AND status = 'open'",
 )
-# In the commit of the event: an end that was not told is told by whoever comes next.
+# In the commit of the event: the next process reports an end that was not reported.
 TELL_QUESTION = Statement(57, "UPDATE questions SET told = 1 WHERE id = ?")
 
 ALL = (ADD_QUESTION, CANCEL_QUESTION, TELL_QUESTION)

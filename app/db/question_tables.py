@@ -9,10 +9,10 @@ from app.db.tables import NO, ONE, SESSION_KEY
 
 
 class QuestionRow(SQLModel, table=True):
-    """Questions that one call put to the user, and their answer. `expires_at` is a Unix time.
+    """Questions that one call asked the user, and their answer. `expires_at` is a Unix time.
 
-    `request` is what the event says. `status` is open, answered, declined, expired, cancelled,
-    or late: answered after it had ended. `told` says that the event of its end was sent.
+    `request` is the event. `status` is open, answered, declined, expired, cancelled, or late:
+    answered after its end. `told` means that the event of its end was sent.
     """
 
     __tablename__ = "questions"
@@ -35,9 +35,9 @@ class QuestionRow(SQLModel, table=True):
 
 
 class TicketRow(SQLModel, table=True):
-    """Something that an agent brought to an operator. `expires_at` is a Unix time.
+    """Request of an agent to an operator. `expires_at` is a Unix time.
 
-    `reason_key` tells equal reasons of one run.
+    `reason_key` identifies equal reasons within a run.
     """
 
     __tablename__ = "tickets"

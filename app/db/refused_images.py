@@ -1,4 +1,4 @@
-"""What the metadata of a session keeps of images that a model's provider does not take."""
+"""Images refused by a model's provider, in the session's metadata."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _META = "SELECT meta FROM sessions WHERE id = ?"
 def with_refused(
     kept: dict[str, list[str]], model: str, images: Sequence[str]
 ) -> dict[str, list[str]]:
-    """`kept` with `images` that the provider of `model` has refused."""
+    """Return `kept` with the `images` that the provider of `model` refused."""
     known = kept.get(model, [])
     new = [image for image in dict.fromkeys(images) if image not in known]
     others = {name: keys for name, keys in kept.items() if name != model}
@@ -28,9 +28,10 @@ def with_refused(
 
 
 def merge_refused(fetch: Fetch, rows: list[Sequence[Any]]) -> list[Sequence[Any]]:
-    """`Statement.prepare`: rows of `(refused, session_id)` become rows of `(meta, session_id)`.
+    """Convert rows of `(refused, session_id)` to rows of `(meta, session_id)`; a
+    `Statement.prepare`.
 
-    `refused` is the JSON of a model and its images.
+    `refused` is JSON of a model and its images.
     """
     metas: dict[str, dict[str, Any]] = {}
     for refused, session_id in rows:

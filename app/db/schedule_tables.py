@@ -7,12 +7,11 @@ from sqlmodel import Field, SQLModel
 
 
 class ScheduleRow(SQLModel, table=True):
-    """What shall run by the clock, and as whom.
+    """Schedule with its owner.
 
-    One of `cron`, `every_seconds` and `at` is set; with `cron`, `at` is its one time that counts,
-    after which the row is gone. `next_at` is the next time in UTC, null when
-    there is none any more; `paused` says why it stands still, and is empty while it runs;
-    `paused_code` says it for programs, and is null in rows older than it.
+    Exactly one of `cron`, `every_seconds` and `at` is set; with `cron`, `at` is its only
+    occurrence, after which the row is deleted. `next_at` is the next time in UTC, or null; `paused`
+    is the reason of a pause, or empty; `paused_code` is its code for programs, null in older rows.
     """
 
     __tablename__ = "schedules"
@@ -41,11 +40,11 @@ class ScheduleRow(SQLModel, table=True):
 
 
 class OccurrenceRow(SQLModel, table=True):
-    """One time of a schedule and what became of it: no time is there twice.
+    """One occurrence of a schedule and its result; each time is unique.
 
-    `claimed_by` is the process that starts it. Its run's id is decided before the run begins, so
-    that whoever finds the row after a crash can tell whether it has begun. `reason_code` is null in
-    rows older than it, and where there is no reason.
+    `claimed_by` is the process that starts it. The run's ID is decided before the run starts, so
+    that after a crash it is known whether it has started. `reason_code` is null without a reason
+    and in older rows.
     """
 
     __tablename__ = "schedule_slots"

@@ -1,4 +1,4 @@
-"""Bringing a database to the schema this version needs."""
+"""Migration of a database to the schema of this version."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from app.core.errors import ConfigurationError, StorageUnavailable
 if TYPE_CHECKING:
     from alembic.config import Config
 
-# The newest migration; a test holds it against the folder. Knowing it here saves a
-# command-line call from importing Alembic when there is nothing to do.
+# Newest migration; a test compares it with the folder. The constant spares command-line calls the
+# import of Alembic.
 HEAD = "0023"
 
 # What the migrations make of an empty database; written by scripts/write_schema.py.
@@ -24,7 +24,7 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def current_revision(path: Path) -> str | None:
-    """The revision of a SQLite file; None when it has none.
+    """Return the revision of a SQLite file; None if it has none.
 
     Raises:
         StorageUnavailable: the file is not a readable database.
@@ -44,11 +44,11 @@ def current_revision(path: Path) -> str | None:
 
 
 def ensure_schema(path: Path) -> bool:
-    """Create or migrate the database; whether anything had to be done.
+    """Create or migrate the database; return whether anything changed.
 
     Raises:
-        StorageUnavailable: the data directory cannot be written.
-        ConfigurationError: a newer version has written the database.
+        StorageUnavailable: the data directory is not writable.
+        ConfigurationError: a newer version wrote the database.
     """
     revision = current_revision(path)
     if revision == HEAD:
@@ -57,16 +57,16 @@ def ensure_schema(path: Path) -> bool:
     make_data_dir(path.parent)
     if revision is not None or not create(path):
         upgrade(path)
-    # The folder may have been there before, and open to all.
+    # The folder may have existed before, with open permissions.
     path.chmod(0o600)
     return True
 
 
 def require_current(path: Path) -> None:
-    """Make sure that a database that is there can be used as it is.
+    """Check that an existing database is usable without migration.
 
     Raises:
-        ConfigurationError: it is of another version, or no version has finished making it.
+        ConfigurationError: it has another version, or its creation is incomplete.
         StorageUnavailable: the file is not a readable database.
     """
     revision = current_revision(path)
@@ -85,15 +85,15 @@ def require_current(path: Path) -> None:
 
 
 def is_newer(revision: str) -> bool:
-    """Whether a later version of Tollgate, or another program, has set this revision."""
+    """Return whether a later version of Tollgate, or another program, set this revision."""
     return not revision.isdecimal() or revision > HEAD
 
 
 def refuse_newer(path: Path, revision: str | None) -> None:
-    """Leave a database alone that a later version has written.
+    """Refuse a database written by a later version.
 
     Raises:
-        ConfigurationError: it is one.
+        ConfigurationError: a later version wrote it.
     """
     if revision is not None and is_newer(revision):
         raise ConfigurationError(
@@ -105,13 +105,13 @@ def refuse_newer(path: Path, revision: str | None) -> None:
 
 
 def make_data_dir(folder: Path) -> None:
-    """Make the data directory, if need be.
+    """Create the data directory if missing.
 
     Raises:
-        StorageUnavailable: it cannot be made.
+        StorageUnavailable: it cannot be created.
     """
     try:
-        # Conversations and audit lie here: not for other users of the machine.
+        # Contains conversations and the audit: not readable by other users of the machine.
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise StorageUnavailable(
@@ -159,7 +159,7 @@ def upgrade(path: Path, revision: str = "head") -> None:
     """Run the migrations up to `revision`: all of them, or none.
 
     Raises:
-        StorageUnavailable: the disk is full, cannot be written, or holds another database.
+        StorageUnavailable: the disk is full or not writable, or the file is another database.
     """
     from sqlalchemy.exc import DatabaseError
 
@@ -182,10 +182,10 @@ def downgrade(path: Path, revision: str) -> None:
 
 
 def alembic_config(path: Path) -> Config:
-    """Alembic's configuration for one SQLite file.
+    """Return Alembic's configuration for one SQLite file.
 
     Raises:
-        ConfigurationError: the migrations are not where an installation keeps them.
+        ConfigurationError: the migrations are not found in the installation.
     """
     from alembic.config import Config
 

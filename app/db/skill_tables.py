@@ -1,4 +1,4 @@
-"""Tables: what operators decided about skills. Times and JSON as in `app.db.tables`."""
+"""Tables: operators' decisions about skills. Times and JSON as in `app.db.tables`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from sqlmodel import Field, SQLModel
 
 
 class SkillRow(SQLModel, table=True):
-    """One decision; a skill without a row is as its place makes it.
+    """One decision; a skill without a row has the default of its location.
 
-    `trusted_digest` is the version that was enabled, `id` as in `app.tools.skills.ports`.
+    `trusted_digest` is the enabled version, `id` as in `app.tools.skills.ports`.
     """
 
     __tablename__ = "skills"

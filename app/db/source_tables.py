@@ -7,7 +7,7 @@ from sqlmodel import Field, SQLModel
 
 
 class DataSourceRow(SQLModel, table=True):
-    """A database that agents may read. Its password is sealed; the rest is no secret here."""
+    """Database that agents may read. Its password is encrypted; the rest is not secret."""
 
     __tablename__ = "data_sources"
     id: str = Field(primary_key=True)
@@ -27,7 +27,7 @@ class DataSourceRow(SQLModel, table=True):
 
 
 class QueryAuditRow(SQLModel, table=True):
-    """One query of an agent, whether it ran or was refused. `sql` holds no secrets."""
+    """Query of an agent, run or refused. `sql` contains no secrets."""
 
     __tablename__ = "query_audit"
     __table_args__ = (Index("ix_query_audit_source", "source_id", "seq"),)
@@ -41,7 +41,7 @@ class QueryAuditRow(SQLModel, table=True):
     run_id: str | None = None
     operation_id: str | None = None
     sql: str = Field(sa_column=Column(Text, nullable=False))
-    # A JSON list of `schema.table`.
+    # JSON list of `schema.table`.
     tables: str = Field(sa_column=Column(Text, nullable=False))
     rows: int
     ms: float

@@ -1,8 +1,8 @@
-"""The hot path's SQL: what the database writer writes, in the order one batch writes it.
+"""SQL statements of the database writer, in the order of a batch.
 
-Plain SQL and not the ORM, because a row costs 2 µs this way and 500 µs through a
-session (`docs/decisions/0002-database-writer.md`). Every statement runs on SQLite and
-PostgreSQL alike; a test prepares each against the migrated schema.
+Plain SQL instead of the ORM, because a row costs 2 µs this way and 500 µs through a session
+(`docs/decisions/0002-database-writer.md`). Every statement runs on SQLite and PostgreSQL; a test
+prepares each against the migrated schema.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ Prepare = Callable[[Fetch, list[Sequence[Any]]], list[Sequence[Any]]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Statement:
-    """One parametrised statement.
+    """One parametrized statement.
 
     Attributes:
-        order: its place inside a batch.
-        barrier: the commit that holds it is flushed to the disk before anybody acts on it.
+        order: position in a batch.
+        barrier: its commit is synced to disk before it takes effect.
         many: for an insert, the same statement for each number of rows in `CHUNKS`.
-        prepare: gives the rows their final form inside the transaction that writes them, on
-            the writer's thread: `(fetch, rows) -> rows`. For what only the one who commits
-            knows, such as a place in a chain. Called anew when a commit is tried again.
+        prepare: converts the rows inside the writing transaction, on the writer's thread: `(fetch,
+            rows) -> rows`. For values known only at commit time, such as a position in a chain.
+            Called again when a commit is retried.
     """
 
     order: int
@@ -39,8 +39,8 @@ class Statement:
     prepare: Prepare | None = None
 
 
-# Rows per statement, largest first. sqlite3 gives up the interpreter lock at every step, and
-# with a row per step the writer and the event loop spend more time handing it over than working.
+# Rows per statement, largest first. sqlite3 releases the interpreter lock at every step; with one
+# row per step the writer and the event loop would mostly pass it back and forth.
 CHUNKS = (64, 8)
 
 
@@ -53,7 +53,9 @@ def insert(
     barrier: bool = False,
     prepare: Prepare | None = None,
 ) -> Statement:
-    """`INSERT INTO table (columns) VALUES (?, …) suffix`; the parts are constants of this file."""
+    """Return `INSERT INTO table (columns) VALUES (?, …) suffix`; all parts are constants of this
+    file.
+    """
     row = f"({', '.join('?' for _ in columns.split(','))})"
 
     def of(count: int) -> str:
@@ -83,11 +85,11 @@ QUEUE_RUN = insert(
 START_QUEUED = Statement(
     21, "UPDATE runs SET status = 'running', input = NULL, started_at = ? WHERE id = ?"
 )
-# What a restarted service needs to go on with a batch in which a call waits for a person.
+# Data for a restarted service to continue a batch with a waiting call.
 KEEP_BATCH = Statement(22, "UPDATE runs SET input = ? WHERE id = ?")
-# How far a run has come, in the commit that holds its last step; NULL: it must not go on.
+# Progress of a run, in the commit of its last step; NULL: it must not continue.
 KEEP_PROGRESS = Statement(22, "UPDATE runs SET progress = ? WHERE id = ?")
-# Nobody's: whoever starts next goes on with it.
+# Without an owner: the next process continues it.
 PARK_RUN = Statement(22, "UPDATE runs SET owner = NULL WHERE id = ?")
 FINISH_RUN = Statement(
     23,
@@ -102,9 +104,9 @@ SET_MODEL = Statement(
     "UPDATE sessions SET model = ?, max_tokens = ?, temperature = ?, updated_at = ? WHERE id = ?",
 )
 SET_USAGE = Statement(33, "UPDATE sessions SET usage = ? WHERE id = ?")
-# A sample of a call's progress; `prepare` puts it among those that the metadata holds.
+# Progress sample of a call; `prepare` merges it into the metadata.
 KEEP_SAMPLE = Statement(34, "UPDATE sessions SET meta = ? WHERE id = ?", prepare=merge_samples)
-# Images that a provider does not take, which are not sent again.
+# Images that a provider refuses, which are not sent again.
 KEEP_REFUSED = Statement(35, "UPDATE sessions SET meta = ? WHERE id = ?", prepare=merge_refused)
 START_CALL = insert(
     40,
@@ -119,7 +121,7 @@ _CALL = (
     " started_at, result, text, success, skipped, cached, duplicate_of, artifact_id,"
     " execution_time, decision"
 )
-# A call without side effects is written once, when it ends.
+# A call without side effects is written once, at its end.
 ADD_CALL = insert(41, "tool_calls", _CALL)
 FINISH_CALL = insert(
     42,
@@ -138,14 +140,14 @@ ADD_CONFIRMATION = insert(
     " request, call, created_at, expires_at",
     barrier=True,
 )
-# What a person wrote is kept until the call has begun, as the call itself; then only that it was.
+# Text from a person is stored until the call has started, like the call; then only the fact.
 FORGET_EDITED = "edited_args = CASE WHEN edited_args IS NULL THEN NULL ELSE '{}' END"
 CANCEL_CONFIRMATION = Statement(
     51,
     f"UPDATE confirmations SET status = 'cancelled', call = '{{}}', {FORGET_EDITED},"  # noqa: S608
     " answered_at = ? WHERE id = ? AND consumed_at IS NULL",
 )
-# An approval that is not used: what it was for has changed, or did not come to run.
+# Unused approval: its call has changed, or did not run.
 VOID_CONFIRMATION = Statement(
     52,
     f"UPDATE confirmations SET call = '{{}}', {FORGET_EDITED}, consumed_at = ?"  # noqa: S608
@@ -158,8 +160,8 @@ ADD_ARTIFACT = insert(
     "artifacts",
     "id, session_id, operation_id, name, media_type, size, sha256, created_at",
 )
-# Before a run is what its first change found, after it what its last one left. As long as the
-# two are the same, the run has changed nothing yet and the next change may say what is before.
+# The first change of a run sets the state before it, the last one the state after. While both are
+# equal, the run has changed nothing yet and the next change may set the state before.
 _UNTOUCHED = (
     "COALESCE(checkpoints.before_sha256, '') = COALESCE(checkpoints.after_sha256, '')"
     " AND checkpoints.unkept = ''"
@@ -177,7 +179,7 @@ ADD_CHECKPOINT = insert(
         for name in _BEFORE
     ),
 )
-# What sessions wrote in a workspace: files, times in which calls ran, contents that were accepted.
+# Writes of sessions in a workspace: files, times of calls, accepted contents.
 KEEP_WRITTEN = insert(
     66,
     "written",

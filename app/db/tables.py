@@ -1,4 +1,4 @@
-"""The tables. Times are RFC 3339 text in UTC, JSON is text: the same bytes on every database."""
+"""Tables. Times are RFC 3339 text in UTC, JSON is text: the same bytes on every database."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from sqlalchemy import Column, Index, LargeBinary, Text, text
 from sqlmodel import Field, SQLModel
 
 SESSION_KEY = "sessions.id"
-# The database writer's partial rows leave these columns to the database.
+# The database writer's partial rows omit these columns, which the database fills.
 NO = {"server_default": text("0")}
 ONE = {"server_default": text("1")}
 EMPTY = {"server_default": text("''")}
@@ -14,7 +14,7 @@ NONE_YET = {"server_default": text("'{}'")}
 
 
 class ProjectRow(SQLModel, table=True):
-    """A workspace that tools may work in."""
+    """Workspace for tools."""
 
     __tablename__ = "projects"
     id: str = Field(primary_key=True)
@@ -29,7 +29,7 @@ class ProjectRow(SQLModel, table=True):
 
 
 class SessionRow(SQLModel, table=True):
-    """One persisted chat (`chat`), or the record of calls made without one (`direct`)."""
+    """Stored chat (`chat`), or the record of calls without one (`direct`)."""
 
     __tablename__ = "sessions"
     __table_args__ = (Index("ix_sessions_updated", "user_id", "kind", "updated_at"),)
@@ -45,14 +45,14 @@ class SessionRow(SQLModel, table=True):
     epoch: str
     leaf_entry_id: str | None = None
     meta: str = "{}"
-    # Tokens and cost of all its runs, as the limits count them.
+    # Tokens and cost of all its runs, as counted by the limits.
     usage: str = Field(default="{}", sa_column_kwargs=NONE_YET)
     created_at: str
     updated_at: str
 
 
 class RunRow(SQLModel, table=True):
-    """One user message to its final answer, or one batch of direct calls."""
+    """One user message with its final answer, or one batch of direct calls."""
 
     __tablename__ = "runs"
     id: str = Field(primary_key=True)
@@ -65,17 +65,17 @@ class RunRow(SQLModel, table=True):
     owner: str | None = None
     stop_reason: str | None = None
     error: str | None = Field(default=None, sa_column=Column(Text))
-    # A message that waits for its turn: `{message_id, content, client_message_id}`.
+    # Waiting message: `{message_id, content, client_message_id}`.
     input: str | None = Field(default=None, sa_column=Column(Text))
     usage: str = Field(default="{}", sa_column_kwargs=NONE_YET)
     started_at: str
     finished_at: str | None = None
-    # What the next process goes on with, as `app.agents.progress` writes it.
+    # State for the next process, as written by `app.agents.progress`.
     progress: str | None = Field(default=None, sa_column=Column(Text))
 
 
 class EntryRow(SQLModel, table=True):
-    """One message in a session's tree; a branch is an entry with a sibling."""
+    """Message in a session's tree; a branch is an entry with a sibling."""
 
     __tablename__ = "entries"
     id: str = Field(primary_key=True)
@@ -88,7 +88,7 @@ class EntryRow(SQLModel, table=True):
 
 
 class ToolCallRow(SQLModel, table=True):
-    """The unified record of one tool call."""
+    """Unified record of one tool call."""
 
     __tablename__ = "tool_calls"
     __table_args__ = (Index("ix_tool_calls_session", "session_id"),)
@@ -113,10 +113,10 @@ class ToolCallRow(SQLModel, table=True):
 
 
 class ConfirmationRow(SQLModel, table=True):
-    """A question to a person, and its one answer. `expires_at` is a Unix time.
+    """Confirmation and its one answer. `expires_at` is a Unix time.
 
-    `call` holds what a restarted service needs to run exactly this call, for as long as it
-    waits; `edited_args` what the approver changed; `consumed_at` when the approval was used.
+    `call` contains what a restarted service needs to run exactly this call, while it waits;
+    `edited_args` the approver's changes; `consumed_at` the time when the approval was used.
     """
 
     __tablename__ = "confirmations"
@@ -144,7 +144,7 @@ class ConfirmationRow(SQLModel, table=True):
 
 
 class ArtifactRow(SQLModel, table=True):
-    """A file that a call produced; its bytes lie in the data directory."""
+    """File produced by a call; its bytes are in the data directory."""
 
     __tablename__ = "artifacts"
     id: str = Field(primary_key=True)
@@ -158,11 +158,11 @@ class ArtifactRow(SQLModel, table=True):
 
 
 class CheckpointRow(SQLModel, table=True):
-    """A file that a run changed: what it was before, and what the run left.
+    """File changed by a run: its state before and after.
 
-    Its content before lies in the data directory under `before_sha256`, which is null when
-    there was no file, or when `unkept` says why nothing was kept. `after_sha256` is null when
-    the file is gone. `restores` names the run that this change undoes.
+    The previous content is in the data directory under `before_sha256`, which is null if there was
+    no file, or if `unkept` gives the reason why it was not saved. `after_sha256` is null if the
+    file was deleted. `restores` is the run that this change undoes.
     """
 
     __tablename__ = "checkpoints"
@@ -182,11 +182,11 @@ class CheckpointRow(SQLModel, table=True):
 
 
 class WrittenRow(SQLModel, table=True):
-    """What sessions wrote in a workspace, by `kind`; times are Unix times.
+    """Writes of sessions in a workspace, by `kind`; times are Unix times.
 
-    `file`: the file `name` was written at `began`. `span`: calls ran from `began` to `ended`,
-    which is 0 while they do. `accepted`: a person has let a command run a file, `name` being the
-    digest of both and of the content.
+    `file`: the file `name` was written at `began`. `span`: calls ran from `began` to `ended`, which
+    is 0 while active. `accepted`: a person approved running a file in a command; `name` is the
+    digest of both and the content.
     """
 
     __tablename__ = "written"
@@ -198,10 +198,11 @@ class WrittenRow(SQLModel, table=True):
 
 
 class EventRow(SQLModel, table=True):
-    """A session's durable events of one commit, as the bytes that were and will be sent.
+    """A session's durable events of one commit, as the bytes sent.
 
-    `seq` and `ts` are the first one's, `more` is how many follow it (`app.db.event_rows`).
-    Rows are appended in the order they come; `EventBlockRow` leads to a session's own.
+    `seq` and `ts` are those of the first event, `more` is the number of following ones
+    (`app.db.event_rows`). Rows are appended in order of arrival; `EventBlockRow` locates a
+    session's own.
     """
 
     __tablename__ = "events"
@@ -216,7 +217,7 @@ class EventRow(SQLModel, table=True):
 
 
 class EventBlockRow(SQLModel, table=True):
-    """Where a stretch of a session's events lies; `covers_to` is the last position looked at."""
+    """Block of a session's events; `covers_to` is the last position included."""
 
     __tablename__ = "event_blocks"
     __table_args__ = (Index("ix_event_blocks_session", "session_id", "epoch", "last_seq"),)
@@ -231,7 +232,7 @@ class EventBlockRow(SQLModel, table=True):
 
 
 class ToolRow(SQLModel, table=True):
-    """What an operator decided about one tool of the catalog."""
+    """Settings of the operator for one tool of the catalog."""
 
     __tablename__ = "tools"
     name: str = Field(primary_key=True)
@@ -250,7 +251,7 @@ class ToolRow(SQLModel, table=True):
 
 
 class ToolsetRow(SQLModel, table=True):
-    """The switch of a whole toolset; one that nobody has touched has no row."""
+    """Switch of a whole toolset; a toolset never switched has no row."""
 
     __tablename__ = "toolsets"
     name: str = Field(primary_key=True)
@@ -260,7 +261,7 @@ class ToolsetRow(SQLModel, table=True):
 
 
 class ChangeRow(SQLModel, table=True):
-    """How often a subject was changed: other processes on this database look here."""
+    """Change counter of a subject, polled by other processes on this database."""
 
     __tablename__ = "changes"
     subject: str = Field(primary_key=True)
@@ -268,7 +269,7 @@ class ChangeRow(SQLModel, table=True):
 
 
 class AgentRow(SQLModel, table=True):
-    """An agent's profile. `profile` is JSON text of `governance.agents.AgentProfile`."""
+    """Profile of an agent. `profile` is JSON text of `governance.agents.AgentProfile`."""
 
     __tablename__ = "agents"
     id: str = Field(primary_key=True)
@@ -279,7 +280,7 @@ class AgentRow(SQLModel, table=True):
 
 
 class RuleRow(SQLModel, table=True):
-    """A rule on arguments. `body` is JSON text of its definition, kept also when it is invalid."""
+    """Rule on arguments. `body` is JSON text of its definition, stored even if it is invalid."""
 
     __tablename__ = "rules"
     id: str = Field(primary_key=True)
@@ -294,10 +295,10 @@ class RuleRow(SQLModel, table=True):
 
 
 class GrantRow(SQLModel, table=True):
-    """A lasting approval: what it covers, where it came from, how often it spoke.
+    """Standing approval: coverage, origin and number of uses.
 
-    `scope` is run, session, agent or always, `scope_id` the one it is bound to; `expires_at`
-    is a Unix time.
+    `scope` is run, session, agent or always; `scope_id` is the ID it is bound to; `expires_at` is a
+    Unix time.
     """
 
     __tablename__ = "grants"
@@ -316,17 +317,17 @@ class GrantRow(SQLModel, table=True):
     revoked_by: str | None = None
 
 
-# Written out wherever it is asked for: with a parameter in it no database takes the index.
+# Written as a literal in each query: with a parameter no database uses the index.
 BESIDE_CALLS = text("kind <> 'call.finished'")
 
 
 class AuditRow(SQLModel, table=True):
-    """One line of the audit. `hash` covers the row and the hash of the row before it.
+    """One line of the audit. `hash` covers the row and the previous row's hash.
 
-    `seq` has no gaps and is given by whoever commits, so that the chain has one order. An index
-    by session or tool would cost every call more than the row itself (12 µs): a session's
-    rows lie in its time. Nearly all rows are ends of calls; the others have an index of their
-    own, which a call's row does not pay for.
+    `seq` has no gaps and is assigned at commit, so that the chain has one order. An index by
+    session or tool would cost every call more than the row itself (12 µs): a session's rows are
+    found by time. Nearly all rows are ends of calls; the others have a separate index, at no cost
+    to a call's row.
     """
 
     __tablename__ = "audit"
@@ -357,7 +358,7 @@ class AuditRow(SQLModel, table=True):
 
 
 class AuditHeadRow(SQLModel, table=True):
-    """Where the chain ends, and where it begins since older rows were let go. One row."""
+    """Head and start of the audit chain, which moves when old rows are deleted. One row."""
 
     __tablename__ = "audit_head"
     id: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
@@ -368,9 +369,9 @@ class AuditHeadRow(SQLModel, table=True):
 
 
 class LoginRow(SQLModel, table=True):
-    """A browser that signed in with a token: only the digest of its secret is kept.
+    """Browser sign-in; only the digest of its secret is stored.
 
-    Without `token_id` it came in with the token of the settings, which is part of the digest.
+    Without `token_id`, it used the token from the settings, which is part of the digest.
     """
 
     __tablename__ = "logins"
@@ -385,7 +386,7 @@ class LoginRow(SQLModel, table=True):
 
 
 class TokenRow(SQLModel, table=True):
-    """A bearer token: only its SHA-256 is kept."""
+    """Bearer token; only its SHA-256 is stored."""
 
     __tablename__ = "tokens"
     id: str = Field(primary_key=True)
@@ -393,7 +394,7 @@ class TokenRow(SQLModel, table=True):
     prefix: str
     sha256: str = Field(unique=True)
     scopes: str
-    # JSON lists of ids it is limited to; null means every one.
+    # JSON lists of IDs it is limited to; null means all.
     agents: str | None = None
     projects: str | None = None
     limits: str = Field(default="{}", sa_column_kwargs=NONE_YET)

@@ -7,10 +7,10 @@ from sqlmodel import Field, SQLModel
 
 
 class OutboundRequestRow(SQLModel, table=True):
-    """A request that agents may send by its name.
+    """Request that agents may send by name.
 
-    `target` seals the address and the values of the headers; `origin` and `headers` (their
-    names) are what may be shown of it.
+    `target` contains the encrypted address and header values; `origin` and `headers` (their names)
+    are the displayable part.
     """
 
     __tablename__ = "triggers"
@@ -31,9 +31,9 @@ class OutboundRequestRow(SQLModel, table=True):
 
 
 class WebhookRow(SQLModel, table=True):
-    """What another system may begin here, and as whom it runs.
+    """Webhook with its owner and agent.
 
-    `secret` is sealed; `paused` says why it stands still, and is empty while it runs.
+    `secret` is encrypted; `paused` is the reason of a pause, or empty.
     """
 
     __tablename__ = "webhooks"
@@ -53,7 +53,7 @@ class WebhookRow(SQLModel, table=True):
 
 
 class DeliveryRow(SQLModel, table=True):
-    """An accepted delivery, kept for as long as its signature could come again."""
+    """Accepted delivery, stored as long as its signature could be replayed."""
 
     __tablename__ = "webhook_deliveries"
     digest: str = Field(primary_key=True)

@@ -1,11 +1,10 @@
-"""Where everything that must survive is written: one thread, grouped commits, watermarks.
+"""Database writer: one thread, grouped commits, watermarks.
 
-Rows appended while a commit is under way form the next one, so a busy service pays
-one commit for many rows and an idle one waits for nobody. After a commit of many rows the
-next one lingers a moment, unless somebody waits for it. A commit that fails (disk
-full, database locked) is tried again until it succeeds: nothing is dropped and the
-order never changes, while callers who need durability get `StorageUnavailable` at
-once instead of waiting.
+Rows appended during a commit form the next one, so a busy service pays one commit for many rows and
+an idle one commits immediately. After a commit of many rows the next one is briefly delayed, unless
+a caller waits for it. A failed commit (disk full, database locked) is retried until it succeeds:
+nothing is dropped and the order never changes, while callers who need durability get
+`StorageUnavailable` immediately.
 """
 
 from __future__ import annotations
@@ -45,34 +44,34 @@ log = logging.getLogger(__name__)
 
 MAX_PENDING_ROWS = 200_000
 RELEASED_AT_ONCE = 8
-# While those are let go who waited for a commit, what they write next is gathered up to so many
-# rows: 64 producers that wait for each event pay one commit in place of five to eight.
+# While waiters of a commit resume, their next rows are collected up to this number: 64 producers
+# that wait for each event pay one commit instead of five to eight.
 GATHERED_ROWS = 64
-# After so many rows in one commit the next is put off by so many seconds, or until it holds so
-# many: a commit costs as much as dozens of rows, whatever it holds.
+# After this many rows in one commit, the next is delayed by this many seconds, or until it has as
+# many rows: a commit costs as much as dozens of rows, whatever its size.
 BUSY_ROWS = 32
 LINGER_S = 0.004
 LINGER_ROWS = 1024
 RETRY_S = 0.5
-JOURNAL_BYTES = 64 << 20  # what one large commit has made of the journal is given back
-CHECKPOINT_PAGES = 4096  # 16 MiB: a checkpoint is the tail latency, so it is rare
+JOURNAL_BYTES = 64 << 20  # space of the journal is returned after one large commit
+CHECKPOINT_PAGES = 4096  # 16 MiB: a checkpoint determines the tail latency, so it is rare
 
 
 class Transaction(Protocol):
-    """What a unit of work may do; committed when it returns, rolled back when it raises."""
+    """Operations of a unit of work; committed on return, rolled back on an exception."""
 
     def execute(self, sql: str, row: Row = ()) -> int:
-        """Run one statement; the number of rows it changed."""
+        """Run one statement; return the number of changed rows."""
 
     def fetch(self, sql: str, row: Row = ()) -> list[tuple[Any, ...]]:
         """Run one query."""
 
 
 class DatabaseWriter(Protocol):
-    """The writer. All methods are called on the event loop's thread."""
+    """Database writer. All methods are called on the event loop's thread."""
 
     def append(self, statement: Statement, row: Row) -> int:
-        """Queue one row for the next commit; the watermark that will cover it.
+        """Queue one row for the next commit; return the watermark that covers it.
 
         Raises:
             StorageUnavailable: commits have failed for so long that the queue is full.
@@ -81,17 +80,16 @@ class DatabaseWriter(Protocol):
     async def flush(self) -> None:
         """Wait until everything appended so far is committed.
 
-        A commit survives the process; one with a `barrier` statement in it also survives
-        power loss.
+        A commit survives the process; one with a `barrier` statement also survives power loss.
 
         Raises:
-            StorageUnavailable: the database cannot be written at the moment.
+            StorageUnavailable: the database is currently not writable.
         """
 
     async def flush_with_retry(self) -> None:
-        """`flush`, but waiting until the database can be written again.
+        """Wait like `flush`, but until the database is writable again.
 
-        For what has begun already: refusing it would be a lie, and a repeat would do it twice.
+        For work already started: refusing it would be wrong, and a retry would run it twice.
         """
 
     async def transact(self, work: Callable[[Transaction], T]) -> T:
@@ -109,7 +107,7 @@ class _WriteBatch:
 
 @dataclass(slots=True, eq=False)
 class _Work:
-    """A unit of work. Whoever takes the lock decides: the writer to run it, the loop to give up."""
+    """Unit of work. Taking the lock decides: the writer runs it, or the loop gives up."""
 
     function: Callable[[Transaction], Any]
     future: asyncio.Future[Any]
@@ -117,7 +115,7 @@ class _Work:
 
 
 class _Look:
-    """A look at the files, in turn with what is written."""
+    """Check of the files, in order with the writes."""
 
 
 _Item = _WriteBatch | _Work | _Look
@@ -151,26 +149,26 @@ class SqliteWriter:
 
     @property
     def error(self) -> StorageUnavailable | None:
-        """Why commits fail at the moment; None while they succeed."""
+        """Reason why commits currently fail, or None."""
         return self._error
 
     @property
     def is_lost(self) -> bool:
-        """Whether the file at the path is not the one that is written to."""
+        """Return whether the file at the path is not the one being written."""
         return self._is_lost
 
     def look(self) -> None:
-        """Find out whether the files are still there; `error` and `is_lost` tell a moment later."""
+        """Check whether the files still exist; `error` and `is_lost` are updated shortly after."""
         if self._thread is not None and not self._in_flight:
             self._put(_Look())
 
     async def mark(self) -> None:
-        """Write a number of this run into the file's header: no other database has it.
+        """Write a number unique to this run into the file's header.
 
         For the one service of a database; a second writer would look like a foreign database.
 
         Raises:
-            StorageUnavailable: the database cannot be written at the moment.
+            StorageUnavailable: the database is currently not writable.
         """
         number = secrets.randbits(31)
 
@@ -198,7 +196,7 @@ class SqliteWriter:
         await opened
 
     async def close(self) -> None:
-        """Commit what is queued and stop."""
+        """Commit queued rows and stop."""
         if self._thread is None:
             return
         self._flush()
@@ -273,7 +271,7 @@ class SqliteWriter:
             self._scheduled = self._loop.call_soon(self._flush)
 
     def _hurry(self) -> None:
-        """What lingers is committed after this turn of the loop."""
+        """Commit pending rows after this turn of the loop."""
         assert self._loop is not None
         assert self._scheduled is not None
         self._scheduled.cancel()
@@ -312,21 +310,21 @@ class SqliteWriter:
             elif isinstance(item, _Work):
                 self._works.remove(item)
         finally:
-            # Whatever a listener did: what was appended meanwhile waits for nobody else.
+            # Whatever a listener did, rows appended meanwhile must be committed.
             if not self._in_flight and not self._is_releasing:
                 self._go_on()
 
     def _go_on(self) -> None:
-        """Commit what was appended meanwhile."""
+        """Commit rows appended meanwhile."""
         if self._waiters or not self._is_busy:
             self._flush()
         elif self._mark > self._handed_over and not self._scheduled:
             self._schedule()
 
     def _release(self) -> None:
-        """Let those go on who waited for what is committed: a few in each turn of the loop.
+        """Resume waiters of committed rows, a few in each turn of the loop.
 
-        One commit may be what hundreds wait for, and what they do next is work.
+        Hundreds may wait for one commit, and each continues with work.
         """
         for _ in range(RELEASED_AT_ONCE):
             if not self._waiters or self._waiters[0][0] > self._committed:
@@ -338,11 +336,11 @@ class SqliteWriter:
         self._loop.call_soon(self._release)
 
     def _released(self) -> None:
-        """Everybody has been let go: commit what was gathered meanwhile."""
+        """Commit the rows collected while all waiters resumed."""
         if self._is_releasing:
             self._is_releasing = False
             if not self._scheduled and not self._in_flight:
-                # After those who have just been let go, for what they write belongs to it.
+                # After the resumed waiters, whose rows belong to this commit.
                 self._schedule()
 
     def _lost(self, error: StorageUnavailable) -> None:
@@ -402,7 +400,7 @@ class SqliteWriter:
                 if not is_committed:
                     self._commit(connection, batch)
                     is_committed = True
-                    # What went into a file that has gone is told to nobody as written.
+                    # Rows written to a removed file are never reported as committed.
                     self._files.check()
             if held.error is None:
                 self._call(self._done, batch)

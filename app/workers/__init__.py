@@ -1,1 +1,1 @@
-"""Worker processes: the loop of a sub-agent, and how it is started and kept warm."""
+"""Worker processes: the loop of a sub-agent, and the pool of warm workers."""

@@ -1,4 +1,4 @@
-"""What a worker process is told when it starts: nothing in it is secret."""
+"""Start parameters of a worker process; none is secret."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import asdict, dataclass
 
 @dataclass(frozen=True, slots=True)
 class Equipment:
-    """Goes over the command line, which everybody on the machine may read.
+    """Passed on the command line, which everyone on the machine can read.
 
     Attributes:
-        roots: the folders of the workspace that may be read, relative to it; empty for all.
-        calculator_functions: whether the operator lets `calculator` call functions.
+        roots: readable folders, relative to the workspace; empty for all.
+        calculator_functions: whether `calculator` may call functions.
     """
 
     roots: tuple[str, ...] = ()

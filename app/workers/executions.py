@@ -1,4 +1,4 @@
-"""Running the tools that the service asks a worker to run, each in a task of its own."""
+"""Tool executions in a worker, each in a separate task."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ _log = logging.getLogger(__name__)
 Send = Callable[[FromWorker], Awaitable[None]]
 
 _BROKEN = "The tool failed inside the worker process; see its log"
-_LARGEST_TEXT = MAX_FRAME // 8  # in JSON a character becomes six bytes at most
+_LARGEST_TEXT = MAX_FRAME // 8  # in JSON a character becomes at most six bytes
 _CUT = "\n[The result was too large for a worker process and was truncated here.]"
 _PIECE = 1 << 16
 _LONGEST_STAGE, _LONGEST_MESSAGE = 500, 4000
 
 
 class Executions:
-    """What runs now, by its id.
+    """Active executions by ID.
 
     Args:
-        send: where its frames go.
+        send: sends its frames.
     """
 
     def __init__(self, tools: Mapping[str, Tool], services: Services, send: Send) -> None:
@@ -55,13 +55,13 @@ class Executions:
         self._running: dict[str, asyncio.Task[None]] = {}
 
     def begin(self, frame: Execute, operations: Operations | None) -> None:
-        """Run it in the background; it ends in one `Executed`, or in none when it is stopped."""
+        """Run in the background; ends in one `Executed`, or in none if stopped."""
         running = asyncio.create_task(self._run(frame, operations))
         self._running[frame.execution_id] = running
         running.add_done_callback(lambda _: self._running.pop(frame.execution_id, None))
 
     def stop(self, execution_id: str) -> None:
-        """Cancel it; nothing happens when it has ended."""
+        """Cancel an execution; no effect if it has ended."""
         running = self._running.get(execution_id)
         if running is not None:
             running.cancel()
@@ -103,7 +103,7 @@ class Executions:
         )
 
     async def _drain(self, execution_id: str, produced: AsyncIterator[Any]) -> ToolResult:
-        """Send on what a generator yields; its `ToolResult`, or all it printed, is the result."""
+        """Stream a generator's items; the result is its `ToolResult`, or all its output."""
         result: ToolResult | None = None
         printed = ""
         async with aclosing(cast("Any", produced)) as items:
@@ -123,11 +123,11 @@ class Executions:
 
 
 def fitting(executed: Executed) -> Executed:
-    """It, or as much of it as goes into a frame, which its text then says."""
+    """Return it, or as much as fits into a frame, with a note in its text."""
     try:
         encode(executed)
     except WorkerProtocolError:
-        # half a structure would mislead: the text is what can be cut
+        # partial structured data would mislead; only text can be truncated
         whole = executed.text or executed.error or dump_json(executed.data).decode()
         error = None if executed.error is None else executed.error[:_PIECE]
         cut = {"data": None, "raw_result": None, "text": whole[:_LARGEST_TEXT] + _CUT}
@@ -144,13 +144,13 @@ def _executed(execution_id: str, result: ToolResult) -> Executed:
         "text": result.text,
         "raw_result": None if raw is None else raw.to_dict(),
     }
-    # a tool may give what JSON cannot hold
+    # a tool may return values that JSON lacks
     plain = orjson.loads(dump_json(fields))
     return Executed(execution_id=execution_id, success=result.success, **plain)
 
 
 def _failed(frame: Execute, error: BaseException) -> Executed:
-    """A tool's failure in its own words; of a bug only that there is one."""
+    """Return a tool's failure with its message; for a bug, only that there was one."""
     if not isinstance(error, TollgateError):
         _log.error("tool %s failed", frame.tool, exc_info=error)
         return Executed(

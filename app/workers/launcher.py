@@ -1,4 +1,4 @@
-"""Starting worker processes in the sandbox: they read one place, and reach nothing else."""
+"""Start of worker processes in the sandbox: they can read one workspace, and nothing else."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from app.workers.equipment import Equipment
 from app.workers.worker import ConfinedWorker
 
 _PACKAGE = str(Path(app.__file__).resolve().parent)
-# The folder above the package is out of reach, so that the package is not looked for in it.
+# The folder above the package is unreadable, so the package is not searched there.
 PROGRAM = (
     "import importlib.util as u, sys;"
     f"s = u.spec_from_file_location('app', {_PACKAGE + '/__init__.py'!r},"
@@ -30,17 +30,17 @@ PROGRAM = (
     "sys.modules['app'] = m = u.module_from_spec(s); s.loader.exec_module(m);"
     "from app.workers.process import main; main()"
 )
-"""The Python that a worker runs."""
+"""Python interpreter of workers."""
 
 _LIMITS = ProcessLimits(
     cpu_s=3600, file_bytes=16 << 20, disk_bytes=64 << 20, output_bytes=512 << 20
 )
-"""Of a worker's whole life; how much memory it may have is a setting."""
+"""Limits for a worker's whole life; its memory is a setting."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerFolder:
-    """A folder that a worker may read: the one that was there when it started."""
+    """Readable folder of a worker, as it was at its start."""
 
     path: str
     device: int
@@ -48,11 +48,11 @@ class WorkerFolder:
 
 
 class SandboxedWorkers:
-    """Starts workers in `sandbox`; each has an empty room of its own and no network.
+    """Starts workers in `sandbox`; each has a separate empty folder and no network.
 
     Args:
-        calculator_functions: whether the operator lets `calculator` call functions.
-        program: what they run; what confines them trusts it in nothing.
+        calculator_functions: whether `calculator` may call functions.
+        program: program of the workers, which the sandbox does not trust.
     """
 
     def __init__(
@@ -70,23 +70,24 @@ class SandboxedWorkers:
         self._calculator_functions = calculator_functions
 
     async def folders(self, place: WorkerScope) -> tuple[WorkerFolder, ...]:
-        """What a worker of `place` may read now; changes when somebody replaces a folder.
+        """Return the folders that a worker of `place` may read; they change if a folder is
+        replaced.
 
         Raises:
-            ToolFailed: code `workspace_missing`, or what the workspace says of a folder.
+            ToolFailed: code `workspace_missing`, or an error of the workspace about a folder.
         """
         hidden = self._sandbox.config.hidden
         return await to_end(run_in(PROCESSES, _folders, place, hidden))
 
     async def start(self, place: WorkerScope, folders: tuple[WorkerFolder, ...]) -> ConfinedWorker:
-        """A worker that is ready.
+        """Return a worker that is ready.
 
         Raises:
             ToolFailed: code `sandbox_unavailable` or `worker_lost`.
         """
         status = await self._sandbox.level("bash")
         if status.asks:
-            # A person may answer for a command, but nobody is asked about a worker.
+            # A person may approve a weaker sandbox for a command, but a worker never asks.
             raise sandbox_unavailable(
                 f"Sub-agents cannot run with a weaker sandbox. {status.sentence}"
             )

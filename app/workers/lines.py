@@ -1,4 +1,4 @@
-"""Cutting a stream of bytes into lines without ever holding more than one frame."""
+"""Splitting of a byte stream into lines, with at most one frame in memory."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from app.agents.delegation.frames import MAX_FRAME, WorkerProtocolError
 
 
 class LineBuffer:
-    """Holds the beginning of the line that has not ended yet."""
+    """Buffer for the incomplete last line."""
 
     def __init__(self, most: int = MAX_FRAME) -> None:
         self._most = most
         self._begun = bytearray()
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """The lines that end in `data`, each with its end.
+        """Yield the lines that end in `data`, with their line endings.
 
         Raises:
-            WorkerProtocolError: a line is longer than a frame may be.
+            WorkerProtocolError: a line exceeds the size of a frame.
         """
         start = 0
         while start < len(data):
@@ -36,7 +36,7 @@ class LineBuffer:
 
 
 class Tail:
-    """The last bytes of a stream."""
+    """Last bytes of a stream."""
 
     def __init__(self, most: int) -> None:
         self._most = most

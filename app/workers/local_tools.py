@@ -1,4 +1,4 @@
-"""The tools that a worker executes itself, and the small world it has for them."""
+"""Tools that a worker runs itself, with their services."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ TOOLSETS = (
     "app.tools.search.toolset",
     "app.tools.data.toolset",
 )
-"""Modules that hold tools with the route `worker-local`; the others are not imported here."""
+"""Modules of tools with the route `worker-local`; others are not imported here."""
 
 
 class LocalServices(Services):
-    """The few services that need nothing of the service process; any other is not here."""
+    """The few services that do not need the service process; others are not available here."""
 
     def get(self, name: str) -> Any | None:
         """See `Services.get`.
@@ -58,7 +58,7 @@ class LocalServices(Services):
 
 
 class CodeElsewhere:
-    """`CodeOperations` that refuses: the service starts Python, in a sandbox of its own."""
+    """`CodeOperations` that refuses: the service runs Python in a separate sandbox."""
 
     def open(self, spec: CodeSpec) -> AbstractAsyncContextManager[RunningCode]:
         raise not_here(f"Python ({spec.level})")
@@ -72,14 +72,14 @@ class ProcessesElsewhere:
 
 
 def not_here(what: str) -> ToolFailed:
-    """What tells the service to run the call itself."""
+    """Tell the service to run the call itself."""
     return ToolFailed(
         f"A worker process has no {what}: the call runs in the service", code=NOT_HERE
     )
 
 
 def local_tools() -> Mapping[str, Tool]:
-    """By name, what is routed here."""
+    """Return the tools that run in workers, by name."""
     found = (tool for module in TOOLSETS for tool in import_module(module).TOOLS)
     return {tool.name: tool for tool in found if tool.route == "worker-local"}
 
@@ -90,10 +90,10 @@ def local_services(equipment: Equipment) -> Services:
 
 
 def local_operations(root: str, equipment: Equipment) -> Operations:
-    """The workspace, as far as the sandbox around this process lets it be read.
+    """Return the workspace, as far as this process's sandbox allows reading it.
 
     Raises:
-        ConfigurationError: there is no such folder.
+        ConfigurationError: the folder does not exist.
     """
     beneath = Beneath(Path(root), roots=equipment.roots)
     return Operations(

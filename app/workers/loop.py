@@ -1,4 +1,4 @@
-"""How a sub-agent goes on: the rounds of its one task, as the worker decides them."""
+"""Loop of a sub-agent: the rounds of its task, as decided by the worker."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ async def go_through_rounds(
     send: Callable[[FromWorker], Awaitable[None]],
     heard: Callable[[], Awaitable[Answer]],
 ) -> None:
-    """Ask, have the calls made, ask again, until there is an answer or no round is left.
+    """Ask the model, request its calls, and repeat, until there is an answer or no round is left.
 
     Args:
-        send: gives the service a frame.
-        heard: what the service answers next.
+        send: sends a frame to the service.
+        heard: returns the next frame of the service.
 
     Raises:
-        WorkerProtocolError: the service answered something else than what was asked.
+        WorkerProtocolError: the service sent an unexpected frame.
     """
     for number in range(begin.first_round, begin.max_rounds + 1):
         is_last = number == begin.max_rounds

@@ -1,4 +1,4 @@
-"""The worker processes of the service: never more than may run, a few of them warm."""
+"""Pool of worker processes: a maximum number, some of them warm."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from app.workers.worker import ConfinedWorker
 _log = logging.getLogger(__name__)
 
 _PLACES = 4
-"""How many places, of those used last, have workers kept warm."""
+"""Number of most recently used workspaces with warm workers."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Warm:
-    """A worker that waits for its task; it reads the folders that were there then."""
+    """Worker that waits for a task; it reads the folders as of its start."""
 
     worker: ConfinedWorker
     folders: tuple[WorkerFolder, ...]
 
 
 class WorkerPool:
-    """`Workers`: each worker works on one task, and is ended after it.
+    """`Workers`: each worker runs one task, and is then ended.
 
-    Every living worker, warm or not, holds one of `settings.processes` slots. A warm one
-    gives its slot up to a task of another place. Must be used on one event loop.
+    Every live worker, warm or not, occupies one of `settings.processes` slots. A warm one yields
+    its slot to a task of another workspace. Must be used on one event loop.
 
     Args:
-        calculator_functions: whether the operator lets `calculator` call functions.
-        program: what the workers run.
+        calculator_functions: whether `calculator` may call functions.
+        program: program of the workers.
     """
 
     def __init__(
@@ -64,15 +64,15 @@ class WorkerPool:
 
     @property
     def waiting(self) -> int:
-        """How many tasks wait until one of the running ones has ended."""
+        """Number of tasks waiting for a running one to end."""
         return self._slots.waiting
 
     def warm(self, place: WorkerScope) -> list[int]:
-        """The processes that wait for a task of `place`."""
+        """Return the processes that wait for a task of `place`."""
         return [found.worker.pid for found in self._warm.get(place, [])]
 
     async def settled(self) -> None:
-        """Return when all that is to be kept warm has started, or failed to."""
+        """Wait until all workers to keep warm have started or failed."""
         while self._warming:
             await asyncio.wait(set(self._warming))
 
@@ -81,7 +81,7 @@ class WorkerPool:
         return self._take(place)
 
     async def close(self) -> None:
-        """See `Workers.close`; harmless when repeated."""
+        """See `Workers.close`; may be called repeatedly."""
         self._closed = True
         for warming in self._warming:
             warming.cancel()
@@ -113,7 +113,7 @@ class WorkerPool:
             self._fill()
 
     async def _of(self, place: WorkerScope) -> ConfinedWorker:
-        """A worker that holds a slot."""
+        """Return a worker that occupies a slot."""
         self._require_open()
         if self._warm.get(place):
             found = self._warm_worker(place, await self._workers.folders(place))
@@ -128,7 +128,7 @@ class WorkerPool:
         except BaseException:
             self._slots.give_back()
             raise
-        if self._closed:  # meanwhile, when nobody could know of it
+        if self._closed:  # may have happened meanwhile, before it was visible
             await self._ended(worker)
             self._require_open()
         return worker
@@ -142,7 +142,7 @@ class WorkerPool:
     def _warm_worker(
         self, place: WorkerScope, folders: tuple[WorkerFolder, ...]
     ) -> ConfinedWorker | None:
-        """One that lives and sees the folders as they are now; others are ended."""
+        """Return a live worker that sees the current folders; end others."""
         found = self._warm.get(place, [])
         while found:
             warm = found.pop(0)
@@ -152,7 +152,9 @@ class WorkerPool:
         return None
 
     def _make_room(self) -> None:
-        """End what is warm for the place used longest ago: somebody waits for its slot."""
+        """End the warm workers of the least recently used workspace, because a task needs a
+        slot.
+        """
         for found in self._warm.values():
             if found:
                 self._end(found.pop(0).worker)
@@ -163,7 +165,7 @@ class WorkerPool:
                 return
 
     def _remember(self, place: WorkerScope) -> None:
-        """It is the place used last; nothing is kept for the one that falls out."""
+        """Record the most recently used workspace; the oldest loses its warm workers."""
         self._warm.setdefault(place, [])
         self._warm.move_to_end(place)
         while len(self._warm) > _PLACES:
@@ -172,7 +174,7 @@ class WorkerPool:
                 self._end(warm.worker)
 
     def _fill(self) -> None:
-        """Start what is missing for the places used last, as far as slots are free."""
+        """Start missing workers for recently used workspaces, as far as slots are free."""
         for wanted in reversed(self._warm):
             starting = sum(place == wanted for place in self._warming.values())
             missing = self._warm_each - len(self._warm[wanted]) - starting
@@ -184,7 +186,7 @@ class WorkerPool:
                 warming.add_done_callback(self._warmed)
 
     async def _start_warm(self, place: WorkerScope) -> None:
-        """Start one with a slot that is held already, and goes over to the worker."""
+        """Start a worker with an occupied slot, which passes to the worker."""
         folders = await self._workers.folders(place)
         worker = await self._workers.start(place, folders)
         if self._closed or place not in self._warm or self._slots.waiting:
@@ -193,7 +195,7 @@ class WorkerPool:
             self._warm[place].append(_Warm(worker, folders))
 
     def _warmed(self, warming: asyncio.Task[None]) -> None:
-        """Where no worker has come of it, its slot is free again; also when it never ran."""
+        """Free the slot if no worker was started, even if the task never ran."""
         del self._warming[warming]
         if warming.cancelled():
             self._slots.give_back()
@@ -203,7 +205,7 @@ class WorkerPool:
             _log.warning("cannot keep a worker warm: %s", error, exc_info=trace)
 
     def _end(self, worker: ConfinedWorker) -> None:
-        """End one in the background, then give its slot back."""
+        """End a worker in the background, then release its slot."""
         ending = asyncio.create_task(self._ended(worker))
         self._ending.add(ending)
         ending.add_done_callback(self._ending.discard)

@@ -1,4 +1,4 @@
-"""The program inside a worker process: one task, spoken about on its standard streams."""
+"""Main program of a worker process: one task, with frames on its standard streams."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ _DONE, _FAILED = 0, 3
 
 
 def main() -> None:
-    """Work on one task, until the input ends; the first argument is an `Equipment`."""
+    """Work on one task until the input ends; the first argument is an `Equipment`."""
     frames = os.dup(_OUTPUT)
-    os.dup2(_ERRORS, _OUTPUT)  # nothing that a library prints may stand between frames
+    os.dup2(_ERRORS, _OUTPUT)  # output of libraries must not appear between frames
     logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
     asyncio.run(_work(Equipment.decode(sys.argv[1]), frames))
 
 
 def _end(status: int) -> NoReturn:
-    """End now: threads may still be at work, and what was started ends with this process."""
+    """Exit immediately: threads may still run, and started processes end with this one."""
     sys.stderr.flush()
     os._exit(status)
 
@@ -61,16 +61,16 @@ async def _work(equipment: Equipment, frames: int) -> NoReturn:
 
 
 def _give_up(error: BaseException) -> NoReturn:
-    """The service waits, and nothing would come."""
+    """Exit with an error, since the service would wait forever."""
     _log.error("this worker cannot continue", exc_info=error)
     _end(_FAILED)
 
 
 class _Worker:
-    """What the frames of the service do.
+    """Handler of the service's frames.
 
     Args:
-        writer: takes the frames for the service.
+        writer: stream of frames to the service.
     """
 
     def __init__(self, equipment: Equipment, writer: asyncio.StreamWriter) -> None:
@@ -123,7 +123,7 @@ async def _reader() -> asyncio.StreamReader:
 
 
 async def _line(reader: asyncio.StreamReader) -> bytes:
-    """The next line; empty at the end of the input, which also ends half a line."""
+    """Return the next line; empty at the end of the input, even after an incomplete line."""
     line = await reader.readline()
     return line if line.endswith(b"\n") else b""
 

@@ -1,4 +1,4 @@
-"""So many at once, first come, first served."""
+"""Limited number of slots, first come, first served."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from contextlib import suppress
 
 
 class ProcessSlots:
-    """Counts what may run at once. Whoever gives up waiting takes no slot along.
+    """Counter of concurrent processes. A cancelled waiter does not take a slot.
 
     Attributes:
-        waiting: how many wait.
+        waiting: number of waiters.
     """
 
     def __init__(self, most: int) -> None:
@@ -23,14 +23,14 @@ class ProcessSlots:
         return len(self._waiters)
 
     def try_take(self) -> bool:
-        """Take one without waiting; never before those who wait."""
+        """Take a slot without waiting; never before earlier waiters."""
         if self._waiters or not self._free:
             return False
         self._free -= 1
         return True
 
     async def take(self) -> None:
-        """Take one, when it is one's turn."""
+        """Take a slot in order of arrival."""
         if self.try_take():
             return
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -39,14 +39,14 @@ class ProcessSlots:
             await waiter
         except asyncio.CancelledError:
             if waiter.done() and not waiter.cancelled():
-                self.give_back()  # it came at the same moment
+                self.give_back()  # it was granted at the same moment
             raise
         finally:
             with suppress(ValueError):
                 self._waiters.remove(waiter)
 
     def give_back(self) -> None:
-        """Give one to whoever has waited longest."""
+        """Release a slot to the longest waiter."""
         while self._waiters:
             waiter = self._waiters.popleft()
             if not waiter.done():

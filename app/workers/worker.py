@@ -1,4 +1,4 @@
-"""One worker process as the service sees it: frames in, frames out, and its end."""
+"""Service side of one worker process: sent and received frames, and its end."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ _LIMITS = {
 
 
 class ConfinedWorker:
-    """`WorkerProcess` over a confined process; `close` ends that process.
+    """`WorkerProcess` for a sandboxed process; `close` ends that process.
 
     Args:
-        let_go: ends the process and removes what was made for it.
+        let_go: ends the process and removes its resources.
     """
 
     def __init__(self, process: RunningProcess, let_go: Callable[[], Awaitable[None]]) -> None:
@@ -65,11 +65,11 @@ class ConfinedWorker:
 
     @property
     def is_over(self) -> bool:
-        """Nothing more comes from it; also when the loop has not heard of its end yet."""
+        """Return whether it has ended, even if the loop has not been notified yet."""
         return self._reading.done() or _has_ended(self.pid)
 
     async def ready(self) -> None:
-        """Return when it has said that it is ready.
+        """Wait until it reports that it is ready.
 
         Raises:
             ToolFailed: code `worker_lost`.
@@ -88,8 +88,9 @@ class ConfinedWorker:
         self._tools = frozenset(frame.tools)
 
     async def send(self, frame: ToWorker) -> None:
-        """See `WorkerProcess.send`; a frame whose sender is cancelled is sent all the same,
-        since half of one would spoil all that come after it.
+        """Send a frame; a frame whose sender is cancelled is still sent completely.
+
+        Half a frame would corrupt all later ones. See `WorkerProcess.send`.
         """
         writing = asyncio.create_task(self._process.write(encode(frame)))
         self._writing.add(writing)
@@ -114,7 +115,7 @@ class ConfinedWorker:
         return "it sent an invalid frame" if self._wrong is not None else _in_words(ended)
 
     async def close(self) -> None:
-        """End it; harmless when repeated. Nothing of it is left then, also when cancelled."""
+        """End it with all its processes, even if cancelled; may be called repeatedly."""
         if self._closing is None:
             self._closing = asyncio.create_task(self._close())
         await to_end(self._closing)
@@ -129,11 +130,11 @@ class ConfinedWorker:
         if not was_over:
             self._frames.put_nowait(None)
         if self._errors.text():
-            # In one line: it could write lines that look like ours.
+            # In one line: it could imitate lines of our log.
             _log.warning("worker %s printed: %r", self.pid, self._errors.text())
 
     async def _read(self) -> None:
-        """Take its frames, one at a time: what nobody has read holds up the worker."""
+        """Read its frames one at a time: unread frames block the worker."""
         lines = LineBuffer()
         try:
             async for chunk in self._process.output():
@@ -152,7 +153,7 @@ class ConfinedWorker:
         frame = await self._frames.get()
         self._frames.task_done()
         if frame is None:
-            self._frames.put_nowait(None)  # whoever asks again hears the same
+            self._frames.put_nowait(None)  # later calls receive the same error
         return frame
 
     def _written(self, writing: asyncio.Task[None]) -> None:
@@ -168,8 +169,8 @@ def _has_ended(pid: int) -> bool:
     try:
         descriptor = os.pidfd_open(pid)
     except OSError:
-        return True  # also when nothing can be told: another one is started then
-    ends = select.poll()  # select takes no descriptor beyond the first thousand
+        return True  # even if it cannot be reported: another one is started then
+    ends = select.poll()  # select does not support descriptors above a thousand
     ends.register(descriptor, select.POLLIN)
     try:
         return bool(ends.poll(0))
