@@ -1,1 +1,1 @@
-"""The only code that touches files, processes, the network and the outside clock."""
+"""Operations: the only code that accesses files, processes, the network and the system clock."""

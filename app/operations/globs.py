@@ -1,4 +1,4 @@
-"""Glob patterns as `find` and `grep` understand them, matched in linear time by RE2."""
+"""Glob patterns of `find` and `grep`, matched in linear time by RE2."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MAX_BRACE_DEPTH = 8
 
 
 def compile_glob(pattern: str, *, case_insensitive: bool = False) -> Matches:
-    """A test for relative paths such as `src/main.py`.
+    """Return a test for relative paths such as `src/main.py`.
 
     `*` and `?` stay inside one name, `**` spans folders, `[a-z]`, `[!a]` and `{a,b}` work.
     A pattern without `/` is matched against the name at any depth. After a leading `!` it
@@ -49,7 +49,7 @@ def _matches(pattern: str, *, case_insensitive: bool) -> Matches:
 
 
 def _bytes(path: str) -> bytes:
-    # names that are not UTF-8 carry lone surrogates, which RE2 could not read
+    # names that are not UTF-8 contain lone surrogates, which RE2 does not support
     return path.encode("utf-8", "replace")
 
 
@@ -72,7 +72,7 @@ def _invalid(pattern: str, reason: str) -> ToolFailed:
 
 
 class _Translator:
-    """One pass over a glob, building a regular expression."""
+    """Translation of a glob to a regular expression in one pass."""
 
     def __init__(self, pattern: str) -> None:
         self._pattern = pattern

@@ -1,4 +1,4 @@
-"""Collecting one page of a search over many buffers."""
+"""Collection of one page of a search over many buffers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COUNT_AHEAD = 200_000
 
 
 class Joined(NamedTuple):
-    """A file at `start:stop` of a buffer that holds several."""
+    """File at `start:stop` of a buffer with several files."""
 
     path: str
     start: int
@@ -22,15 +22,15 @@ class Joined(NamedTuple):
 
 
 class GrepPage:
-    """Feed files in path order with `add` or `add_joined`, then take `result`.
+    """Collector of a page: feed files in path order with `add` or `add_joined`, then read `result`.
 
-    `total` counts matching lines for `content`, files for the other modes, also beyond the
-    page; in `content` it stops `COUNT_AHEAD` lines after the page, so that a pattern like `.`
-    does not count every line of a large tree. A context line that is itself a match of
-    another page shows as context.
+    `total` counts matching lines for `content`, files for the other modes, including those beyond
+    the page; in `content` it stops `COUNT_AHEAD` lines after the page, so that a pattern like `.`
+    does not count every line of a large tree. A context line that is a match of another page is
+    shown as context.
 
     Attributes:
-        skipped: files that were not searched; the walker adds its own.
+        skipped: number of files not searched; the walker adds its own.
     """
 
     def __init__(self, query: GrepQuery, matcher: LineMatcher) -> None:
@@ -46,22 +46,22 @@ class GrepPage:
 
     @property
     def plain_breaks(self) -> bool:
-        """Whether every line of what is added is to end with a line break alone."""
+        """Return whether every line of added data must end with a single line feed."""
         return self._matcher.plain_breaks
 
     @property
     def reads_letters(self) -> bool:
-        """Whether what is added is to be UTF-8."""
+        """Return whether added data must be UTF-8."""
         return self._matcher.reads_letters
 
     @property
     def full(self) -> bool:
-        """Nothing more will be taken or counted: stop the walk."""
+        """Return whether nothing more will be taken or counted, so that the walk can stop."""
         content = self._query.mode == "content"
         return content and self._end is not None and self._total >= self._last_counted
 
     def add(self, path: str, buffer: bytearray, size: int) -> None:
-        """Search `buffer[:size]`; binary content is counted as skipped."""
+        """Search `buffer[:size]`; binary content counts as skipped."""
         if size and has_mark(buffer):
             buffer, size = unmarked(buffer, size)
         if is_binary(buffer, size):
@@ -79,11 +79,11 @@ class GrepPage:
             self._searched += 1
 
     def add_joined(self, files: Sequence[Joined], buffer: bytearray) -> None:
-        """Search files that stand in `buffer` in this order, a line break behind each.
+        """Search files in `buffer`, in this order, each followed by a line break.
 
-        One search runs over all of them: a tree where few files match costs one call for
-        hundreds of files. Their content must begin with no byte order mark, and have
-        `plain_breaks` and be UTF-8 where that is asked for.
+        One search runs over all of them: a tree where few files match costs one call for hundreds
+        of files. They must not start with a byte order mark, and must satisfy `plain_breaks` and
+        `reads_letters`.
         """
         if not self._matcher.joinable:
             self._add_each(files, buffer)
@@ -131,7 +131,7 @@ class GrepPage:
             self.add(path, buffer[start:stop], stop - start)
 
     def _take(self, file: Joined, buffer: bytearray, found: Span) -> None:
-        """What was `found` in a joined `file`, which may be nothing but its line break."""
+        """Add the matches `found` in a joined `file`, which may be only its line break."""
         is_certain = found[0] < found[1] <= file.stop
         if is_certain and self._query.mode == "files_with_matches":
             self._take_file(file.path, 1)
@@ -145,7 +145,7 @@ class GrepPage:
         if first is None:
             return
         if self._query.mode == "files_with_matches":
-            # One hit decides; counting the rest of a large file would be for nothing.
+            # One match decides; counting the rest of a large file is unnecessary.
             self._take_file(path, 1)
         elif self._query.mode == "content":
             self._take_lines(path, buffer, size, [first, *spans])

@@ -1,8 +1,8 @@
-"""What a search leaves out: ignore rules, hidden names, version control and caches.
+"""Exclusions of a search: ignore rules, hidden names, version control and caches.
 
-Rules come from `.gitignore` and from `.ignore`, which ripgrep and fd read too: a tree keeps
-large files in git and out of searches with it. In one folder `.ignore` decides, else the
-deeper folder. Files for one program alone, such as `.rgignore`, do not count.
+Rules come from `.gitignore` and from `.ignore`, which ripgrep and fd also read: a tree uses it to
+exclude large files in git from searches. Within a folder `.ignore` takes precedence, otherwise the
+deeper folder. Files for a single program, such as `.rgignore`, are not used.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _NOTHING = re2.compile(rb"[^\x00-\x{10FFFF}]")
 
 
 class IgnoreSpec:
-    """The rules of one `.gitignore`.
+    """Rules of one `.gitignore`.
 
-    Beside the exact answer for one path there is a quick one for a whole folder: one search
-    for all rules in all its names, which spares most folders a look at each entry (1.2 µs).
+    Besides the exact check of one path there is a quick one for a whole folder: one search for all
+    rules in all its names, which saves checking each entry (1.2 µs) in most folders.
     """
 
     def __init__(self, spec: GitIgnoreSpec) -> None:
@@ -40,19 +40,19 @@ class IgnoreSpec:
         self._any = _union(spec)
 
     def verdict(self, path: str) -> bool | None:
-        """True to leave out, False to keep, None when no rule speaks of `path`."""
+        """Return True to exclude, False to include, None if no rule applies to `path`."""
         return self._spec.check_file(path).include
 
     def may_name(self, paths: bytes) -> bool:
-        """Whether a rule may leave out one of `paths`, one a line; False is certain."""
+        """Return whether a rule may exclude one of `paths`, one per line; False is certain."""
         return self._any is None or self._any.search(paths) is not None
 
 
 def parse_ignore(data: bytes) -> IgnoreSpec | None:
-    """The rules of one `.gitignore`; None when it holds none.
+    """Parse the rules of one `.gitignore`; None if there are none.
 
-    The file may be planted: rules that nobody could read are skipped, as are those beyond
-    `MAX_RULES` or what RE2 can hold, and it is never matched by a backtracking engine.
+    The file is untrusted: invalid rules are skipped, as are those beyond `MAX_RULES` or the limits
+    of RE2, and it is never matched by a backtracking engine.
     """
     lines = data.decode("utf-8", "replace").splitlines()
     rules = [line for line in lines if _is_plausible(line)][:MAX_RULES]
@@ -80,7 +80,7 @@ def _compile(rules: Sequence[str]) -> GitIgnoreSpec | None:
 
 
 def _union(spec: GitIgnoreSpec) -> re2._Regexp | None:
-    """All rules that leave something out as one pattern; None when they cannot be joined."""
+    """Return all excluding rules as one pattern; None if they cannot be combined."""
     options = re2.Options()
     options.log_errors = False
     options.never_nl = True
@@ -98,11 +98,11 @@ def _union(spec: GitIgnoreSpec) -> re2._Regexp | None:
 
 @dataclass(frozen=True, slots=True)
 class IgnoreRules:
-    """The rules of one folder, and behind them those of its parents; the deepest decides.
+    """Rules of one folder, then those of its parents; the deepest takes precedence.
 
     Attributes:
         spec: patterns relative to the folder.
-        base: length of the folder's path with its slash, to cut it off.
+        base: length of the folder's path with its slash, to remove it.
     """
 
     spec: IgnoreSpec
@@ -110,7 +110,7 @@ class IgnoreRules:
     parent: IgnoreRules | None = None
 
     def ignores(self, path: str, *, is_dir: bool) -> bool:
-        """Whether `path`, relative to the workspace, is left out."""
+        """Return whether `path`, relative to the workspace, is excluded."""
         rules: IgnoreRules | None = self
         path = clean(path)
         if is_dir:
@@ -123,7 +123,7 @@ class IgnoreRules:
         return False
 
     def may_ignore(self, prefix: str, names: Sequence[str]) -> bool:
-        """Whether something in the folder `prefix` may be left out; False is certain.
+        """Return whether anything in the folder `prefix` may be excluded; False is certain.
 
         Names of folders end with a slash.
         """
@@ -131,7 +131,7 @@ class IgnoreRules:
         while rules is not None:
             start = prefix[rules.base :]
             lines = "\n".join([start + name for name in names])
-            if lines.count("\n") >= len(names):  # a name holds a line break
+            if lines.count("\n") >= len(names):  # a name contains a line break
                 return True
             if rules.spec.may_name(lines.encode("utf-8", "replace")):
                 return True
@@ -140,7 +140,7 @@ class IgnoreRules:
 
 
 def left_out(name: str, *, respect_ignore: bool, include_hidden: bool) -> bool:
-    """Whether the bare name is enough to leave an entry out."""
+    """Return whether the bare name is sufficient to exclude an entry."""
     if respect_ignore and name in HEAVY_FOLDERS:
         return True
     return not include_hidden and name.startswith(".")

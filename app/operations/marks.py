@@ -1,4 +1,4 @@
-"""What a file's bytes say of its content: binary or text, encoding, ends of lines."""
+"""Detection of a file's content by bytes: binary or text, encoding, line endings."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ _WIDE_MARKS = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16
 
 
 def is_binary(buffer: bytearray, end: int, start: int = 0) -> bool:
-    """NUL in the first 8192 bytes, as git and grep decide."""
+    """Return whether the first 8192 bytes contain NUL, the criterion of git and grep."""
     return buffer.find(b"\0", start, min(end, start + _BINARY_PROBE)) >= 0
 
 
 def has_mark(buffer: bytearray, start: int = 0) -> bool:
-    """Whether a byte order mark may begin there; cheap and never wrong with False."""
+    """Return whether a byte order mark may begin there; fast, and False is certain."""
     return buffer[start] in _MARK_BYTES
 
 
 def unmarked(buffer: bytearray, end: int) -> tuple[bytearray, int]:
-    """The text behind a byte order mark, as UTF-8, and its length; other text as it is.
+    """Return the text after a byte order mark as UTF-8, and its length; other text unchanged.
 
-    What is no UTF-16 in spite of its mark is read as far as it goes, like ripgrep does.
+    Invalid UTF-16 is decoded as far as possible, like in ripgrep.
     """
     head = bytes(buffer[:3])
     if head.startswith(codecs.BOM_UTF8):
@@ -37,9 +37,9 @@ def unmarked(buffer: bytearray, end: int) -> tuple[bytearray, int]:
 
 
 def with_plain_breaks(buffer: bytearray, start: int, end: int) -> bytes | None:
-    r"""`buffer[start:end]` with `\n` as the end of each line; None where it has no other.
+    r"""Return `buffer[start:end]` with line endings `\n`; None if it has no others.
 
-    `\r` ends a line only where nothing else does, as on old Macs.
+    `\r` ends a line only if nothing else does, as on old Macs.
     """
     if buffer.find(b"\r", start, end) < 0:
         return None
@@ -51,7 +51,7 @@ def with_plain_breaks(buffer: bytearray, start: int, end: int) -> bytes | None:
 
 
 def as_utf8(data: bytes) -> bytes | None:
-    """A text in an encoding of East Asia as UTF-8; None where it is not surely one."""
+    """Return a text in an East Asian encoding as UTF-8; None if uncertain."""
     if data.isascii():
         return None
     try:

@@ -1,4 +1,4 @@
-"""Path text as a caller writes it, turned into components. No file system is asked here."""
+"""Parsing of caller-written paths to components, without file system access."""
 
 from __future__ import annotations
 
@@ -12,22 +12,21 @@ MAX_PATH_BYTES = 4000
 
 
 def invalid_path(path: str, reason: str) -> ToolFailed:
-    """The error for a path no file system could hold; the path is cut to a showable length."""
+    """Return the error for an invalid path; the path is truncated for display."""
     shown = path[:80].encode("utf-8", "replace").decode()
     return ToolFailed(f"Invalid path {shown!r}: {reason}", code="invalid_path", path=shown)
 
 
 def split_path(path: str, roots: Sequence[str]) -> tuple[str, ...]:
-    """Components of `path` below the workspace root; `()` is the root itself.
+    """Return the components of `path` below the workspace root; `()` is the root itself.
 
-    `path` is relative, or absolute inside one of `roots` (spellings of the same root),
-    compared component by component, so `/ws_evil` is not inside `/ws`. `~/x` is
-    in a home folder, and `./~/x` in a folder that is called so. `..` is kept: only the file
-    system knows where it leads.
+    `path` is relative, or absolute inside one of `roots` (spellings of the same root), compared
+    component by component, so `/ws_evil` is not inside `/ws`. `~/x` is in a home folder, and
+    `./~/x` in a folder named `~`. `..` is preserved: only the file system knows its target.
 
     Raises:
         ToolFailed: code `invalid_path` for empty, NUL, unencodable or over-long paths.
-        OutsideWorkspace: absolute and not below a root, or in a home folder.
+        OutsideWorkspace: the path is absolute and not below a root, or in a home folder.
     """
     _check_text(path)
     if path == "~" or path.startswith("~/"):
@@ -39,7 +38,7 @@ def split_path(path: str, roots: Sequence[str]) -> tuple[str, ...]:
 
 
 def leaves_lexically(parts: Sequence[str]) -> bool:
-    """Whether `..` climbs above the start when no component is a link."""
+    """Return whether `..` rises above the start if no component is a link."""
     depth = 0
     for part in parts:
         depth += -1 if part == ".." else 1
@@ -49,7 +48,7 @@ def leaves_lexically(parts: Sequence[str]) -> bool:
 
 
 def join_path(parts: Sequence[str]) -> str:
-    """The relative form results carry; `.` for the root."""
+    """Return the relative form in results; `.` for the root."""
     return "/".join(parts) or "."
 
 

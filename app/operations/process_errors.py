@@ -1,4 +1,4 @@
-"""Errors about processes that every implementation raises alike."""
+"""Errors of processes shared by all implementations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where programs lie that come with this installation."""
+"""Location of programs included in this installation."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 
 @cache
 def own_program(name: str) -> str:
-    """The absolute path of a program that was installed beside ours; else `name` as it is.
+    """Return the absolute path of a program installed next to ours; otherwise `name`.
 
-    A bare name is then looked up where the machine keeps its programs.
+    A bare name is then searched on the machine's path.
     """
     path = Path(sysconfig.get_path("scripts")) / name
     return str(path) if os.access(path, os.X_OK) else name

@@ -1,1 +1,1 @@
-"""Windows of other programs on a desktop, and texts typed into them."""
+"""Windows of other programs on a desktop, and text input to them."""

@@ -1,7 +1,7 @@
-"""What reaches an X11 display: `xdotool` for windows and keys, `xclip` for the clipboard.
+"""Access to an X11 display: `xdotool` for windows and keys, `xclip` for the clipboard.
 
-They are started with lists of words, never through a shell. What somebody wrote goes to
-their standard input and never among the words.
+Programs are started with argument lists, never through a shell. User text goes to their standard
+input, never into the arguments.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PROGRAMS = ("xdotool", "xclip")
 
 @dataclass(frozen=True, slots=True)
 class ProgramExit:
-    """How a program ended."""
+    """Exit of a program."""
 
     status: int
     stdout: bytes
@@ -32,15 +32,17 @@ class ProgramExit:
 
 
 class X11Programs:
-    """The programs, for the display that `environment` names."""
+    """The programs, for the display named in `environment`."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         kept = {name: environment[name] for name in _PASSED_ON if name in environment}
-        # Without UTF-8, xdotool takes names and texts apart into bytes.
+        # Without UTF-8, xdotool splits names and texts into bytes.
         self._environment = {"PATH": SAFE_PATH, "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", **kept}
 
     def check(self) -> None:
-        """Raises DriverFailed when there is no display, or a program is missing."""
+        """Check the requirements. Raises DriverFailed without a display, or if a program is
+        missing.
+        """
         if not self._environment.get("DISPLAY"):
             raise DriverFailed("No X11 display is available: DISPLAY is not set")
         missing = [name for name in PROGRAMS if shutil.which(name, path=SAFE_PATH) is None]
@@ -56,24 +58,24 @@ class X11Programs:
         return await self._run("xdotool", *words, stdin=stdin)
 
     async def clipboard(self) -> bytes | None:
-        """The clipboard as text in UTF-8; None when it holds none, or more than a megabyte."""
+        """Return the clipboard as text in UTF-8; None without text, or above one megabyte."""
         held = await self._selection()
         return held if held is not None and len(held) <= _MAX_CLIPBOARD else None
 
     async def set_clipboard(self, data: bytes) -> None:
-        """Put text on the clipboard, and return when it is there.
+        """Put text on the clipboard; return once it is available.
 
-        A process of `xclip` stays to hand it out.
+        A process of `xclip` stays to serve it.
 
         Raises:
-            DriverFailed: it was not taken.
+            DriverFailed: the clipboard was not set.
         """
         failed = DriverFailed("Cannot write to the clipboard", reason="clipboard_failed")
         ended = await self._run("xclip", "-selection", "clipboard", "-i", stdin=data, quiet=True)
         if ended.status != 0:
             raise failed
-        # It ends before the one that stays has told the display. Whoever pastes until then gets
-        # what was there before: the text of another message, or the name of another group.
+        # It exits before the remaining process has notified the display. Until then, pasting would
+        # insert the previous content: the text of another message, or the name of another group.
         try:
             async with asyncio.timeout(_TIMEOUT_S):
                 while True:
@@ -88,7 +90,7 @@ class X11Programs:
         return ended.stdout if ended.status == 0 else None
 
     async def _run(self, *command: str, stdin: bytes = b"", quiet: bool = False) -> ProgramExit:
-        # What stays behind would hold a pipe open, and its reader waits for the end.
+        # The remaining process would hold a pipe open, and its reader waits for the end.
         told = asyncio.subprocess.DEVNULL if quiet else asyncio.subprocess.PIPE
         try:
             process = await asyncio.create_subprocess_exec(

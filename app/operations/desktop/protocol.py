@@ -1,4 +1,4 @@
-"""What a desktop operator needs of the desktop that it works on."""
+"""Protocol of the driver used by a desktop operator."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from app.core.errors import TollgateError
 
 
 class DriverFailed(TollgateError):
-    """Nothing was sent; `details["reason"]` says why, as operators report it."""
+    """Nothing was sent; `details["reason"]` is the reason as reported by operators."""
 
     code: ClassVar[str] = "driver_failed"
 
@@ -22,7 +22,7 @@ class DriverFailed(TollgateError):
 
 
 class DeliveryUnknown(DriverFailed):
-    """Something went wrong while it was being sent."""
+    """An error occurred while sending."""
 
     def __init__(self, message: str, *, reason: str = "outcome_unknown") -> None:
         super().__init__(message, reason=reason)
@@ -34,7 +34,7 @@ def _rebuild(kind: type[DriverFailed], message: str, reason: str) -> DriverFaile
 
 @dataclass(frozen=True, slots=True)
 class TextJob:
-    """A text for a group."""
+    """Text for a group."""
 
     target: str
     text: str
@@ -56,15 +56,15 @@ class DesktopDriver(Protocol):
     """Sends texts in the windows of a chat application."""
 
     async def check(self) -> None:
-        """Raises DriverFailed unless the driver can work here."""
+        """Check that the driver works on this machine. Raises DriverFailed."""
 
     async def send_text(self, job: TextJob, *, begin: Begin, report: Report) -> Sent:
         """Send one text.
 
         Args:
-            begin: awaited at the last moment before the text goes out; when it raises, nothing
-                is sent, and what was typed is taken out of the window again.
-            report: told what is being done.
+            begin: awaited right before sending; if it raises, nothing is sent, and typed text is
+                removed from the window.
+            report: called with each step.
 
         Raises:
             DriverFailed: nothing was sent.

@@ -1,7 +1,7 @@
-"""Texts typed into a chat application on an X11 desktop.
+"""Text input to a chat application on an X11 desktop.
 
-The window is found by its exact title, and looked at again before every key: keys go to
-whatever has the focus. Text goes over the clipboard, which is put back afterwards.
+The window is found by its exact title, and checked again before every key, because keys go to the
+focused window. Text is passed through the clipboard, which is restored afterwards.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ _COPIES = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class X11Options:
-    """How the chat application is worked.
+    """Control options of the chat application.
 
     Attributes:
-        title: the title of its window, exactly.
-        detached: every group has a window of its own, titled by its name; none is searched.
-        search_key: opens the search for groups.
-        read_back: the text is selected and copied before it is sent, and must be the same.
-        paste: text goes over the clipboard; else it is typed, which only plain ASCII can be.
-        pause_s: seconds that the application gets after each step.
+        title: exact title of its window.
+        detached: every group has a separate window titled with its name, so no search is needed.
+        search_key: key that opens the search for groups.
+        read_back: select and copy the text before sending; it must be equal.
+        paste: paste text from the clipboard; otherwise type it, which supports only ASCII.
+        pause_s: pause in seconds after each step.
     """
 
     title: str = "微信"
@@ -48,18 +48,18 @@ class X11Options:
 
 
 class X11Driver:
-    """A `DesktopDriver` by `xdotool` and `xclip`."""
+    """`DesktopDriver` with `xdotool` and `xclip`."""
 
     def __init__(self, programs: X11Programs, options: X11Options) -> None:
         self._programs = programs
         self._options = options
 
     async def check(self) -> None:
-        """As the protocol says."""
+        """See the protocol."""
         self._programs.check()
 
     async def send_text(self, job: TextJob, *, begin: Begin, report: Report) -> Sent:
-        """As the protocol says."""
+        """See the protocol."""
         for field, text in (("text", job.text), ("target", job.target)):
             problem = text_problem(text)
             if field == "target" and "\n" in text:
@@ -95,12 +95,12 @@ class X11Driver:
     # -- windows --------------------------------------------------------------------------
 
     async def _find(self, title: str) -> str:
-        """The id of the only visible window with that title.
+        """Return the ID of the only visible window with the title.
 
         Raises:
-            DriverFailed: there is none, or there are several.
+            DriverFailed: there is none, or more than one.
         """
-        # Every window with a name: a pattern of `xdotool` does not know names in UTF-8.
+        # Lists every named window: patterns of `xdotool` do not support UTF-8 names.
         found = await self._programs.xdotool("search", "--onlyvisible", "--name", ".")
         ids = [line for line in found.stdout.decode().split() if line.isdecimal()]
         exact = [id_ for id_ in ids if await self._title(id_) == title]
@@ -119,13 +119,13 @@ class X11Driver:
     async def _activate(self, window: str) -> None:
         ended = await self._programs.xdotool("windowactivate", "--sync", window)
         if ended.status != 0 or "not supported" in ended.stderr or "_NET_" in ended.stderr:
-            # No window manager, or one that lets nobody activate windows.
+            # No window manager, or one that does not allow activation.
             await self._programs.xdotool("windowfocus", "--sync", window)
         await self._pause()
         await self._focused(window)
 
     async def _focused(self, window: str) -> None:
-        """Raises DriverFailed unless keys go to the window."""
+        """Check that keys go to the window. Raises DriverFailed."""
         ended = await self._programs.xdotool("getwindowfocus")
         if ended.stdout.decode().strip() != window:
             raise DriverFailed("Another window has the focus", reason="focus_lost")
@@ -138,7 +138,7 @@ class X11Driver:
         await self._key(window, "Return")
 
     async def _replace(self, window: str, text: str) -> None:
-        """Put a text in the place of whatever the field holds."""
+        """Replace the content of the input field."""
         await self._key(window, "ctrl+a")
         if self._options.paste:
             await self._programs.set_clipboard(text.encode())
@@ -153,12 +153,12 @@ class X11Driver:
         await self._pause()
 
     async def _read_back(self, window: str, text: str) -> None:
-        """Copy what the field holds.
+        """Verify the content of the field by copying it.
 
         Raises:
-            DriverFailed: it is not the text.
+            DriverFailed: it differs from the text.
         """
-        # Whatever is copied shows that it was copied: the clipboard held something else.
+        # The clipboard gets a placeholder, so that any copied text is recognized.
         nonce = secrets.token_hex(16).encode()
         await self._programs.set_clipboard(nonce)
         await self._key(window, "ctrl+a")
@@ -171,16 +171,16 @@ class X11Driver:
         else:
             raise DriverFailed("Cannot copy the text of the window", reason="text_differs")
         read = copied.decode("utf-8", "replace").replace("\r\n", "\n")
-        # Text fields may end what they copy with a line break of their own.
+        # Text fields may add a line break to copied text.
         if read != text and read.removesuffix("\n") != text:
             raise DriverFailed("The window contains a different text", reason="text_differs")
         await self._key(window, "ctrl+End")
 
     async def _send(self, window: str) -> None:
-        """Press Return, once.
+        """Press Return once.
 
         Raises:
-            DeliveryUnknown: whether it was pressed is not known.
+            DeliveryUnknown: it is unknown whether it was pressed.
         """
         try:
             ended = await self._programs.xdotool("key", "--clearmodifiers", "Return")
@@ -191,12 +191,12 @@ class X11Driver:
         await self._pause()
 
     async def _empty(self, window: str) -> None:
-        """Leave no text behind that somebody could send by accident."""
+        """Clear the field, so that no text can be sent by accident."""
         try:
             await self._key(window, "ctrl+a")
             await self._key(window, "BackSpace")
         except DriverFailed:
-            return  # the window is gone, or has lost the focus; its keys would go elsewhere
+            return  # the window is gone or lost the focus; keys would go elsewhere
 
     async def _key(self, window: str, key: str) -> None:
         await self._focused(window)
@@ -207,7 +207,9 @@ class X11Driver:
 
     @asynccontextmanager
     async def _clipboard_kept(self) -> AsyncIterator[None]:
-        """Put the clipboard back at the end; what is no text is lost, and emptied."""
+        """Restore the clipboard at the end; content other than text is lost, and the clipboard
+        cleared.
+        """
         before = await self._programs.clipboard()
         try:
             yield

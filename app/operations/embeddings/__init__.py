@@ -1,1 +1,1 @@
-"""What texts mean, as vectors."""
+"""Embedding vectors of texts."""

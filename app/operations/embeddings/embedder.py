@@ -1,4 +1,4 @@
-"""Who turns texts into vectors, as a Protocol."""
+"""Protocol of embedding models."""
 
 from __future__ import annotations
 
@@ -8,36 +8,36 @@ from typing import Protocol
 MAX_TEXTS = 64
 "Maximum number of texts per request."
 MAX_CHARS = 6_000
-"Maximum characters of one text; such models read about 8,000 tokens."
+"""Maximum characters of one text; such models accept about 8,000 tokens."""
 
 Vector = Sequence[float]
 
 
 class TextRefused(Exception):
-    """The server answers, and refuses what one of the texts is."""
+    """The server refuses one of the texts."""
 
 
 class EmbedderFailed(Exception):
-    """No answer, or none that can be used; the message is fit for a log and holds no key."""
+    """No usable response; the message is safe for a log and contains no key."""
 
 
 class Embedder(Protocol):
-    """Texts → vectors. Texts that mean alike have vectors that point alike.
+    """Conversion of texts to vectors; similar meanings have similar directions.
 
     Attributes:
-        model: vectors of two models cannot be compared.
+        model: name of the model; vectors of different models are not comparable.
     """
 
     @property
     def model(self) -> str: ...
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
-        """A vector for each text, in their order, all of one length.
+        """Return a vector for each text, in order, all of one length.
 
         Args:
-            texts: 1 to `MAX_TEXTS`, none of them empty; what is beyond `MAX_CHARS` is not read.
+            texts: 1 to `MAX_TEXTS`, none empty; characters beyond `MAX_CHARS` are ignored.
 
         Raises:
-            TextRefused: one of them cannot be taken.
-            EmbedderFailed: nothing can be said about any.
+            TextRefused: one of them is refused.
+            EmbedderFailed: the request failed as a whole.
         """

@@ -1,7 +1,7 @@
-"""Vectors from a server that speaks OpenAI's embeddings API.
+"""Embeddings from a server with OpenAI's embeddings API.
 
-The request and answer fields are those of its public reference: `POST embeddings` with `model`
-and `input`; the answer holds `data[]` with `index` and `embedding`.
+Fields follow its public reference: `POST embeddings` with `model` and `input`; the response
+contains `data[]` with `index` and `embedding`.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from app.operations.embeddings.embedder import MAX_CHARS, EmbedderFailed, TextRe
 
 _CONNECT_S, _ANSWER_S = 5.0, 30.0
 _MAX_NUMBERS = 8192
-# A number is written with some twenty letters.
+# A number has about twenty characters.
 _MAX_PER_TEXT = _MAX_NUMBERS * 24
 _TEXT_IS_AT_FAULT = frozenset({400, 413, 422})
 
 
 class OpenAiEmbeddings:
-    """`Embedder` over HTTP. A redirect is a failure: it would take the key elsewhere."""
+    """`Embedder` over HTTP. A redirect counts as a failure: it would send the key elsewhere."""
 
     def __init__(self, base_url: str, model: str, key: SecretStr | None) -> None:
         self.model = model
@@ -47,7 +47,7 @@ class OpenAiEmbeddings:
     async def _post(self, content: bytes, limit: int) -> tuple[int, bytes]:
         import httpx2
 
-        # What is packed could become gigabytes out of one piece of the answer.
+        # Compressed data could expand to gigabytes from one piece of the response.
         headers = {
             "accept": "application/json",
             "accept-encoding": "identity",
@@ -76,14 +76,14 @@ class OpenAiEmbeddings:
 
 
 def embedder_of(memory: MemorySettings) -> OpenAiEmbeddings | None:
-    """The one that the settings name."""
+    """Return the configured embedder, if any."""
     if memory.embeddings_url is None:
         return None
     return OpenAiEmbeddings(memory.embeddings_url, memory.embeddings_model, memory.embeddings_key)
 
 
 def _vectors(body: bytes, count: int) -> list[Vector]:
-    """The vectors by their `index`; all or nothing."""
+    """Return the vectors by their `index`; all or nothing."""
     try:
         answer = orjson.loads(body)
         items = {item["index"]: item["embedding"] for item in answer["data"]}

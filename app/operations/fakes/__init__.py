@@ -1,1 +1,1 @@
-"""Operations on nothing but memory, for tests of tools and for dry runs."""
+"""In-memory operations, for tests of tools and for dry runs."""

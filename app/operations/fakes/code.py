@@ -1,4 +1,4 @@
-"""Code whose endings are scripted; nothing runs."""
+"""Code with scripted results; nothing runs."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from app.operations.protocols.processes import ProcessChunk, ProcessExit
 
 @dataclass(frozen=True, slots=True)
 class ScriptedRun:
-    """What one piece of code prints and how it ends."""
+    """Output and exit of one piece of code."""
 
     chunks: tuple[ProcessChunk, ...] = ()
     ending: CodeExit = field(default_factory=lambda: CodeExit(ProcessExit(0)))
 
 
 class FakeCode:
-    """`CodeOperations` that answers with `script`; `specs` holds what was asked for."""
+    """`CodeOperations` that answers with `script`; `specs` records the requests."""
 
     def __init__(self, script: Callable[[CodeSpec], ScriptedRun] | None = None) -> None:
         self._script = script or (lambda _: ScriptedRun())

@@ -1,4 +1,4 @@
-"""Files in a dictionary, with the answers of the local ones."""
+"""Files in a dictionary, with the results of the local implementation."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class FakeFile:
 
 @dataclass(slots=True)
 class FakeTree:
-    """Files by relative path, and the folders that exist without having one."""
+    """Files by relative path, and folders without files."""
 
     clock: Clock = field(default_factory=SystemClock)
     files: dict[str, FakeFile] = field(default_factory=dict)
@@ -43,13 +43,13 @@ class FakeTree:
     roots: tuple[str, ...] = ()
 
     def fill(self, files: Mapping[str, bytes | str]) -> None:
-        """Put files in, text as UTF-8."""
+        """Add files; text is encoded as UTF-8."""
         for path, content in files.items():
             data = content.encode() if isinstance(content, str) else content
             self.put(self.resolve(path), data)
 
     def resolve(self, path: str) -> str:
-        """The relative path without `..`; `.` for the root."""
+        """Return the relative path without `..`; `.` for the root."""
         parts = split_path(path, (ROOT,))
         top = self._depth(parts)
         if top is None or leaves_lexically(parts[top:]):
@@ -63,19 +63,19 @@ class FakeTree:
         return join_path(kept)
 
     def _depth(self, parts: tuple[str, ...]) -> int | None:
-        """How many of `parts` name the folder they may not leave; None outside of `roots`."""
+        """Return how many of `parts` name the folder they may not leave; None outside `roots`."""
         limits = [split_path(root, ()) for root in self.roots] or [()]
         return next((len(limit) for limit in limits if parts[: len(limit)] == limit), None)
 
     def start(self, cwd: str) -> str:
-        """Where a program starts that is to start in `cwd`."""
+        """Return the absolute working directory of a program for `cwd`."""
         return self.roots[0] if self.roots and not split_path(cwd, (ROOT,)) else cwd
 
     def is_folder(self, path: str) -> bool:
         return path == "." or path in self.folders
 
     def put(self, path: str, data: bytes) -> None:
-        """Create or replace a file with its parents; the mode is kept."""
+        """Create or replace a file with its parents; the mode is preserved."""
         if self.is_folder(path):
             raise failed("not_a_file", path)
         self.add_folders(path.rpartition("/")[0])
@@ -83,7 +83,7 @@ class FakeTree:
         self.files[path] = FakeFile(data, self.clock.now(), mode)
 
     def add_folders(self, path: str) -> bool:
-        """Create a folder with its parents; False when it was there."""
+        """Create a folder with its parents; False if it existed."""
         if not path or self.is_folder(path):
             return False
         if path in self.files:
@@ -102,7 +102,7 @@ class FakeTree:
         return None
 
     def folder(self, path: str) -> str:
-        """`path` resolved; it must be a folder."""
+        """Return `path` resolved; it must be a folder."""
         resolved = self.resolve(path)
         if self.is_folder(resolved):
             return resolved

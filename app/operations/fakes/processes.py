@@ -1,4 +1,4 @@
-"""Processes that a test scripts: no program is started."""
+"""Processes scripted by a test: no program is started."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Script = Callable[[ProcessSpec], tuple[Sequence[ProcessChunk], ProcessExit]]
 
 
 def no_programs(spec: ProcessSpec) -> tuple[Sequence[ProcessChunk], ProcessExit]:
-    """The default script: nothing is installed."""
+    """Default script: no program is installed."""
     name = spec.argv[0] if spec.argv else ""
     raise ToolFailed(f"Program not found: {name!r}", code="program_not_found", program=name)
 

@@ -58,7 +58,7 @@ class FakeSearch:
             page.add(path, bytearray(data), len(data))
 
     def _below(self, folder: str, query: FindQuery | GrepQuery) -> Iterator[FileStat]:
-        """Everything below `folder` in path order, without what the query leaves out."""
+        """Yield everything below `folder` in path order, except what the query excludes."""
         prefix = "" if folder == "." else f"{folder}/"
         paths = [
             path for path in (*self._tree.files, *self._tree.folders) if path.startswith(prefix)
@@ -86,14 +86,16 @@ class FakeSearch:
         return rules is not None and rules.ignores(entry.path, is_dir=entry.type == "directory")
 
     def _is_ignored(self, folder: str) -> bool:
-        """Asked for by name, an ignored folder is searched: rules above do not count."""
+        """Return whether a named folder is ignored: such a folder is searched, without the rules
+        above it.
+        """
         if folder == ".":
             return False
         rules = self._rules(folder, "")
         return rules is not None and rules.ignores(folder, is_dir=True)
 
     def _rules(self, path: str, start: str) -> IgnoreRules | None:
-        """Rules for `path` from the folders that begin with `start`."""
+        """Return rules for `path` from the folders that begin with `start`."""
         rules: IgnoreRules | None = None
         parents = path.split("/")[:-1]
         for count in range(len(parents) + 1):

@@ -1,4 +1,4 @@
-"""The operations in memory, together."""
+"""All in-memory operations together."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def fake_workspace(
     clock: Clock | None = None,
     roots: tuple[str, ...] = (),
 ) -> Operations:
-    """Operations on a workspace that holds `files`, text as UTF-8.
+    """Return operations on a workspace that contains `files`; text is encoded as UTF-8.
 
     Args:
-        script: what a started program prints and how it ends.
-        code: what Python answers; nothing runs by default.
-        clock: where modification times come from.
-        roots: folders that alone can be reached then; `files` are put in all the same.
+        script: output and exit of a started program.
+        code: results of Python code; nothing runs by default.
+        clock: source of modification times.
+        roots: reachable folders; `files` are added in any case.
     """
     tree = FakeTree(clock or SystemClock())
     tree.fill(files or {})

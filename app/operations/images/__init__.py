@@ -1,1 +1,1 @@
-"""Making images: what is ordered, and who makes it."""
+"""Image generation: orders and providers."""

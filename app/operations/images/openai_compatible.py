@@ -1,7 +1,7 @@
-"""Images from a server that speaks OpenAI's images API.
+"""Images from a server with OpenAI's images API.
 
-The request and answer fields are those of its public reference: `POST images/generations`
-with JSON, `POST images/edits` with a form; answers hold `data[].b64_json`.
+Fields follow its public reference: `POST images/generations` with JSON, `POST images/edits` with a
+form; responses contain `data[].b64_json`.
 """
 
 from __future__ import annotations
@@ -24,14 +24,16 @@ from app.operations.protocols.operations import Operations
 _CONNECT_S = 10
 _MAX_MESSAGE = 300
 _MAX_REFUSAL = 1 << 16
-# Base64 takes four bytes for three, and JSON a little around it.
+# Base64 takes four bytes for three, and JSON a little more.
 _ANSWER_PER_IMAGE = MAX_IMAGE_BYTES * 4 // 3 + (1 << 16)
 _REFUSED_CONTENT = frozenset({"content_policy_violation", "moderation_blocked"})
 _NO_QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 
 
 class OpenAiImages:
-    """`ImageProvider` over HTTP. A redirect is a failure: it would take the key elsewhere."""
+    """`ImageProvider` over HTTP. A redirect counts as a failure: it would send the key
+    elsewhere.
+    """
 
     name = "openai"
     simulated = False
@@ -53,7 +55,7 @@ class OpenAiImages:
             "size": f"{width}x{height}",
         }
         if self.model.startswith("dall-e"):
-            # Newer models always answer so and refuse the field.
+            # Newer models always respond this way and refuse the field.
             fields["response_format"] = "b64_json"
         if not order.images:
             return await self._post("images/generations", {"json": fields}, order)
@@ -68,10 +70,10 @@ class OpenAiImages:
         return await self._post("images/edits", {"data": form, "files": files}, order)
 
     async def _post(self, path: str, request: Mapping[str, Any], order: ImageOrder) -> list[bytes]:
-        """The images of the answer."""
+        """Return the images of the response."""
         import httpx2
 
-        # What is packed twice could become gigabytes out of one piece of the answer.
+        # Doubly compressed data could expand to gigabytes from one piece of the response.
         headers = {"accept": "application/json", "accept-encoding": "identity"}
         if self._key is not None:
             headers["authorization"] = f"Bearer {self._key.get_secret_value()}"
@@ -140,7 +142,9 @@ def _images(answer: dict[str, Any], order: ImageOrder) -> list[bytes]:
 
 
 def _refusal(status: int, error: Any) -> ToolFailed:
-    """What a refusal means; its own words only where they can hold nothing of the key."""
+    """Return the error of a refusal; with the server's message only if it cannot contain the
+    key.
+    """
     details = error if isinstance(error, dict) else {}
     code = details.get("code")
     said = clean(str(details.get("message") or f"status {status}"))[:_MAX_MESSAGE]

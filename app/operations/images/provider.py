@@ -1,4 +1,4 @@
-"""What is ordered of a maker of images, and what it gives."""
+"""Protocol of image providers, with order and result."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ MAX_IMAGE_BYTES = 20 << 20
 
 @dataclass(frozen=True, slots=True)
 class ImageOrder:
-    """One order.
+    """Order of images.
 
     Attributes:
-        width, height: wanted pixels; a maker takes what it has next to them.
-        count: how many images.
-        images: what to begin with, as files of images; none for an image out of words.
-        strength: how far to go from them, 0 to 1; None leaves it to the maker.
+        width, height: requested pixels; a provider uses its nearest size.
+        count: number of images.
+        images: input image files; empty to generate from text alone.
+        strength: deviation from them, 0 to 1; None for the provider's default.
     """
 
     prompt: str
@@ -31,13 +31,13 @@ class ImageOrder:
 
 @runtime_checkable
 class ImageProvider(Protocol):
-    """Makes images.
+    """Provider of images.
 
     Attributes:
-        name, model: who made them, for the record.
-        simulated: nothing was imagined: a stand-in for work without a provider.
-        max_count: images of one order.
-        timeout_s: seconds an order may take.
+        name, model: names for the record.
+        simulated: placeholder images, for use without a provider.
+        max_count: maximum images per order.
+        timeout_s: maximum seconds per order.
     """
 
     name: str
@@ -47,10 +47,10 @@ class ImageProvider(Protocol):
     timeout_s: float
 
     async def make(self, order: ImageOrder, operations: Operations) -> list[bytes]:
-        """Files of images, not looked into yet.
+        """Return image files, not yet validated.
 
         Args:
-            operations: where a maker that runs a program runs it.
+            operations: operations for providers that run a program.
 
         Raises:
             ToolFailed: `content_refused`, `rate_limited`, `quota_exceeded`, `provider_refused`,
@@ -59,7 +59,9 @@ class ImageProvider(Protocol):
 
 
 def nearest_size(width: int, height: int, sizes: list[tuple[int, int]]) -> tuple[int, int]:
-    """Of `sizes` the one whose shape is nearest, and of those the one whose area is."""
+    """Return the entry of `sizes` with the nearest aspect ratio, and among those the nearest
+    area.
+    """
     ratio, area = width / height, width * height
 
     def distance(size: tuple[int, int]) -> tuple[float, float]:

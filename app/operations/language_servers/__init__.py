@@ -1,1 +1,1 @@
-"""Language servers: programs that know code and outlive a call."""
+"""Language servers: programs that analyze code and outlive a call."""

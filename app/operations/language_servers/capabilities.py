@@ -1,4 +1,4 @@
-"""What we tell a server that we understand."""
+"""Client capabilities sent to a server."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from app.core.language_servers import LanguageServerSettings
 
 
 def initialize_params(settings: LanguageServerSettings, root_uri: str) -> dict[str, Any]:
-    """Parameters of `initialize`."""
+    """Return the parameters of `initialize`."""
     return {
-        # Not ours: a server that watches its parent would look at a stranger in the sandbox.
+        # Not ours: a server that monitors its parent would see another process in the sandbox.
         "processId": None,
         "clientInfo": {"name": "tollgate"},
         "rootUri": root_uri,

@@ -1,4 +1,4 @@
-"""Keeping a server's idea of the files the same as the workspace's."""
+"""Synchronization of a server's files with the workspace."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Stamp = tuple[datetime, int]
 
 @dataclass(slots=True)
 class OpenDocument:
-    """A file as the server knows it."""
+    """File as known to the server."""
 
     path: str
     uri: str
@@ -34,7 +34,7 @@ class OpenDocument:
 
 
 class Documents:
-    """The files of one workspace, for one server."""
+    """Files of one workspace, for one server."""
 
     def __init__(self, peer: Peer, operations: Operations, languages: dict[str, str]) -> None:
         self._peer = peer
@@ -45,12 +45,12 @@ class Documents:
         self._syncing = asyncio.Lock()
 
     async def show(self, path: str) -> OpenDocument:
-        """Tell the server what has changed on the disk, and give it `path`.
+        """Notify the server of changes on disk, and open `path`.
 
         Raises:
-            ToolFailed: `path` cannot be read, or is no text in UTF-8.
+            ToolFailed: `path` is unreadable or not UTF-8 text.
         """
-        # One file has many names, and a server takes each for a file of its own.
+        # A file may have several names, which a server treats as separate files.
         stat = await self._operations.files.stat(path)
         name = path if stat is None else stat.path
         async with self._syncing:
@@ -58,16 +58,16 @@ class Documents:
             return await self._show(name)
 
     async def refresh(self) -> list[str]:
-        """Tell the server what has changed on the disk; the files it knows, sorted."""
+        """Notify the server of changes on disk; return its known files, sorted."""
         async with self._syncing:
             await self._catch_up(None)
             return sorted(self._watched or ())
 
     async def show_again(self, path: str) -> OpenDocument:
-        """One of the files that `refresh` gave, without looking at the others.
+        """Open one of the files returned by `refresh`, without checking the others.
 
         Raises:
-            ToolFailed: it cannot be read any more.
+            ToolFailed: it is no longer readable.
         """
         async with self._syncing:
             return await self._show(path)
@@ -78,7 +78,9 @@ class Documents:
                 await self._update(other)
 
     async def _tell_changes(self) -> set[str]:
-        """Files that came, went or changed since the last question."""
+        """Notify the server of files created, deleted or changed since the last call; return the
+        files.
+        """
         pattern = "**/*.{" + ",".join(self._languages) + "}"
         found = await self._operations.search.find(FindQuery(pattern=pattern, limit=_MAX_WATCHED))
         now = {entry.path: (entry.modified, entry.size) for entry in found.entries}
@@ -132,15 +134,15 @@ class Documents:
         self._peer.published.pop(document.uri, None)
 
     def uri(self, path: str) -> str:
-        """The URI of a path of the workspace."""
+        """Return the URI of a path of the workspace."""
         return path_uri(self._operations.root, path)
 
 
 async def read_text(files: FileOperations, path: str) -> str:
-    """A source file.
+    """Return the text of a source file.
 
     Raises:
-        ToolFailed: it cannot be read, or is no text in UTF-8.
+        ToolFailed: it is unreadable or not UTF-8 text.
     """
     data = await files.read(path, max_bytes=MAX_FILE_BYTES)
     try:
@@ -154,17 +156,17 @@ async def read_text(files: FileOperations, path: str) -> str:
 
 
 def suffix_of(path: str) -> str:
-    """`py` for `src/a.py`; empty when there is none."""
+    """Return `py` for `src/a.py`; empty if there is no suffix."""
     return path.rpartition("/")[2].rpartition(".")[2].lower()
 
 
 def path_uri(root: str, path: str) -> str:
-    """`path` of the workspace at `root` as a `file:` URI."""
+    """Return `path` of the workspace at `root` as a `file:` URI."""
     return "file://" + quote(root if path == "." else f"{root.rstrip('/')}/{path}")
 
 
 def uri_path(root: str, uri: str) -> str:
-    """A path relative to `root`, or an absolute one for what lies elsewhere."""
+    """Return a path relative to `root`, or an absolute one outside it."""
     try:
         parts = urlsplit(uri)
     except ValueError:

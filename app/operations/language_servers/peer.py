@@ -1,4 +1,4 @@
-"""One running language server: requests out, answers and notifications in."""
+"""Connection to one running language server: requests, responses and notifications."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _OPEN_FILES = 4_096
 
 
 class Peer:
-    """A server process and the conversation with it. Use it after `start`, until `close`.
+    """Server process with its connection; usable between `start` and `close`.
 
     Attributes:
-        published: diagnostics the server sent by itself: URI → (version, list).
-        arrived: set whenever `published` has changed.
+        published: diagnostics published by the server: URI → (version, list).
+        arrived: event set whenever `published` has changed.
     """
 
     def __init__(
@@ -66,11 +66,11 @@ class Peer:
         await asyncio.shield(self._opened)
 
     async def request(self, method: str, params: Any, *, timeout_s: float) -> Any:
-        """The result of a request.
+        """Return the result of a request.
 
         Raises:
-            ToolFailed: `language_server_error` when the server refuses,
-                `language_server_died`, or `timeout`.
+            ToolFailed: `language_server_error` if the server refuses, `language_server_died`, or
+                `timeout`.
         """
         number = next(self._ids)
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -91,7 +91,7 @@ class Peer:
             self._pending.pop(number, None)
 
     def notify(self, method: str, params: Any) -> None:
-        """Tell the server something.
+        """Send a notification to the server.
 
         Raises:
             ToolFailed: `language_server_died`.
@@ -99,7 +99,7 @@ class Peer:
         self._send({"method": method, "params": params})
 
     async def close(self) -> None:
-        """End the process and all it started; harmless when repeated."""
+        """End the process and its children; may be called repeatedly."""
         life = self._life
         if life is None:
             return
@@ -109,7 +109,7 @@ class Peer:
             _log.error("language server %s failed", self._settings.name, exc_info=error)
 
     def check_alive(self) -> None:
-        """Raises ToolFailed `language_server_died` when the process has ended."""
+        """Check that the process runs. Raises ToolFailed `language_server_died`."""
         if not self.alive:
             raise self._died()
 
@@ -122,7 +122,7 @@ class Peer:
         try:
             self._outbox.put_nowait(frame(message))
         except asyncio.QueueFull:
-            # It reads nothing any more.
+            # It no longer reads.
             assert self._life is not None
             self._life.cancel()
             raise self._died() from None
@@ -173,13 +173,13 @@ class Peer:
             while True:
                 await process.write(await self._outbox.get())
         except ToolFailed:
-            # Its input is closed; the end of its output tells that it is gone.
+            # Its input is closed; the end of its output shows that it has ended.
             return
 
     def _give_up(self) -> None:
         if not self._opened.done():
             self._opened.set_exception(self._died())
-            self._opened.exception()  # whoever waited may have given up
+            self._opened.exception()  # the waiter may have given up
         for answer in self._pending.values():
             if not answer.done():
                 answer.set_exception(self._died())
@@ -226,7 +226,7 @@ class Peer:
         if method == "workspace/configuration":
             result = [self._configured(item) for item in _items(params)]
         elif method == "workspace/applyEdit":
-            # Answers are read, nothing is changed on a server's word.
+            # Responses are read, but a server's requests never change anything.
             result = {"applied": False}
         elif not method.endswith("/refresh") and method not in _ACCEPTED:
             unknown = {"code": -32601, "message": "not supported"}

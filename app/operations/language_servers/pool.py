@@ -1,4 +1,6 @@
-"""Language servers on demand: started at the first question, ended when nobody asks any more."""
+"""Language servers on demand: started at the first query, stopped after a period without
+queries.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,11 @@ _FREE_FAILURES = 2
 _MAX_PAUSE_S = 60.0
 
 Key = tuple[tuple[str, ...], str]
-"Workspace root with the folders it is narrowed to, and the name of the server."
+"""Workspace root with its restricting folders, and the name of the server."""
 
 
 def python_server() -> LanguageServerSettings:
-    """The server that comes with the installation."""
+    """Return the server included in the installation."""
     return LanguageServerSettings(
         name="ty",
         command=[own_program("ty"), "server"],
@@ -35,7 +37,7 @@ def python_server() -> LanguageServerSettings:
 
 
 def installed_servers(settings: LanguageServersSettings) -> list[LanguageServerSettings]:
-    """The configured servers, and the one for Python, as far as their programs are there."""
+    """Return the configured servers and the one for Python, if their programs are installed."""
     named = {server.name for server in settings.servers}
     own = python_server()
     servers = [*settings.servers, *([own] if own.name not in named else [])]
@@ -45,18 +47,18 @@ def installed_servers(settings: LanguageServersSettings) -> list[LanguageServerS
 def _is_there(program: str) -> bool:
     if program.startswith("/"):
         return os.access(program, os.X_OK)
-    # A relative path is one of the workspace, and known when it is started.
+    # A relative path refers to the workspace and is checked at the start.
     return "/" in program or shutil.which(program, path=SAFE_PATH) is not None
 
 
 @dataclass(slots=True)
 class _ServerKey:
-    """Where one server runs, or would.
+    """Slot of one server, running or not.
 
     Attributes:
-        users: calls that are talking to it.
-        failures: how often it has died without an answer in between.
-        not_before: loop time before which it is not started again.
+        users: calls that currently use it.
+        failures: consecutive deaths without a response.
+        not_before: loop time before which it is not restarted.
     """
 
     settings: LanguageServerSettings
@@ -70,10 +72,10 @@ class _ServerKey:
 
 
 class LanguageServerPool:
-    """All language servers of the service. `close` ends them.
+    """All language servers of the service; `close` ends them.
 
     Args:
-        servers: those whose programs are there; see `installed_servers`.
+        servers: installed servers; see `installed_servers`.
     """
 
     def __init__(
@@ -86,16 +88,16 @@ class LanguageServerPool:
 
     @property
     def running(self) -> list[str]:
-        """Names of the servers that run."""
+        """Return the names of the running servers."""
         return [name for (_, name), place in self._places.items() if place.server is not None]
 
     def use(
         self, operations: Operations, *, path: str | None = None, name: str | None = None
     ) -> AbstractAsyncContextManager[CodeServer]:
-        """The server called `name`, or the one for `path`, started when it does not run.
+        """Provide the server `name`, or the one for `path`, started if necessary.
 
         Raises (on entering): ToolFailed `no_language_server`, `language_server_died`,
-            `language_server_broken` while a server that keeps dying is left alone,
+            `language_server_broken` while a repeatedly crashing server is suspended,
             `too_many_language_servers`, `sandbox_unavailable`.
         """
         return self._use(operations, self._chosen(path, name))
@@ -183,7 +185,7 @@ class LanguageServerPool:
             )
 
     def _make_room(self, wanting: _ServerKey) -> None:
-        """End the server that was asked longest ago, where there are too many."""
+        """End the least recently used server if there are too many."""
         running = [place for place in self._places.values() if place.server is not None]
         if len(running) < self._settings.max_running:
             return
@@ -197,7 +199,7 @@ class LanguageServerPool:
         self._end(min(resting, key=lambda place: place.last_used))
 
     def _rest(self, place: _ServerKey) -> None:
-        """Nobody may be asking any more: then its time runs."""
+        """Start the idle timer if no call uses the server."""
         loop = asyncio.get_running_loop()
         place.last_used = loop.time()
         if place.users == 0 and place.server is not None:

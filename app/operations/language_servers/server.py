@@ -1,4 +1,4 @@
-"""A language server that has introduced itself and knows the files."""
+"""Initialized language server that knows the files."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _PUBLISH_S = 15.0
 
 
 class CodeServer:
-    """One server for one workspace.
+    """Server for one workspace.
 
     Attributes:
-        name: as configured.
-        capabilities: what it can do, as it says.
-        encoding: what its columns count: `utf-8`, `utf-16` or `utf-32` units.
+        name: configured name.
+        capabilities: capabilities reported by the server.
+        encoding: unit of its columns: `utf-8`, `utf-16` or `utf-32`.
     """
 
     def __init__(
@@ -44,10 +44,10 @@ class CodeServer:
         return self._peer.alive
 
     async def start(self) -> None:
-        """Start it and let it introduce itself.
+        """Start and initialize it.
 
         Raises:
-            ToolFailed: as `Peer.start` and `Peer.request`.
+            ToolFailed: see `Peer.start` and `Peer.request`.
         """
         await self._peer.start()
         params = initialize_params(self._settings, path_uri(self._root, "."))
@@ -59,46 +59,46 @@ class CodeServer:
         self._peer.notify("initialized", {})
 
     async def close(self) -> None:
-        """End it; harmless when repeated."""
+        """End it; may be called repeatedly."""
         await self._peer.close()
 
     async def open(self, path: str) -> OpenDocument:
-        """The file as it is on the disk now, and as the server knows it from now on.
+        """Open the file in its current state on disk.
 
         Raises:
-            ToolFailed: it cannot be read.
+            ToolFailed: it is unreadable.
         """
         return await self._documents.show(path)
 
     async def refresh(self) -> list[str]:
-        """Tell the server which files have changed; those of its languages, sorted."""
+        """Notify the server of changed files; return those of its languages, sorted."""
         return await self._documents.refresh()
 
     async def open_known(self, path: str) -> OpenDocument:
-        """`open` for one of the files that `refresh` has just given.
+        """Open one of the files just returned by `refresh`.
 
         Raises:
-            ToolFailed: it cannot be read any more.
+            ToolFailed: it is no longer readable.
         """
         return await self._documents.show_again(path)
 
     async def request(self, method: str, params: dict[str, Any]) -> Any:
-        """What the server answers, as it came.
+        """Return the server's unmodified result.
 
         Raises:
-            ToolFailed: as `Peer.request`.
+            ToolFailed: see `Peer.request`.
         """
         return await self._peer.request(method, params, timeout_s=_ANSWER_S)
 
     def path_of(self, uri: object) -> str:
-        """Relative to the workspace, or absolute for what lies elsewhere."""
+        """Return the path relative to the workspace, or absolute outside it."""
         return uri_path(self._root, str(uri))
 
     async def diagnostics(self, document: OpenDocument) -> list[Any]:
-        """What is wrong with an open file: asked for, or waited for where it is only published.
+        """Return the diagnostics of an open file: requested, or awaited if they are only published.
 
         Raises:
-            ToolFailed: `timeout` when the server publishes nothing, or as `Peer.request`.
+            ToolFailed: `timeout` if the server publishes nothing, or see `Peer.request`.
         """
         if self.capabilities.get("diagnosticProvider"):
             params = {"textDocument": {"uri": document.uri}}
@@ -133,7 +133,7 @@ class CodeServers(Protocol):
     def use(
         self, operations: Operations, *, path: str | None = None, name: str | None = None
     ) -> AbstractAsyncContextManager[CodeServer]:
-        """The server called `name`, or the one for `path`, started when it does not run.
+        """Provide the server `name`, or the one for `path`, started if necessary.
 
         Raises (on entering): ToolFailed `no_language_server`, `language_server_died`,
             `language_server_broken`, `too_many_language_servers`, `sandbox_unavailable`.

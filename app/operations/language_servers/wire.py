@@ -1,4 +1,4 @@
-"""The base protocol of language servers: JSON messages behind a header with their length."""
+"""Base protocol of language servers: JSON messages with a length header."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ _END = b"\r\n\r\n"
 
 
 class BrokenWire(Exception):
-    """What came is no message of the protocol."""
+    """The received data is not a message of the protocol."""
 
 
 def frame(message: dict[str, Any]) -> bytes:
-    """A message as it is sent."""
+    """Return a message in wire format."""
     body = orjson.dumps({"jsonrpc": "2.0", **message})
     return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
 class MessageReader:
-    """Bytes as they come → messages. A server's output is as little trusted as its input."""
+    """Incremental parser of messages. A server's output is as untrusted as its input."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
         self._wanted: int | None = None
 
     def feed(self, data: bytes) -> Iterator[dict[str, Any]]:
-        """Messages that are whole now.
+        """Yield the messages completed by `data`.
 
         Raises:
             BrokenWire: a header without a length, a message over `MAX_MESSAGE` bytes, or

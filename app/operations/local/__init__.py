@@ -1,1 +1,1 @@
-"""Operations on this machine: real files, real processes, one workspace root."""
+"""Operations on this machine: real files and processes, in one workspace root."""

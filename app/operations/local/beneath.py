@@ -1,9 +1,9 @@
-"""Opening paths strictly beneath one directory.
+"""Opening of paths strictly beneath one directory.
 
-`openat2(RESOLVE_BENEATH)` lets the kernel refuse every way out while it resolves: `..`,
-absolute links, and links or folders that are swapped meanwhile. Checking a resolved path
-first and opening it afterwards lost that race in 0.4 to 2.8 % of tries. Where the call is
-missing, `open_walking` gives the same answers with one `openat` per component.
+`openat2(RESOLVE_BENEATH)` makes the kernel refuse every escape during resolution: `..`, absolute
+links, and concurrently swapped links or folders. Checking a resolved path before opening it lost
+that race in 0.4 to 2.8 % of attempts. If the call is missing, `open_walking` has the same results
+with one `openat` per component.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Opener = Callable[[int, str, int], int]
 # O_NONBLOCK: opening a planted FIFO must not wait for its other end
 _SAFE_FLAGS = os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
-_SYS_OPENAT2 = 437  # the same on every architecture
+_SYS_OPENAT2 = 437  # equal on every architecture
 _RESOLVE = 0x02 | 0x08  # NO_MAGICLINKS, BENEATH
 _MAX_LINKS = 40
 _MAX_RETRIES = 128
@@ -49,7 +49,7 @@ def open_in_kernel(folder: int, path: str, flags: int) -> int:
     """Open `path` beneath the descriptor `folder` with openat2.
 
     Raises:
-        OSError: EXDEV when the path leads outside; EAGAIN when folders never stop moving.
+        OSError: EXDEV if the path leads outside; EAGAIN if folders are moved continuously.
     """
     how = _OpenHow(flags | os.O_CLOEXEC, 0, _RESOLVE)
     name = os.fsencode(path)
@@ -71,22 +71,22 @@ def open_in_kernel(folder: int, path: str, flags: int) -> int:
 
 
 def open_walking(folder: int, path: str, flags: int) -> int:
-    """As `open_in_kernel`, without openat2: no component is opened through a link.
+    """Open `path` without openat2: no component is opened through a link. See `open_in_kernel`.
 
-    Links are read and their targets walked the same way; `..` goes back to the descriptor
-    the walk came from, never to wherever the folder was moved.
+    Links are read and their targets walked the same way; `..` returns to the previous descriptor,
+    wherever the folder was moved.
     """
     with _Walk(folder, path) as walk:
         return walk.open(flags)
 
 
 def open_anywhere(folder: int, path: str, flags: int) -> int:
-    """Open `path` from `folder` wherever it leads: for a workspace without restriction."""
+    """Open `path` from `folder` without restriction, for an unrestricted workspace."""
     return os.open(path, flags | os.O_CLOEXEC, dir_fd=folder)
 
 
 class _Walk:
-    """State of one component walk; `_held` are the folders entered below the root."""
+    """State of a component walk; `_held` are the folders entered below the root."""
 
     def __init__(self, root: int, path: str) -> None:
         self._root = root
@@ -123,7 +123,7 @@ class _Walk:
         os.close(self._held.pop())
 
     def _step(self, name: str, flags: int) -> int | None:
-        """Enter `name`, queue its target when it is a link, or open it when it is the last."""
+        """Enter `name`, queue its target if it is a link, or open it if it is the last."""
         last = not any(part not in ("", ".") for part in self._pending)
         wanted = flags | os.O_CLOEXEC if last else _FOLDER
         try:
@@ -142,7 +142,7 @@ class _Walk:
         return None
 
     def _follow(self, name: str) -> bool:
-        """Queue the target of the link `name`; False when it is no link."""
+        """Queue the target of the link `name`; False if it is not a link."""
         try:
             target = os.readlink(name, dir_fd=self._here)
         except OSError as error:
@@ -160,7 +160,7 @@ class _Walk:
 
 @cache
 def best_opener() -> Opener:
-    """`open_in_kernel` where the kernel and its filters allow it, else `open_walking`."""
+    """Return `open_in_kernel` if the kernel and its filters allow it, otherwise `open_walking`."""
     folder = os.open("/", _FOLDER)
     try:
         os.close(open_in_kernel(folder, ".", _FOLDER))
@@ -172,21 +172,20 @@ def best_opener() -> Opener:
 
 
 class Beneath:
-    """One workspace root, held open. Methods raise only `TollgateError`s.
+    """Open root of a workspace. Methods raise only `TollgateError`s.
 
-    A root that is renamed stays the same workspace; a path that later takes its name is
-    not followed.
+    A renamed root stays the same workspace; a path that later gets its name is not used.
 
     Args:
         root: an existing directory.
-        opener: how to resolve; by default the best this kernel has.
-        restrict: False lets every path of the machine in, as an operator may choose:
-            relative paths start at `root`, and results carry absolute paths.
-        hidden: real paths of folders of the service; those below `root` are out of bounds, and
-            without restriction all of them, but for `root` inside one of them.
-        roots: folders below `root`, relative to it; nothing outside of them can be reached
-            then. Paths stay relative to `root`, and are resolved beneath the folder that they
-            begin with, so that no link and no `..` leads from one of them to another place.
+        opener: function that resolves paths; by default the best for this kernel.
+        restrict: False allows every path of the machine, at the operator's choice: relative paths
+            start at `root`, and results have absolute paths.
+        hidden: real paths of the service's folders; those below `root` are inaccessible, and
+            without restriction all of them, except `root` inside one of them.
+        roots: folders below `root`, relative to it, that restrict access. Paths stay relative to
+            `root`, and are resolved beneath the folder that they begin with, so that no link and no
+            `..` leaves it.
     """
 
     def __init__(
@@ -221,27 +220,27 @@ class Beneath:
         self._limits = tuple(_plain(folder) for folder in roots)
 
     def __del__(self) -> None:
-        # Workspaces that were narrowed are let go while the service runs.
+        # Narrowed workspaces are closed while the service runs.
         if hasattr(self, "_root"):
             self.close()
 
     @property
     def roots(self) -> tuple[str, ...]:
-        """The folders that alone can be reached, relative to `root`; empty for all."""
+        """Return the reachable folders, relative to `root`; empty for all."""
         return tuple(join_path(limit) for limit in self._limits)
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """The absolute paths of what can be reached: `root` itself, or `roots`."""
+        """Return the absolute paths of the reachable folders: `root` itself, or `roots`."""
         return tuple(f"{self.root.rstrip('/')}/{path}" for path in self.roots) or (self.root,)
 
     def start(self, cwd: str) -> str:
-        """Where a program starts that is to start in `cwd`; by default in the first of `roots`."""
+        """Return the working directory of a program for `cwd`; by default the first of `roots`."""
         return self.roots[0] if self._limits and not self.parts(cwd) else cwd
 
     @property
     def hidden_places(self) -> frozenset[tuple[int, int]]:
-        """Device and inode of each folder and file that is out of bounds, for walks."""
+        """Return device and inode of each inaccessible folder and file, for walks."""
         found = set()
         for path in self._hidden:
             with suppress(OSError):
@@ -250,26 +249,26 @@ class Beneath:
         return frozenset(found)
 
     def close(self) -> None:
-        """Give the descriptor back; harmless when repeated."""
+        """Close the descriptor; may be called repeatedly."""
         if self._root >= 0:
             os.close(self._root)
             self._root = -1
 
     def parts(self, path: str) -> tuple[str, ...]:
-        """As `split_path`, for this root; without restriction, below `/`."""
+        """Split a path like `split_path`, for this root; without restriction, below `/`."""
         if self._restrict:
             return split_path(path, self._roots)
         parts = split_path(path, ("/",))
         return parts if path.startswith("/") else (*split_path(self.root, ("/",)), *parts)
 
     def join(self, parts: tuple[str, ...]) -> str:
-        """The form results carry; it leads back to `parts`."""
+        """Return the form in results, which parses to the same `parts`."""
         return join_path(parts) if self._restrict else f"/{'/'.join(parts)}"
 
     def place(self, folder: int, name: str, path: str) -> str:
-        """Where `name` in the open `folder` lies, links and `..` resolved, as results carry it.
+        """Return the resolved location of `name` in the open `folder`, in the form of results.
 
-        As `path` is written where the system does not tell.
+        Returns `path` as written if the system does not report it.
         """
         try:
             here, root = (
@@ -283,21 +282,21 @@ class Beneath:
         return below[len(base) :] if below.startswith(base) else self.join(self.parts(path))
 
     def absolute(self, path: str) -> str:
-        """`path` from `/` on, its links as they are."""
+        """Return the absolute `path`, with links unresolved."""
         base = self.root.rstrip("/") if self._restrict else ""
         return "/".join([base, *self.parts(path)]) or "/"
 
     def depth(self, parts: tuple[str, ...], path: str) -> int:
-        """How many of `parts` name the folder that `path` may not leave; 0 for `root`.
+        """Return how many of `parts` name the folder that `path` may not leave; 0 for `root`.
 
         Raises:
-            OutsideWorkspace: they are in none of `roots`.
+            OutsideWorkspace: they are outside `roots`.
         """
         return len(self._limit(parts, path))
 
     @contextmanager
     def opened(self, path: str, flags: int) -> Iterator[int]:
-        """A descriptor for `path`, closed at the end."""
+        """Open a descriptor for `path`, closed at the end."""
         descriptor = self._open(self.parts(path), flags, path)
         try:
             yield descriptor
@@ -306,7 +305,7 @@ class Beneath:
 
     @contextmanager
     def file(self, path: str) -> Iterator[tuple[int, os.stat_result]]:
-        """A regular file, open for reading, and its stat."""
+        """Open a regular file for reading; yield the descriptor and its stat."""
         with self.opened(path, os.O_RDONLY | _SAFE_FLAGS) as descriptor:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
@@ -315,16 +314,16 @@ class Beneath:
 
     @contextmanager
     def folder(self, path: str) -> Iterator[int]:
-        """A directory, open for listing."""
+        """Open a directory for listing."""
         with self.opened(path, os.O_RDONLY | os.O_DIRECTORY | _SAFE_FLAGS) as descriptor:
             yield descriptor
 
     @contextmanager
     def parent(self, path: str, *, follow: bool, create: bool = False) -> Iterator[tuple[int, str]]:
-        """The directory that holds `path`, and the name in it, for the *at() calls.
+        """Open the parent directory of `path`; yield it with the name, for the *at() calls.
 
-        With `follow`, links at the name are followed to their target as long as it is
-        inside; with `create`, missing parents are made.
+        With `follow`, links at the name are followed if their target is inside; with `create`,
+        missing parents are created.
         """
         parts = self.parts(path)
         for _ in range(_MAX_LINKS):
@@ -346,7 +345,7 @@ class Beneath:
         raise failure(OSError(errno.ELOOP, ""), path)
 
     def make_dirs(self, parts: tuple[str, ...], path: str) -> bool:
-        """Create the directory `parts` with its parents; False when it was there."""
+        """Create the directory `parts` with its parents; False if it existed."""
         if self._is_folder(parts, path):
             return False
         top = self.depth(parts, path)
@@ -401,10 +400,10 @@ class Beneath:
             os.close(top)
 
     def _limit(self, parts: tuple[str, ...], path: str) -> tuple[str, ...]:
-        """The one of `roots` that `parts` begin with; `()` where there are none.
+        """Return the entry of `roots` that `parts` begin with; `()` without `roots`.
 
         Raises:
-            OutsideWorkspace: they begin with no one of them.
+            OutsideWorkspace: they are outside `roots`.
         """
         if not self._limits:
             return ()
@@ -420,7 +419,7 @@ class Beneath:
         return self._outside(path) if error.errno == errno.EXDEV else failure(error, path)
 
     def _is_hidden(self, descriptor: int) -> bool:
-        """Whether what was opened lies in a folder of the service; so when it cannot be told."""
+        """Return whether an open file is in a folder of the service; True if unknown."""
         try:
             real = str(Path(f"/proc/self/fd/{descriptor}").readlink())
         except OSError:
@@ -436,9 +435,9 @@ class Beneath:
         )
 
     def _check_name(self, folder: int, name: str, path: str) -> None:
-        """Raises ToolFailed when `name` in the open folder is out of bounds itself.
+        """Check that `name` in the open folder is accessible; raises ToolFailed.
 
-        Without restriction the service's own files are, and not only its folders.
+        Without restriction, the service's own files are inaccessible, not only its folders.
         """
         if self._restrict:
             return
@@ -450,7 +449,7 @@ class Beneath:
             raise service_folder(path)
 
     def _link_target(self, folder: int, name: str, path: str) -> str | None:
-        """Where the link `name` points; None when it is no link or does not exist."""
+        """Return the target of the link `name`; None if it is not a link or does not exist."""
         try:
             target = os.readlink(name, dir_fd=folder)
         except OSError as error:
@@ -463,7 +462,7 @@ class Beneath:
 
 
 def _plain(folder: str) -> tuple[str, ...]:
-    """The components of one of `roots`.
+    """Return the components of one of `roots`.
 
     Raises:
         ConfigurationError: it is absolute, the root itself, or leads upwards.
@@ -475,7 +474,7 @@ def _plain(folder: str) -> tuple[str, ...]:
 
 
 def _enter(root: int, parts: tuple[str, ...]) -> int:
-    """Open a folder through no link: what limits others must itself be where it says."""
+    """Open a folder through no link: a restricting folder must be exactly where its path says."""
     here = os.dup(root)
     try:
         for name in parts:

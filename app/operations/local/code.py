@@ -1,4 +1,4 @@
-"""Python never runs without a sandbox."""
+"""Refusal of Python without a sandbox."""
 
 from __future__ import annotations
 

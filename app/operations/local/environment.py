@@ -1,4 +1,4 @@
-"""The environment a started program sees: a fixed safe set, never the service's own."""
+"""Environment of started programs: a fixed safe set, never the service's own."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ TERMINAL_TYPE = "xterm-256color"
 def clean_environment(
     home: str, extra: Mapping[str, str], tmp: str | None = None
 ) -> dict[str, str]:
-    """The safe set with `extra` laid over it; only TZ is taken from the service.
+    """Return the safe set updated with `extra`; only TZ is taken from the service.
 
     Raises:
-        ToolFailed: code `invalid_environment` for names or values no process can hold.
+        ToolFailed: code `invalid_environment` for names or values that no process supports.
     """
     environment = {
         "PATH": SAFE_PATH,
@@ -37,7 +37,7 @@ def clean_environment(
 
 
 def check_argv(argv: tuple[str, ...]) -> None:
-    """Refuse what no process can be started with.
+    """Refuse invalid command lines.
 
     Raises:
         ToolFailed: code `invalid_command`.

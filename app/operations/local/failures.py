@@ -1,4 +1,4 @@
-"""One translation of the operating system's errors into ours."""
+"""Conversion of the operating system's errors to ours."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _STORAGE: dict[int, str] = {
 
 
 def failure(error: OSError, path: str) -> TollgateError:
-    """What to raise for `error` about `path`, as the caller wrote it."""
+    """Return the error to raise for `error` about `path`, as written by the caller."""
     number = error.errno or 0
     if number == errno.EXDEV:
         return OutsideWorkspace(path)
@@ -60,14 +60,14 @@ def too_large(path: str, size: int, limit: int) -> ToolFailed:
 
 
 def check_link(path: str, place: str, named: str) -> None:
-    """Refuse a path that leads through a link to a file which another program runs later.
+    """Refuse a path that leads through a link to a file that other programs run later.
 
-    Whoever judged the call has seen the path, not where it leads.
+    The decision about the call was based on the path, not on its target.
 
     Args:
-        path: as the caller wrote it.
-        place: where it leads, links resolved.
-        named: where it would lead if nothing in it were a link.
+        path: as written by the caller.
+        place: its location, with links resolved.
+        named: its location if no component were a link.
 
     Raises:
         ToolFailed: code `link_to_protected_file`.

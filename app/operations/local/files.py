@@ -1,10 +1,9 @@
 """Whole files of one workspace: bounded reads, atomic writes, queued edits.
 
-A write goes to a temporary file in the target's own folder, which is held open, and is
-renamed over the target: readers see the old content or the new, never a part. The target's
-permission bits are kept, and by a service that is root its owner; its set-id bits and other
-hard links are not. A link at the target is followed when its target is inside, so the link
-stays a link; otherwise it is refused.
+A write goes to a temporary file in the target's own folder, which is held open, and is renamed over
+the target: readers see the old or the new content, never a part. The target's permission bits are
+preserved, and its owner if the service is root; set-id bits and other hard links are not. A link at
+the target is followed if its target is inside, so the link stays a link; otherwise it is refused.
 """
 
 from __future__ import annotations
@@ -47,10 +46,10 @@ class LocalFiles(OverApply):
     """`FileOperations` on a `Beneath`.
 
     Attributes:
-        max_edit_bytes: a file larger than this is not edited, extended or overwritten,
-            because `Edited` carries it whole.
-        fsync: wait until a write is on the disk; off by default, because the workspace
-            is not the record of anything.
+        max_edit_bytes: larger files are not edited, extended or overwritten, because `Edited`
+            contains the whole file.
+        fsync: wait until a write is on disk; off by default, because the workspace is not
+            authoritative.
     """
 
     def __init__(
@@ -120,7 +119,7 @@ class LocalFiles(OverApply):
     def _look(
         self, paths: Sequence[str], keys: Sequence[FileKey], change: Change
     ) -> tuple[dict[str, ResolvedPath], FileStates]:
-        """What is there, and what shall be there."""
+        """Return the current files, and their requested states."""
         found = {entry.path: entry for entry in self._rewriter.find(paths)}
         if [found[path].key for path in paths] != keys:
             raise Moved
@@ -163,7 +162,7 @@ class LocalFiles(OverApply):
         named = self._beneath.absolute(path)
         try:
             real = str(Path(named).resolve())
-        except (OSError, RuntimeError):  # links that lead to each other
+        except (OSError, RuntimeError):  # links that refer to each other
             return ""
         return "" if real == named else real
 
@@ -181,7 +180,7 @@ class LocalFiles(OverApply):
         return sorted(children, key=lambda child: (child.type != "directory", child.path))
 
     def _child(self, parts: tuple[str, ...], entry: os.DirEntry[str]) -> FileStat | None:
-        """One entry; a link shows what it leads to, or `other` when that is outside or gone."""
+        """Return one entry; a link shows its target, or `other` if that is outside or missing."""
         path = self._beneath.join(parts)
         try:
             status = entry.stat(follow_symlinks=False)
@@ -201,7 +200,7 @@ class LocalFiles(OverApply):
             return status.st_dev, status.st_ino, name
 
     def _doomed(self, path: str) -> tuple[Edited, Signature]:
-        """What a deletion would remove; a link is not followed."""
+        """Return what a deletion would remove; links are not followed."""
         with self._beneath.parent(path, follow=False) as (folder, name):
             place = self._beneath.place(folder, name, path)
             check_link(path, place, self._beneath.join(self._beneath.parts(path)))

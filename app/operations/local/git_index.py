@@ -1,6 +1,6 @@
-"""Whether git has a file's very content under its name: read from the index of its work tree.
+"""Check whether git has a file's exact content under its name, in the index of its work tree.
 
-What `git checkout`, `git pull` and `git clone` bring stands there. Nothing of git is run for it.
+Files from `git checkout`, `git pull` and `git clone` are in the index. Git itself is not run.
 Everything here blocks.
 """
 
@@ -21,17 +21,17 @@ _MAX_DEPTH = 20
 
 
 class GitIndex:
-    """The indexes of a workspace's repositories, each read once."""
+    """Indexes of a workspace's repositories, each read once."""
 
     def __init__(self, beneath: Beneath) -> None:
         self._beneath = beneath
         self._read: dict[str, bytes] = {}
 
     def has(self, path: str, blob: bytes) -> bool:
-        """Whether the file at `path`, relative to the root, is in its repository's index.
+        """Return whether the file at `path`, relative to the root, is in its repository's index.
 
         Args:
-            blob: what git calls its content.
+            blob: git's ID of its content.
         """
         if not blob:
             return False
@@ -56,7 +56,7 @@ class GitIndex:
         found = self._bytes(f"{place}/index")
         if found:
             return found
-        # A submodule's or another work tree's `.git` is a file that names the folder.
+        # The `.git` of a submodule or another work tree is a file with the folder's path.
         named = self._bytes(place)
         if not named.startswith(b"gitdir:"):
             return b""
@@ -74,11 +74,11 @@ class GitIndex:
 
 
 def _has(index: bytes, path: bytes, blob: bytes) -> bool:
-    """Whether an entry has this name and this content.
+    """Return whether an entry has this name and content.
 
-    Each entry holds the content's number, two or four bytes of flags, and the name, which ends
-    with a zero byte. In the fourth version only the end of a name stands there, after a number
-    that says how much of the name before it counts.
+    Each entry contains the content's ID, two or four bytes of flags, and the name, terminated by a
+    zero byte. In version 4 only the end of a name is stored, after a number that says how much of
+    the previous name is dropped.
     """
     shortened = index[4:8] == b"\0\0\0\4"
     at = index.find(blob)

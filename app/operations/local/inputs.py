@@ -1,4 +1,4 @@
-"""The input of a process: bytes it is given, as it takes them."""
+"""Input of a process: queued bytes, written as the process reads them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _END_OF_TRANSMISSION = b"\x04"
 
 
 class InputPipe:
-    """Takes ownership of the descriptor; must be used on the loop's thread.
+    """Input pipe. Owns the descriptor; must be used on the loop's thread.
 
     Args:
         descriptor: negative for a process without input.
-        data: what the process is given first.
-        interactive: keep the pipe open for `write`; otherwise it closes after `data`.
-        terminal: the descriptor is a terminal's: its input is ended with a control
-            character, because closing it would hang the terminal up.
+        data: initial input.
+        interactive: keep the pipe open for `write`; otherwise close it after `data`.
+        terminal: the descriptor belongs to a terminal: its input is ended with a control character,
+            because closing it would hang up the terminal.
     """
 
     def __init__(
@@ -41,9 +41,9 @@ class InputPipe:
             self._feed()
 
     async def write(self, data: bytes) -> None:
-        """Give it `data` after what it was given before; returns when all of it was taken.
+        """Append `data` to the input; return once the process has read all of it.
 
-        A caller that is cancelled takes back what was not taken yet.
+        If the caller is cancelled, unread data is withdrawn.
 
         Raises:
             ToolFailed: code `input_closed`.
@@ -58,19 +58,19 @@ class InputPipe:
             self._line_start = data.endswith(b"\n") if data else self._line_start
 
     async def end(self) -> None:
-        """End its input after what it was given; harmless when repeated."""
+        """End the input after queued data; may be called repeatedly."""
         async with self._alone:
             await self._taken.wait()
             if not self._interactive or self._descriptor < 0:
                 return
             if self._terminal:
-                # in the middle of a line the first one only hands the line over
+                # in the middle of a line the first one only submits the line
                 await self._give(_END_OF_TRANSMISSION * (1 if self._line_start else 2))
             self._interactive = False
             self._feed()
 
     def close(self) -> None:
-        """Drop what was not taken; harmless when repeated."""
+        """Drop queued data; may be called repeatedly."""
         if self._descriptor >= 0:
             self._stop_waiting()
             os.close(self._descriptor)
@@ -91,7 +91,7 @@ class InputPipe:
             raise input_closed()
 
     def _feed(self) -> None:
-        """Write what the pipe has room for; wait for room, keep it open, or close it."""
+        """Write as much as fits; then wait for room, keep the pipe open, or close it."""
         if self._descriptor < 0:
             return
         try:
@@ -100,7 +100,7 @@ class InputPipe:
         except BlockingIOError:
             self._wait_for_room()
             return
-        except OSError:  # it does not read its input
+        except OSError:  # the process does not read its input
             self.close()
             return
         self._stop_waiting()

@@ -1,4 +1,4 @@
-"""The content of the folders of a workspace near its root, remembered until a folder changes.
+"""Contents of the folders of a workspace near its root, cached until a folder changes.
 
 Everything here blocks.
 """
@@ -26,18 +26,18 @@ _NOTHING: Entries = []
 
 
 class Listings:
-    """The folders of one workspace; opened beneath its root, so that no link leads out."""
+    """Folders of one workspace, opened beneath its root, so that no link leads out."""
 
     def __init__(self, beneath: Beneath) -> None:
         self.beneath = beneath
         self._listed: dict[str, tuple[Signature, Entries]] = {}
 
     def walk(self, known: Collection[str] = ()) -> dict[str, Entries]:
-        """Folders by their path relative to the root, the nearest first.
+        """Return the folders by path relative to the root, nearest first.
 
         Args:
-            known: those that were there before: they are among them in any case, so that
-                whoever makes hundreds of folders hides none.
+            known: previously known folders, always included, so that creating hundreds of folders
+                hides none.
         """
         if len(self._listed) > _MAX_LISTED:
             self._listed.clear()
@@ -59,7 +59,9 @@ class Listings:
         return found
 
     def entries(self, folder: str) -> Entries:
-        """What is in a folder; the same list as long as nothing is made or removed in it."""
+        """Return the contents of a folder; the same list as long as nothing is created or
+        removed in it.
+        """
         state = _state(f"{self.beneath.root}/{folder}")
         if state is None:
             return _NOTHING
@@ -69,7 +71,7 @@ class Listings:
         return known[1]
 
     def names(self, folder: str) -> list[str]:
-        """The names of all that is in a folder."""
+        """Return all names in a folder."""
         return [name for name, _ in self.entries(folder)]
 
     def _list(self, folder: str) -> Entries:
@@ -83,12 +85,12 @@ class Listings:
 
 
 def below(folder: str, name: str) -> str:
-    """The path of what is called `name` in `folder`."""
+    """Return the path of `name` in `folder`."""
     return name if folder == "." else f"{folder}/{name}"
 
 
 def _state(path: str) -> Signature | None:
-    """What changes when something is made or removed in a folder; nobody can set its ctime."""
+    """Return values that change when a folder's contents change; ctime cannot be forged."""
     try:
         status = os.lstat(path)
     except OSError:

@@ -1,8 +1,8 @@
-"""Whose a new file is when the service is root: whoever owns the folder it is made in.
+"""Ownership of new files if the service is root: the owner of the containing folder.
 
-A workspace often belongs to an ordinary user, whom commands run as, too. What root made
-there, and what root wrote anew, could not be changed by them any more. File systems without
-owners, and a root that may not give files away, leave them as they are.
+A workspace often belongs to an ordinary user, who also runs the commands. That user could no longer
+change files created or rewritten by root. File systems without owners, and a root that may not
+change ownership, are left as they are.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def give_file(descriptor: int, folder: int, name: str) -> None:
-    """Give a new file to the owner of the `name` in `folder` that it replaces, or else to
-    the folder's own."""
+    """Give a new file to the owner of the `name` in `folder` that it replaces, or of the folder."""
     if os.geteuid() != 0:
         return
     try:
@@ -27,10 +26,9 @@ def give_file(descriptor: int, folder: int, name: str) -> None:
 
 
 def give_folder(folder: int, name: str) -> None:
-    """Give the folder `name`, which was just made in `folder`, to the owner of that one.
+    """Give the new folder `name` in `folder` to the owner of `folder`.
 
-    The owner may have put another folder in its place meanwhile: only an empty one of root
-    is given away.
+    The owner may have replaced it meanwhile: only an empty folder owned by root changes ownership.
     """
     if os.geteuid() != 0:
         return

@@ -1,4 +1,4 @@
-"""A started process as its user sees it: output, input, end. Who ends it is a subclass."""
+"""Started process as seen by its user: output, input and end. Subclasses end it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.operations.local.pipes import OutputPipes, Stream
 from app.operations.protocols.processes import ExitReason, ProcessChunk, ProcessExit, ProcessSpec
 
 TERM_GRACE_S = 0.5
-_DRAIN_GRACE_S = 0.2  # for a pipe that somebody holds open after the program has ended
+_DRAIN_GRACE_S = 0.2  # for a pipe held open after the program has ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Pipes:
 
 
 class PipedProcess(ABC):
-    """What `RunningProcess` says, over the pipes of a process; takes ownership of them."""
+    """`RunningProcess` over the pipes of a process; owns them."""
 
     def __init__(self, pipes: Pipes, spec: ProcessSpec) -> None:
         self._loop = asyncio.get_running_loop()
@@ -57,8 +57,9 @@ class PipedProcess(ABC):
         self._reason: ExitReason | None = None
 
     def output(self) -> AsyncIterator[ProcessChunk]:
-        """As the Protocol says; when a child keeps a pipe open, it ends shortly after the
-        process itself did."""
+        """Yield the output, see the Protocol; ends shortly after the process, even if a child
+        keeps a pipe open.
+        """
         self._claimed = True
         return self._chunks()
 
@@ -79,10 +80,10 @@ class PipedProcess(ABC):
 
     @abstractmethod
     async def kill(self) -> None:
-        """As the Protocol says; harmless when repeated."""
+        """See the Protocol; may be called repeatedly."""
 
     async def close(self) -> None:
-        """Kill, and give up what was not read."""
+        """Kill the process, and discard unread output."""
         try:
             await self.kill()
         finally:
@@ -96,7 +97,7 @@ class PipedProcess(ABC):
         self._ending = asyncio.ensure_future(self.kill())
 
     def _settle(self, ended: ProcessExit) -> None:
-        """The process has ended: tell who waits, and let its output run out."""
+        """Handle the end of the process: notify waiters, and let its output drain."""
         if not self._exit.done():
             self._exit.set_result(ended)
         self._input.close()

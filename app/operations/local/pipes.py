@@ -1,7 +1,7 @@
-"""The output pipes of a process, read into one bounded queue.
+"""Output pipes of a process, read into one bounded queue.
 
-When the queue is full, reading stops, the pipes fill, and the program waits in its write:
-a flood costs at most the bound plus what the kernel's pipes hold.
+If the queue is full, reading stops, the pipes fill up, and the program blocks in its write:
+excessive output costs at most the bound plus the kernel's pipe buffers.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _READ = 64 << 10
 
 
 class OutputPipes:
-    """Takes ownership of the descriptors; must be used on the loop's thread.
+    """Output pipes. Owns the descriptors; must be used on the loop's thread.
 
     Args:
-        limit: bytes after which `on_flood` is called, once; what comes later is dropped.
+        limit: bytes after which `on_flood` is called once; later output is dropped.
     """
 
     def __init__(
@@ -56,23 +56,23 @@ class OutputPipes:
 
     @property
     def at_end(self) -> bool:
-        """All pipes are closed; chunks may still be queued."""
+        """Return whether all pipes are closed; chunks may still be queued."""
         return not self._open
 
     def finish(self) -> None:
-        """The process has ended: nothing comes any more once the pipes are closed."""
+        """Mark the end of the process: output ends once the pipes are closed."""
         self._finished = True
         self._changed.set()
 
     def discard(self) -> None:
-        """Nobody will read: drop what is queued and what comes."""
+        """Drop queued and future output."""
         self._discard = True
         self._chunks.clear()
         self._size = 0
         self._resume()
 
     def cut(self) -> None:
-        """Take what the pipes hold now, also beyond the bound, and close them."""
+        """Read what the pipes contain now, even beyond the bound, and close them."""
         for stream, descriptor in list(self._open.items()):
             self._take_pending(stream, descriptor)
             self._close(stream)
@@ -84,7 +84,7 @@ class OutputPipes:
         self.finish()
 
     async def next(self) -> ProcessChunk | None:
-        """The next chunk; None when the process has ended and all was taken."""
+        """Return the next chunk; None after the end of the process and all output."""
         while not self._chunks:
             if self._finished and not self._open:
                 return None

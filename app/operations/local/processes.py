@@ -1,4 +1,4 @@
-"""Starting, reading and ending process trees of one workspace."""
+"""Process trees of one workspace."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class LocalProcesses:
     """`ProcessOperations` on a `Beneath`.
 
     Attributes:
-        private_tmp: HOME and TMPDIR of what is started; without it HOME is the workspace.
-        term_grace_s: seconds between asking a tree to end and ending it.
+        private_tmp: HOME and TMPDIR of started programs; without it HOME is the workspace.
+        term_grace_s: seconds between SIGTERM and SIGKILL.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class LocalProcesses:
 
 
 class _LocalProcess(PipedProcess):
-    """`RunningProcess` over a `Started`. Its leader stays a zombie until the tree is gone."""
+    """`RunningProcess` over a `Started`. Its leader stays a zombie until the tree has ended."""
 
     def __init__(self, started: Started, spec: ProcessSpec, term_grace_s: float) -> None:
         super().__init__(started.pipes, spec)
@@ -147,7 +147,7 @@ class _LocalProcess(PipedProcess):
     async def _kill_hard(self) -> None:
         deadline = self._loop.time() + _KILL_LIMIT_S
         pause = _FIRST_POLL_S
-        # again until a scan finds nobody: a member may fork between scan and signal
+        # repeated until a scan finds none: a member may fork between scan and signal
         while left := await run_in(PROCESSES, self._tree.signal, signal.SIGKILL):
             if self._loop.time() >= deadline:
                 _log.error("process tree of %s did not end, remaining: %s", self.pid, left)

@@ -1,8 +1,8 @@
-"""Files outside of `.git` that other programs run, compared before and after a program ran.
+"""Files outside `.git` that other programs run, compared before and after a program ran.
 
-`app.core.protected_paths` says which they are. What a program in the sandbox changed of them is
-put back, or left and reported. It is left where the change is not the program's own making: git
-brought it, the folder itself is new, or that content was there before. Everything here blocks.
+`app.core.protected_paths` lists them. Changes by a sandboxed program are undone, or left and
+reported. A change is left if it is not the program's own making: git brought it, the folder itself
+is new, or the content existed before. Everything here blocks.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ _MAX_FILES = 500
 _MAX_CHANGED = 5000
 _MAX_DEPTH = 4
 _MAX_SEEN = 5000
-# By how much the times of files are behind the clock, at most.
+# Maximum lag of file times behind the clock.
 _COARSE_NS = 50_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class ProtectedState:
-    """How the files were at one moment.
+    """State of the files at one moment.
 
     Attributes:
-        folders: those that were looked into and held something.
-        all_at: when all was seen, where there was more than was looked at; None otherwise.
+        folders: inspected folders with contents.
+        all_at: time of the inspection, if it was incomplete; otherwise None.
     """
 
     files: Snapshot = field(default_factory=dict)
@@ -49,7 +49,7 @@ class ProtectedState:
 
 @dataclass(frozen=True, slots=True)
 class ProtectedFile:
-    """A file that another program runs, and the folder in which that program looks for it."""
+    """File run by another program, and the folder in which that program looks for it."""
 
     path: str
     row: ProtectedPath
@@ -65,7 +65,7 @@ class Changed:
 
 
 class _Node:
-    """What the table says of a name in a folder: a file, or a folder with further names."""
+    """Table entry for a name in a folder: a file, or a folder with further names."""
 
     def __init__(self) -> None:
         self.names: dict[str, _Node] = {}
@@ -89,7 +89,7 @@ class _Node:
         return node
 
     def of(self, name: str) -> Iterator[_Node]:
-        """What stands for a name in the folder."""
+        """Yield the entries that match a name in the folder."""
         exact = self.names.get(name.casefold())
         if exact is not None:
             yield exact
@@ -112,10 +112,10 @@ _ANYWHERE, _IN_HOME = _tree(home=False), _tree(home=True)
 
 
 class ProtectedFiles:
-    """Those of one workspace, in the folders near its root.
+    """Protected files of one workspace, in the folders near its root.
 
     Args:
-        released: paths that the project's owner takes out of the table.
+        released: paths that the project's owner excludes from the table.
     """
 
     def __init__(self, listings: Listings, released: PathSet) -> None:
@@ -131,20 +131,20 @@ class ProtectedFiles:
     def look(
         self, walked: Mapping[str, Entries], hooks: Mapping[str, str], since: int | None = None
     ) -> ProtectedState:
-        """All of them, as they are.
+        """Return the current state of all of them.
 
         Args:
-            walked: the folders to look in.
-            hooks: folders of git hooks by what git is configured to, and their work trees.
-            since: when the first of the programs began that still run; None where none does.
+            walked: folders to inspect.
+            hooks: configured folders of git hooks, and their work trees.
+            since: start of the oldest running program; None if there is none.
         """
         moment = time.time_ns()
         files = self._look(walked, hooks, _MAX_FILES)
         folders = frozenset(path for path, entries in walked.items() if entries or path == ".")
         seen = ProtectedState(files, folders, moment if len(files) == _MAX_FILES else None)
         for path, kept in seen.files.items():
-            # What a program finds is not of its own making, wherever it moves it. What changed
-            # since another one began may be that one's.
+            # A program may move existing content anywhere. Changes since another program started
+            # may be that program's.
             if since is None or kept.signature[-1] < since - _COARSE_NS:
                 self._remember(self._places[path].row, kept)
         return seen
@@ -156,10 +156,10 @@ class ProtectedFiles:
         before: ProtectedState,
         may_change: Callable[[ProtectedPath], bool],
     ) -> Changed:
-        """What a program did to them since `before`.
+        """Return a program's changes since `before`.
 
         Args:
-            may_change: whether the program was approved for such files.
+            may_change: returns whether the program was approved for such files.
         """
         changed, index = Changed(), GitIndex(self._listings.beneath)
         for path, kept in self._look(walked, hooks, _MAX_CHANGED).items():
@@ -168,7 +168,7 @@ class ProtectedFiles:
                 continue
             is_new_place = place.folder not in before.folders
             if known is None and before.all_at is not None:
-                # Whether it was there is not known; nobody can set the time of its change.
+                # Its previous existence is unknown; the time of a change cannot be forged.
                 if kept.signature[-1] >= before.all_at:
                     changed.report.append(path)
             elif place.row.by_program == "report":
@@ -181,7 +181,7 @@ class ProtectedFiles:
         return changed
 
     def put_back(self, path: str, before: ProtectedState) -> bool:
-        """Make one what it was; whether that was done."""
+        """Restore a file; return whether it succeeded."""
         return self._snapshots.put_back(path, before.files.get(path))
 
     def _look(self, walked: Mapping[str, Entries], hooks: Mapping[str, str], most: int) -> Snapshot:
@@ -222,7 +222,7 @@ class ProtectedFiles:
         name, is_folder = entry
         path = below(parent, name)
         if not is_folder:
-            # A link to a folder is none here: what it leads to is not looked through.
+            # A link to a folder does not count: its target is not inspected.
             row = node.row or node.all_below
             if row is not None:
                 yield ProtectedFile(path, row, start)

@@ -1,4 +1,4 @@
-"""One writer per file: edits of the same file wait for each other, first come, first served."""
+"""Write queue: edits of the same file wait for each other, first come, first served."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ class _QueueEntry:
 
 
 class WriteQueue:
-    """Share one among all workspaces of a process that may name the same files.
+    """Queue shared by all workspaces of a process that may refer to the same files.
 
-    A file is known by its folder's device and inode and its name there, so that every
-    spelling of a path leads to the same queue.
+    A file is identified by its folder's device and inode and its name, so that every spelling of a
+    path uses the same queue.
     """
 
     def __init__(self) -> None:
         self._entries: dict[FileKey, _QueueEntry] = {}
 
     def __len__(self) -> int:
-        """Files that somebody writes or waits for right now."""
+        """Return the number of files being written or waited for."""
         return len(self._entries)
 
     @asynccontextmanager
     async def alone(self, key: FileKey) -> AsyncIterator[None]:
-        """Hold the file; the entry disappears with its last user."""
+        """Lock the file; the entry disappears with its last user."""
         entry = self._entries.setdefault(key, _QueueEntry())
         entry.users += 1
         try:
@@ -45,7 +45,7 @@ class WriteQueue:
 
     @asynccontextmanager
     async def all_alone(self, keys: Iterable[FileKey]) -> AsyncIterator[None]:
-        """Hold several files. In one order for everybody, so that nobody waits in a circle."""
+        """Lock several files, always in the same order, so that there are no deadlocks."""
         async with AsyncExitStack() as stack:
             for key in sorted(set(keys)):
                 await stack.enter_async_context(self.alone(key))

@@ -1,9 +1,9 @@
-"""What git runs in the repositories of a workspace, compared before and after a program ran.
+"""Files run by git in the repositories of a workspace, compared before and after a program ran.
 
-A sandboxed program may write `.git/config` and `.git/hooks`, for git itself does. But what they
-say is run later, by the next git command, outside the sandbox and as the person. So what makes git
-run something is put back after the program has ended, unless the call was approved for it.
-Everything here blocks.
+A sandboxed program may write `.git/config` and `.git/hooks`, because git itself does. Their content
+is run later, by the next git command, outside the sandbox and as the user. Changes that make git
+run something are therefore undone after the program has ended, unless the call was approved for
+them. Everything here blocks.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MAX_CHAIN = 3
 _SETTINGS = ("config", "config.worktree")
 _FOLDERS = ("hooks", "info", "modules", "worktrees")
 _BARE = frozenset({"HEAD", "objects", "refs"})
-# Looked at first: whoever makes thousands of other files there hides none of these.
+# Inspected first, so that thousands of other files cannot hide these.
 _HOOKS = frozenset(
     (
         *("applypatch-msg", "pre-applypatch", "post-applypatch", "pre-commit", "pre-merge-commit"),
@@ -54,12 +54,12 @@ class _Followed:
 
 @dataclass(frozen=True, slots=True)
 class GitSeen:
-    """What git runs or obeys, as it was at one moment.
+    """Files that git runs or reads as configuration, at one moment.
 
     Attributes:
-        kinds: how each file is judged, also one that was not there.
-        linked: folders that a link in the place of a folder of hooks leads to.
-        hook_folders: folders outside of `.git` that hold hooks, and the work tree that says so.
+        kinds: how each file is compared, including missing ones.
+        linked: targets of links that replace a folder of hooks.
+        hook_folders: folders outside `.git` with hooks, and the work tree that configures them.
     """
 
     files: Snapshot = field(default_factory=dict)
@@ -70,7 +70,7 @@ class GitSeen:
 
 
 class Repositories:
-    """The repositories of one workspace, no deeper than a few folders."""
+    """Repositories of one workspace, within a few levels of folders."""
 
     def __init__(self, listings: Listings) -> None:
         self._beneath: Beneath = listings.beneath
@@ -79,15 +79,15 @@ class Repositories:
         self._folders: list[str] = []
 
     def look(self, walked: Mapping[str, Entries]) -> GitSeen:
-        """Every file that git runs or obeys, by its path relative to the root.
+        """Return every file that git runs or reads as configuration, by path relative to the root.
 
         Args:
-            walked: the folders to look in.
+            walked: folders to inspect.
         """
         self._folders = list(dict.fromkeys(self._git_folders(walked)))
         seen = GitSeen({}, tuple(self._folders), dict(self._files()))
         files = self._snapshots.take(seen.kinds, _MAX_FILES)
-        # What a link or a setting leads to is obeyed as well; no chain is followed for long.
+        # Targets of links and settings are included; chains are followed only briefly.
         for _ in range(_MAX_CHAIN):
             followed = _Followed()
             for path, kept in files.items():
@@ -102,12 +102,13 @@ class Repositories:
         return replace(seen, files=files)
 
     def folders(self) -> list[str]:
-        """Absolute paths of the git folders, as they were looked at last."""
+        """Return absolute paths of the git folders at the last inspection."""
         return [self._absolute(folder) for folder in self._folders]
 
     def kept_from_writing(self, seen: GitSeen) -> list[str]:
-        """Absolute paths of what a program may not write at all: hooks, and what could not be
-        made again."""
+        """Return absolute paths that a program may not write: hooks, and files that could not be
+        restored.
+        """
         hooks = [self._absolute(f"{folder}/hooks") for folder in self._folders]
         unknown = [path for path, kept in seen.files.items() if not kept.is_known]
         return hooks + [self._absolute(path) for path in unknown]
@@ -115,9 +116,9 @@ class Repositories:
     def put_back(
         self, walked: Mapping[str, Entries], before: GitSeen
     ) -> tuple[list[str], list[str]]:
-        """Undo what makes git run something; the paths, and those where that failed.
+        """Undo changes that make git run something; return the paths, and those that failed.
 
-        What only changes how git behaves stays, such as a remote or the name of an author.
+        Changes of git's behavior alone stay, such as a remote or an author's name.
         """
         undone: list[str] = []
         failed: list[str] = []
@@ -127,9 +128,9 @@ class Repositories:
         return undone, failed
 
     def changed(self, walked: Mapping[str, Entries], before: GitSeen) -> list[str]:
-        """What now makes git run something that it did not run before.
+        """Return changes that make git run something new.
 
-        A new link is a change itself: what it leads to is nobody's to put back.
+        A new link is itself a change: its target is not restored.
         """
         fresh = self._git_folders(walked, follow=False)
         self._folders = list(dict.fromkeys((*before.folders, *fresh)))
@@ -149,7 +150,7 @@ class Repositories:
     def _is_harmless(
         self, path: str, kind: _Kind, before: FileSnapshot | None, after: FileSnapshot
     ) -> bool:
-        """Whether git runs nothing after a change that it did not run before it."""
+        """Return whether git runs nothing new after a change."""
         if before is not None and before.is_same(after):
             return True
         if after.data is None:
@@ -165,19 +166,19 @@ class Repositories:
         return False
 
     def _is_own_tree(self, path: str, setting: str) -> bool:
-        """Whether it names the working tree of a submodule, as git itself sets it."""
+        """Return whether a setting names the working tree of a submodule, as git itself sets it."""
         name, _, value = setting.partition("=")
         tree = posixpath.normpath(posixpath.join(posixpath.dirname(path), value.strip('"')))
         inside = not posixpath.isabs(tree) and tree.split("/")[0] not in ("..", ".git")
         return name == "core.worktree" and inside and _INNER.search(path) is not None
 
     def _leads_inside(self, path: str, text: str) -> bool:
-        """Whether a `.git` file names a submodule's or a worktree's folder, which are looked at."""
+        """Return whether a `.git` file names an inspected folder of a submodule or worktree."""
         place = self._place(path, text.removeprefix("gitdir:").strip())
         return place is not None and _INNER.search(place) is not None and place in self._folders
 
     def _place(self, path: str, target: str) -> str | None:
-        """Where a path leads that a file names, relative to the root; None outside of it."""
+        """Return the location of a path in a file, relative to the root; None outside it."""
         start = "" if target.startswith("/") else posixpath.dirname(path)
         target = target.removeprefix(f"{self._beneath.root}/")
         place = posixpath.normpath(posixpath.join(start, target))
@@ -187,7 +188,7 @@ class Repositories:
         for folder in self._folders:
             kind = self._type(folder)
             if kind != "directory":
-                # A file or a link in its place leads git to another folder.
+                # A file or link in its place redirects git to another folder.
                 yield folder, "tree"
                 continue
             for name in _SETTINGS:
@@ -206,7 +207,7 @@ class Repositories:
             yield f"{folder}/{name}", "exact"
 
     def _follow(self, path: str, kept: FileSnapshot, kind: _Kind, followed: _Followed) -> None:
-        """What a link leads to, and what settings include."""
+        """Add targets of links and of include settings."""
         if kept.link is not None and kind != "tree":
             place = self._snapshots.led_to(path)
             if place is None:
@@ -227,7 +228,7 @@ class Repositories:
                     followed.hook_folders[place] = tree
 
     def _git_folders(self, walked: Mapping[str, Entries], *, follow: bool = True) -> Iterator[str]:
-        """Those of every repository, its submodules and worktrees, and bare ones."""
+        """Yield the git folders of every repository, submodule, worktree and bare repository."""
         for folder, entries in walked.items():
             if {name for name, _ in entries} >= _BARE:
                 yield folder
@@ -243,7 +244,7 @@ class Repositories:
                     yield from self._inner(elsewhere, 0)
 
     def _elsewhere(self, path: str) -> str | None:
-        """The folder that a `.git` which is none leads to, where that is in the workspace."""
+        """Return the target folder of a `.git` file, if it is in the workspace."""
         kept = Snapshots(self._beneath).take((path,), 1).get(path)
         if kept is None:
             return None
@@ -262,7 +263,7 @@ class Repositories:
                     yield from self._inner(path, depth + 1)
 
     def _type(self, path: str) -> str | None:
-        """`directory`, `other` for anything else, None for nothing."""
+        """Return `directory`, `other` for anything else, None if missing."""
         try:
             with self._beneath.parent(path, follow=False) as (folder, name):
                 status = os.stat(name, dir_fd=folder, follow_symlinks=False)

@@ -1,4 +1,4 @@
-"""Looking files up, and replacing them together. Everything here blocks."""
+"""Lookup and atomic replacement of several files. Everything here blocks."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from app.operations.local.queue import FileKey
 from app.operations.local.steps import ResolvedPath, Signature, Step, commit_all, signature_of
 from app.operations.protocols.files import FileState, FileStates
 
-# What waits for folders to be made shares one queue: they have no number to be known by yet.
+# Changes that create folders share one queue: the folders have no identity yet.
 NEW_FOLDERS: FileKey = (0, 0, "")
 _CHUNK = 1 << 20
-# for writing too: a file the service may not write must not be replaced either
+# for writing too: a file that the service may not write must not be replaced either
 _OPEN_EXISTING = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 class Rewriter:
-    """Looks files up, and replaces them together.
+    """Looks up files, and replaces them together.
 
     Args:
-        max_bytes: a file larger than this is not touched, nor are files that are together
-            larger than `max_together`: their content is held in memory.
+        max_bytes: maximum size of a file; `max_together` limits their total, because contents are
+            held in memory.
     """
 
     def __init__(self, beneath: Beneath, *, max_bytes: int, max_together: int) -> None:
@@ -35,7 +35,7 @@ class Rewriter:
         self._max_together = max_together
 
     def keys(self, paths: Sequence[str]) -> list[FileKey]:
-        """The queue of each file."""
+        """Return the queue key of each file."""
         return [self._key(path) for path in paths]
 
     def _key(self, path: str) -> FileKey:
@@ -49,7 +49,7 @@ class Rewriter:
             return NEW_FOLDERS
 
     def find(self, paths: Sequence[str]) -> list[ResolvedPath]:
-        """What is there now.
+        """Return the current state of the paths.
 
         Raises:
             ToolFailed: `not_a_file`, `file_too_large`, `same_file`.
@@ -111,10 +111,10 @@ class Rewriter:
     def replace(
         self, found: Mapping[str, ResolvedPath], states: FileStates, *, durable: bool
     ) -> None:
-        """Make `states` true, or leave everything as it was.
+        """Write `states`, or leave everything unchanged.
 
         Raises:
-            Moved: a file is not as it was found.
+            Moved: a file has changed since it was found.
             TollgateError: a write failed.
         """
         made = self._missing_folders(found[path].path for path in states)
@@ -148,7 +148,7 @@ class Rewriter:
         return step
 
     def _missing_folders(self, paths: Iterable[str]) -> list[str]:
-        """Folders that will have to be made, the outermost first."""
+        """Return folders to create, outermost first."""
         missing: dict[str, None] = {}
         for path in paths:
             parts = self._beneath.parts(path)
@@ -178,7 +178,7 @@ class Rewriter:
 
 
 def same_file(path: str) -> ToolFailed:
-    """The error for two paths that lead to one file."""
+    """Return the error for two paths that lead to one file."""
     return ToolFailed(
         f"{path!r} is another name of a file that is already changed in this call; name it once",
         code="same_file",
@@ -187,12 +187,12 @@ def same_file(path: str) -> ToolFailed:
 
 
 def read_bounded(descriptor: int, limit: int, path: str) -> bytes:
-    """Everything behind a descriptor; `file_too_large` beyond `limit` bytes."""
+    """Return everything behind a descriptor; raises `file_too_large` above `limit` bytes."""
     chunks: list[bytes] = []
     size = 0
     while chunk := os.read(descriptor, min(_CHUNK, limit + 1 - size)):
         chunks.append(chunk)
         size += len(chunk)
-        if size > limit:  # it grew after its size was asked
+        if size > limit:  # it grew after its size was read
             raise too_large(path, size, limit)
     return b"".join(chunks)

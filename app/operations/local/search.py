@@ -1,7 +1,6 @@
-"""Searching names and content of a workspace, in one thread, stopped by cancelling.
+"""Search for names and contents of a workspace, in one thread, stopped by cancellation.
 
-In process rather than through ripgrep: there is no program to ship, and nothing outside
-can be reached.
+In-process instead of ripgrep: no program to ship, and nothing outside can be reached.
 """
 
 from __future__ import annotations
@@ -92,7 +91,7 @@ class LocalSearch:
         )
 
     def _grep_one(self, query: GrepQuery, page: GrepPage, stop: threading.Event) -> bool:
-        """Search the path itself when it is a file; False when it is a directory."""
+        """Search the path itself if it is a file; False if it is a directory."""
         path = query.path
         with self._beneath.opened(path, os.O_PATH) as descriptor:
             if stat.S_ISDIR(os.fstat(descriptor).st_mode):
@@ -108,9 +107,9 @@ class LocalSearch:
 
     @contextmanager
     def _start(self, path: str, *, respect_ignore: bool) -> Iterator[_Start]:
-        """The folder to walk, and the rules of the folders above it.
+        """Yield the folder to walk, and the rules of the folders above it.
 
-        Asked for by name, an ignored folder is searched: then rules above do not count.
+        An ignored folder given by name is searched, without the rules above it.
         """
         parts = self._beneath.parts(path)
         prefix = f"{self._beneath.join(parts)}/" if parts else self._beneath.join(()).strip(".")
@@ -120,7 +119,7 @@ class LocalSearch:
 
     def _rules_above(self, parts: tuple[str, ...]) -> IgnoreRules | None:
         rules: IgnoreRules | None = None
-        if ".." in parts:  # the folders passed are not the folders above
+        if ".." in parts:  # folders on the path are not folders above
             return None
         for count in range(self._beneath.depth(parts, self._beneath.join(parts)), len(parts)):
             above = self._beneath.join(parts[:count])
@@ -168,7 +167,7 @@ def _page(found: Iterator[Entry], query: FindQuery) -> FindResult:
 
 
 def _newest(found: Iterator[Entry], query: FindQuery) -> FindResult:
-    """The page by time, newest first, then by path."""
+    """Return the page by time, newest first, then by path."""
     dated = []
     for entry in found:
         status = _stat(entry)

@@ -1,6 +1,6 @@
-"""Files as they are at one moment, and putting them back.
+"""Snapshots of files, and their restoration.
 
-Files are opened beneath the workspace's root: no link leads out. Everything here blocks.
+Files are opened beneath the workspace's root, so no link leads out. Everything here blocks.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 @dataclass(frozen=True, slots=True)
 class FileSnapshot:
-    """A file as it was.
+    """Previous state of a file.
 
     Attributes:
-        data: None for a link, and for what is no plain file of a sensible size.
-        link: where a link leads, as it is written.
+        data: None for a link, and for anything but a plain file within the size limit.
+        link: target of a link, as written.
     """
 
     signature: Signature
@@ -40,19 +40,19 @@ class FileSnapshot:
 
     @property
     def is_known(self) -> bool:
-        """Whether all of it is here, so that it can be made again."""
+        """Return whether it is complete, so that the file can be restored."""
         return self.data is not None or self.link is not None
 
     @property
     def blob(self) -> bytes:
-        """What git calls this content; empty where that is not known."""
+        """Return git's ID of this content; empty if unknown."""
         if self.data is None:
             return b""
         start = b"blob %d\0" % len(self.data)
         return hashlib.sha1(start + self.data, usedforsecurity=False).digest()
 
     def is_same(self, other: FileSnapshot) -> bool:
-        """Whether it says the same; its times do not count."""
+        """Return whether the content is equal; times are ignored."""
         if self.signature == other.signature:
             return True
         mine, others = (self.data, self.link, self.mode), (other.data, other.link, other.mode)
@@ -63,14 +63,14 @@ Snapshot = dict[str, FileSnapshot]
 
 
 class Snapshots:
-    """Takes them for one workspace. What has not changed since the last one is not read again."""
+    """Snapshots of one workspace. Files unchanged since the last one are not read again."""
 
     def __init__(self, beneath: Beneath) -> None:
         self._beneath = beneath
         self._last: Snapshot = {}
 
     def take(self, paths: Iterable[str], most: int) -> Snapshot:
-        """What is at `paths`, except folders; no more than `most` of them."""
+        """Return the files at `paths`, except folders; at most `most` of them."""
         found: Snapshot = {}
         room = _MAX_TOTAL
         for path in paths:
@@ -102,7 +102,7 @@ class Snapshots:
             return None
 
     def led_to(self, path: str) -> str | None:
-        """Where a link leads in the end, relative to the root; None outside of it."""
+        """Return the final target of a link, relative to the root; None outside it."""
         try:
             with self._beneath.parent(path, follow=True) as (folder, name):
                 place = self._beneath.place(folder, name, path)
@@ -111,9 +111,9 @@ class Snapshots:
         return None if place.startswith("/") else place
 
     def put_back(self, path: str, before: FileSnapshot | None) -> bool:
-        """Make a file what it was, or take it away; whether that was done.
+        """Restore or remove a file; return whether it succeeded.
 
-        What can't be made again, as its content isn't known, is given another name beside it.
+        If its content is unknown, the present file is renamed instead.
         """
         try:
             with self._beneath.parent(path, follow=False) as (folder, name):

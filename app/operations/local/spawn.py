@@ -1,15 +1,14 @@
-"""Starting one program, in a thread, with its limits set before its first instruction.
+"""Start of one program, in a thread, with its limits set before its first instruction.
 
-A shell of one line is started as leader of a new session. It waits for one line on its
-standard input while its limits are set from outside with `prlimit`, and then becomes the
-program; on a terminal it opens that first, which makes it the session's own. So the limits
-hold from the start, in bytes rather than in a shell's units, no code of ours runs between
-fork and exec (`preexec_fn` blocks the loop for 43 ms in an 800 MB service), and a start that
-is given up never runs the program.
+A one-line shell is started as leader of a new session. It waits for one line on its standard input
+while its limits are set from outside with `prlimit`, and then becomes the program; on a terminal it
+first opens that, which makes it the session's own. So the limits apply from the start, in bytes
+rather than a shell's units, none of our code runs between fork and exec (`preexec_fn` blocks the
+loop for 43 ms in an 800 MB service), and a cancelled start never runs the program.
 
-The working directory is opened beneath the workspace and reached as /proc/self/fd/N, which
-the child resolves to the descriptor, not to a path somebody could swap. The descriptor
-itself closes on exec.
+The working directory is opened beneath the workspace and reached as /proc/self/fd/N, which the
+child resolves to the descriptor, not to a path that could be swapped. The descriptor itself closes
+on exec.
 """
 
 from __future__ import annotations
@@ -43,9 +42,9 @@ _EXEC_ON_TERMINAL = 'tty=$1; shift; exec "$@" <>"$tty" >&0 2>&0'
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A program that waits to be let go.
+    """Started program that waits for its release.
 
-    Whoever gets it owns the descriptors and must reap `process`.
+    The caller owns the descriptors and must reap `process`.
     """
 
     process: subprocess.Popen[bytes]
@@ -54,18 +53,18 @@ class Started:
     pipes: Pipes
 
     def let_go(self) -> None:
-        """Let it run."""
+        """Release the program."""
         with suppress(OSError):  # it was killed meanwhile
             os.write(self.gate, b"\n")
         os.close(self.gate)
 
     def give_up(self) -> None:
-        """It never runs: its gate closes."""
+        """Cancel the start: the program never runs."""
         os.close(self.gate)
 
 
 def start(beneath: Beneath, spec: ProcessSpec, private_tmp: str | None) -> Started:
-    """Start `spec`; blocking.
+    """Start `spec`; blocks.
 
     Raises:
         ToolFailed: `program_not_found`, `not_a_directory`, `invalid_command`,
@@ -178,7 +177,7 @@ def _limit(pid: int, limits: ProcessLimits) -> None:
 
 
 def find_program(name: str, folder: int, search: str) -> str:
-    """A path that never begins with a dash, as the shell's exec needs it."""
+    """Return a path that never begins with a dash, as the shell's exec requires."""
     if "/" not in name:
         absolute = os.pathsep.join(part for part in search.split(":") if part.startswith("/"))
         found = shutil.which(name, path=absolute)

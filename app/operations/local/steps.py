@@ -1,8 +1,8 @@
-"""One file's way from what was found to its new state, and several of them together.
+"""Atomic replacement of one or several files.
 
-New content goes to temporary files in the targets' own folders, which are held open; only
-when all of them are written is any renamed over its target. What was renamed already is put
-back when a later one fails. Everything here blocks.
+New content goes to temporary files in the targets' own folders, which are held open; only when all
+are written are they renamed over their targets. If a rename fails, earlier ones are undone.
+Everything here blocks.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ Signature = tuple[int, int, int, int, int]
 
 
 class Moved(Exception):
-    """A file is not any more as it was found."""
+    """A file has changed since it was found."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedPath:
-    """A path as it was looked up: its queue, its place, and what is there."""
+    """Resolved path: its queue key, location and current content."""
 
     path: str
     key: FileKey
@@ -41,7 +41,7 @@ class ResolvedPath:
 
 
 def signature_of(status: os.stat_result) -> Signature:
-    """What changes whenever somebody writes to a file or replaces it."""
+    """Return values that change whenever a file is written or replaced."""
     return (
         status.st_dev,
         status.st_ino,
@@ -53,7 +53,7 @@ def signature_of(status: os.stat_result) -> Signature:
 
 @dataclass(slots=True)
 class Step:
-    """One file on its way from what was found to its new state."""
+    """Replacement of one file."""
 
     folder: int
     name: str
@@ -62,7 +62,7 @@ class Step:
     temporary: str | None = None
 
     def stage(self, *, durable: bool) -> None:
-        """Write the new content beside the file."""
+        """Write the new content next to the file."""
         if self.state is None:
             return
         mode = self.state.mode
@@ -85,7 +85,7 @@ class Step:
             os.close(descriptor)
 
     def check(self) -> None:
-        """Raise `Moved` when somebody has written meanwhile."""
+        """Raise `Moved` if the file has changed meanwhile."""
         try:
             status = os.stat(self.name, dir_fd=self.folder, follow_symlinks=False)
         except FileNotFoundError:
@@ -108,7 +108,7 @@ class Step:
             os.unlink(self.name, dir_fd=self.folder)
 
     def undo(self) -> None:
-        """Put back what was found, after `commit`."""
+        """Restore the previous state, after `commit`."""
         before = self.found.state
         if before is None:
             with suppress(FileNotFoundError):
@@ -119,7 +119,7 @@ class Step:
         self.commit()
 
     def flush(self) -> None:
-        """Wait until the folder's entry is on the disk."""
+        """Wait until the folder's entry is on disk."""
         folder = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self.folder)
         try:
             os.fsync(folder)
@@ -127,17 +127,17 @@ class Step:
             os.close(folder)
 
     def tidy(self) -> None:
-        """Remove what was staged and not committed."""
+        """Remove staged data that was not committed."""
         if self.temporary is not None:
             with suppress(OSError):
                 os.unlink(self.temporary, dir_fd=self.folder)
 
 
 def commit_all(steps: Sequence[Step], *, durable: bool) -> None:
-    """Make every new state visible; when one fails, put the others back.
+    """Make every new state visible; if one fails, restore the others.
 
     Raises:
-        TollgateError: why it failed, or `StorageUnavailable` naming what could not be put back.
+        TollgateError: the failure, or `StorageUnavailable` naming files that could not be restored.
     """
     done: list[Step] = []
     path = ""
@@ -171,7 +171,7 @@ def _put_back(done: Sequence[Step]) -> None:
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """Write everything, however many calls it takes."""
+    """Write all data, in as many calls as necessary."""
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]

@@ -1,4 +1,4 @@
-"""Pseudo-terminals for programs that want one."""
+"""Pseudo-terminals for programs that need one."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from app.operations.protocols.processes import Terminal
 
 
 def open_terminal(size: Terminal) -> tuple[int, int, str]:
-    """Our end, the program's end and its path; both descriptors close on exec.
+    """Return our end, the program's end and its path; both descriptors close on exec.
 
     Raises:
-        OSError: no terminal is left.
+        OSError: no terminal is available.
     """
     ours, theirs = os.openpty()
     try:

@@ -1,4 +1,4 @@
-"""Blocking work in a thread that is always awaited to its end."""
+"""Blocking work in threads that are always awaited to their end."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import ParamSpec, TypeVar
 
-# One pool for each kind of work: a queue of long searches must not hold up the kill of a
-# process, nor the read of a file. All of this waits for the disk or releases the lock.
+# One pool for each kind of work: a queue of long searches must not delay the kill of a process, or
+# the read of a file. All of this work waits for the disk or releases the lock.
 SEARCHES = ThreadPoolExecutor(2, thread_name_prefix="search")
 PROCESSES = ThreadPoolExecutor(16, thread_name_prefix="process")
 
@@ -18,10 +18,10 @@ T = TypeVar("T")
 
 
 async def to_end(awaitable: Awaitable[T], on_cancel: Callable[[], None] | None = None) -> T:
-    """Await `awaitable` to its end even when the caller is cancelled, then be cancelled.
+    """Await `awaitable` to its end even if the caller is cancelled, then raise the cancellation.
 
-    A thread cannot be stopped: going on while it still writes would let a second
-    write to the same file overtake it. `on_cancel` may tell the work to hurry.
+    A thread cannot be stopped: continuing while it still writes would let a second write to the
+    same file overtake it. `on_cancel` may ask the work to finish early.
     """
     task = asyncio.ensure_future(awaitable)
     cancelled: asyncio.CancelledError | None = None
@@ -40,12 +40,12 @@ async def to_end(awaitable: Awaitable[T], on_cancel: Callable[[], None] | None =
 
 
 async def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """`asyncio.to_thread`, but cancelling waits until the thread has finished."""
+    """Run like `asyncio.to_thread`, but cancellation waits until the thread has finished."""
     return await to_end(asyncio.to_thread(work, *args, **kwargs))
 
 
 def run_in(
     pool: ThreadPoolExecutor, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
 ) -> asyncio.Future[T]:
-    """Start `work` in a pool of its own kind."""
+    """Start `work` in the pool of its kind."""
     return asyncio.get_running_loop().run_in_executor(pool, partial(work, *args, **kwargs))

@@ -1,15 +1,14 @@
-"""All processes that came from one start, found through /proc and ended.
+"""All processes from one start, found through /proc and ended.
 
-A member is in the leader's session or group, or descends from a member, or carries the
-start's marker in its environment, which survives double forking and setsid. The leader is
-kept unreaped until the tree is gone, so its number, and with it the session's and the
-group's, cannot be given to a stranger; members are signalled through pidfds, checked
-against their start time.
+A member is in the leader's session or group, or descends from a member, or has the start's marker
+in its environment, which survives double forking and setsid. The leader stays unreaped until the
+tree has ended, so its number, and with it the session's and the group's, cannot be reused; members
+are signalled through pidfds, checked against their start time.
 
-The service is not made a child subreaper: that is process-wide, would hand it the orphans
-of every library that starts processes, and the marker finds what it would find. A program
-that wipes its environment and leaves its session and its parent escapes; holding such
-a program is the sandbox's work, not this module's.
+The service is not a child subreaper: that is process-wide, would give it the orphans of every
+library that starts processes, and the marker finds the same ones. A program that clears its
+environment and leaves its session and its parent escapes; containing such a program is up to the
+sandbox.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class _Process:
 
 
 class ProcessTree:
-    """The tree of `leader`, whose environment holds `MARKER=token`."""
+    """Process tree of `leader`, whose environment contains `MARKER=token`."""
 
     def __init__(self, leader: int, token: str) -> None:
         self._leader = leader
@@ -46,18 +45,18 @@ class ProcessTree:
         self._known: set[tuple[int, int]] = {(leader, self._started)}
 
     def signal(self, number: signal.Signals) -> int:
-        """Send `number` once to every living member; returns how many there were."""
+        """Send `number` once to every living member; return how many there were."""
         members = self._living()
         if any(one.group == self._leader for one in members):
             with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._leader, number)  # at once, also for what was just forked
+                os.killpg(self._leader, number)  # immediately, including newly forked ones
         for one in members:
             if one.group != self._leader:
                 _send(one, number)
         return len(members)
 
     def alive(self) -> int:
-        """Living members; zombies do not count."""
+        """Return the number of living members, without zombies."""
         return len(self._living())
 
     def _living(self) -> list[_Process]:
@@ -74,7 +73,7 @@ class ProcessTree:
         return [one for one in members.values() if one.state not in "ZX"]
 
     def _reap_adopted(self, members: Iterable[_Process]) -> None:
-        # where the service is pid 1, orphans of the tree become its children
+        # if the service is pid 1, orphans of the tree become its children
         for one in members:
             if one.state == "Z" and one.parent == os.getpid() and one.pid != self._leader:
                 with suppress(ChildProcessError):
@@ -104,7 +103,7 @@ def _read(pid: int) -> _Process | None:
         text = (_PROC / str(pid) / "stat").read_bytes()
     except OSError:
         return None
-    # the name in parentheses may hold anything, also parentheses
+    # the name in parentheses may contain anything, including parentheses
     fields = text[text.rindex(b")") + 2 :].split()
     return _Process(
         pid, fields[0].decode(), int(fields[1]), int(fields[2]), int(fields[3]), int(fields[19])
@@ -121,6 +120,6 @@ def _send(process: _Process, number: signal.Signals) -> None:
         if now is not None and now.started == process.started:
             signal.pidfd_send_signal(descriptor, number)
     except OSError:
-        return  # it ended meanwhile, or belongs to somebody else
+        return  # it has ended meanwhile, or belongs to another user
     finally:
         os.close(descriptor)

@@ -1,7 +1,7 @@
-"""Walking a tree on directory descriptors: nothing outside can be reached, whatever moves.
+"""Walk of a tree on directory descriptors: nothing outside can be reached, whatever moves.
 
-Each folder is opened by its bare name from the descriptor of its parent, without following
-links, and listed from its own descriptor. Links are reported, never followed.
+Each folder is opened by its bare name from its parent's descriptor, without following links, and
+listed from its own descriptor. Links are reported, never followed.
 """
 
 from __future__ import annotations
@@ -19,14 +19,16 @@ Kind = Literal["file", "dir", "other"]
 
 OPEN_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_MAX_DEPTH = 200  # one descriptor each; deeper folders are counted as skipped
+_MAX_DEPTH = 200  # one descriptor each; deeper folders count as skipped
 _MAX_IGNORE_BYTES = 256 << 10
 _CACHE_SIZE = 512
 
 
 class Entry(NamedTuple):
-    """`folder` is a descriptor that stays open until the walk goes on; `path` is relative
-    to the workspace."""
+    """Entry of a walk. `folder` is a descriptor that stays open until the walk continues.
+
+    `path` is relative to the workspace.
+    """
 
     folder: int
     name: str
@@ -41,7 +43,7 @@ class IgnoreCache:
         self._specs: OrderedDict[tuple[int, int, int, int], IgnoreSpec | None] = OrderedDict()
 
     def load(self, folder: int, name: str) -> IgnoreSpec | None:
-        """Rules of the file `name` in `folder`; None without one that can be read."""
+        """Return the rules of the file `name` in `folder`; None without a readable one."""
         try:
             descriptor = os.open(name, OPEN_FILE, dir_fd=folder)
         except OSError:
@@ -62,7 +64,7 @@ class IgnoreCache:
             os.close(descriptor)
 
     def extend(self, folder: int, base: int, parent: IgnoreRules | None) -> IgnoreRules | None:
-        """`parent` with the rules of `folder`, whose path has `base` characters, before it."""
+        """Return `parent` preceded by the rules of `folder`, whose path has `base` characters."""
         rules = parent
         for name in IGNORE_FILES:
             spec = self.load(folder, name)
@@ -81,12 +83,12 @@ class _WalkLevel:
 
 
 class Walk:
-    """One deterministic walk: by path component, a folder before what is in it.
+    """Deterministic walk: by path component, a folder before its contents.
 
     Attributes:
-        skipped: folders that could not be entered.
-        max_depth: as in `FindQuery`.
-        closed: device and inode of folders that are not entered.
+        skipped: number of folders that could not be entered.
+        max_depth: see `FindQuery`.
+        closed: device and inode of folders not to enter.
     """
 
     def __init__(
@@ -106,11 +108,11 @@ class Walk:
         self._include_hidden = include_hidden
 
     def entries(self, folder: int, prefix: str, rules: IgnoreRules | None) -> Iterator[Entry]:
-        """Everything below the descriptor `folder`, which the caller keeps open.
+        """Yield everything below the descriptor `folder`, which the caller keeps open.
 
         Args:
             prefix: path of `folder` below the workspace, with a slash at its end, or empty.
-            rules: those of the folders above.
+            rules: rules of the folders above.
         """
         levels = [self._level(folder, prefix, rules)]
         try:

@@ -22,7 +22,7 @@ NOTHING_CONFINES = "Commands are not sandboxed: they have the rights of the serv
 
 
 class NoProcesses:
-    """`ProcessOperations` that refuses: nothing would hold a program to the folders."""
+    """`ProcessOperations` that refuses: nothing would restrict a program to the folders."""
 
     def open(self, spec: ProcessSpec) -> AbstractAsyncContextManager[RunningProcess]:
         raise sandbox_unavailable(
@@ -32,20 +32,20 @@ class NoProcesses:
 
 
 class LocalWorkspace:
-    """Holds the root open; `close` gives it back.
+    """Workspace with an open root, released by `close`.
 
     Args:
         root: an existing directory.
         private_tmp: an existing directory for HOME and TMPDIR of started programs.
-        queue: share one among all workspaces of the process, so that two workspaces over
-            the same files queue their edits together.
-        restrict: False lets every path of the machine in; an operator's choice.
-        roots: folders beneath `root`, relative to it, which nothing leaves then. Nothing
-            confines programs here, so that none is started in such a workspace.
+        queue: shared by all workspaces of the process, so that workspaces with the same files share
+            their queue.
+        restrict: False allows every path of the machine, at the operator's choice.
+        roots: folders beneath `root`, relative to it, that restrict access. Programs cannot be
+            restricted here, so none are started in such a workspace.
 
     Raises:
-        ConfigurationError: `root` or `private_tmp` is missing or no directory, or one of
-            `roots` no path below `root`.
+        ConfigurationError: `root` or `private_tmp` is missing or not a directory, or one of `roots`
+            is not a path below `root`.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class LocalWorkspace:
         )
 
     def close(self) -> None:
-        """Use nothing of `operations` afterwards; harmless when repeated."""
+        """Release the root; `operations` cannot be used afterwards. May be called repeatedly."""
         self._beneath.close()
 
     def __enter__(self) -> LocalWorkspace:
@@ -85,10 +85,10 @@ class LocalWorkspace:
 
 
 class LocalWorkspaces:
-    """`Workspaces` without a sandbox, for tests and for the operator's own programs."""
+    """`Workspaces` without a sandbox, for tests and the operator's own programs."""
 
     def __init__(self, queue: WriteQueue | None = None) -> None:
-        # One queue for the process: two projects over the same files must not lose edits.
+        # One queue for the process: two projects with the same files must not lose edits.
         self._queue = queue or WriteQueue()
 
     @property
@@ -101,10 +101,10 @@ class LocalWorkspaces:
         return NoCode()
 
     async def prepare(self) -> None:
-        """Nothing takes long here."""
+        """Do nothing: there is nothing to prepare."""
 
     def keep_out(self, port: int) -> None:
-        """Nothing limits the network here."""
+        """Do nothing: the network is not restricted here."""
 
     def open(
         self,

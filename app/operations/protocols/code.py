@@ -1,4 +1,4 @@
-"""Running Python that nobody has read."""
+"""Protocol for running untrusted Python."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Strictness = Literal["lenient", "standard", "strict"]
 
 @dataclass(frozen=True, slots=True)
 class CodeSpec:
-    """One piece of Python.
+    """Python code to run.
 
     Attributes:
-        wall_s: seconds until it is ended.
-        modules: top-level modules it may import beyond the level's own list.
+        wall_s: timeout in seconds.
+        modules: allowed top-level modules in addition to the level's own list.
     """
 
     code: str
@@ -29,7 +29,7 @@ class CodeSpec:
 
 @dataclass(frozen=True, slots=True)
 class ProducedFile:
-    """A file the code left behind in its working folder; `path` is relative to it."""
+    """File that the code left in its working folder; `path` is relative to it."""
 
     path: str
     data: bytes
@@ -37,14 +37,14 @@ class ProducedFile:
 
 @dataclass(frozen=True, slots=True)
 class CodeExit:
-    """How the code ended.
+    """Result of the code.
 
     Attributes:
-        exit: how its process ended.
-        value: `repr` of the last expression; None when there is none or it is None.
-        error: one line, the exception that ended it, as `ZeroDivisionError: division by zero`.
-        files: what it left behind, smallest first, as far as the limits let it.
-        files_left_out: how many more there were.
+        exit: exit of its process.
+        value: `repr` of the last expression; None if there is none or it is None.
+        error: exception that ended it, as one line such as `ZeroDivisionError: division by zero`.
+        files: files it left, smallest first, within the limits.
+        files_left_out: number of further files.
     """
 
     exit: ProcessExit
@@ -55,20 +55,20 @@ class CodeExit:
 
 
 class RunningCode(Protocol):
-    """Code under way."""
+    """Running code."""
 
     def output(self) -> AsyncIterator[ProcessChunk]:
-        """What it prints, as it comes, until it has ended."""
+        """Yield its output until it has ended."""
 
     async def wait(self) -> CodeExit:
-        """How it ended. Output nobody reads is discarded meanwhile."""
+        """Return its result. Unread output is discarded."""
 
 
 class CodeOperations(Protocol):
-    """Running Python inside the sandbox."""
+    """Operations that run Python inside the sandbox."""
 
     def open(self, spec: CodeSpec) -> AbstractAsyncContextManager[RunningCode]:
-        """Start `spec`; leaving the context ends whatever of it still runs.
+        """Start `spec`; leaving the context ends all its processes.
 
         Raises (on entering): ToolFailed `sandbox_unavailable`.
         """

@@ -1,4 +1,4 @@
-"""Reading and writing whole files of one workspace."""
+"""Protocol for reading and writing whole files of one workspace."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class FileStat:
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """A whole file: its bytes, and its permission bits where they are not the usual ones."""
+    """Whole file: its bytes, and its permission bits if unusual."""
 
     data: bytes
     mode: int | None = None
@@ -32,16 +32,15 @@ class FileState:
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """Content of a file around one write.
+    """Content of a file before and after one write.
 
     Attributes:
-        path: where it lies below the workspace root, links and `..` resolved where that
-            can be told.
-        before: None when there was no file, or none whose content was read.
-        after: None when the file is gone.
-        mode: the permission bits it had.
-        unread: why `before` is None although something was there: a deleted link, a deleted
-            file that is too large to be carried or may not be read, a deleted pipe or socket.
+        path: its location below the workspace root, with links and `..` resolved if possible.
+        before: None if there was no file, or its content was not read.
+        after: None if the file was deleted.
+        mode: previous permission bits.
+        unread: why `before` is None for an existing entry: a deleted link, a deleted file that is
+            too large or unreadable, a deleted pipe or socket.
     """
 
     path: str
@@ -62,19 +61,19 @@ BeforeWrite = Callable[[Sequence[Edited]], Awaitable[None]]
 
 
 async def nothing(_: Sequence[Edited]) -> None:
-    """Whoever writes may go on."""
+    """Allow every write."""
 
 
 class FileOperations(Protocol):
     """Whole-file reads and atomic writes inside one workspace.
 
-    What writes takes `fresh`: operations that are bound to a session then refuse, with
-    ToolFailed `changed_since_read`, a file that differs from what the session last read or
-    wrote. Others know no session, and write.
+    Writing methods accept `fresh`: operations bound to a session then refuse, with ToolFailed
+    `changed_since_read`, a file that differs from the state last read or written by the session.
+    Others have no session, and write.
     """
 
     async def read(self, path: str, *, max_bytes: int) -> bytes:
-        """The file's bytes.
+        """Return the file's bytes.
 
         Raises:
             ToolFailed: code `file_not_found`, `not_a_file`, `file_too_large` (over
@@ -82,16 +81,16 @@ class FileOperations(Protocol):
         """
 
     async def stat(self, path: str) -> FileStat | None:
-        """None when nothing is there."""
+        """Return the status; None if nothing exists there."""
 
     async def place(self, path: str) -> str:
-        """Its absolute path without links and `..`; empty where it is written so already.
+        """Return the absolute path without links and `..`; empty if it already has that form.
 
-        Nothing need be there, and links may lead out of the workspace: nothing is opened.
+        The path need not exist, and links may lead out of the workspace: nothing is opened.
         """
 
     async def list_dir(self, path: str) -> list[FileStat]:
-        """Direct children, directories first, then by name.
+        """Return the direct children, directories first, then by name.
 
         Raises:
             ToolFailed: `file_not_found` or `not_a_directory`.
@@ -100,14 +99,14 @@ class FileOperations(Protocol):
     async def write(
         self, path: str, data: bytes, *, append: bool = False, fresh: bool = False
     ) -> Edited:
-        """Replace or extend a file atomically, creating parents; the mode is kept."""
+        """Replace or extend a file atomically, creating parents; the mode is preserved."""
 
     async def edit(
         self, path: str, change: Callable[[bytes], bytes], *, fresh: bool = False
     ) -> Edited:
-        """Read, change, write back, alone with the file: concurrent edits queue up.
+        """Read, change and write back a file with exclusive access: concurrent edits are queued.
 
-        `change` may raise; then nothing is written.
+        If `change` raises, nothing is written.
         """
 
     async def apply(
@@ -119,29 +118,29 @@ class FileOperations(Protocol):
         durable: bool = False,
         before_write: BeforeWrite = nothing,
     ) -> list[Edited]:
-        """Change several files, all of them or none, alone with all of them.
+        """Change several files, all or none, with exclusive access.
 
-        `change` gets what is under each of `paths` and runs in a thread; it may be asked
-        again when a file changed meanwhile. When a write fails, what was written is put back.
+        `change` receives the contents of `paths` and runs in a thread; it may be called again if a
+        file changed meanwhile. If a write fails, earlier writes are undone.
 
         Args:
-            durable: wait until everything is on the disk.
+            durable: wait until everything is on disk.
 
         Returns:
-            What was written, in the order of `paths`.
+            The writes, in the order of `paths`.
 
         Raises:
-            ToolFailed: whatever `change` raises; `same_file` when two paths name one file;
-                `workspace_changing` when somebody else keeps writing; `file_too_large`.
+            ToolFailed: errors of `change`; `same_file` if two paths name one file;
+                `workspace_changing` if the files are changed continuously; `file_too_large`.
             StorageUnavailable: the disk is full; nothing has changed.
         """
 
     async def delete(self, path: str, *, before_write: BeforeWrite = nothing) -> Edited:
-        """Remove a file; what was there comes back. A link goes, not what it leads to.
+        """Delete a file and return its content. A link is deleted, not its target.
 
         Raises:
             ToolFailed: `file_not_found`, or `not_a_file` for a directory.
         """
 
     async def make_dir(self, path: str) -> bool:
-        """Create a directory and its parents; False when it was there already."""
+        """Create a directory and its parents; False if it existed."""

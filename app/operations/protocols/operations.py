@@ -1,4 +1,4 @@
-"""What a call may act with."""
+"""Operations of a call."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from app.operations.protocols.search import SearchOperations
 
 @dataclass(frozen=True, slots=True)
 class Operations:
-    """The four together, bound to one workspace root.
+    """The four kinds of operations, bound to one workspace root.
 
     Attributes:
-        roots: folders of it that alone can be reached, relative to it; empty for all of it.
+        roots: reachable folders, relative to the root; empty for all.
     """
 
     root: str

@@ -1,4 +1,4 @@
-"""Starting programs, talking to them, ending all they started."""
+"""Protocol for starting, controlling and ending programs with all their processes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 from app.operations.protocols.sandbox import SandboxReport
 
 MayChange = Literal["git", "files"]
-"Files that other programs run: those of git, and all others in the table of protected paths."
+"""Files run by other programs: those of git, and all others in the table of protected paths."""
 
 ExitReason = Literal[
     "exited", "timeout", "memory", "disk", "files", "processes", "output", "killed", "lost"
@@ -19,18 +19,18 @@ ExitReason = Literal[
 
 @dataclass(frozen=True, slots=True)
 class ProcessLimits:
-    """Limits of one process tree; None is as much as the sandbox lets it have.
+    """Limits of one process tree; None for the sandbox's own limit.
 
     Attributes:
-        wall_s: seconds until the whole tree is ended; None for as long as it is wanted.
+        wall_s: timeout of the whole tree in seconds; None for no timeout.
         cpu_s: CPU seconds per process.
-        file_bytes: largest file it may write.
-        disk_bytes: bytes the whole tree may write.
-        processes: processes of the tree.
-        tasks: processes and threads of the tree, which the kernel counts as one; None is as
-            many as `processes`.
-        memory_bytes: memory of the whole tree (of each process where nothing meters it).
-        output_bytes: what the tree may write to its output streams before it is ended.
+        file_bytes: maximum size of a written file.
+        disk_bytes: maximum bytes written by the whole tree.
+        processes: maximum processes of the tree.
+        tasks: maximum processes and threads of the tree, counted together by the kernel; None for
+            the value of `processes`.
+        memory_bytes: memory of the whole tree (of each process if nothing meters the tree).
+        output_bytes: maximum bytes on its output streams before it is ended.
     """
 
     wall_s: float | None = None
@@ -46,7 +46,7 @@ class ProcessLimits:
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """The size of a terminal in characters."""
+    """Size of a terminal in characters."""
 
     rows: int = 24
     columns: int = 80
@@ -54,18 +54,18 @@ class Terminal:
 
 @dataclass(frozen=True, slots=True)
 class ProcessSpec:
-    """What to start. The environment starts empty but for a fixed safe set plus `env`.
+    """Program to start. Its environment contains only a fixed safe set plus `env`.
 
     Attributes:
-        stdin: what the program reads; then its input ends, unless `interactive`.
+        stdin: input of the program, which then ends unless `interactive`.
         interactive: its input stays open for `RunningProcess.write`.
-        terminal: run it on a terminal of this size (implies `interactive`); both output
-            streams then come as `stdout`.
-        network: False forbids the network also where the project allows it.
-        readable: real absolute folders outside the workspace that it may read, not run. One
-            that has become a link meanwhile is not followed.
-        long_lived: it may run for hours, beside whatever a person does.
-        may_change: files that other programs run which it was approved to change for good.
+        terminal: run it on a terminal of this size (implies `interactive`); both output streams
+            then come as `stdout`.
+        network: False forbids the network even if the project allows it.
+        readable: real absolute folders outside the workspace that it may read but not run. A folder
+            replaced by a link is not followed.
+        long_lived: it may run for hours, in parallel with a person's work.
+        may_change: files run by other programs that it is approved to change permanently.
     """
 
     argv: tuple[str, ...]
@@ -83,7 +83,7 @@ class ProcessSpec:
 
 @dataclass(frozen=True, slots=True)
 class ProcessChunk:
-    """Bytes as they came."""
+    """Piece of output."""
 
     stream: Literal["stdout", "stderr"]
     data: bytes
@@ -94,18 +94,17 @@ class ProcessExit:
     """How a process ended.
 
     Attributes:
-        code: the exit status; when a signal ended it, 128 + `signal`.
-        reason: `exited` when it ended by itself, else which limit ended the tree; `killed`
-            when the service did; `lost` when its supervisor vanished.
-        peak_bytes: the most memory the tree was seen to use, where it was metered.
-        orphans: descendants that still ran when the program had ended, and were ended.
-        sought_network: it had a network of its own only, and asked for an address beyond it.
-        undone: files that other programs run or obey, relative to the workspace, that it changed
-            and that were put back.
-        left: files that git runs or obeys that it changed and that were left so.
-        reported: other such files that it changed and that were left so.
-        put_aside: the folder, readable to programs of the workspace, that holds what the files
-            said which were put back.
+        code: exit status; 128 + `signal` if a signal ended it.
+        reason: `exited` if it ended by itself, otherwise the limit that ended the tree; `killed` by
+            the service; `lost` if its supervisor vanished.
+        peak_bytes: highest observed memory of the tree, if metered.
+        orphans: descendants that outlived the program and were ended.
+        sought_network: it had only a private network, and tried to reach an address beyond it.
+        undone: changed files that other programs run or read as configuration, relative to the
+            workspace, which were restored.
+        left: changed files that git runs or reads as configuration, which were left.
+        reported: other such files that it changed, which were left.
+        put_aside: folder with the undone contents, readable by programs of the workspace.
     """
 
     code: int
@@ -122,41 +121,41 @@ class ProcessExit:
 
 
 class RunningProcess(Protocol):
-    """One started process tree."""
+    """Started process tree."""
 
     @property
     def pid(self) -> int: ...
 
     @property
     def sandbox(self) -> SandboxReport:
-        """What confines it; how it was ended only `wait` tells."""
+        """Return its sandbox; only `wait` reports how it was ended."""
 
     def output(self) -> AsyncIterator[ProcessChunk]:
-        """Both streams as they come, until the process has ended and its pipes are drained."""
+        """Yield both streams until the process has ended and its pipes are drained."""
 
     async def write(self, data: bytes) -> None:
-        """Give it input; returns when the program's pipe has taken all of it.
+        """Write input; return once the program's pipe has accepted all of it.
 
         Raises:
-            ToolFailed: code `input_closed` when it was not started `interactive`, has
-                closed its input, or has ended.
+            ToolFailed: code `input_closed` if it was not started `interactive`, has closed its
+                input, or has ended.
         """
 
     async def close_input(self) -> None:
-        """End its input, as Ctrl-D at the start of a line does; harmless when repeated."""
+        """End its input, like Ctrl-D at the start of a line; may be called repeatedly."""
 
     async def wait(self) -> ProcessExit:
-        """How it ended. Output nobody reads is discarded meanwhile."""
+        """Return its exit. Unread output is discarded."""
 
     async def kill(self) -> None:
-        """End the whole tree: terminate, then kill; returns when nothing of it is left."""
+        """End the whole tree: terminate, then kill; return once all its processes have ended."""
 
 
 class ProcessOperations(Protocol):
-    """Starting processes inside one workspace."""
+    """Operations that start processes inside one workspace."""
 
     def open(self, spec: ProcessSpec) -> AbstractAsyncContextManager[RunningProcess]:
-        """Start `spec`; leaving the context kills whatever of the tree still runs.
+        """Start `spec`; leaving the context kills the whole tree.
 
         Raises (on entering): ToolFailed `program_not_found`, `not_a_directory`,
             `sandbox_unavailable`; OutsideWorkspace for a `cwd` outside.

@@ -1,4 +1,4 @@
-"""What stands between a process and the machine, as results and health report it."""
+"""Isolation of a process, as reported in results and health."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Any, Literal, get_args
 
 Level = Literal["strict", "standard", "lenient", "bash"]
 LEVELS: tuple[Level, ...] = get_args(Level)
-# What a level may need and not have.
+# Requirements of a level that may be missing.
 Lack = Literal["no_user", "no_files", "signals", "metadata", "root", "no_python"]
 LACKS: tuple[Lack, ...] = get_args(Lack)
 
 
 @dataclass(frozen=True, slots=True)
 class SandboxReport:
-    """The sandbox of one run.
+    """Sandbox of one run.
 
     Attributes:
-        level: which policy it ran under; `none` for a process that nothing confined.
-        layers: what was really installed, in the order of installation: `rlimits`,
-            `no_new_privs`, `landlock-fs`, `landlock-net`, `landlock-scope`, `seccomp`,
-            `metadata-guard`, `namespaces`, `uid-drop`, `caps-dropped`.
-        missing: layers this kernel does not have although the level uses them.
-        kill: how the tree was ended: `pidns`, `landlock`, `scan` or `session`.
+        level: policy of the run; `none` without a sandbox.
+        layers: installed layers, in order: `rlimits`, `no_new_privs`, `landlock-fs`,
+            `landlock-net`, `landlock-scope`, `seccomp`, `metadata-guard`, `namespaces`, `uid-drop`,
+            `caps-dropped`.
+        missing: layers of the level that this kernel does not support.
+        kill: method used to end the tree: `pidns`, `landlock`, `scan` or `session`.
     """
 
     level: Level | Literal["none"]
@@ -32,7 +32,7 @@ class SandboxReport:
     kill: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """As it stands in a result's `sandbox`."""
+        """Return the form of a result's `sandbox`."""
         return {
             "level": self.level,
             "layers": list(self.layers),
@@ -43,18 +43,19 @@ class SandboxReport:
 
 @dataclass(frozen=True, slots=True)
 class LevelStatus:
-    """What one level is worth here.
+    """Strength of one level on this machine.
 
     Attributes:
-        available: whether anything runs at this level.
-        asks: it is less than the level needs, so each call asks.
-        layers: what is installed for a run, to be asked of the supervisor.
-        missing: layers that the level uses and this machine does not have.
-        minimum_met: nothing that the level needs is missing.
-        sentence: all this for people, in English.
-        code: the same for programs: `confined`, `pure` (no files either), `filter_only`,
-            `unconfined`, `failed`, `no_filter`, or `off.` and `asks.` before what is lacking.
-        why: what the machine itself says of it; may be empty.
+        available: whether code can run at this level.
+        asks: the isolation is weaker than required, so each call needs approval.
+        layers: layers to request from the supervisor.
+        missing: layers of the level that this machine does not support.
+        minimum_met: all requirements of the level are met.
+        sentence: summary for people, in English.
+        code: its code for programs: `confined`, `pure` (no files either), `filter_only`,
+            `unconfined`, `failed`, `no_filter`, or `off.` and `asks.` followed by the missing
+            requirement.
+        why: message of the machine; may be empty.
     """
 
     available: bool
@@ -67,7 +68,7 @@ class LevelStatus:
     why: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """As administrators see it."""
+        """Return the form for administrators."""
         return {
             "available": self.available,
             "asks": self.asks,
@@ -82,11 +83,11 @@ class LevelStatus:
 
 @dataclass(frozen=True, slots=True)
 class SandboxStatus:
-    """All levels.
+    """Status of all levels.
 
     Attributes:
         sentence: one line for a banner.
-        missing: why layers that this kernel could have are not there.
+        missing: why missing layers are not available.
         landlock_abi: version of the kernel's Landlock; 0 for none.
     """
 
@@ -96,7 +97,7 @@ class SandboxStatus:
     landlock_abi: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        """As health and diagnostics show it."""
+        """Return the form for health and diagnostics."""
         return {
             "kernel": any(found.layers for found in self.levels.values()),
             "landlock_abi": self.landlock_abi,

@@ -1,4 +1,4 @@
-"""Reading many files at once."""
+"""Protocol for searching many files."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ from app.operations.protocols.files import FileStat
 
 @dataclass(frozen=True, slots=True)
 class FindQuery:
-    """Which files to list.
+    """Query for files.
 
     Attributes:
         path: directory to start in.
-        pattern: glob with `**`, matched against the path relative to `path`; a pattern
-            without `/` is matched against the name at any depth; a leading `!` turns it round.
+        pattern: glob with `**`, matched against the path relative to `path`; a pattern without `/`
+            is matched against the name at any depth; a leading `!` inverts it.
         type: `file`, `dir` or `all`.
         limit, offset: page of the sorted result; limit 0 means no limit.
-        max_depth: deepest folder level whose entries are listed, 1 for `path` itself; None
-            for all.
-        respect_ignore: leave out what `.gitignore` and `.ignore` name, and `.git` itself.
+        max_depth: deepest listed level, 1 for the entries of `path`; None for all.
+        respect_ignore: exclude files named in `.gitignore` and `.ignore`, and `.git` itself.
     """
 
     path: str = "."
@@ -37,7 +36,7 @@ class FindQuery:
 
 @dataclass(frozen=True, slots=True)
 class FindResult:
-    """One page of matches, `total` of them before paging; `truncated` when more exist."""
+    """Page of matches out of `total`; `truncated` if more exist."""
 
     entries: tuple[FileStat, ...]
     total: int
@@ -46,18 +45,18 @@ class FindResult:
 
 @dataclass(frozen=True, slots=True)
 class GrepQuery:
-    """What to search for.
+    """Query for lines.
 
     Attributes:
         pattern: regular expression in RE2 syntax, or literal text with `fixed_strings`.
-        glob: only files whose relative path or name matches; all but those with a leading `!`.
-        word: a match is not part of a longer word (of letters, digits and `_`).
-        invert: lines without a match; in the file modes, files that have such a line.
+        glob: only files whose relative path or name matches; with a leading `!`, all others.
+        word: matches must be whole words (of letters, digits and `_`).
+        invert: select lines without a match; in the file modes, files with such a line.
         before, after: lines of context.
-        limit, offset: page of matching lines (of files in the two file modes).
-        max_depth: as in `FindQuery`.
+        limit, offset: page of matching lines (files in the two file modes).
+        max_depth: see `FindQuery`.
         max_file_bytes: larger files are skipped and counted.
-        max_named_bytes: the same for `path`, where it names a file.
+        max_named_bytes: the same for `path`, if it is a file.
     """
 
     pattern: str
@@ -83,7 +82,7 @@ class GrepQuery:
 
 @dataclass(frozen=True, slots=True)
 class GrepLine:
-    """One line of output; `is_match` is False for context. `line_number` starts at 1."""
+    """Line of output; `is_match` is False for context. `line_number` starts at 1."""
 
     path: str
     line_number: int
@@ -107,10 +106,10 @@ class GrepResult:
 
 
 class SearchOperations(Protocol):
-    """Reading many files at once. Cancelling the awaiting task stops the work."""
+    """Operations that search many files. Cancelling the awaiting task stops the work."""
 
     async def find(self, query: FindQuery) -> FindResult:
-        """Raises ToolFailed `file_not_found`, `not_a_directory`, `invalid_pattern`."""
+        """Find files. Raises ToolFailed `file_not_found`, `not_a_directory`, `invalid_pattern`."""
 
     async def grep(self, query: GrepQuery) -> GrepResult:
-        """Binary files are skipped. Raises ToolFailed as `find` does."""
+        """Search file contents, skipping binary files. Raises ToolFailed, see `find`."""

@@ -1,4 +1,4 @@
-"""Opening folders as workspaces."""
+"""Protocol for opening folders as workspaces."""
 
 from __future__ import annotations
 
@@ -11,21 +11,23 @@ from app.operations.protocols.sandbox import SandboxStatus
 
 
 class Workspaces(Protocol):
-    """How this installation opens folders. Blocking; a folder is opened once and kept."""
+    """Opens folders as workspaces. Blocks; a folder is opened once and stays open."""
 
     @property
     def status(self) -> SandboxStatus:
-        """What confines programs at each level; asks the kernel at its first use."""
+        """Return the sandbox's status at each level; probes the kernel at first use."""
 
     @property
     def code(self) -> CodeOperations:
-        """Python for calls that work in no folder."""
+        """Return Python operations for calls without a folder."""
 
     async def prepare(self) -> None:
-        """Have ready what the first call would wait for; raises nothing."""
+        """Prepare what the first call would wait for; raises nothing."""
 
     def keep_out(self, port: int) -> None:
-        """Let no workspace that is opened connect to `port`: the service listens there."""
+        """Block access to `port`, on which the service listens, from every workspace opened
+        later.
+        """
 
     def open(
         self,
@@ -36,25 +38,25 @@ class Workspaces(Protocol):
         unprotected: tuple[str, ...] = (),
         restrict: bool = True,
     ) -> Operations:
-        """For calls of agents: what they start is confined.
+        """Open a folder for calls of agents, whose programs are sandboxed.
 
         Args:
-            tcp_ports: where commands may connect to; none is no network.
+            tcp_ports: ports that commands may connect to; empty for no network.
             roots: folders beneath `root`, relative to it. Paths stay relative to `root`, but
-                nothing outside of these folders is read, written, listed or searched, also
-                not by programs, which start in the first of them when told nothing else.
-            unprotected: patterns of files that other programs run and that its programs may
-                write all the same, as in `app.core.protected_paths`.
-            restrict: False lets file tools reach what lies outside of `root`, but for the
-                service's own files; programs stay in it. A workspace with `roots` is restricted.
+                nothing outside these folders is read, written, listed or searched, including by
+                programs, which start in the first of them by default.
+            unprotected: patterns of files run by other programs that its programs may write, see
+                `app.core.protected_paths`.
+            restrict: False allows file tools outside `root`, except for the service's own files;
+                programs stay inside. A workspace with `roots` is restricted.
 
         Raises:
-            ConfigurationError: `root` is no folder, or one of `roots` no path below it.
+            ConfigurationError: `root` is not a folder, or one of `roots` is not a path below it.
         """
 
     def open_for_operator(self, root: Path) -> Operations:
-        """For programs that the operator configured, which run with the service's rights.
+        """Open a folder for programs of the operator, which run with the service's rights.
 
         Raises:
-            ConfigurationError: `root` is no folder.
+            ConfigurationError: `root` is not a folder.
         """

@@ -1,1 +1,1 @@
-"""Processes that the kernel confines: the service's side of the sandbox."""
+"""Sandbox of processes, confined by the kernel: the service's side."""

@@ -1,4 +1,4 @@
-"""Puts back or reports what a sandboxed program changed of the files that others run."""
+"""Restoration or report of a sandboxed program's changes to files that others run."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from app.operations.local.threads import PROCESSES, run_in, to_end
 from app.operations.protocols.processes import MayChange
 from app.operations.sandbox.put_aside import put_aside
 
-# What runs for longer than this outlives what a person does meanwhile with the same files: whose
-# the change is cannot be known any more, so it is reported and left.
+# A program that runs longer overlaps with a person's work on the same files: the origin of a change
+# is then unknown, so it is reported and left.
 _SURE_S = 600.0
 
 
 @dataclass(slots=True)
 class FileChanges:
-    """What one program changed: put back, left as it is, or only worth a word.
+    """Changes by one program: restored, left, or only reported.
 
     Attributes:
-        put_aside: the folder that holds what files said which were put back.
+        put_aside: folder with the undone contents.
     """
 
     undone: tuple[str, ...] = ()
@@ -38,14 +38,14 @@ class FileChanges:
 
 @dataclass(slots=True)
 class Approvals:
-    """Programs of a workspace that may change such files: now, and how many there were."""
+    """Programs of a workspace that may change such files: currently running, and total."""
 
     now: int = 0
     ever: int = 0
 
 
 class WatchedProgramFiles:
-    """The files of one workspace that other programs run, and who may change them now."""
+    """Files of one workspace that other programs run, and the programs that may change them now."""
 
     def __init__(self, beneath: Beneath, released: PathSet) -> None:
         self.listings = Listings(beneath)
@@ -59,11 +59,11 @@ class WatchedProgramFiles:
 
 @dataclass(slots=True)
 class ChangeWatch:
-    """One program: look before it starts, settle when its tree has ended.
+    """Watch of one program: inspect before it starts, settle when its tree has ended.
 
     Attributes:
-        approved: what the program may change for good.
-        aside: where what was put back is kept; None keeps it nowhere.
+        approved: what the program may change permanently.
+        aside: folder for undone contents; None discards them.
     """
 
     files: WatchedProgramFiles
@@ -78,14 +78,14 @@ class ChangeWatch:
     _settled: asyncio.Future[FileChanges] | None = None
 
     async def begin(self) -> tuple[str, ...]:
-        """Remember how things are; what a program that is not approved may only read."""
+        """Record the present state; return paths that an unapproved program may only read."""
         for kind, approvals in self.files.approvals.items():
             approvals.now += kind in self.approved
             approvals.ever += kind in self.approved
             self.ever[kind] = approvals.ever
         try:
             return await to_end(run_in(PROCESSES, self._look))
-        except BaseException:  # it does not start, so that nothing will be settled
+        except BaseException:  # it does not start, so nothing will be settled
             self.files.running.pop(id(self), None)
             self._end_approval()
             raise
@@ -103,13 +103,13 @@ class ChangeWatch:
         files.running[id(self)] = time.time_ns()
         if "git" in self.approved:
             return ()
-        # What runs for hours would have its change there for hours.
+        # A long-running program would have its change in place for hours.
         if self.long_lived:
             return tuple(files.repositories.folders())
         return tuple(files.repositories.kept_from_writing(self.git_before))
 
     async def settle(self) -> FileChanges:
-        """Undo once; whoever asks again gets the same answer."""
+        """Undo changes once; later calls return the same result."""
         if self._settled is None:
             self._settled = asyncio.ensure_future(self._settle())
         return await asyncio.shield(self._settled)
@@ -155,8 +155,11 @@ class ChangeWatch:
         return "files" in self.approved or ("git" in self.approved and row.run_by in GIT)
 
     def _is_sure(self, kind: MayChange) -> bool:
-        """Whether a change is this program's own: none that may make it ran beside it, nor did
-        it run for so long that a person did meanwhile."""
+        """Return whether a change is this program's own.
+
+        It is if no approved program ran concurrently, and the run was too short for a person to
+        interfere.
+        """
         approvals = self.files.approvals[kind]
         mixed = approvals.now > 0 or approvals.ever != self.ever[kind]
         return not mixed and time.monotonic() - self.started <= _SURE_S

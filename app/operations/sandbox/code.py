@@ -1,4 +1,4 @@
-"""Python in the sandbox: a warm worker, or a process of its own."""
+"""Python in the sandbox: in a warm worker or a separate process."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class SandboxedCode:
     """`CodeOperations` in `sandbox`.
 
     Args:
-        folders: real paths that lenient code may read and write: the workspace's root, or
-            some folders of it.
-        narrowed: the root, when `folders` are some of its folders.
+        folders: real paths that lenient code may read and write: the workspace's root, or some of
+            its folders.
+        narrowed: the root, if `folders` are some of its folders.
         watched: the files in `folders` that other programs run.
     """
 
@@ -85,7 +85,7 @@ class SandboxedCode:
         sandbox = self._sandbox
         status = await sandbox.level("lenient")
         if status.asks:
-            # A rule may answer for lenient code, but not for what the sandbox lacks.
+            # A rule may approve lenient code, but not a missing capability of the sandbox.
             raise sandbox_unavailable(
                 f"Level lenient cannot run with a weaker sandbox. {status.sentence}"
             )
@@ -102,7 +102,7 @@ class SandboxedCode:
 
 
 class _RunningCode:
-    """`RunningCode` of a worker; `folder` is what lenient code may leave files in."""
+    """`RunningCode` of a worker; lenient code may leave files in `folder`."""
 
     def __init__(self, worker: Worker, folder: str | None) -> None:
         self._worker = worker
@@ -127,10 +127,10 @@ class _RunningCode:
 
 
 def _furnish(folder: str, uid: int | None) -> None:
-    """Make the folders that a job of `python_job` expects.
+    """Create the folders that a job of `python_job` expects.
 
     Raises:
-        ToolFailed, StorageUnavailable: they cannot be made.
+        ToolFailed, StorageUnavailable: they cannot be created.
     """
     try:
         for name in (WORK, SCRATCH):

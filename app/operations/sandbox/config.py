@@ -1,4 +1,4 @@
-"""What an administrator decided about the sandbox, and what one workspace may reach."""
+"""Administrator's settings of the sandbox, and the network of one workspace."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ class SandboxConfig:
     """Settings of the sandbox of this process.
 
     Attributes:
-        temporary: where private temporary folders are made; the system's place by default.
+        temporary: location of private temporary folders; by default the system's.
         readable: further absolute paths that programs may read and run.
-        hidden: folders of the service itself; where one lies in a workspace, nothing that runs
-            there sees it.
-        own_files: what no file tool reaches outside of its workspace, where it reaches the rest.
-        own_ports: TCP ports of this service, which no workspace may be let at.
-        uid: user that programs run as when the service is root.
-        weaker: what to do with levels that this kernel cannot confine as they need.
-        warm_workers: confined interpreters kept ready for each of strict and standard.
-        git_author: name and mail of commits that programs make.
-        memory_bytes, disk_bytes, processes: the most that any one call may ask for.
+        hidden: folders of the service itself, invisible to programs even inside a workspace.
+        own_files: files that unrestricted file tools cannot reach outside their workspace.
+        own_ports: TCP ports of this service, which no workspace may connect to.
+        uid: user of programs if the service is root.
+        weaker: handling of levels whose requirements this kernel does not meet.
+        warm_workers: sandboxed interpreters kept ready for each of strict and standard.
+        git_author: name and email of commits by programs.
+        memory_bytes, disk_bytes, processes: maximum that a call may request.
     """
 
     temporary: Path | None = None
@@ -42,11 +41,11 @@ class SandboxConfig:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """Where the programs of one workspace may connect to; nowhere by default.
+    """Network access of one workspace's programs; none by default.
 
     Attributes:
-        tcp_ports: of any host, this machine included.
-        udp: datagrams to anywhere, which no kernel layer can narrow.
+        tcp_ports: ports of any host, including this machine.
+        udp: datagrams to anywhere, which no kernel layer can restrict.
     """
 
     tcp_ports: tuple[int, ...] = ()

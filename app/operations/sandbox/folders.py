@@ -1,4 +1,4 @@
-"""Private temporary folders: made for one user, removed whatever a program left in them."""
+"""Private temporary folders: created for one user, removed with any content."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _PATH = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class TemporaryFolders:
-    """One base folder of this process with a private folder for each use. All blocking.
+    """Base folder of this process with a private folder for each use. All methods block.
 
     The base is locked as long as the process lives; bases that a killed process left
     behind are removed by the next one of the same user.
 
     Args:
-        place: where the base is made; the system's temporary folder by default.
-        uid: who uses the private folders, when that is another user.
+        place: location of the base; by default the system's temporary folder.
+        uid: user of the private folders, if different.
     """
 
     def __init__(self, place: Path | None = None, uid: int | None = None) -> None:
@@ -38,10 +38,10 @@ class TemporaryFolders:
         self._opening = threading.Lock()
 
     def make(self) -> str:
-        """A new private folder, as an absolute real path.
+        """Create a private folder; return its absolute real path.
 
         Raises:
-            OSError: it cannot be made.
+            OSError: it cannot be created.
         """
         name = secrets.token_hex(8)
         with self._opening:
@@ -49,7 +49,7 @@ class TemporaryFolders:
             try:
                 folder.mkdir(mode=0o700)
             except FileNotFoundError:
-                self._let_go()  # somebody tidied the place up
+                self._let_go()  # removed by a cleanup of temporary files
                 folder = self._open_base() / name
                 folder.mkdir(mode=0o700)
         if self._uid is not None:
@@ -57,11 +57,11 @@ class TemporaryFolders:
         return str(folder)
 
     def remove(self, folder: str) -> None:
-        """Remove a private folder with all that is in it; one that is gone already is fine."""
+        """Remove a private folder with its contents; no effect if it is already gone."""
         remove_tree(Path(folder))
 
     def close(self) -> None:
-        """Remove what is left; harmless when repeated."""
+        """Remove all remaining folders; may be called repeatedly."""
         with self._opening:
             if self._base is not None:
                 remove_tree(self._base)
@@ -77,7 +77,7 @@ class TemporaryFolders:
             place = self._place.resolve()
             _sweep(place)
             base = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=place))
-            # another user must be able to pass through
+            # another user must be able to traverse it
             base.chmod(0o700 if self._uid is None else 0o711)
             self._lock = os.open(base / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             fcntl.flock(self._lock, fcntl.LOCK_EX)
@@ -101,9 +101,9 @@ def _sweep(place: Path) -> None:
 
 
 def remove_tree(folder: Path) -> None:
-    """Remove `folder`, however deep it is nested and whatever its modes; follows no link.
+    """Remove `folder` at any depth and with any modes; follows no link.
 
-    What cannot be removed stays.
+    Entries that cannot be removed stay.
     """
     with suppress(OSError):
         _Removal(os.open(folder, _PATH)).run()
@@ -112,7 +112,7 @@ def remove_tree(folder: Path) -> None:
 
 @dataclass(slots=True)
 class _FolderLevel:
-    """A folder on the way down.
+    """Folder on the way down.
 
     Attributes:
         identity: its device and inode.
@@ -126,11 +126,11 @@ class _FolderLevel:
 
 
 class _Removal:
-    """Walks down and up with one open descriptor: a program may have made more levels than
-    a path, a recursion or our descriptors can hold.
+    """Removal with one open descriptor, at depths beyond the limits of paths, recursion and
+    descriptors.
 
-    The way up goes through `..`, which leads elsewhere when somebody moves the folder
-    meanwhile; then the removal stops.
+    The way up goes through `..`, which leads elsewhere if the folder is moved meanwhile; the
+    removal then stops.
     """
 
     def __init__(self, top: int) -> None:
@@ -141,7 +141,7 @@ class _Removal:
         """Empty the top folder; takes ownership of its descriptor.
 
         Raises:
-            OSError: something cannot be removed.
+            OSError: an entry cannot be removed.
         """
         try:
             self._enter(".")
@@ -176,7 +176,7 @@ class _Removal:
 
 
 def _remove_files(folder: int) -> list[str]:
-    """The names of folders that are left."""
+    """Remove the files; return the names of remaining folders."""
     folders = []
     with os.scandir(folder) as entries:
         names = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
@@ -189,11 +189,11 @@ def _remove_files(folder: int) -> list[str]:
 
 
 def enter_folder(parent: int | None, name: str) -> int:
-    """Open a folder of a program's for listing and changing, whatever its mode is."""
+    """Open a program's folder for listing and changing, whatever its mode."""
     path = os.open(name, _PATH, dir_fd=parent)
     try:
         if os.fstat(path).st_mode & stat.S_IRWXU != stat.S_IRWXU:
-            # through the descriptor: a name could be made a link meanwhile
+            # through the descriptor: a name could be replaced by a link meanwhile
             Path(f"/proc/self/fd/{path}").chmod(stat.S_IRWXU)
         return os.open(".", _FOLDER, dir_fd=path)
     finally:

@@ -1,4 +1,4 @@
-"""How the programs of `jail` are started: afresh, with nothing of the service."""
+"""Start of the programs of `jail`: a fresh process without data of the service."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ _ROOT = str(Path(app.__file__).resolve().parents[1])
 
 
 def inside(module: str, *arguments: str) -> list[str]:
-    """The command line of a program of `jail`: an isolated interpreter that finds only it."""
+    """Return the command line of a program of `jail`: an isolated interpreter that finds only
+    it.
+    """
     code = (
         f"import sys; sys.path.insert(0, {_ROOT!r}); "
         f"from app.operations.sandbox.jail.{module} import main; main()"
@@ -22,5 +24,5 @@ def inside(module: str, *arguments: str) -> list[str]:
 
 
 def inside_environment() -> dict[str, str]:
-    """All that a program of `jail` gets to see of the service's environment: the time zone."""
+    """Return the only part of the service's environment visible in `jail`: the time zone."""
     return {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "TZ": os.environ.get("TZ") or "UTC"}

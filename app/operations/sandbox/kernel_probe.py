@@ -1,4 +1,4 @@
-"""What this kernel can confine, found out by a real child that tries each layer."""
+"""Probe of this kernel's layers, in a real child that tries each."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ NOTHING: Mapping[str, str] = {}
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What works here.
+    """Supported layers.
 
     Attributes:
-        layers: that could be installed, named as in `SandboxReport`.
-        missing: why each of the others could not, one line.
+        layers: installable layers, named as in `SandboxReport`.
+        missing: reason for each of the others, one line.
         landlock_abi: version of the kernel's Landlock; 0 for none.
-        failed: why nothing could be found out; None when it could.
+        failed: why the probe failed, or None.
     """
 
     layers: frozenset[str]
@@ -43,7 +43,7 @@ class Probe:
 
 @cache
 def probe(uid: int | None = None) -> Probe:
-    """Try every layer in a child; blocking, once per process and user to become."""
+    """Try every layer in a child; blocks, once per process and target user."""
     if sys.platform != "linux":
         return Probe(frozenset(), failed=f"{sys.platform} has none of the kernel layers")
     try:

@@ -1,4 +1,4 @@
-"""A small assembler for the filters of seccomp.
+"""Small assembler for seccomp filters.
 
 A filter is a list of blocks. Every block starts with the number of the call in the
 accumulator and either returns a verdict or leaves the number for the next one.
@@ -28,7 +28,7 @@ Instruction = bytes
 
 
 def refuse(number: int = errno.EPERM) -> int:
-    """The verdict: the call fails with this errno."""
+    """Return the verdict that fails the call with this errno."""
     return 0x00050000 | number
 
 
@@ -42,7 +42,7 @@ def argument(index: int) -> list[Instruction]:
 
 
 def masked(bits: int) -> list[Instruction]:
-    """Keep only `bits` of what is loaded."""
+    """Mask the loaded value with `bits`."""
     return [_instruction(_AND, bits)]
 
 
@@ -52,26 +52,26 @@ def give(verdict: int) -> list[Instruction]:
 
 
 def when_equal(value: int, then: Sequence[Instruction]) -> list[Instruction]:
-    """Run `then`, which must end in a verdict, when what is loaded equals `value`."""
+    """Run `then`, which must end in a verdict, if the loaded value equals `value`."""
     return [_instruction(_EQUAL, value, 0, len(then)), *then]
 
 
 def when_any(bits: int, then: Sequence[Instruction]) -> list[Instruction]:
-    """Run `then`, which must end in a verdict, when one of `bits` is set."""
+    """Run `then`, which must end in a verdict, if one of `bits` is set."""
     return [_instruction(_ANY_BIT, bits, 0, len(then)), *then]
 
 
 def one_of(values: Sequence[int], hit: int, miss: int) -> list[Instruction]:
-    """The verdict `hit` for each of `values`, else `miss`."""
+    """Give the verdict `hit` for each of `values`, otherwise `miss`."""
     lines = [line for value in values for line in when_equal(value, give(hit))]
     return lines + give(miss)
 
 
 class Filter:
-    """A filter under construction.
+    """Filter under construction.
 
-    It starts by ending a process of a foreign architecture and by answering calls nobody
-    has judged (newer than our lists, and the x32 numbers) as calls that do not exist.
+    It first ends processes of a foreign architecture, and treats unlisted calls (newer than our
+    lists, and the x32 numbers) as missing.
     """
 
     def __init__(self) -> None:
@@ -92,10 +92,10 @@ class Filter:
             self.judge(name, give(verdict))
 
     def judge(self, name: str, block: Sequence[Instruction]) -> None:
-        """Let `block`, which must end in a verdict on every path, judge this call.
+        """Decide this call by `block`, which must end in a verdict on every path.
 
         Raises:
-            ValueError: no machine has a number for it, so that nobody would judge it.
+            ValueError: no machine has a number for it, so it would not be filtered.
         """
         if name not in NAMES:
             raise ValueError(f"{name!r} has no number in `numbers.py`")
@@ -103,5 +103,5 @@ class Filter:
             self._lines += when_equal(NUMBERS[name], block)
 
     def program(self, otherwise: int) -> bytes:
-        """The finished filter; `otherwise` is the verdict for every other call."""
+        """Return the finished filter; `otherwise` is the verdict for every other call."""
         return b"".join([*self._lines, *give(otherwise)])

@@ -1,4 +1,4 @@
-"""Giving up what root may do."""
+"""Dropping of root's capabilities."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from app.operations.sandbox.jail.kernel import prctl, syscall
 _VERSION = 0x20080522
 _LAST_POSSIBLE = 63
 _CLEAR_AMBIENT = 4
-_NO_ROOT = 0x2F  # uid 0 gains nothing on exec, and this cannot be undone
+_NO_ROOT = 0x2F  # uid 0 gains nothing on exec, irreversibly
 
 
 def drop() -> None:
-    """Drop every capability for good.
+    """Drop every capability permanently.
 
     Raises:
-        OSError: when one is left.
+        OSError: a capability remains.
     """
     privileged = any(_effective())
     if privileged:
@@ -27,7 +27,7 @@ def drop() -> None:
             try:
                 prctl(kernel.PR_CAPBSET_DROP, number)
             except OSError:
-                break  # beyond the last one this kernel has
+                break  # beyond the last capability of this kernel
         prctl(kernel.PR_SET_SECUREBITS, _NO_ROOT)
     prctl(kernel.PR_CAP_AMBIENT, _CLEAR_AMBIENT)
     syscall("capset", _header(), bytes(24))
@@ -36,7 +36,7 @@ def drop() -> None:
 
 
 def become(uid: int) -> None:
-    """Become the ordinary user `uid`, its group included.
+    """Become the ordinary user `uid`, including its group.
 
     Raises:
         OSError: as the kernel answers.

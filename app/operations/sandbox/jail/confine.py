@@ -1,4 +1,4 @@
-"""All layers that go on in the payload itself, in their order."""
+"""Confinement layers applied in the payload itself, in order."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from app.operations.sandbox.jail.job import Policy
 
 
 class LayerFailed(Exception):
-    """A layer that was asked for could not be installed; nothing may run."""
+    """A required layer could not be installed; nothing may run."""
 
 
 @dataclass(frozen=True, slots=True)
 class JailEnvironment:
-    """What was set up around the payload before it confines itself.
+    """Environment of the payload before it confines itself.
 
     Attributes:
-        namespaces: whether it is in namespaces of its own.
-        own: what of `/proc` and `/dev/shm` belongs to its tree alone.
-        loopback: whether it is in a network of its tree's own, which reaches nothing else.
+        namespaces: whether it has separate namespaces.
+        own: which of `/proc` and `/dev/shm` are private to its tree.
+        loopback: whether its tree has a private network without connections.
         terminal: whether it has a controlling terminal.
-        guard: a socket on whose other end the metadata guard waits for its listener.
+        guard: socket that passes the listener to the metadata guard.
     """
 
     namespaces: bool = False
@@ -45,7 +45,7 @@ class JailEnvironment:
 
 @dataclass(slots=True)
 class _Installed:
-    """The layers that are on, in their order."""
+    """Installed layers, in order."""
 
     names: list[str] = field(default_factory=list)
 
@@ -59,14 +59,14 @@ class _Installed:
 
 
 def confine(policy: Policy, around: JailEnvironment, pid: int) -> list[str]:
-    """Install the layers of `policy` on this process, whose number is `pid`, for good.
+    """Install the layers of `policy` permanently on this process, whose number is `pid`.
 
     Returns:
         Their names, in the order of installation.
 
     Raises:
-        LayerFailed: when one cannot be installed, or when the filter of system calls, which
-            no level does without, is not asked for.
+        LayerFailed: a layer cannot be installed, or the policy lacks the mandatory system call
+            filter.
     """
     if layers.SECCOMP not in policy.layers:
         raise LayerFailed("seccomp: the system call filter is required at every level")
@@ -79,7 +79,7 @@ def confine(policy: Policy, around: JailEnvironment, pid: int) -> list[str]:
         kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
     locks = [name for name in layers.LANDLOCK if name in policy.layers]
     if around.loopback and layers.LANDLOCK_NETWORK in locks:
-        locks.remove(layers.LANDLOCK_NETWORK)  # it would close the tree's own network, too
+        locks.remove(layers.LANDLOCK_NETWORK)  # it would close the tree's private network, too
     if locks:
         with installed.layer(*locks):
             landlock.restrict(_domain(policy, around))
@@ -110,4 +110,4 @@ def _filter(policy: Policy, around: JailEnvironment, pid: int) -> bytes:
         return filters.ordinary(network=network, udp=policy.udp, owners=owners)
     if policy.level == "standard" and layers.LANDLOCK_FILES in policy.layers:
         return filters.standard(pid)
-    return filters.strict(pid)  # also where nothing else would keep standard from files
+    return filters.strict(pid)  # also if nothing else would keep standard from files

@@ -1,4 +1,4 @@
-"""The descriptors of a job and the lines written on them."""
+"""Descriptors of a job, and the lines written to them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HIGHEST = 0xFFFFFFFF
 
 @dataclass(frozen=True, slots=True)
 class Wires:
-    """A job's descriptors; `work` and `report` only where the job has them."""
+    """Descriptors of a job; `work` and `report` only if the job has them."""
 
     stdin: int
     stdout: int
@@ -31,10 +31,10 @@ class Wires:
 
     @classmethod
     def of(cls, job: Job, descriptors: Sequence[int]) -> Wires:
-        """Name the descriptors that came with `job`, in the order of the wire.
+        """Assign the descriptors received with `job`, in wire order.
 
         Raises:
-            ValueError: when there are more or fewer than the job needs.
+            ValueError: their number differs from the job's.
         """
         rest = list(descriptors[_ALWAYS:])
         work = rest.pop(0) if job.parked and rest else None
@@ -46,14 +46,14 @@ class Wires:
 
 
 def say(descriptor: int, **event: Any) -> None:
-    """Write one line of JSON; a reader that is gone is none of our business."""
+    """Write one line of JSON; a closed reader is ignored."""
     line = json.dumps(event).encode() + b"\n"
     with suppress(OSError):
         os.write(descriptor, line)
 
 
 def place(wanted: Mapping[int, int]) -> None:
-    """Put every descriptor at the number it is wanted at, whatever stood there."""
+    """Move every descriptor to its requested number, replacing existing ones."""
     above = max(*wanted, *wanted.values()) + 1
     copies = {
         number: fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, above)

@@ -1,8 +1,8 @@
-"""Which system calls each level may make.
+"""System calls allowed at each level.
 
-Strict gets a list of what is allowed. The others get everything but a list of what is
-refused, because no list of what ordinary programs need is ever complete; what the kernel
-learns later is refused too (`numbers.KNOWN`).
+Strict has a list of allowed calls. The others allow everything except a list of refused calls,
+because no list of calls needed by ordinary programs is ever complete; calls added to the kernel
+later are refused too (`numbers.KNOWN`).
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ _FILES = """open_by_handle_at name_to_handle_at fanotify_init fanotify_mark mkno
 _IDENTITY = "setgroups capset"
 _DENIED = _names(f"{_OTHER_PROCESSES} {_NAMESPACES} {_KERNEL} {_MEMORY} {_FILES} {_IDENTITY}")
 
-# cp -p and tar go on without extended attributes when they are "not supported"; space that
-# is reserved without being written is not metered, and libraries write zeros instead
+# cp -p and tar continue without extended attributes if these are "not supported"; reserved but
+# unwritten space is not metered, so libraries write zeros instead
 _UNSUPPORTED = _names("""setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr
  setxattrat removexattrat fallocate""")
-# they tell about changes in folders that may not be read; watchers fall back to polling.
-# clone3 and openat2 hide their flags from filters; everybody falls back to clone and openat
+# they report changes in unreadable folders; watchers fall back to polling. clone3 and openat2 hide
+# their flags from filters; programs fall back to clone and openat
 _ABSENT = ("inotify_init", "inotify_init1", "clone3", "openat2")
 _STARTING = _names("fork vfork execve execveat setsid setpgid")
 _OWNER = _names("chown fchown lchown fchownat")
@@ -72,15 +72,15 @@ _SET_DUMPABLE, _HIDDEN = 4, 0
 _LEAVING_DEVICE = 4  # RENAME_WHITEOUT, which needs no capability
 _FILE_TYPE, _FIFO = 0o170000, 0o010000
 _FAST_OPEN = 0x20000000  # connects without connect(2), which Landlock does not see
-_MPTCP = 262  # connects past Landlock's rules for TCP
-_PLAIN_PROTOCOLS = (0, 6, 17)  # the kernel's choice, TCP, UDP
+_MPTCP = 262  # connects despite Landlock's rules for TCP
+_PLAIN_PROTOCOLS = (0, 6, 17)  # the kernel's default, TCP, UDP
 _SOCKET_TYPE = 0xF
 _STREAM, _DATAGRAM, _RAW, _SEQPACKET = 1, 2, 3, 5
 _UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
 _ROUTE = 0
 
-# the kernel signals whatever process F_SETOWN names on our behalf; leases and directory
-# notification likewise reach outside
+# the kernel signals any process named by F_SETOWN on our behalf; leases and directory notification
+# also reach outside
 _FCNTL_REFUSED = (8, 10, 15, 1024, 1026)  # SETOWN SETSIG SETOWN_EX SETLEASE NOTIFY
 _IOCTL_REFUSED = (
     *(0x5412, 0x541C, 0x5423),  # TIOCSTI TIOCLINUX TIOCSETD
@@ -90,28 +90,28 @@ _IOCTL_REFUSED = (
 )
 # TCGETS TIOCGWINSZ FIONREAD FIONBIO FIONCLEX FIOCLEX
 _IOCTL_STRICT = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
-_OWN_PID = 0x7A5C3E19  # stands for the process's own number in a cached program
+_OWN_PID = 0x7A5C3E19  # placeholder for the process's own number in a cached program
 
 
 def strict(pid: int) -> bytes:
-    """The filter of strict, for the process `pid`."""
+    """Return the filter of strict, for the process `pid`."""
     return _strict().replace(_placeholder(), struct.pack("<I", pid))
 
 
 def standard(pid: int) -> bytes:
-    """The filter of standard: one process with threads and without the network."""
+    """Return the filter of standard: one process with threads and without network."""
     return _standard().replace(_placeholder(), struct.pack("<I", pid))
 
 
 @cache
 def ordinary(*, network: Network, udp: bool, owners: bool) -> bytes:
-    """The filter of lenient and bash: programs may start programs.
+    """Return the filter of lenient and bash, which may start programs.
 
     Args:
-        network: `ports` of the machine's, as far as Landlock lets them; the tree's `own`, where
-            nothing else is; or `none`.
-        udp: datagrams in the machine's network, too.
-        owners: whether something else keeps the owners of files outside.
+        network: `ports` for the machine's network, as restricted by Landlock; `own` for the tree's
+            private network; or `none`.
+        udp: allow datagrams in the machine's network.
+        owners: whether another layer protects the owners of files outside.
     """
     program = Filter()
     _deny(program, _DENIED if owners else (*_DENIED, *_OWNER))
@@ -122,7 +122,7 @@ def ordinary(*, network: Network, udp: bool, owners: bool) -> bytes:
 
 
 def notifying(names: tuple[str, ...]) -> bytes:
-    """A filter that hands these calls to whoever listens."""
+    """Return a filter that passes these calls to a listener."""
     program = Filter()
     program.answer(names, bpf.NOTIFY)
     return program.program(ALLOW)
@@ -151,7 +151,7 @@ def _standard() -> bytes:
 
 
 def _deny(program: Filter, names: tuple[str, ...]) -> None:
-    """What no level but strict, which allows far less, may do."""
+    """Refuse calls for all levels but strict, which allows far fewer."""
     program.answer(names, refuse())
     program.answer(_UNSUPPORTED, refuse(errno.EOPNOTSUPP))
     program.answer(_ABSENT, refuse(errno.ENOSYS))
@@ -159,12 +159,12 @@ def _deny(program: Filter, names: tuple[str, ...]) -> None:
     program.judge("prlimit64", bpf.argument(0) + oneself)
     others = bpf.argument(0) + bpf.when_equal(_PRIORITY_OF_USER, _no())
     program.judge("setpriority", others + bpf.argument(1) + oneself)
-    # whoever may not be looked into is not metered
+    # a process that cannot be inspected is not metered
     hiding = bpf.argument(1) + bpf.when_equal(_HIDDEN, _no()) + _yes()
     program.judge("prctl", bpf.argument(0) + bpf.when_equal(_SET_DUMPABLE, hiding) + _yes())
     program.judge("ioctl", bpf.argument(1) + bpf.one_of(_IOCTL_REFUSED, refuse(), ALLOW))
     program.judge("fcntl", bpf.argument(1) + bpf.one_of(_FCNTL_REFUSED, refuse(), ALLOW))
-    # a listener of the program's own would answer in the metadata guard's place
+    # a listener of the program would replace the metadata guard
     listener = bpf.when_any(_NEW_LISTENER, _no()) + _yes()
     program.judge("seccomp", bpf.argument(1) + listener)
     fifo = bpf.masked(_FILE_TYPE) + bpf.when_equal(_FIFO, _yes()) + _no()
@@ -174,10 +174,9 @@ def _deny(program: Filter, names: tuple[str, ...]) -> None:
 
 
 def _sockets(program: Filter, *, network: Network, udp: bool) -> None:
-    """Pairs of connected sockets always; sockets that reach elsewhere only with a network.
+    """Allow pairs of connected sockets, and other sockets only with a network.
 
-    A pair of datagram sockets is refused: each can still be sent to, or connected to, any
-    socket with a path.
+    A pair of datagram sockets is refused: each can still send or connect to any socket with a path.
     """
     kind = bpf.argument(1) + bpf.masked(_SOCKET_TYPE)
     program.judge("socketpair", kind + bpf.one_of((_STREAM, _SEQPACKET), ALLOW, refuse()))
@@ -196,7 +195,7 @@ def _sockets(program: Filter, *, network: Network, udp: bool) -> None:
     kinds = [line for one in refused for line in bpf.when_equal(one, _no())]
     multipath = bpf.argument(2) + bpf.when_equal(_MPTCP, _no())
     internet = kind + kinds + multipath + _yes()
-    # the C library asks netlink for the machine's addresses before it looks up names
+    # the C library queries the machine's addresses through netlink before name lookups
     netlink = bpf.argument(2) + bpf.when_equal(_ROUTE, _yes()) + _no()
     domain = bpf.argument(0) + bpf.when_equal(_NETLINK, netlink)
     domain += bpf.when_equal(_INET, internet) + bpf.when_equal(_INET6, internet)
@@ -207,12 +206,12 @@ def _sockets(program: Filter, *, network: Network, udp: bool) -> None:
 
 
 def _any_of(values: tuple[int, ...], block: list[bytes]) -> list[bytes]:
-    """`block` where the value is one of these; else no."""
+    """Return `block` if the value is one of these; otherwise refuse."""
     return [line for value in values for line in bpf.when_equal(value, block)] + _no()
 
 
 def _set_id(program: Filter) -> None:
-    """No file becomes set-uid or set-gid: it would be so outside as well."""
+    """Refuse set-uid and set-gid files, which would also apply outside."""
     modes = {"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2, "creat": 1}
     refused = {
         name: bpf.argument(index) + bpf.when_any(_SET_ID_BITS, _no()) + _yes()
@@ -242,5 +241,5 @@ def _no() -> list[bytes]:
 
 
 def guarded_calls() -> tuple[str, ...]:
-    """The calls that change a file's mode, times or owner, as this machine names them."""
+    """Return the calls that change a file's mode, times or owner, for this machine."""
     return tuple(name for name in (*_METADATA, *_OWNER) if name in NUMBERS)

@@ -1,4 +1,4 @@
-"""Entering the working folder, beneath the root so that no link leads out; counting in it."""
+"""Entry of the working folder, beneath the root so that no link leads out; counting of files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def enter(root: str, relative: str) -> None:
     """Make `relative` below `root` the current directory.
 
     Raises:
-        OSError: EXDEV when it leads out of `root`; else as the kernel answers.
+        OSError: EXDEV if it leads out of `root`; otherwise errors of the kernel.
     """
     base = os.open(root, _FOLDER)
     try:
@@ -39,7 +39,7 @@ def open_plain(path: str) -> int:
     """Open the folder at an absolute path none of whose components is a link.
 
     Raises:
-        OSError: ENOTDIR when there is a link in it; else as the kernel answers.
+        OSError: ENOTDIR if it contains a link; otherwise errors of the kernel.
     """
     top = os.open("/", _FOLDER)
     try:
@@ -49,8 +49,10 @@ def open_plain(path: str) -> int:
 
 
 def bytes_since(path: str, since_ns: int, limit: int) -> int:
-    """What the files below `path` hold that were changed since then; beyond `limit`, as far as was
-    counted. As in `count_since`, what hides a part is beyond it.
+    """Return the bytes of files below `path` that changed since then; above `limit`, the count so
+    far.
+
+    As in `count_since`, a tree that hides a part counts as above the limit.
     """
     deadline = time.monotonic() + _COUNTING_S
     waiting, found = [path], 0
@@ -67,7 +69,7 @@ def bytes_since(path: str, since_ns: int, limit: int) -> int:
 
 
 def _new_bytes(waiting: list[str], since_ns: int, linked: set[tuple[int, int]]) -> int:
-    """Those of the last folder of `waiting`, which its own folders replace.
+    """Count those of the last folder of `waiting`, which is replaced by its own folders.
 
     Args:
         linked: the files with several names that were counted, by device and inode.
@@ -90,10 +92,10 @@ def _new_bytes(waiting: list[str], since_ns: int, linked: set[tuple[int, int]]) 
 
 
 def count_since(path: str, since_ns: int, limit: int) -> int:
-    """How many entries below `path` are new since then; beyond `limit`, counting stops.
+    """Return how many entries below `path` are new since then; counting stops above `limit`.
 
-    A tree too large to be counted in time counts as beyond it, and so does one that hides
-    a part: too deep for a path, or closed to its owner.
+    A tree too large to count in time counts as above it, as does one that hides a part: too deep
+    for a path, or inaccessible to its owner.
     """
     deadline = time.monotonic() + _COUNTING_S
     waiting, found = [path], 0
@@ -109,7 +111,7 @@ def count_since(path: str, since_ns: int, limit: int) -> int:
 
 
 def _new_entries(waiting: list[str], since_ns: int) -> int:
-    """Those of the last folder of `waiting`, which its own folders replace."""
+    """Count those of the last folder of `waiting`, which is replaced by its own folders."""
     found = 0
     with os.scandir(waiting.pop()) as entries:
         for entry in entries:
@@ -135,7 +137,7 @@ def _open_beneath(base: int, relative: str) -> int:
 
 
 def _walk(base: int, relative: str) -> int:
-    """One component at a time, through no link and never upwards: stricter than openat2."""
+    """Open one component at a time, through no link and never upwards: stricter than openat2."""
     if ".." in relative.split("/"):
         raise OSError(errno.EXDEV, "leads upwards", relative)
     here = os.dup(base)

@@ -1,8 +1,8 @@
-"""The metadata guard: modes, times and owners change only where the tree may write.
+"""Metadata guard: modes, times and owners change only where the tree may write.
 
-Landlock does not mediate chmod, utime and chown, and seccomp cannot see paths. So these calls are
-handed to the supervisor, which opens the target itself, looks where that inode is, and acts
-on the descriptor: swapping a path meanwhile changes nothing.
+Landlock does not mediate chmod, utime and chown, and seccomp cannot see paths. These calls are
+therefore passed to the supervisor, which opens the target itself, checks the inode's location, and
+acts on the descriptor: swapping a path meanwhile has no effect.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _OWN_DESCRIPTOR = re.compile(rb"/proc/(?:self|thread-self|(\d+))/fd/(\d+)")
 
 
 def install(channel: int) -> None:
-    """Hand this process's metadata calls to whoever reads from the socket `channel`.
+    """Pass this process's metadata calls to the reader of the socket `channel`.
 
     The socket is closed.
 
@@ -53,12 +53,12 @@ def install(channel: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Syscall:
-    """Where a call keeps its arguments; None for one it does not have.
+    """Positions of a call's arguments; None for missing ones.
 
     Attributes:
-        folder, path, flags: the argument's index.
-        follow: whether a link stands for its target, where `flags` do not say otherwise.
-        value: the index of what to change it to: a mode, a pointer to times, user and group.
+        folder, path, flags: index of the argument.
+        follow: whether links are followed, unless `flags` say otherwise.
+        value: index of the new value: a mode, a pointer to times, user and group.
         change: applies the values from there on to the target.
     """
 
@@ -79,7 +79,7 @@ class Guard:
         self._calls = {NUMBERS[name]: call for name, call in _CALLS.items() if name in NUMBERS}
 
     def answer(self) -> None:
-        """Answer one call; harmless when its caller is gone."""
+        """Answer one call; safe if its caller has ended."""
         buffer = bytearray(_NOTIFICATION.size)
         try:
             fcntl.ioctl(self.listener, _RECEIVE, buffer)
@@ -102,7 +102,7 @@ class Guard:
         with ExitStack() as opened:
             memory = _keep(opened, os.open(f"/proc/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC))
             target = _keep(opened, _target(opened, pid, memory, call, arguments))
-            # all of this was the caller's, not that of a process that got its number since
+            # all of this belonged to the caller, not to a later process with its number
             fcntl.ioctl(self.listener, _STILL_VALID, struct.pack("Q", identity))
             self._require_inside(target)
             call.change(f"/proc/self/fd/{target}", memory, arguments[call.value :])
@@ -119,7 +119,7 @@ def _keep(opened: ExitStack, descriptor: int) -> int:
 
 
 def _target(opened: ExitStack, pid: int, memory: int, call: _Syscall, arguments: list[int]) -> int:
-    """The inode the call means, as an O_PATH descriptor."""
+    """Return the inode that the call refers to, as an O_PATH descriptor."""
     folder = kernel.AT_FDCWD
     if call.folder is not None:
         folder = ctypes.c_int(arguments[call.folder] & 0xFFFFFFFF).value
@@ -128,7 +128,9 @@ def _target(opened: ExitStack, pid: int, memory: int, call: _Syscall, arguments:
     path = _string(memory, pointer) if pointer else b""
     if pointer and not path and not flags & _EMPTY_PATH:
         raise FileNotFoundError(errno.ENOENT, "empty path")
-    own = _OWN_DESCRIPTOR.fullmatch(path)  # how C libraries name a descriptor without follow
+    own = _OWN_DESCRIPTOR.fullmatch(
+        path
+    )  # the form in which C libraries name a descriptor without follow
     if own and own[1] in (None, str(pid).encode()):
         return _open_theirs(pid, f"fd/{int(own[2])}")
     where = "cwd" if folder == kernel.AT_FDCWD else f"fd/{folder}"
@@ -155,7 +157,7 @@ def _open_at(base: int, path: bytes, *, follow: bool) -> int:
 
 
 def _string(memory: int, address: int) -> bytes:
-    """Read page by page: the string may end just before memory that is not there."""
+    """Read page by page: the string may end just before unmapped memory."""
     text = b""
     while len(text) < _PATH_BYTES and b"\0" not in text:
         here = address + len(text)
@@ -174,7 +176,7 @@ def _change_mode(target: str, _memory: int, values: Sequence[int]) -> None:
 
 
 def _change_owner(target: str, _memory: int, values: Sequence[int]) -> None:
-    """Only to itself, which is all an ordinary user may and what root's tar asks for."""
+    """Allow only the present owner, as ordinary users may and root's tar requests."""
     uid, gid = (ctypes.c_int(value & 0xFFFFFFFF).value for value in values[:2])
     if uid not in (_UNCHANGED, os.geteuid()) or gid not in (_UNCHANGED, os.getegid()):
         raise PermissionError(errno.EPERM, "another owner")

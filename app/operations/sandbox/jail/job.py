@@ -1,13 +1,13 @@
-"""What the service asks the zygote for: a job, as JSON in a memory file beside its descriptors.
+"""Job sent from the service to the zygote: JSON in a memory file, with its descriptors.
 
 One message on the zygote's socket (SOCK_SEQPACKET) is one job: the bytes `MESSAGE` and these
 descriptors, in this order, by SCM_RIGHTS:
 
     0 job     a sealed memory file: the JSON of a `Job`
-    1 stdin   2 stdout   3 stderr   (three times the same one for a terminal)
+    1 stdin   2 stdout   3 stderr   (the same one three times for a terminal)
     4 status  written by the supervisor: lines of JSON, see `STARTED` and `ENDED`
     5 leash   read by the supervisor: `GO` starts the clock of a parked job, `TERMINATE` asks
-              the tree to end, the end of the file ends it at once (also when the service died)
+              the tree to end, the end of the file ends it immediately (even if the service has died)
     6 work    only with `parked`: the payload reads the `Work` JSON here, up to its end
     7 report  only for Python (6 when not parked): the payload writes its report here
 
@@ -33,26 +33,27 @@ ENDED = "ended"
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Everything that confines one process tree.
+    """Confinement of one process tree.
 
     Attributes:
         level: strict, standard, lenient or bash.
-        layers: which layers to install, from the probe; those that fail are reported missing.
-        processes: the most of them that may be alive.
-        tasks: the same of processes and threads together, as the kernel counts them.
+        layers: layers to install, from the probe; failed ones are reported missing.
+        processes: maximum live processes.
+        tasks: maximum processes and threads together, as counted by the kernel.
         writable: absolute folders the tree may read, write and execute in.
         readable: further absolute paths it may read and execute.
-        mounted: folders to mount as writable where that must not be done by the names of
-            `writable`: others could make those links meanwhile, while of these they cannot.
-        exact: further real folders it may read, which are not opened through a link.
-        hidden: folders below writable or exact ones that are empty for the tree; needs namespaces.
-        read_only: paths below writable ones that it may read and not change, where there are
-            namespaces; one that is not there is passed over.
-        temporary: a writable folder that is the tree's `/tmp` as well, where there are namespaces.
-        tcp_ports: ports it may connect to; empty is no network but the tree's own loopback, where
-            there are namespaces.
-        udp: datagrams beside `tcp_ports`, for name look-ups.
-        uid: user to become when the service is root.
+        mounted: folders to mount as writable if the names in `writable` are unsafe: others could
+            replace those with links meanwhile, but not these.
+        exact: further real folders it may read, not opened through a link.
+        hidden: folders below writable or exact ones that appear empty to the tree; needs
+            namespaces.
+        read_only: paths below writable ones that it may read but not change, if there are
+            namespaces; missing ones are skipped.
+        temporary: a writable folder that is also the tree's `/tmp`, if there are namespaces.
+        tcp_ports: ports it may connect to; empty for no network except a private loopback, if there
+            are namespaces.
+        udp: datagrams in addition to `tcp_ports`, for name lookups.
+        uid: user to become if the service is root.
     """
 
     level: str
@@ -80,7 +81,7 @@ class Policy:
 
     @property
     def forks(self) -> bool:
-        """Whether the payload may start processes."""
+        """Return whether the payload may start processes."""
         return self.level in ("lenient", "bash")
 
 
@@ -89,7 +90,7 @@ class Work:
     """Python to run.
 
     Attributes:
-        modules: what the code may import beyond its level's own list.
+        modules: allowed modules in addition to the level's own list.
         paths: absolute folders to import from after the standard library.
     """
 
@@ -104,10 +105,10 @@ class Job:
 
     Attributes:
         argv: the program, absolute path first; None for Python.
-        root, cwd: the workspace root and where to start relative to it; `cwd` is opened
-            beneath `root`, so that no link leads out.
+        root, cwd: the workspace root and where to start relative to it; `cwd` is opened beneath
+            `root`, so that no link leads out.
         work: Python to run; None while parked.
-        service_pid: must be out of the tree's reach before anything is killed by wildcard.
+        service_pid: must be out of the tree's reach before killing by wildcard.
     """
 
     policy: Policy

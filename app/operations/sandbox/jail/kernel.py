@@ -1,4 +1,4 @@
-"""Calling the kernel where Python's library has no function for it."""
+"""Kernel calls without a function in Python's library."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _call.restype = ctypes.c_long
 
 
 def syscall(name: str, *arguments: Argument) -> int:
-    """Call `name`; whole numbers go as longs, bytes and buffers as pointers.
+    """Call `name`; integers are passed as longs, bytes and buffers as pointers.
 
     Raises:
-        OSError: as the call answers; ENOSYS for a call this machine does not have.
+        OSError: errors of the call; ENOSYS if this machine lacks it.
     """
     number = NUMBERS.get(name, -1)
     given = [ctypes.c_long(one) if isinstance(one, int) else one for one in arguments]

@@ -1,9 +1,8 @@
-"""Landlock: the kernel's own list of what a process and its children may touch.
+"""Landlock: the kernel's list of what a process and its children may access.
 
-What it does not hold back, measured on Linux 6.18 (ABI 7): changing the mode, the times
-and the attributes of files, MPTCP, TCP fast open, datagrams, sockets with a path, the
-priority and affinity of other processes. The seccomp filters and the metadata guard close
-these.
+Not restricted, as measured on Linux 6.18 (ABI 7): changes of mode, times and attributes of files,
+MPTCP, TCP fast open, datagrams, sockets with a path, priority and affinity of other processes. The
+seccomp filters and the metadata guard close these gaps.
 """
 
 from __future__ import annotations
@@ -55,11 +54,11 @@ _EVERYWHERE = "/"
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """What a process is locked into; everything handled and not listed is refused.
+    """Domain of a process; everything handled and not listed is refused.
 
     Attributes:
-        files: paths and their rights; None leaves files alone.
-        connect: TCP ports it may connect to; None leaves TCP alone. None may be bound.
+        files: paths and their rights; None does not restrict files.
+        connect: TCP ports it may connect to; None does not restrict TCP. No port may be bound.
         scope: no signal and no abstract socket leaves the domain.
         exact: those of `files` that are no rule where a link stands in them.
     """
@@ -71,7 +70,7 @@ class Domain:
 
 
 def abi() -> int:
-    """The version of Landlock the kernel offers; 0 for none."""
+    """Return the version of Landlock in the kernel; 0 for none."""
     try:
         return syscall("landlock_create_ruleset", 0, 0, _VERSION_FLAG)
     except OSError:
@@ -79,12 +78,12 @@ def abi() -> int:
 
 
 def restrict(domain: Domain) -> None:
-    """Lock this thread and what it starts into `domain`; needs `no_new_privs`.
+    """Restrict this thread and its children to `domain`; needs `no_new_privs`.
 
     Raises:
-        OSError: ENOTSUP when the kernel is too old for a part of it; nothing is installed
-            then. A path that does not exist grants nothing, nor does one of a writable
-            folder that leads through a link.
+        OSError: ENOTSUP if the kernel does not support a part of it; nothing is installed then. A
+            path that does not exist grants nothing, nor does one of a writable folder that leads
+            through a link.
     """
     version = abi()
     too_old = (
@@ -96,8 +95,8 @@ def restrict(domain: Domain) -> None:
         raise OSError(errno.ENOTSUP, f"Landlock ABI {version} is too old")
     files, rights = domain.files, _rights(version)
     if files is None:
-        # Every domain refuses to move or link a file into another folder, unless it says that
-        # it may: also one that leaves files alone.
+        # Every domain refuses moving or linking a file into another folder unless allowed, even one
+        # that does not restrict files.
         files, rights = ((_EVERYWHERE, REFER),), rights & REFER
     ports = _BIND_TCP | _CONNECT_TCP if domain.connect is not None else 0
     scope = _SCOPE_ABSTRACT_SOCKETS | _SCOPE_SIGNALS if domain.scope else 0
@@ -138,8 +137,9 @@ def _allow_paths(
 
 
 def _open(path: str, rights: int, *, exact: bool) -> int:
-    """What a rule is about. A writable folder is named by its real path: a link that has
-    come to stand there since grants nothing."""
+    """Open the target of a rule. A writable folder is named by its real path: a link that has
+    replaced it grants nothing.
+    """
     if exact or rights == WRITE_EXECUTE:
         return folder.open_plain(path)
     return os.open(path, os.O_PATH | os.O_CLOEXEC)

@@ -1,4 +1,4 @@
-"""The names of the layers, as every result reports them."""
+"""Names of the layers, as reported in results."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _AGAINST_METADATA = (NAMESPACES, UID_DROP, GUARD)
 
 
 def missing(policy: Policy) -> list[str]:
-    """What the level uses and `policy` does not ask for.
+    """Return the layers of the level that `policy` does not request.
 
-    One of namespaces, another user and the metadata guard is enough to keep modes and times
-    outside; where none is there, the guard is what is missing.
+    Namespaces, another user or the metadata guard each protect modes and times outside; without any
+    of them, the guard is reported missing.
     """
     wanted = [*LANDLOCK, SECCOMP]
     if policy.forks and not any(name in policy.layers for name in _AGAINST_METADATA):

@@ -1,4 +1,4 @@
-"""Limits the kernel keeps for each process."""
+"""Kernel limits of each process."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _GRACE_CPU_S = 1  # SIGXCPU first, then SIGKILL
 
 
 def apply(policy: Policy, *, own_count: bool) -> None:
-    """Set the limits of `policy` on this process and what it starts.
+    """Set the limits of `policy` on this process and its children.
 
     Args:
-        own_count: whether the kernel counts this tree's processes apart from others of the
-            same user, as it does in a user namespace of its own.
+        own_count: whether the kernel counts this tree's processes separately from others of the
+            same user, as in a separate user namespace.
 
     Raises:
         OSError, ValueError: as the kernel answers.
@@ -27,8 +27,8 @@ def apply(policy: Policy, *, own_count: bool) -> None:
     _set(resource.RLIMIT_MEMLOCK, 0)
     _set(resource.RLIMIT_MSGQUEUE, 0)
     _set(resource.RLIMIT_RTPRIO, 0)
-    # address space is no measure of memory for programs that reserve far more than they
-    # use (node, java); the supervisor meters their tree
+    # address space does not measure memory of programs that reserve far more than they use (node,
+    # java); the supervisor meters their tree
     _set(resource.RLIMIT_DATA if policy.forks else resource.RLIMIT_AS, policy.memory_bytes)
     if policy.forks:
         others = 0 if own_count else _tasks()
@@ -36,10 +36,10 @@ def apply(policy: Policy, *, own_count: bool) -> None:
 
 
 def _set(kind: int, soft: int, hard: int | None = None) -> None:
-    """Lower a limit; one that is lower already stays."""
+    """Lower a limit; a lower one stays."""
     wanted = soft if hard is None else hard
     if soft < 0:
-        raise ValueError(f"a limit of {soft}")  # the kernel would take it for none at all
+        raise ValueError(f"a limit of {soft}")  # the kernel would treat it as no limit
     ceiling = resource.getrlimit(kind)[1]
     if ceiling != resource.RLIM_INFINITY:
         soft, wanted = min(soft, ceiling), min(wanted, ceiling)
@@ -47,9 +47,9 @@ def _set(kind: int, soft: int, hard: int | None = None) -> None:
 
 
 def _tasks() -> int:
-    """All threads of the machine: at least as many as the user has.
+    """Return the number of threads on the machine: at least as many as the user has.
 
-    The kernel's limit counts all of them; the supervisor holds the tree to its own number.
+    The kernel's limit counts all of them; the supervisor enforces the tree's own limit.
     """
     text = Path("/proc/loadavg").read_text(encoding="ascii")
     return int(text.split()[3].partition("/")[2])

@@ -1,4 +1,4 @@
-"""What a tree uses: the limits no kernel limit keeps for a whole tree."""
+"""Metering of a tree, for limits that the kernel lacks for a whole tree."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from app.operations.sandbox.jail.folder import bytes_since, count_since
 from app.operations.sandbox.jail.job import Policy
 from app.operations.sandbox.jail.procfs import ProcFs
 
-_BUFFER = 208 << 10  # what the kernel may hold for one socket, which no process's size shows
+_BUFFER = 208 << 10  # kernel memory of one socket, not included in any process's size
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _INTERVAL_S = 0.1
 _CROWDED_INTERVAL_S = 0.02
 _SHARE = 20  # metering takes at most a twentieth of a processor
 _LONGEST_S = 0.25
-# A tree near its limit is looked at at least this often, for what it adds meanwhile is beyond it:
-# about 1.5 GB a second and processor. Metering may then take a quarter of a processor.
+# A tree near its limit is checked at least this often, because it may add about 1.5 GB per second
+# and processor meanwhile. Metering may then take a quarter of a processor.
 _NEAR_S = 0.05
 _NEAR_SHARE = 3
 _THREADS_PER_PROCESS = 16
-# A loop makes a file in 15 µs. Asking a file system for its count takes 2 µs.
+# A loop creates a file in 15 µs. Reading a file system's count takes 2 µs.
 _GLANCE_S = 0.02
 _MAKING_GLANCE_S = 0.004
 _TRIES = 3
@@ -33,12 +33,12 @@ class Meter:
     """Meters the tree below this process.
 
     Args:
-        is_due: whether the one who meters must see to something else first.
+        is_due: returns whether the caller must handle something else first.
 
     Attributes:
-        peak_bytes: the most memory seen.
-        interval_s: how long to wait until the next look.
-        glance_s: how long to wait until files are counted again; None where none can be made.
+        peak_bytes: highest observed memory.
+        interval_s: seconds until the next check.
+        glance_s: seconds until files are counted again; None if none can be created.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Meter:
         self._proc = proc
         self._is_due = is_due
         self._written_before = self._written(proc.own)
-        # nobody hides yet: where the machine shows nothing, that is no fault of the tree
+        # no process hides yet: if the machine shows nothing, the tree is not at fault
         self._sees_all = not any(map(proc.is_hidden, proc.children(proc.own)))
         self._began_ns = time.time_ns()
         self._disks = {folder: os.statvfs(folder) for folder in policy.writable}
@@ -64,25 +64,25 @@ class Meter:
         self.glance_s = _GLANCE_S if self._disks else None
 
     def excess(self) -> str | None:
-        """The limit the tree is beyond, as the reason of its end: or None."""
+        """Return the exceeded limit as the reason of the end, or None."""
         began = time.thread_time()
         limit = self._policy.processes
         tree = self._tree()
         reason = self._processes(tree) or self._memory(tree) or self._disk(tree)
         near = self._used > self._policy.memory_bytes // 2
-        # its own time, not the clock's: a busy machine must not make it look away
+        # processor time, not wall time: a busy machine must not reduce the checks
         spent = time.thread_time() - began
         crowded = near or len(tree) > limit // 2
         self.interval_s = _rest(spent, near=near, crowded=crowded)
         return reason
 
     def _tree(self) -> list[tuple[int, int]]:
-        """The tree's processes, each with the number of its threads."""
-        # a fork bomb is not walked to its end
+        """Return the tree's processes, each with its number of threads."""
+        # a fork bomb is not walked completely
         return list(islice(self._proc.descendants(self._proc.own), self._policy.processes + 1))
 
     def written_bytes(self) -> int:
-        """What the tree wrote to disks; exact when all of it has been reaped."""
+        """Return the bytes the tree wrote to disks; exact once all of it has been reaped."""
         return self._written(self._proc.own) - self._written_before
 
     def _memory(self, tree: list[tuple[int, int]]) -> str | None:
@@ -93,10 +93,10 @@ class Meter:
             return "memory"
         if used <= self._policy.memory_bytes:
             return None
-        # pages that several of them share were counted for each; of one that hides all count
+        # shared pages are counted for each process; of a hiding process all pages count
         shared_once = 0
         for pid, _ in tree:
-            if self._is_due():  # each of these waits for a process that forks without end
+            if self._is_due():  # each of these waits for a process that forks continuously
                 return None
             shared_once += self._proportional(pid) or self._resident(pid)
         return "memory" if shared_once > self._policy.memory_bytes else None
@@ -124,16 +124,17 @@ class Meter:
         return None
 
     def _written_by_all(self, tree: list[tuple[int, int]]) -> int:
-        """What the tree's counts add up to; notes what has got lost of them.
+        """Return the sum of the tree's counts; record lost counts.
 
-        The sum never falls by itself: what a process wrote is added to its reaper's count. Where
-        a parent lets its children be reaped unseen, it is added to nobody's.
+        The sum never falls by itself: what a process wrote is added to its reaper's count. If a
+        parent has its children reaped automatically, the count is lost.
         """
         written = self._sum(tree)
         for _ in range(_TRIES):
             if written >= self._most_written:
                 break
-            # a process that is reaped meanwhile is in neither reading, and lists of children skip
+            # a process reaped meanwhile is in neither reading, and lists of children may skip
+            # entries
             written = self._sum(self._tree())
         self._lost += max(0, self._most_written - written)
         self._most_written = written
@@ -143,16 +144,16 @@ class Meter:
         return self.written_bytes() + sum(self._written(pid) for pid, _ in tree)
 
     def glance(self) -> str | None:
-        """`files` when the tree has made too many; costs next to nothing beside a look."""
+        """Return `files` if the tree has created too many; far cheaper than a full check."""
         limit, making = self._policy.inodes, False
         for folder in self._disks:
             free = os.statvfs(folder).f_ffree
             making = making or self._free_before[folder] - free > limit // 100
             self._free_before[folder] = free
-            # what others delete must not hide what the tree makes
+            # deletions by others must not hide what the tree creates
             self._free_inodes[folder] = max(self._free_inodes[folder], free)
             if self._free_inodes[folder] - free > limit:
-                # others may have made them: this counts the whole disk
+                # others may have created them: this counts the whole disk
                 made = count_since(folder, self._began_ns, limit)
                 if made > limit:
                     return "files"
@@ -167,11 +168,10 @@ class Meter:
         now: os.statvfs_result,
         tree: list[tuple[int, int]],
     ) -> bool:
-        """Whether files hold more than may be written although no write has shown it.
+        """Return whether files exceed the write limit without visible writes.
 
-        So it is with files in memory, with room that was only reserved, with either in a file
-        that has no name any more, and where counts get lost. The whole disk is looked at first,
-        which costs nothing.
+        This applies to files in memory, reserved space, either in an unlinked file, and lost
+        counts. The whole disk is checked first, at no cost.
         """
         limit = self._policy.disk_bytes
         if (before.f_bfree - now.f_bfree) * now.f_frsize <= limit:
@@ -198,14 +198,14 @@ class Meter:
         return 0
 
     def _hides(self, pid: int) -> bool:
-        """Whether what it writes cannot be counted before its end.
+        """Return whether a process's writes cannot be counted before its end.
 
-        So it is with whatever runs a program that may not be read.
+        This applies to processes of unreadable programs.
         """
         return self._sees_all and not self._proc.read(f"{pid}/io") and self._proc.is_hidden(pid)
 
     def _written(self, pid: int) -> int:
-        # a reaped process's count has been added to its reaper's
+        # the count of a reaped process has been added to its reaper's
         for line in self._proc.read(f"{pid}/io").splitlines():
             if line.startswith(b"write_bytes:"):
                 return int(line.split()[1])
@@ -213,7 +213,7 @@ class Meter:
 
 
 def _rest(spent_s: float, *, near: bool, crowded: bool) -> float:
-    """How long to wait after a look that took `spent_s` of a processor, in seconds."""
+    """Return the seconds to wait after a check that took `spent_s` of processor time."""
     shortest = _CROWDED_INTERVAL_S if crowded else _INTERVAL_S
     longest = max(_NEAR_S, _NEAR_SHARE * spent_s) if near else _LONGEST_S
     return min(max(shortest, _SHARE * spent_s), longest, _LONGEST_S)

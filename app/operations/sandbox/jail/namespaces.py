@@ -1,7 +1,7 @@
-"""Namespaces: a machine of its own, read-only but for the writable folders.
+"""Namespaces: a separate view of the machine, read-only except for the writable folders.
 
-They need no privilege where the kernel lets ordinary users make user namespaces; inside
-Docker's default profile they do not exist.
+They need no privilege if the kernel allows user namespaces for ordinary users; they are not
+available in Docker's default profile.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from app.operations.sandbox.jail.kernel import libc, mount, syscall
 from app.operations.sandbox.jail.numbers import NUMBERS
 from app.operations.sandbox.jail.procfs import ProcFs
 
-# holds the interpreter's lock while it calls, which a fork needs
+# holds the interpreter lock during the call, which a fork needs
 _interpreter = ctypes.PyDLL(None, use_errno=True)
 _interpreter.syscall.restype = ctypes.c_long
 
@@ -39,10 +39,10 @@ _SET_READ_ONLY, _SET_NO_SUID, _SET_NO_DEVICES, SET_NO_EXEC = 1, 2, 4, 8
 AT_RECURSIVE = 0x8000
 _SET_FLAGS, _UP = 0x8914, 1
 _HOST_NAME = b"sandbox"
-_FIRST_NUMBERS = 300  # what the kernel keeps back when numbers start again
+_FIRST_NUMBERS = 300  # numbers reserved by the kernel when numbering wraps around
 _PID_MAX_PER_NAMESPACE = (6, 14)
 _KERNEL = Path("/proc/sys/kernel")
-_PROC_OPTIONS = "hidepid=ptraceable"  # not even the first process's command line
+_PROC_OPTIONS = "hidepid=ptraceable"  # hides even the first process's command line
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 - a mount of its own
 HOSTS = "/etc/hosts"
 _HOSTS = "127.0.0.1 localhost sandbox\n::1 localhost sandbox\n"
@@ -54,14 +54,13 @@ _SHARED_MEMORY_OPTIONS = "size=64m,mode=1777"
 def fork(*, network: bool, users: bool) -> int:
     """Fork a child that is the first process of its own namespaces; like `os.fork`.
 
-    Everything in them ends with that child. One step instead of unshare and fork, which
-    would need a process more. The child's C library keeps the parent's idea of its thread
-    number, so the child may fork and call the kernel, but must not start threads.
+    Everything in them ends with that child. One step instead of unshare and fork, which would need
+    another process. The child's C library has the parent's thread number, so the child may fork and
+    call the kernel, but must not start threads.
 
     Args:
         network: whether to stay in the machine's network.
-        users: whether to make a user namespace too, which ordinary users must; `settle`
-            comes next then.
+        users: whether to create a user namespace too, as ordinary users must; `settle` must follow.
 
     Raises:
         OSError: as the kernel answers.
@@ -83,7 +82,7 @@ def fork(*, network: bool, users: bool) -> int:
 
 
 def separate_users(proc: ProcFs) -> None:
-    """Leave the machine's user namespace, and with it what its root may do.
+    """Leave the machine's user namespace, including its root's rights.
 
     Raises:
         OSError: as the kernel answers.
@@ -94,7 +93,7 @@ def separate_users(proc: ProcFs) -> None:
 
 
 def settle(proc: ProcFs, uid: int, gid: int) -> None:
-    """Be in the new user namespace who one was outside.
+    """Map the outside user and group into the new user namespace.
 
     Raises:
         OSError: as the kernel answers.
@@ -105,7 +104,7 @@ def settle(proc: ProcFs, uid: int, gid: int) -> None:
 
 
 def raise_loopback() -> None:
-    """Let programs in the new network reach each other; it has no other way.
+    """Enable the loopback device, the only connection in the new network.
 
     Raises:
         OSError: as the kernel answers.
@@ -115,7 +114,7 @@ def raise_loopback() -> None:
 
 
 def separate_files() -> None:
-    """Give the new namespaces a name, and let no mount in them reach the machine.
+    """Make the new namespaces private, so that no mount reaches the machine.
 
     Raises:
         OSError: as the kernel answers.
@@ -133,15 +132,15 @@ def furnish(
     temporary: Sequence[str] = (),
     hosts: bool = False,
 ) -> tuple[str, ...]:
-    """Give the new namespaces their own view of the files; `separate_files` comes before.
+    """Set up the new namespaces' view of the files; after `separate_files`.
 
     Args:
-        temporary: mounts that are the tree's own already.
-        hosts: whether `/etc/hosts` knows nothing but the tree's own loopback.
+        temporary: mounts that are already private to the tree.
+        hosts: whether `/etc/hosts` contains only the tree's loopback.
 
     Returns:
-        What of `/proc`, `/dev/shm` and `/etc/hosts` is the tree's own; the rest of the
-        machine's stays out of reach.
+        Which of `/proc`, `/dev/shm` and `/etc/hosts` are private to the tree; the machine's others
+            are inaccessible.
 
     Raises:
         OSError: as the kernel answers.
@@ -152,14 +151,14 @@ def furnish(
     for folder in writable:
         _make_writable(folder)
     for folder in temporary:
-        # alone: what is mounted below it keeps what it may do
+        # only this mount: mounts below it keep their attributes
         change(folder, _SET_NO_SUID | _SET_NO_DEVICES, _SET_READ_ONLY, 0)
     for path in read_only:
-        with suppress(OSError):  # it is not there, or was taken away meanwhile
+        with suppress(OSError):  # it does not exist, or was removed meanwhile
             mount(path, path, "", _BIND | _RECURSIVE)
             change(path, _SET_READ_ONLY | _SET_NO_SUID | _SET_NO_DEVICES, 0, AT_RECURSIVE)
     for folder in hidden:
-        # an empty folder stands in its place; nobody inside may unmount it
+        # replaced by an empty folder, which cannot be unmounted inside
         mount("tmpfs", folder, "tmpfs", _HIDING, _NOTHING_IN_IT)
     own = []
     with suppress(OSError):
@@ -168,7 +167,7 @@ def furnish(
         own.append(SHARED_MEMORY)
         if hosts and _own_hosts():
             own.append(HOSTS)
-    # a container that hides parts of /proc may not mount another one
+    # a container that hides parts of /proc cannot mount another one
     with suppress(OSError):
         mount("proc", "/proc", "proc", _NO_SUID | _NO_DEVICES | _NO_EXEC, _PROC_OPTIONS)
         _bound_numbers(tasks)
@@ -178,7 +177,7 @@ def furnish(
 
 
 def _own_hosts() -> bool:
-    """Whether a file of the tree's own stands in the place of the machine's `/etc/hosts`."""
+    """Return whether a private file has replaced the machine's `/etc/hosts`."""
     written = Path(SHARED_MEMORY) / "hosts"
     try:
         written.write_text(_HOSTS, encoding="ascii")
@@ -202,11 +201,11 @@ def _make_writable(folder: str) -> None:
 
 
 def _bound_numbers(tasks: int) -> None:
-    """Let a fork bomb run out of process numbers: root has no RLIMIT_NPROC.
+    """Limit process numbers against fork bombs: root has no RLIMIT_NPROC.
 
-    Numbers begin where they begin again after the last one, so that no more than
-    `tasks` can ever be alive, threads among them. Before Linux 6.14 the last number is the
-    machine's, not the namespace's, and is left alone.
+    Numbering starts at its wrap-around value, so that at most `tasks` processes and threads can be
+    alive. Before Linux 6.14 the last number is the machine's, not the namespace's, and stays
+    unchanged.
     """
     major, minor = os.uname().release.split(".")[:2]
     if (int(major), int(minor)) >= _PID_MAX_PER_NAMESPACE:
@@ -217,7 +216,7 @@ def _bound_numbers(tasks: int) -> None:
 
 
 def change(path: str, added: int, removed: int, flags: int) -> None:
-    """Give a mount other attributes.
+    """Change attributes of a mount.
 
     Raises:
         OSError: as the kernel answers.

@@ -1,8 +1,7 @@
-"""The numbers of the system calls that the filters name, for the two machines we know.
+"""Numbers of the system calls used in filters, for both supported machines.
 
-A call that a machine does not have is absent. `KNOWN` is the highest number that had a
-meaning when these lists were read (Linux 6.18): what comes later is answered like a call
-the kernel does not have, since nobody has judged it.
+Calls missing on a machine are absent. `KNOWN` is the highest assigned number at the time of these
+lists (Linux 6.18): later calls are answered as unsupported, because they have not been reviewed.
 """
 
 from __future__ import annotations

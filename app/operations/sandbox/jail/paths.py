@@ -1,4 +1,4 @@
-"""What each level may read and write, as rules for Landlock."""
+"""Readable and writable paths of each level, as rules for Landlock."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Rule = tuple[str, int]
 _PROGRAMS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
 _LIBRARIES = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/share/zoneinfo")
 _LOADER = ("/etc/ld.so.cache", "/etc/localtime", "/etc/timezone")
-# nothing here names a user, a host or a secret
+# contains no names of users or hosts, and no secrets
 _SETTINGS = tuple(
     f"/etc/{name}"
     for name in (
@@ -32,10 +32,10 @@ _PROC, _SHARED_MEMORY = "/proc", "/dev/shm"  # noqa: S108 - the tree's own when 
 
 
 def rules(policy: Policy, *, own: tuple[str, ...], terminal: bool) -> tuple[Rule, ...]:
-    """The paths of a level and what may be done below them.
+    """Return the paths of a level with their rights.
 
     Args:
-        own: what of `/proc`, `/dev/shm` and `/etc/hosts` belongs to the tree alone.
+        own: which of `/proc`, `/dev/shm` and `/etc/hosts` are private to the tree.
         terminal: whether it has a controlling terminal.
     """
     if policy.level == "strict":
@@ -47,7 +47,7 @@ def rules(policy: Policy, *, own: tuple[str, ...], terminal: bool) -> tuple[Rule
 
 
 def python_folders() -> tuple[str, ...]:
-    """Where this Python's own modules and libraries are."""
+    """Return the folders of this Python's modules and libraries."""
     return tuple(dict.fromkeys([os.path.dirname(os.__file__), f"{sys.base_prefix}/lib"]))  # noqa: PTH120
 
 
@@ -67,7 +67,7 @@ def _ordinary(policy: Policy, *, own: tuple[str, ...], terminal: bool) -> list[R
     if _SHARED_MEMORY in own:
         found.append((_SHARED_MEMORY, landlock.WRITE))
     found += [(path, landlock.WRITE_EXECUTE) for path in policy.writable]
-    if policy.temporary is not None:  # it is mounted elsewhere, too, where nothing is above it
+    if policy.temporary is not None:  # it is also mounted elsewhere, without anything above it
         found.append((policy.temporary, landlock.WRITE_EXECUTE))
     found += [(path, landlock.READ) for path in policy.exact]
     return found

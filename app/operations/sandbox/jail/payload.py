@@ -1,4 +1,4 @@
-"""The process that runs what nobody has read: it confines itself, says so, and becomes it."""
+"""Payload process: confines itself, reports it, and becomes the untrusted program."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NICE = 10  # the service answers first
 def become(job: Job, wires: Wires, confirm: int, around: JailEnvironment) -> NoReturn:
     """Confine this process, write `{"layers": […]}` or `{"error": …}` to `confirm`, and run.
 
-    Python's report is descriptor 3; nothing else above 2 is open then.
+    Python's report is descriptor 3; no other descriptor above 2 is open then.
     """
     status, runs = _FAILED, False
     try:
@@ -43,7 +43,7 @@ def become(job: Job, wires: Wires, confirm: int, around: JailEnvironment) -> NoR
     except BaseException as error:  # noqa: BLE001 - the last thing this process does
         if runs:
             traceback.print_exc()
-        else:  # nothing may run that is not confined
+        else:  # nothing may run unconfined
             say(_CONFIRM, error=str(error) or type(error).__name__)
     os._exit(status & 0xFF)
 
@@ -59,8 +59,10 @@ def _take_descriptors(wires: Wires, confirm: int, around: JailEnvironment) -> No
 
 
 def _confined(job: Job, around: JailEnvironment) -> list[str]:
-    """Everything between the fork and the code that nobody has read."""
-    if job.terminal:  # it must lead a session; others stay in the zygote's, which stands back
+    """Run all steps between the fork and the untrusted code."""
+    if (
+        job.terminal
+    ):  # it must lead a session; others stay in the zygote's session, which has low priority
         os.setsid()
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     else:
@@ -71,7 +73,7 @@ def _confined(job: Job, around: JailEnvironment) -> list[str]:
     os.environ.clear()
     os.environ.update(job.env)
     if job.work is not None:
-        # where nothing can be opened later they must be in before
+        # if nothing can be opened later, they must be loaded before
         modules = () if job.policy.forks else sorted(job.work.modules)
         preload.add_packages(modules, job.work.paths)
     guard = None if around.guard is None else _GUARD
@@ -111,7 +113,7 @@ def _python(job: Job, wires: Wires) -> Callable[[], int]:
 
 
 def _await_work() -> Work | None:
-    """The work of a parked process; None when it is let go without any."""
+    """Return the work of a parked process; None if it is released without work."""
     parts = []
     while part := os.read(_WORK, _READ_BYTES):
         parts.append(part)

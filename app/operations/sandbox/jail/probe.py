@@ -1,11 +1,11 @@
-"""What this kernel lets us build, found out by building each layer in a real child.
+"""Probe of the kernel's layers, by installing each in a real child.
 
 Run as a program it prints one line of JSON:
 
     {"layers": [names that work], "missing": {name: why not}, "landlock_abi": number,
      "kill": how a tree of many processes would be ended}
 
-Its argument is the user a root service would drop to, or `-`. When that user cannot read this
+Its argument is the user that a root service would switch to, or `-`. If that user cannot read this
 Python, `python` is missing, too.
 """
 
@@ -46,17 +46,17 @@ _Check = Callable[[], None]
 
 
 class _Useless(Exception):
-    """A layer went on and did not hold."""
+    """A layer was installed but had no effect."""
 
 
 def main() -> None:
-    """Print the answer."""
+    """Print the result."""
     given = sys.argv[1] if len(sys.argv) > 1 else "-"
     print(json.dumps(probe(None if given == "-" else int(given))))  # noqa: T201 - its output
 
 
 def probe(uid: int | None) -> dict[str, object]:
-    """Build every layer once; `uid` as in the module's argument."""
+    """Install every layer once; `uid` is the module's argument."""
     missing: dict[str, str] = {}
     if not sys.platform.startswith("linux") or not numbers.SUPPORTED:
         why = f"{sys.platform} on {numbers.MACHINE} is not supported"
@@ -105,7 +105,7 @@ def _checks(uid: int | None) -> dict[str, _Check]:
 
 
 def _in_child(check: _Check) -> str | None:
-    """Run `check` in a child; why it failed, or None."""
+    """Run `check` in a child; return why it failed, or None."""
     ours, theirs = os.pipe()
 
     def tell() -> None:
@@ -193,7 +193,7 @@ def _seccomp() -> None:
 
 
 def _guard() -> None:
-    """Calls arrive at a listener and are answered there."""
+    """Check that calls arrive at a listener and are answered there."""
     ours, theirs = socket.socketpair()
     with tempfile.TemporaryDirectory() as folder:
         pid = _fork(lambda: _call_the_guard(theirs, folder))
@@ -216,7 +216,7 @@ def _call_the_guard(theirs: socket.socket, folder: str) -> None:
 
 
 def _namespaces() -> None:
-    """All of them, with a read-only view of the files."""
+    """Check all namespaces, with a read-only view of the files."""
     uid, gid = os.geteuid(), os.getegid()
     with tempfile.TemporaryDirectory() as folder:
         pid = namespaces.fork(network=False, users=True)

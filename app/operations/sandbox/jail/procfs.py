@@ -1,4 +1,4 @@
-"""Finding processes and what they use through /proc."""
+"""Processes and their resource usage, read from /proc."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _BLOCK = 512
 
 
 class ProcFs:
-    """A view of /proc that stays the one it was opened as, whatever is mounted later.
+    """View of /proc, unaffected by later mounts.
 
     Attributes:
-        descriptor: the open folder.
+        descriptor: open folder.
         own: this process's number in that view, which another namespace may not share.
     """
 
@@ -25,7 +25,7 @@ class ProcFs:
         self.own = int(os.readlink("self", dir_fd=self.descriptor))
 
     def read(self, path: str) -> bytes:
-        """A small file; empty when its process is gone or out of reach."""
+        """Return a small file; empty if its process is gone or inaccessible."""
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC, dir_fd=self.descriptor)
         except OSError:
@@ -38,9 +38,10 @@ class ProcFs:
             os.close(descriptor)
 
     def sought_elsewhere(self) -> bool:
-        """Whether a program has asked for an address beyond this process's own network.
+        """Return whether a program has tried to reach an address beyond this process's private
+        network.
 
-        The kernel counts what had no way out, and datagrams to a name server that is not there.
+        The kernel counts packets without a route, and datagrams to a missing name server.
         """
         counts = _counts(self.read(f"{self.own}/net/snmp"))
         counts |= dict(
@@ -62,7 +63,7 @@ class ProcFs:
             os.close(descriptor)
 
     def descendants(self, pid: int) -> Iterator[tuple[int, int]]:
-        """Every descendant of `pid`, zombies included, with the number of its threads."""
+        """Yield every descendant of `pid`, including zombies, with its number of threads."""
         waiting = self.children(pid, self._threads(pid))
         while waiting:
             here = waiting.pop()
@@ -71,21 +72,23 @@ class ProcFs:
             waiting += self.children(here, threads)
 
     def children(self, pid: int, threads: list[str] | None = None) -> list[int]:
-        """The children of `pid`; they hang below the thread that forked them."""
+        """Return the children of `pid`, which belong to the thread that forked them."""
         texts = (self.read(f"{pid}/task/{one}/children") for one in threads or [str(pid)])
         return [int(child) for text in texts for child in text.split()]
 
     def open_files(self, pid: int) -> int:
-        """How many descriptors `pid` has open; 0 before Linux 6.2, which does not count them."""
+        """Return the number of open descriptors of `pid`; 0 before Linux 6.2, which does not
+        count them.
+        """
         try:
             return os.stat(f"{pid}/fd", dir_fd=self.descriptor).st_size
         except OSError:
             return 0
 
     def unlinked(self, pid: int) -> dict[tuple[int, int], int]:
-        """The files without a name that `pid` has open, by device and inode, and their bytes.
+        """Return the unlinked files that `pid` has open, by device and inode, with their bytes.
 
-        Where its first thread has ended, another one shows them.
+        If its first thread has ended, another one shows them.
         """
         found: dict[tuple[int, int], int] = {}
         for thread in (str(pid), *self._threads(pid)):
@@ -101,7 +104,7 @@ class ProcFs:
         return found
 
     def is_in_memory(self, device: int) -> bool:
-        """Whether a file system holds its files in memory, where no write is counted."""
+        """Return whether a file system is in memory, where no write is counted."""
         wanted = f"{os.major(device)}:{os.minor(device)}".encode()
         for line in self.read("self/mountinfo").splitlines():
             fields, _, kind = line.partition(b" - ")
@@ -110,7 +113,7 @@ class ProcFs:
         return False
 
     def is_hidden(self, pid: int) -> bool:
-        """Whether `pid` runs and may not be looked into."""
+        """Return whether `pid` runs and cannot be inspected."""
         try:
             descriptor = os.open(f"{pid}/io", os.O_RDONLY | os.O_CLOEXEC, dir_fd=self.descriptor)
             try:
@@ -118,14 +121,14 @@ class ProcFs:
             finally:
                 os.close(descriptor)
         except PermissionError:
-            # Nor into one that is ending, which has no memory any more.
+            # Nor can one that is ending, which no longer has memory.
             return self.read(f"{pid}/statm").partition(b" ")[0] not in (b"", b"0")
         except OSError:
             return False
         return False
 
     def is_zombie(self, pid: int) -> bool:
-        """Whether `pid` has ended and only waits to be reaped; True when it is gone."""
+        """Return whether `pid` has ended and only waits to be reaped; True if it is gone."""
         text = self.read(f"{pid}/stat")
         return not text or text[text.rindex(b")") + 2 :][:1] in b"ZX"
 
@@ -133,7 +136,7 @@ class ProcFs:
         return self._list(f"{pid}/task")
 
     def _list(self, path: str) -> list[str]:
-        """The names in a folder; none when its process is gone or out of reach."""
+        """Return the names in a folder; empty if its process is gone or inaccessible."""
         try:
             folder = os.open(
                 path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self.descriptor
@@ -149,7 +152,7 @@ class ProcFs:
 
 
 def _counts(table: bytes) -> dict[str, str]:
-    """What `/proc/net/snmp` says: a line of names and one of numbers for each protocol."""
+    """Parse `/proc/net/snmp`: a line of names and one of numbers for each protocol."""
     found: dict[str, str] = {}
     lines = [line.split() for line in table.decode().splitlines()]
     for names, numbers in zip(lines[::2], lines[1::2], strict=False):

@@ -1,10 +1,9 @@
-"""Ending a tree for certain, whatever it forked.
+"""Reliable termination of a tree, whatever it forked.
 
-Three ways, the best there is: `kill(-1)` by the first process of a process-number namespace
-reaches that namespace and nothing else, at once; in a Landlock domain with signal scope, it
-reaches the domain and nothing else; else every descendant is stopped first and then killed,
-again and again. The last one loses against a fork bomb that refills itself, which
-`RLIMIT_NPROC` and the meter have to hold.
+The best available of three methods is used: `kill(-1)` by the first process of a PID namespace
+reaches exactly that namespace; in a Landlock domain with signal scope, it reaches exactly the
+domain; otherwise every descendant is stopped and then killed, repeatedly. The last method loses
+against a fork bomb that refills itself, which `RLIMIT_NPROC` and the meter must limit.
 """
 
 from __future__ import annotations
@@ -21,19 +20,19 @@ from app.operations.sandbox.jail.procfs import ProcFs
 
 _GIVE_UP_S = 10.0
 _PAUSE_S = 0.01
-_AT_ONCE = 1024  # of a tree that forks without end, processes end faster than they are reaped
+_AT_ONCE = 1024  # in a tree that forks continuously, processes end faster than they are reaped
 _FIRST, _ALL = 1, -1
 INCOMPLETE = "incomplete"
 
 
 @dataclass(slots=True)
 class Remains:
-    """What the reaped processes left.
+    """Totals of the reaped processes.
 
     Attributes:
         statuses: wait status by process number.
-        cpu_s: processor time of all of them.
-        peak_bytes: the largest that any single one was.
+        cpu_s: processor time of all.
+        peak_bytes: peak memory of the largest one.
     """
 
     statuses: dict[int, int] = field(default_factory=dict)
@@ -41,7 +40,7 @@ class Remains:
     peak_bytes: int = 0
 
     def reap(self) -> bool:
-        """Reap what has ended, unless that is very much; False when no child is left."""
+        """Reap ended processes, up to a limit; False if no child is left."""
         for _ in range(_AT_ONCE):
             try:
                 pid, status, usage = os.wait4(-1, os.WNOHANG)
@@ -62,9 +61,9 @@ class TreeReaper:
     """Signals and ends the tree below this process, which adopts its orphans.
 
     Args:
-        contained: whether this process is the first of a namespace of its own.
+        contained: whether this process is the first of a separate namespace.
         scoped: whether it is in a Landlock domain with signal scope.
-        protected: processes that must be out of a wildcard's reach before it is used.
+        protected: processes that a wildcard must not reach.
     """
 
     def __init__(
@@ -83,7 +82,7 @@ class TreeReaper:
         self._signal(signal.SIGTERM)
 
     def still_running(self, main: int) -> int:
-        """How many processes of the tree run on beside `main`."""
+        """Return how many processes of the tree still run, besides `main`."""
         running = (pid for pid, _ in self._proc.descendants(self._proc.own) if pid != main)
         return sum(1 for pid in running if not self._proc.is_zombie(pid))
 
@@ -91,12 +90,12 @@ class TreeReaper:
         """End the tree and reap all of it.
 
         Returns:
-            The method; `incomplete` when something is left that cannot be killed.
+            The method; `incomplete` if a process cannot be killed.
         """
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
         deadline = time.monotonic() + _GIVE_UP_S
         while True:
-            # First of all: a tree that forks without end leaves less of the processor each moment.
+            # First: a tree that forks continuously takes more of the processor each moment.
             if self.method == "scan":
                 self._signal(signal.SIGSTOP)
             self._signal(signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Installing filters of system calls."""
+"""Installation of system call filters."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class _Program(ctypes.Structure):
 
 
 def install(program: bytes) -> None:
-    """Put `program` on every thread of this process, for good; needs `no_new_privs`.
+    """Install `program` permanently on every thread of this process; needs `no_new_privs`.
 
     Raises:
         OSError: as the kernel answers.
@@ -28,7 +28,9 @@ def install(program: bytes) -> None:
 
 
 def install_with_listener(program: bytes) -> int:
-    """As `install`, for a filter with NOTIFY verdicts; the descriptor they are read from."""
+    """Install a filter with NOTIFY verdicts; return the descriptor to read them from. See
+    `install`.
+    """
     return _load(program, _NEW_LISTENER)
 
 

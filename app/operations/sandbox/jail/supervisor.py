@@ -1,8 +1,9 @@
-"""One run's supervisor: it sets the stage, watches the tree, ends it and tells how it ended.
+"""Supervisor of one run: prepares the environment, watches the tree, ends it and reports the
+result.
 
-It is out of the payload's reach (its Landlock domain encloses the payload's), and the
-service holds it on a leash: when that pipe ends, so does the tree, also when the service
-was killed. It outlives the zygote.
+It is out of the payload's reach (its Landlock domain encloses the payload's). The service controls
+it through a pipe, the leash: when that closes, the tree ends, even if the service was killed. It
+outlives the zygote.
 """
 
 from __future__ import annotations
@@ -43,9 +44,9 @@ class Origin:
     """How the zygote forked this supervisor.
 
     Attributes:
-        contained: into namespaces of its own.
-        users: among them one for users.
-        uid, gid: who it was before.
+        contained: into separate namespaces.
+        users: including a user namespace.
+        uid, gid: previous user and group.
         proc: the zygote's /proc.
     """
 
@@ -58,14 +59,14 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class _Stage:
-    """What is around the payload before it starts.
+    """Environment of the payload before it starts.
 
     Attributes:
-        proc: the machine's /proc, or what of it this process may see.
-        installed: the layers that are on already.
-        own: what of `/proc` and `/dev/shm` belongs to the tree alone.
-        loopback: whether the tree has a network of its own.
-        nice: the priority that the payload runs with, which is the service's.
+        proc: the machine's /proc, or its visible part.
+        installed: already installed layers.
+        own: which of `/proc` and `/dev/shm` are private to the tree.
+        loopback: whether the tree has a private network.
+        nice: priority of the payload, equal to the service's.
     """
 
     proc: ProcFs
@@ -96,10 +97,10 @@ def supervise(job: Job, wires: Wires, origin: Origin) -> NoReturn:
 
 
 def _surround(job: Job, origin: Origin) -> _Stage:
-    """The layers that this process shares with its tree.
+    """Install the layers that this process shares with its tree.
 
     Raises:
-        OSError: when one cannot be installed.
+        OSError: a layer cannot be installed.
     """
     policy = job.policy
     installed: list[str] = []
@@ -108,7 +109,7 @@ def _surround(job: Job, origin: Origin) -> _Stage:
     os.setpgid(0, 0)
     nice = os.getpriority(os.PRIO_PROCESS, 0)
     with suppress(OSError):  # only root may
-        # A fork bomb takes the processor from whoever has to see and end it.
+        # A fork bomb takes the processor from the process that must end it.
         os.setpriority(os.PRIO_PROCESS, 0, _FIRST_SERVED)
     kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
     proc = ProcFs(origin.proc)  # opened before anything was made read-only
@@ -122,7 +123,9 @@ def _surround(job: Job, origin: Origin) -> _Stage:
         raise PermissionError("hidden folders: require namespaces")
     if policy.uid is not None and os.geteuid() == 0:
         capabilities.become(policy.uid)
-        kernel.prctl(kernel.PR_SET_DUMPABLE, 1)  # else the meter may not read the payload's /proc
+        kernel.prctl(
+            kernel.PR_SET_DUMPABLE, 1
+        )  # otherwise the meter cannot read the payload's /proc
         installed.append(layers.UID_DROP)
         if origin.contained:
             namespaces.separate_users(proc)
@@ -132,17 +135,18 @@ def _surround(job: Job, origin: Origin) -> _Stage:
         kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
         landlock.restrict(landlock.Domain(scope=True))
         installed.append(layers.LANDLOCK_SCOPE)
-    capabilities.drop()  # it acts on files in the payload's name
+    capabilities.drop()  # it acts on files for the payload
     return _Stage(proc, tuple(installed), own, loopback, nice)
 
 
 def _own_machine(policy: Policy) -> tuple[tuple[str, ...], bool]:
-    """The tree's own files and network: what it has of `/proc` and `/dev/shm`, and of a loopback.
+    """Set up the tree's private files and network; return private parts of `/proc` and `/dev/shm`,
+    and whether it has a loopback.
 
     Raises:
         OSError: as the kernel answers.
     """
-    loopback = not policy.tcp_ports  # else it is in the machine's network
+    loopback = not policy.tcp_ports  # otherwise it is in the machine's network
     if loopback:
         namespaces.raise_loopback()
     namespaces.separate_files()
@@ -164,7 +168,7 @@ def _own_machine(policy: Policy) -> tuple[tuple[str, ...], bool]:
 
 
 def _start(job: Job, wires: Wires, stage: _Stage, *, contained: bool) -> Ears:
-    """Fork the payload and let go of everything that is the tree's."""
+    """Fork the payload and release everything that belongs to the tree."""
     confirm, theirs = os.pipe()
     guard: socket.socket | None = None
     guard_theirs: socket.socket | None = None
@@ -207,13 +211,13 @@ def _die_with(supervisor: int, proc: ProcFs) -> None:
 
 
 def _volunteer_for_the_end(proc: ProcFs) -> None:
-    """When memory runs out, let the machine end this before anything else."""
+    """Make this process the first victim when the machine runs out of memory."""
     with suppress(OSError):
         proc.write("oom_score_adj", _FIRST_TO_END)
 
 
 def _let_go() -> None:
-    """Hold none of the payload's streams: they end when the tree does."""
+    """Close the payload's streams, so that they end with the tree."""
     nothing = os.open("/dev/null", os.O_RDWR)
     place(dict.fromkeys((0, 1, 2), nothing))
 

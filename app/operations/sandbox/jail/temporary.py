@@ -1,8 +1,8 @@
-"""A tree's own `/tmp`: its private folder, mounted where programs write without asking.
+"""Private `/tmp` of a tree: its private folder, mounted over the usual temporary folders.
 
-Folders below `/tmp` that the tree needs stay at their paths, which lie in the private folder
-then. So Landlock grants in them what it grants there, and only the mounts keep what is read-only,
-and what is not to be run. An earlier program of the same workspace may have put anything into the
+Folders below `/tmp` that the tree needs stay at their paths, which are then inside the private
+folder. Landlock therefore grants the rights of the private folder in them, and only mounts enforce
+read-only and no-execute. An earlier program of the same workspace may have put anything into the
 private folder, so no link in it is followed.
 """
 
@@ -32,16 +32,16 @@ def put_over(
 ) -> tuple[str, ...]:
     """Mount `private` over the machine's temporary folders.
 
-    A place that is kept itself, or lies in what is kept, stays the machine's. So does one above
-    what is kept when the tree may use a part of that only.
+    A temporary folder that is kept, or is inside a kept one, stays the machine's. So does one above
+    a kept folder of which the tree may use only a part.
 
     Args:
-        kept: absolute paths; those below the places stay where they are.
-        unrun: those of `kept` in which no program may be run.
-        narrowed: the tree is held to some folders in them, which Landlock alone does.
+        kept: absolute paths; those below temporary folders stay at their paths.
+        unrun: those of `kept` in which no program may run.
+        narrowed: the tree is restricted to some folders in them, which only Landlock enforces.
 
     Returns:
-        Where it is mounted.
+        Its mount points.
 
     Raises:
         OSError: as the kernel answers.
@@ -50,7 +50,7 @@ def put_over(
     mounted: list[str] = []
     with ExitStack() as opened:
         source = _open(opened, folder.open_plain(private))
-        # what is mounted over can be opened no more
+        # covered paths can no longer be opened
         below = [found for path in wanted if (found := _kept(opened, path)) is not None]
         for place in PLACES:
             inside = [one for one in below if one.path.startswith(f"{place}/")]
@@ -78,7 +78,7 @@ def _is_folder(path: str) -> bool:
 
 
 def _outermost(paths: Sequence[str]) -> list[str]:
-    """Those that do not lie in another one."""
+    """Return those not inside another one."""
     found: list[str] = []
     for path in sorted(set(paths)):
         if not any(path.startswith(f"{one}/") for one in found):
@@ -88,7 +88,7 @@ def _outermost(paths: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _StagedFile:
-    """What stays at `path`; `here` leads to it also when something is mounted above."""
+    """Entry that stays at `path`; `here` refers to it even below a mount."""
 
     path: str
     here: str
@@ -96,7 +96,7 @@ class _StagedFile:
 
 
 def _kept(opened: ExitStack, path: str) -> _StagedFile | None:
-    """What is at a path below one of the places; None where it is not there."""
+    """Open the entry below a temporary folder; None if it does not exist."""
     if not any(path.startswith(f"{place}/") for place in PLACES):
         return None
     try:
@@ -113,7 +113,7 @@ def _open(opened: ExitStack, descriptor: int) -> str:
 
 
 def _way(opened: ExitStack, place: str, path: str, *, is_folder: bool) -> str:
-    """Where `path` is below the new `place`; made where it is not there."""
+    """Return the location of `path` below the new `place`; created if missing."""
     here = os.open(place, _FOLDER)
     opened.callback(os.close, here)
     *above, name = path.removeprefix(f"{place}/").split("/")
@@ -124,7 +124,7 @@ def _way(opened: ExitStack, place: str, path: str, *, is_folder: bool) -> str:
 
 
 def _enter(here: int, name: str, *, is_folder: bool) -> int:
-    """A folder or file in the folder `here`; anything else of that name gives way."""
+    """Open a folder or file in the folder `here`; replaces anything else with the name."""
     for _ in range(_TRIES):
         try:
             found = os.open(name, _PATH | os.O_NOFOLLOW, dir_fd=here)
@@ -148,7 +148,7 @@ def _make(here: int, name: str, *, is_folder: bool) -> None:
         else:
             os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=here))
     except FileExistsError:
-        return  # somebody else has
+        return  # created by another process
 
 
 def _remove(here: int, name: str, *, is_folder: bool) -> None:

@@ -1,4 +1,4 @@
-"""Watching a tree: its end, its limits, and what the service says about it."""
+"""Watch of a tree: its end, its limits, and the service's orders."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class StopCause:
     """Why the watch is over.
 
     Attributes:
-        reason: `exited`, `killed`, `setup`, or the limit the tree went beyond.
+        reason: `exited`, `killed`, `setup`, or the exceeded limit.
         error: what failed, for `setup`.
     """
 
@@ -38,15 +38,15 @@ class StopCause:
 
 @dataclass(frozen=True, slots=True)
 class Ears:
-    """What the supervisor listens to.
+    """Sources of events of the supervisor.
 
     Attributes:
-        top: the process it started, the main program.
-        number: the same process as the machine numbers it; 0 when it ended too soon.
-        status: where the service listens.
-        leash: the service's orders.
-        confirm: the payload's word that it is confined.
-        guard: brings the listener of the metadata guard.
+        top: main program started by it.
+        number: its number on the machine; 0 if it ended too early.
+        status: pipe to the service.
+        leash: orders of the service.
+        confirm: the payload's confirmation of its confinement.
+        guard: delivers the listener of the metadata guard.
     """
 
     top: int
@@ -58,12 +58,12 @@ class Ears:
 
 
 class Watch:
-    """Watches one tree until a reason to end it.
+    """Watch of one tree until a reason to end it.
 
     Attributes:
-        clock: when its time began, in monotonic seconds: with its work, and not before it is
-            confined, for what the walls take is none of its time.
-        remains: what of it has been reaped.
+        clock: start of its time in monotonic seconds: with its work and after confinement, whose
+            setup does not count.
+        remains: totals of its reaped processes.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Watch:
                 self._poll.register(descriptor, _READ)
 
     def until_the_end(self) -> StopCause:
-        """Watch. Whoever holds the leash bounds what comes before its time begins."""
+        """Watch the tree. The service limits the time before its clock starts."""
         self._look = time.monotonic() + self.meter.interval_s
         self._glance = time.monotonic() + (self.meter.glance_s or math.inf)
         while True:
@@ -108,13 +108,13 @@ class Watch:
                 return StopCause(excess)
 
     def _excess(self, now: float) -> str | None:
-        """The limit that the tree is beyond, of those that it is time to look at."""
+        """Return the exceeded limit among those due for a check."""
         excess = None
         if now >= self._glance:
             excess = self.meter.glance()
             self._glance = time.monotonic() + (self.meter.glance_s or math.inf)
         if excess is None and now >= self._look:
-            self.remains.reap()  # orphans that ended count as processes until then
+            self.remains.reap()  # ended orphans count as processes until then
             excess = self.meter.excess()
             self._look = time.monotonic() + self.meter.interval_s
         return excess
@@ -124,11 +124,11 @@ class Watch:
         return self._running and wall is not None and now >= self.clock + wall
 
     def _is_due(self) -> bool:
-        """Whether the tree has had its time, has ended, or the service gave an order."""
+        """Return whether the tree's time is up, it has ended, or the service gave an order."""
         return self._is_over(time.monotonic()) or bool(self._urgent.poll(0))
 
     def _patience(self) -> int | None:
-        """Milliseconds until there is something to do unasked."""
+        """Return the milliseconds until the next check."""
         due = [self._look, self._glance] if self._policy.forks else []
         if self._running and self._policy.wall_s is not None:
             due.append(self.clock + self._policy.wall_s)
@@ -163,7 +163,7 @@ class Watch:
         assert self._guard is not None
         if event & _READ:
             self._guard.answer()
-        else:  # nobody is left who could call
+        else:  # no process is left that could call
             self._poll.unregister(self._guard.listener)
 
     def _hear_confirmation(self, *, ended: bool) -> StopCause | None:

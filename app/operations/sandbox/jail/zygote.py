@@ -1,8 +1,8 @@
-"""The process all runs are forked from: clean, small, and with Python already warm.
+"""Zygote: the clean, small process from which all runs are forked, with Python already warm.
 
-It holds nothing of the service: no memory, no environment, no descriptor but its control
-socket. Every message on that socket is a job, for which it forks a supervisor. It ends with
-the socket; its supervisors do not, since each hangs on a leash of its own.
+It has nothing of the service: no memory, no environment, no descriptor but its control socket.
+Every message on that socket is a job, for which it forks a supervisor. It ends with the socket; its
+supervisors do not, because each has a separate leash.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _MOST_DESCRIPTORS = 8
 _MESSAGE_BYTES = 64
 _SWEEP_MS = 50
 _STATUS = 4  # among a message's descriptors
-# A third of a session's share. At 10, a tenth, jobs came to nothing where others were busy too:
-# a start took more than half a minute.
+# A third of a session's share. With 10, a tenth, jobs starved on a busy machine: a start took more
+# than half a minute.
 _SESSION_NICE = 5
 
 
@@ -39,7 +39,7 @@ def main() -> NoReturn:
     control = socket.socket(fileno=int(sys.argv[1]))
     control.set_inheritable(False)
     _stand_back()
-    sys.path.pop(0)  # nobody finds the service's modules from here
+    sys.path.pop(0)  # the service's modules cannot be found from here
     kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
     preload()
     gc.collect()
@@ -52,18 +52,18 @@ def main() -> NoReturn:
 
 
 def _stand_back() -> None:
-    """Leave the processor to the service first.
+    """Lower the priority below the service's.
 
-    Where the kernel divides it by sessions (`sched_autogroup_enabled`), niceness counts only
-    within one. So all jobs stay in this process's session, which is nice as a whole; a session
-    for each would give two hundred jobs two hundred times the service's share.
+    If the kernel schedules by session (`sched_autogroup_enabled`), niceness applies only within
+    one. All jobs therefore stay in this process's session, which has a low priority as a whole;
+    separate sessions would give two hundred jobs two hundred times the service's share.
     """
-    with suppress(OSError):  # it does not divide so
+    with suppress(OSError):  # it does not schedule by session
         Path("/proc/self/autogroup").write_text(str(_SESSION_NICE), encoding="ascii")
 
 
 class _Zygote:
-    """Forks supervisors, reaps them, and ends what a killed one leaves behind."""
+    """Forks supervisors, reaps them, and ends the trees of killed ones."""
 
     def __init__(self, control: socket.socket) -> None:
         self._control = control
@@ -109,15 +109,15 @@ class _Zygote:
     def _become_supervisor(self, job: Job, wires: Wires, origin: Origin) -> NoReturn:
         try:
             signal.set_wakeup_fd(-1)
-            # the first process of a namespace gets no signal it does not handle
+            # the first process of a namespace only gets signals that it handles
             for number in (signal.SIGCHLD, signal.SIGINT):
                 signal.signal(number, signal.SIG_DFL)
             supervise(job, wires, origin)
         finally:
-            os._exit(1)  # whatever happens, this process is no second zygote
+            os._exit(1)  # whatever happens, this process must not become a second zygote
 
     def _sweep(self) -> bool:
-        """Reap, and kill what is nobody's: True while there was something to kill.
+        """Reap processes and kill orphans; return True while there were any.
 
         A supervisor that is killed leaves its tree to this process.
         """
@@ -136,7 +136,7 @@ class _Zygote:
 def _origin(job: Job, proc: ProcFs) -> Origin:
     contained = job.policy.forks and layers.NAMESPACES in job.policy.layers
     uid, gid = os.geteuid(), os.getegid()
-    # root that will become another user makes the namespaces as root, and leaves it later
+    # root that will switch users creates the namespaces as root, and leaves it later
     users = contained and (job.policy.uid is None or uid != 0)
     return Origin(contained, users, uid, gid, proc.descriptor)
 

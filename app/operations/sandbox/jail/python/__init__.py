@@ -1,1 +1,1 @@
-"""What Python code may say at each level, and running it. The wall is the kernel, not this."""
+"""Python at each level: checks and execution. The security boundary is the kernel, not this."""

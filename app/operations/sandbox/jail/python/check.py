@@ -1,7 +1,7 @@
-"""Reading code before it runs: what does not parse, and what its level does not allow.
+"""Check of code before it runs: syntax errors, and uses not allowed at its level.
 
-Parsing is bounded in size, because it holds the interpreter while it lasts. Code is never
-compiled here: nested `finally` blocks grow exponentially when they are.
+Parsing is bounded in size, because it blocks the interpreter. Code is never compiled here: nested
+`finally` blocks grow exponentially when compiled.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _parsing = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class CodeProblem:
-    """One thing that a level does not allow; `hint` says what to do instead."""
+    """Use that a level does not allow; `hint` suggests an alternative."""
 
     kind: Literal["import", "function", "absent"]
     name: str
@@ -78,7 +78,7 @@ class CodeProblem:
 
 @dataclass(frozen=True, slots=True)
 class CodeRefusal:
-    """Why code does not run. `message` is for whoever wrote it: the rule, then each line."""
+    """Why code does not run. `message` is for the code's author: the rule, then each line."""
 
     code: RefusalCode
     message: str
@@ -86,17 +86,17 @@ class CodeRefusal:
 
 
 def check(code: str, level: str, extra: Collection[str] = ()) -> CodeRefusal | None:
-    """Why `code` may not run at `level`; None when it may. Never raises, whatever it is given.
+    """Return why `code` may not run at `level`, or None. Never raises.
 
     Args:
-        extra: modules that an operator allows beyond the level's own.
+        extra: modules allowed by an operator in addition to the level's own.
     """
     tree = parse(code)
     return tree if isinstance(tree, CodeRefusal) else examine(tree, level, extra)
 
 
 def parse(code: str) -> ast.Module | CodeRefusal:
-    """The syntax tree, or why there is none."""
+    """Return the syntax tree, or why there is none."""
     if len(code) > MAX_CHARS:
         return CodeRefusal(
             "code_too_long",
@@ -104,7 +104,7 @@ def parse(code: str) -> ast.Module | CodeRefusal:
             "data into files and read them in 'lenient' mode",
         )
     try:
-        # The filters are the whole process's, and code may hold any number of warnings.
+        # Warning filters are process-wide, and code may cause any number of warnings.
         with _parsing, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return ast.parse(code, FILENAME)
@@ -118,7 +118,7 @@ def parse(code: str) -> ast.Module | CodeRefusal:
 
 
 def refused_syntax(error: SyntaxError, code: str) -> CodeRefusal:
-    """A syntax error with its line, which the compiler itself does not always know the text of."""
+    """Return a syntax error with its line, whose text the compiler does not always know."""
     line = error.lineno or 0
     where = f" (line {line})" if line else ""
     text = error.text or "".join(code.splitlines()[max(line - 1, 0) : line])
@@ -127,7 +127,7 @@ def refused_syntax(error: SyntaxError, code: str) -> CodeRefusal:
 
 
 def examine(tree: ast.Module, level: str, extra: Collection[str] = ()) -> CodeRefusal | None:
-    """What `level` does not allow in a parsed program, all of it at once."""
+    """Return all uses in a parsed program that `level` does not allow."""
     if level == "lenient":
         return None
     found = sorted(
@@ -138,7 +138,7 @@ def examine(tree: ast.Module, level: str, extra: Collection[str] = ()) -> CodeRe
 
 
 def used(tree: ast.Module, extra: Collection[str]) -> tuple[str, ...]:
-    """Which of the extra modules a program imports, or something beneath them."""
+    """Return the extra modules that a program imports, directly or through a submodule."""
     names: set[str] = set()
     for node in ast.walk(tree) if extra else ():
         if isinstance(node, ast.Import):
@@ -169,7 +169,9 @@ def _imports(tree: ast.Module, level: str, extra: Collection[str]) -> Iterator[C
 
 
 def _imported_from(node: ast.ImportFrom, level: str, extra: Collection[str]) -> list[str]:
-    """The module, or what is taken from it where only that may be imported; "" for relative."""
+    """Return the module, or the imported names if only those are allowed; "" for relative
+    imports.
+    """
     module = node.module or ""
     if node.level or may_import(level, module, extra):
         return ["" if node.level else module]
@@ -178,9 +180,9 @@ def _imported_from(node: ast.ImportFrom, level: str, extra: Collection[str]) -> 
 
 
 def _builtins(tree: ast.Module, level: str) -> Iterator[CodeProblem]:
-    """Uses of blocked names, but for those that the program gives a meaning of its own.
+    """Yield uses of blocked names, except those that the program redefines.
 
-    The latter are left to the guards that stand in their place while the code runs.
+    The latter are left to the guards that replace them at run time.
     """
     blocked = frozenset(blocked_builtins(level))
     used = [
@@ -197,7 +199,7 @@ def _builtins(tree: ast.Module, level: str) -> Iterator[CodeProblem]:
 
 
 def _bound(node: ast.AST) -> Iterator[str]:
-    """Names that a node gives a meaning."""
+    """Yield the names that a node binds."""
     if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
         yield node.id
     elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -227,7 +229,7 @@ def _builtin_hint(name: str, level: str) -> str:
 
 
 def _message(found: list[CodeProblem], level: str) -> str:
-    """The rules that were broken, then line by line what to do."""
+    """Return the violated rules, then suggestions line by line."""
     parts = []
     if modules := _named(found, "import"):
         parts.append(

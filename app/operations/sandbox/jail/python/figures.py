@@ -1,4 +1,4 @@
-"""Plots that code left open, saved as images."""
+"""Plots left open by code, saved as images."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MAX_FIGURES = 20
 
 
 def save_figures() -> list[str]:
-    """Save what matplotlib still has open into the working folder; the file names."""
+    """Save matplotlib's open figures into the working folder; return the file names."""
     plots: Any = sys.modules.get("matplotlib.pyplot")
     if plots is None:
         return []
@@ -23,7 +23,7 @@ def save_figures() -> list[str]:
 
 
 def _free_name(number: int) -> str:
-    """`figure_1.png`, or a name like it where the code has used that one."""
+    """Return `figure_1.png`, or a similar name if the code has used it."""
     name, tries = f"figure_{number}.png", 1
     while Path(name).exists():
         tries += 1

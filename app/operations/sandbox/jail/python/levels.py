@@ -1,6 +1,6 @@
-"""What Python may name at each level: modules it may import, builtins it may not use.
+"""Python names at each level: allowed modules, blocked builtins.
 
-These lists are policy with clear messages; what confines the code is the kernel.
+These lists are policy with clear messages; the kernel confines the code.
 """
 
 from __future__ import annotations
@@ -38,24 +38,24 @@ INTERNAL: frozenset[str] = frozenset(
     {"_io", "_strptime", "_warnings", "copyreg", "encodings", "io", "linecache", "locale", "re"}
     | {"time", "traceback", "unicodedata", "warnings"}
 )
-"""What C code imports by itself, through the builtins of whoever called it."""
+"""Modules that C code imports by itself, through its caller's builtins."""
 
 _MODULES = {"standard": STANDARD_MODULES, "strict": STRICT_MODULES}
 _BUILTINS = {"standard": STANDARD_BUILTINS, "strict": STRICT_BUILTINS}
 _REMOVED = {"uu": (3, 13)}
-# A directive to the compiler, which imports nothing that does anything.
+# Compiler directive, whose import has no effect.
 _DIRECTIVE = "__future__"
 
 
 def blocked_builtins(level: str) -> tuple[str, ...]:
-    """Builtins that code at `level` must not use; none for lenient."""
+    """Return the builtins that code at `level` must not use; empty for lenient."""
     return _BUILTINS.get(level, ())
 
 
 def may_import(level: str, module: str, extra: Iterable[str] = ()) -> bool:
-    """Whether code at `level` may import `module`, a dotted name.
+    """Return whether code at `level` may import `module`, a dotted name.
 
-    A module on the list covers what lies beneath it: `collections` covers `collections.abc`.
+    A listed module includes its submodules: `collections` covers `collections.abc`.
     """
     if level not in _MODULES or module == _DIRECTIVE:
         return True
@@ -65,7 +65,7 @@ def may_import(level: str, module: str, extra: Iterable[str] = ()) -> bool:
 
 
 def absent(module: str) -> str | None:
-    """Why a listed module cannot be had in this Python; None when it can."""
+    """Return why a listed module is not available in this Python, or None."""
     since = _REMOVED.get(module.partition(".")[0])
     if since is None or sys.version_info < since:
         return None
@@ -77,5 +77,5 @@ def absent(module: str) -> str | None:
 
 
 def is_builtin(name: str) -> bool:
-    """Whether Python itself defines `name`, `exit` and `quit` included."""
+    """Return whether Python itself defines `name`, including `exit` and `quit`."""
     return hasattr(builtins, name) or name in ("exit", "quit")

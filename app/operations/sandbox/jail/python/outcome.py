@@ -1,4 +1,4 @@
-"""How code ended: its value, the exception, the report to the service."""
+"""Result of code: its value, the exception, the report to the service."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FAILED = 1
 
 @dataclass
 class Outcome:
-    """What is reported: `value` as text, `error` in one line, the exit `status`."""
+    """Reported result: `value` as text, `error` in one line, the exit `status`."""
 
     value: str | None = None
     error: str | None = None
@@ -39,7 +39,7 @@ class Outcome:
 
 
 class Caught:
-    """Keeps whatever the block raises in `error`: code of others may raise anything."""
+    """Catches any exception of the block in `error`."""
 
     error: BaseException | None = None
 
@@ -57,24 +57,24 @@ class Caught:
 
 
 def shown(value: object) -> str | None:
-    """The text of a value, as the interpreter would show it; None for None."""
+    """Return the text of a value, as the interpreter would show it; None for None."""
     return None if value is None else bounded(repr(value), MAX_VALUE)
 
 
 def bounded(text: str, limit: int) -> str:
-    """The beginning of `text`, at most `limit` characters and a note."""
+    """Return the beginning of `text`, at most `limit` characters and a note."""
     if len(text) <= limit:
         return text
     return f"{text[:limit]}… [{len(text) - limit} characters left out]"
 
 
 def remember_source(code: str) -> None:
-    """Let tracebacks quote the code, which is in no file."""
+    """Register the code for tracebacks, because it is not in a file."""
     linecache.cache[FILENAME] = (len(code), None, code.splitlines(keepends=True), FILENAME)
 
 
 def ended_by(error: BaseException) -> tuple[Outcome, str]:
-    """What an exception that nothing caught means, and the text for standard error."""
+    """Return the outcome of an uncaught exception, and the text for standard error."""
     if isinstance(error, SystemExit):
         return _exited(error)
     caught = Caught()
@@ -91,7 +91,7 @@ def ended_by(error: BaseException) -> tuple[Outcome, str]:
 
 
 def _exited(error: SystemExit) -> tuple[Outcome, str]:
-    """`SystemExit` as the interpreter takes it: a number is the status, a text is an error."""
+    """Handle `SystemExit` like the interpreter: a number is the status, a text is an error."""
     code = error.code
     if code is None:
         return Outcome(), ""
@@ -109,7 +109,7 @@ def _exited(error: SystemExit) -> tuple[Outcome, str]:
 def _linked(
     told: traceback.TracebackException,
 ) -> Iterator[traceback.TracebackException]:
-    """An exception with its causes, contexts and, for a group, what it holds."""
+    """Yield an exception with its causes, contexts and members of a group."""
     waiting, seen = [told], set[int]()
     while waiting:
         part = waiting.pop()

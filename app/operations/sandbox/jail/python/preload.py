@@ -1,4 +1,4 @@
-"""Importing, before anything is confined, all that code may need once nothing can be opened."""
+"""Imports before confinement, for code that cannot open files later."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from app.operations.sandbox.jail.python.levels import STANDARD_MODULES, STRICT_MODULES, absent
 
-# What the listed modules, or C code on their behalf, import only when it is first needed.
+# Modules that the listed modules, or C code for them, import only on first use.
 _LAZY: tuple[str, ...] = (
     *("_strptime", "_pydatetime", "_pydecimal", "collections.abc", "copyreg", "contextvars"),
     *("encodings.ascii", "encodings.cp1252", "encodings.idna", "encodings.latin_1"),
@@ -30,7 +30,7 @@ _LAZY: tuple[str, ...] = (
     *("_colorize", "annotationlib"),
 )
 
-# Numeric libraries start threads when they are imported unless they are told not to.
+# Numeric libraries start threads on import unless disabled.
 _THREADS: tuple[str, ...] = (
     *("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"),
     *("NUMEXPR_NUM_THREADS", "NUMEXPR_MAX_THREADS", "POLARS_MAX_THREADS", "RAYON_NUM_THREADS"),
@@ -38,38 +38,40 @@ _THREADS: tuple[str, ...] = (
 
 
 def preload() -> None:
-    """Import what both levels allow and what that imports later; called once, in the zygote."""
+    """Import the modules allowed by both levels and their lazy imports; called once, in the
+    zygote.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for module in dict.fromkeys((*STANDARD_MODULES, *STRICT_MODULES)):
             if absent(module) is None:
                 importlib.import_module(module)
         for module in _LAZY:
-            with suppress(ImportError):  # not every Python has each of them
+            with suppress(ImportError):  # some Pythons lack one
                 importlib.import_module(module)
     _use()
 
 
 def _use() -> None:
-    """What opens files at its first use rather than at import."""
+    """Trigger file access that happens on first use rather than on import."""
     import hashlib
     import hmac
 
     time.localtime()
     time.strptime("2000-01-01", "%Y-%m-%d")
     for name in sorted(hashlib.algorithms_guaranteed):
-        with suppress(ValueError):  # switched off in this build
+        with suppress(ValueError):  # disabled in this build
             hashlib.new(name)
     hmac.new(b"", b"", "sha256")
 
 
 def add_packages(modules: Iterable[str], paths: Iterable[str] = ()) -> None:
-    """Make what is installed in the folders `paths` importable, and import `modules`.
+    """Make packages in the folders `paths` importable, and import `modules`.
 
-    Where code may open no file they must be in before it is confined.
+    If code may not open files, they must be imported before confinement.
 
     Raises:
-        RuntimeError: a module has started threads: those would not be confined with this one.
+        RuntimeError: a module has started threads, which would not be confined.
     """
     sys.path.extend(path for path in paths if path not in sys.path)
     wanted = list(modules)
@@ -77,7 +79,7 @@ def add_packages(modules: Iterable[str], paths: Iterable[str] = ()) -> None:
         return
     os.environ.update(dict.fromkeys(_THREADS, "1"))
     for module in wanted:
-        with suppress(ImportError):  # the code that imports it is told
+        with suppress(ImportError):  # the importing code gets the error
             importlib.import_module(module)
     if len(list(Path("/proc/self/task").iterdir())) > 1:
         raise RuntimeError(f"importing {', '.join(wanted)} started threads, which is not allowed")

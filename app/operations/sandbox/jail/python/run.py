@@ -1,4 +1,4 @@
-"""Running code inside its walls: the last step, called in the confined process."""
+"""Execution of code: the last step, called in the confined process."""
 
 from __future__ import annotations
 import __future__
@@ -41,16 +41,16 @@ _FEATURES = sum({getattr(__future__, name).compiler_flag for name in __future__.
 
 
 def run(work_code: str, level: str, modules: frozenset[str], report_fd: int | None) -> int:
-    """Run `work_code` at `level` and report how it ended; the exit status.
+    """Run `work_code` at `level`, report its result, and return the exit status.
 
     Args:
-        modules: what it may import beyond the level's own list; see `add_packages`.
-        report_fd: where `{"value", "error"}` goes as JSON; it is closed then.
+        modules: allowed modules in addition to the level's own; see `add_packages`.
+        report_fd: descriptor for `{"value", "error"}` as JSON, closed afterwards.
     """
     own = os.getpid()
     sys.argv = [FILENAME]
     _open_streams()
-    # A copied process would go on with the numbers of the one it was copied from.
+    # A forked process would continue with the random numbers of its parent.
     random.seed()
     if level == "lenient":
         with suppress(OSError):
@@ -83,7 +83,7 @@ def _run(code: str, level: str, modules: frozenset[str]) -> Outcome:
     with caught:
         outcome.value = _execute(body, last, main)
     if isinstance(caught.error, MemoryError):
-        # Telling of it takes memory too.
+        # Reporting it takes memory too.
         traceback.clear_frames(caught.error.__traceback__)
         vars(main).clear()
     if caught.error is not None:
@@ -98,7 +98,7 @@ def _run(code: str, level: str, modules: frozenset[str]) -> Outcome:
 
 
 def _compiled(tree: ast.Module) -> tuple[CodeType, CodeType | None]:
-    """The program, and apart from it the last expression, whose value is wanted."""
+    """Return the program, and separately its last expression, whose value is shown."""
     last = None
     if tree.body and isinstance(tree.body[-1], ast.Expr):
         last = ast.Expression(tree.body.pop().value)  # type: ignore[attr-defined]
@@ -119,7 +119,7 @@ def _execute(body: CodeType, last: CodeType | None, module: ModuleType) -> str |
 
 
 def _finish(level: str) -> None:
-    """What an interpreter does at its end; the process is left without one."""
+    """Run the interpreter's cleanup; the process is unusable afterwards."""
     if level == "lenient":
         threading._shutdown()  # type: ignore[attr-defined] # threads end their work
         save_figures()
@@ -138,7 +138,7 @@ def _failed(error: BaseException) -> Outcome:
 
 
 def _tell(text: str) -> None:
-    """Write to standard error, after what was printed."""
+    """Write to standard error, after printed output."""
     _flush()
     with Caught():
         sys.stderr.write(text)
@@ -153,7 +153,7 @@ def _flush() -> None:
 
 
 def _open_streams() -> None:
-    """Fresh streams on the descriptors of this process; each line goes out when it is whole."""
+    """Open fresh streams on this process's descriptors, line-buffered."""
     sys.stdout = sys.__stdout__ = _writer(1)  # type: ignore[misc]
     sys.stderr = sys.__stderr__ = _writer(2)  # type: ignore[misc]
     with suppress(OSError):
