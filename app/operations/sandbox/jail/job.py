@@ -7,7 +7,7 @@ descriptors, in this order, by SCM_RIGHTS:
     1 stdin   2 stdout   3 stderr   (the same one three times for a terminal)
     4 status  written by the supervisor: lines of JSON, see `STARTED` and `ENDED`
     5 leash   read by the supervisor: `GO` starts the clock of a parked job, `TERMINATE` asks
-              the tree to end, the end of the file ends it immediately (even if the service has died)
+              the tree to end, the end of the file ends it at once (even if the service has died)
     6 work    only with `parked`: the payload reads the `Work` JSON here, up to its end
     7 report  only for Python (6 when not parked): the payload writes its report here
 
