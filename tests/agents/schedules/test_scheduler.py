@@ -11,6 +11,7 @@ import pytest
 from app.agents.sessions import Session
 from app.core.settings import Settings
 from app.governance.agents import AgentProfile
+from app.governance.limits import QuotaSubject
 from tests.agents.schedules.schedule_lab import Desk, open_desk
 from tests.execution.lab import PATIENCE_S, Watcher
 from tests.support.scripted_anthropic.turns import Turn, text, tool_use
@@ -188,7 +189,7 @@ async def test_a_schedule_whose_agent_is_gone_stands_still_and_says_why(desk: De
 
 async def test_a_schedule_of_a_revoked_token_does_not_run(desk: Desk):
     _, token = await desk.service.tokens.create("laptop", by="root")
-    made = await desk.make(every_seconds=HOUR, context={"token_id": token.id})
+    made = await desk.make(every_seconds=HOUR, context={"quota_subject": QuotaSubject(token.id)})
     await desk.pass_time(HOUR)
     (slot,) = await desk.history(made["id"])
     assert slot.run_status == "success"

@@ -8,7 +8,7 @@ import pytest
 
 from app.core.settings import Settings
 from app.governance.agents import AgentProfile
-from app.governance.limits import Limits
+from app.governance.limits import Limits, QuotaSubject
 from tests.agents.schedules.schedule_lab import Desk, open_desk
 from tests.support.scripted_anthropic.turns import Turn, text, tool_use
 
@@ -114,9 +114,9 @@ async def test_a_call_sees_no_schedule_that_runs_with_other_rights(desk: Desk, o
 async def test_whoever_changes_a_schedule_is_whom_it_is_counted_for(desk: Desk):
     _, rich = await desk.service.tokens.create("ann", by="root")
     _, poor = await desk.service.tokens.create("ann", limits=Limits(concurrent=1), by="root")
-    made = await desk.make(every_seconds=HOUR, context={"token_id": rich.id})
+    made = await desk.make(every_seconds=HOUR, context={"quota_subject": QuotaSubject(rich.id)})
     assert (await desk.book.get(None, made["id"])).token_id == rich.id
-    context = {"token_id": poor.id}
+    context = {"quota_subject": QuotaSubject(poor.id)}
     await desk.call(action="update", id=made["id"], prompt="Much work", context=context)
     assert (await desk.book.get(None, made["id"])).token_id == poor.id
 
