@@ -247,8 +247,12 @@ def serving(tree: Path) -> Iterator[Service]:
         token = (data / "bootstrap.token").read_text(encoding="ascii").strip()
         headers = {"authorization": f"Bearer {token}"}
         here = f"127.0.0.1:{port}/api/v1"
-        client = held.enter_context(Client(base_url=f"http://{here}", headers=headers))
-        frames = held.enter_context(connect(f"ws://{here}/ws", additional_headers=headers))
+        client = held.enter_context(
+            Client(base_url=f"http://{here}", headers=headers, timeout=PATIENCE_S)
+        )
+        frames = held.enter_context(
+            connect(f"ws://{here}/ws", additional_headers=headers, open_timeout=PATIENCE_S)
+        )
         service = Service(process.stdin, reports, client, frames)
         service.send({"type": "hello"})
         yield service

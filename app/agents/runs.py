@@ -71,6 +71,7 @@ class RunService:
         restart_policy: RestartPolicy = CLOSING,
     ) -> None:
         self._runtime = runtime
+        self._suspension = runtime.suspension
         self._sessions = sessions
         self._loop = loop
         self._archive = archive
@@ -238,7 +239,7 @@ class RunService:
         run.is_left = self._restart_policy.leaves(run)
         if run.turns is not None:
             run.turns.is_left = run.is_left
-        is_suspended = self._runtime.suspension.suspend(run.id)
+        is_suspended = self._suspension.suspend(run.id)
         return is_suspended or run.is_left
 
     def _new_run(
@@ -304,10 +305,8 @@ class RunService:
         if run.done.done():
             return
         session = run.session
-        if status == "interrupted" and (
-            run.is_left or self._runtime.suspension.is_suspended(run.id)
-        ):
-            # The run has not ended; from now on another process may own it.
+        if status == "interrupted" and (run.is_left or self._suspension.is_suspended(run.id)):
+            # The run has not ended; from now on, and not before, has may be another's.
             self._records.left(run)
             self._active.pop(session.id, None)
             run.done.set_result("interrupted")
@@ -401,7 +400,7 @@ class RunService:
                 for request in requests
                 if (outcome := run.finished.get(request.id)) is not None
             ]
-            if results and not self._runtime.suspension.is_suspended(run.id):
+            if results and not self._suspension.is_suspended(run.id):
                 self._sessions.append(run.session, "tool", results, run_id=run.id)
         return "success"
 
