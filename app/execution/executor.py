@@ -241,12 +241,13 @@ class Executor:
             if (kept := await self._judge(call, limited=limited)) is not None:
                 self._start(call)
                 return await self._end_unrun(call, await self._outcomes.repeated(call, kept))
-        if call.refusal is not None:
-            return await self._refuse(call, call.refusal)
-        while (outcome := await self._placed(call, slots, limited=limited)) is None:
-            # The targets differ from those that a person approved.
+        while call.refusal is None:
+            outcome = await self._placed(call, slots, limited=limited)
+            if outcome is not None:
+                return outcome
+            # What a person agreed to is no longer what it would hit.
             await self._confirm(call)
-        return outcome
+        return await self._refuse(call, call.refusal)
 
     async def _placed(
         self, call: CallState, slots: asyncio.Semaphore | None, *, limited: bool
@@ -285,11 +286,7 @@ class Executor:
 
         None if it would now affect other targets than a person approved.
         """
-        if (
-            call.refusal is None
-            and limited
-            and not (call.tool is not None and call.tool.interactive)
-        ):
+        if limited and not (call.tool is not None and call.tool.interactive):
             call.refusal = await self._limits.enter(call, in_batch=in_batch)
         if call.refusal is None and (waited or call.runs_files(in_batch=in_batch)):
             self._decide_again(call)
