@@ -29,6 +29,7 @@ _LIMITS = {
     "timeout": "it exceeded its time limit",
     "memory": "it exceeded its memory limit",
     "disk": "it exceeded its limit of written data",
+    "disk_full": "the disk of the machine is nearly full",
     "files": "it exceeded its limit of files",
     "processes": "it exceeded its limit of processes",
     "output": "it exceeded its output limit",

@@ -13,8 +13,23 @@ MayChange = Literal["git", "files"]
 """Files run by other programs: those of git, and all others in the table of protected paths."""
 
 ExitReason = Literal[
-    "exited", "timeout", "memory", "disk", "files", "processes", "output", "killed", "lost"
+    "exited",
+    "timeout",
+    "memory",
+    "disk",
+    "disk_full",
+    "files",
+    "processes",
+    "output",
+    "killed",
+    "lost",
 ]
+"""What ended it. `disk` is its own limit; `disk_full` is too little free space on the machine."""
+
+DISK_FULL = (
+    "the disk of this machine is nearly full, whatever the program wrote itself; "
+    "free disk space, then run it again"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,9 @@ from app.operations.protocols.sandbox import Level, SandboxReport
 
 _READ = 16 << 10
 _MAX_LINE = 64 << 10
-_REASONS = frozenset(("exited", "timeout", "memory", "disk", "files", "processes", "output"))
+_REASONS = frozenset(
+    ("exited", "timeout", "memory", "disk", "disk_full", "files", "processes", "output")
+)
 Event = dict[str, Any]
 
 

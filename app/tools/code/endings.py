@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from app.operations.protocols.code import CodeExit, Strictness
-from app.operations.protocols.processes import ExitReason
+from app.operations.protocols.processes import DISK_FULL, ExitReason
 from app.toolkit.result import RawResult, ToolResult
 from app.tools.code.output import Printed
 from app.tools.code.produced import KeptFile, shown
@@ -84,6 +84,8 @@ def failure_of(ended: CodeExit, level: Strictness, seconds: int) -> tuple[str, s
     exit_, mode = ended.exit, f"'{level}' mode"
     if exit_.reason == "timeout" or exit_.signal == signal.SIGXCPU:
         return "timeout", f"Execution timeout ({seconds}s limit in {mode})"
+    if exit_.reason == "disk_full":
+        return "disk_full", f"The code was stopped: {DISK_FULL}"
     if exit_.reason != "exited":
         code, sentence = _LIMITS[exit_.reason]
         return code, f"{sentence} ({mode})"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from app.core.errors import ToolFailed
 from app.operations.protocols.processes import (
+    DISK_FULL,
     ProcessExit,
     ProcessLimits,
     ProcessOperations,
@@ -90,6 +91,12 @@ def _check(program: Program, ended: ProcessExit) -> None:
         raise ToolFailed(
             f"{name} did not finish within {program.wall_s:g} s; request less at once",
             code="timeout",
+            program=name,
+        )
+    if ended.reason == "disk_full":
+        raise ToolFailed(
+            f"{name} was stopped by the sandbox: {DISK_FULL}",
+            code="disk_full",
             program=name,
         )
     raise ToolFailed(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.operations.protocols.processes import ExitReason, ProcessExit
+from app.operations.protocols.processes import DISK_FULL, ExitReason, ProcessExit
 from app.toolkit.result import RawResult, ToolResult
 from app.tools.shell.exit_status import meaning
 from app.tools.shell.hints import hints
@@ -19,6 +19,7 @@ _LIMITS: dict[ExitReason, str] = {
     "timeout": "it exceeded its time limit",
     "memory": "it exceeded its memory limit",
     "disk": "it exceeded its disk limit",
+    "disk_full": DISK_FULL,
     "files": "it exceeded its limit of files",
     "processes": "it exceeded its limit of processes",
     "output": "it exceeded its output limit",
@@ -30,6 +31,13 @@ _LIMITS: dict[ExitReason, str] = {
 def why_ended(reason: ExitReason) -> str | None:
     """Return why something else ended the program, or None if it ended by itself."""
     return _LIMITS.get(reason)
+
+
+def code_of_end(reason: ExitReason) -> str:
+    """The error code of what something else than the program itself ended."""
+    if reason == "timeout":
+        return "timeout"
+    return "disk_full" if reason == "disk_full" else "limit_exceeded"
 
 
 def finished(
@@ -45,8 +53,7 @@ def finished(
     why = why_ended(ended.reason)
     if why is not None:
         error = f"Stopped by the sandbox: {why}"
-        code = "timeout" if ended.reason == "timeout" else "limit_exceeded"
-        return _failed(command, data, error, _with(error, notes), code)
+        return _failed(command, data, error, _with(error, notes), code_of_end(ended.reason))
     note = meaning(command, ended.code)
     status = f"Exit code: {ended.code}" + (f" ({note})" if note else "")
     if ended.orphans:

@@ -14,7 +14,7 @@ from app.operations.protocols.processes import ProcessExit
 from app.toolkit.result import RawResult, ToolResult
 from app.tools.code.output import Printed
 from app.tools.code.produced import KeptFile, shown
-from app.tools.shell.results import why_ended
+from app.tools.shell.results import code_of_end, why_ended
 from app.tools.shell.transcript import clip
 from app.tools.skills.events import EventReader
 from app.tools.skills.ports import WORK_FOLDER, Skill, SkillWorkspace
@@ -50,7 +50,7 @@ def failure_of(run: SkillRun) -> Failure | None:
         )
     why = why_ended(ended.reason)
     if why is not None:
-        return "limit_exceeded", f"The skill {name!r} was stopped by the sandbox: {why}"
+        return code_of_end(ended.reason), f"The skill {name!r} was stopped by the sandbox: {why}"
     if ended.signal is not None:
         return "skill_failed", f"The skill {name!r} was stopped by {_signal(ended.signal)}"
     if ended.code != 0:

@@ -12,7 +12,7 @@ import pytest
 from app.core.errors import InvalidArguments, StorageUnavailable
 from app.operations.fakes.code import FakeCode, ScriptedRun
 from app.operations.protocols.code import CodeExit, CodeSpec, ProducedFile
-from app.operations.protocols.processes import ExitReason, ProcessChunk, ProcessExit
+from app.operations.protocols.processes import DISK_FULL, ExitReason, ProcessChunk, ProcessExit
 from app.operations.protocols.sandbox import SandboxReport
 from app.toolkit.context import Output, ToolContext
 from app.toolkit.ports import ARTIFACTS, CODE_OPERATIONS, CODE_RULES
@@ -188,6 +188,10 @@ ENDINGS: dict[str, tuple[ScriptedRun, str, str]] = {
     "too little memory": (
         ending(1, error="MemoryError"),
         *("code_memory", "MemoryError (memory is limited in 'standard' mode)"),
+    ),
+    "a full disk": (
+        ending(137, "disk_full", signal=9),
+        *("disk_full", f"The code was stopped: {DISK_FULL}"),
     ),
     "output": (
         ending(137, "output", signal=9),

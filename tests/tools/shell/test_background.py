@@ -12,7 +12,7 @@ import pytest
 from app.core.errors import InvalidArguments
 from app.core.redaction import MASK
 from app.execution.background.processes import Processes
-from app.operations.protocols.processes import ProcessChunk, ProcessExit
+from app.operations.protocols.processes import DISK_FULL, ProcessChunk, ProcessExit
 from app.operations.protocols.sandbox import SandboxReport
 from app.toolkit.context import ToolContext
 from app.tools.shell.bash import bash
@@ -209,6 +209,7 @@ async def test_the_timeout_is_at_most_what_the_operator_and_the_call_allow(local
     [
         ("memory", "limit_exceeded", "it exceeded its memory limit"),
         ("disk", "limit_exceeded", "it exceeded its disk limit"),
+        ("disk_full", "disk_full", DISK_FULL),
         ("processes", "limit_exceeded", "it exceeded its limit of processes"),
         ("output", "limit_exceeded", "it exceeded its output limit"),
         ("lost", "limit_exceeded", "its supervisor was lost"),

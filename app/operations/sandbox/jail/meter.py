@@ -120,7 +120,7 @@ class Meter:
                 return "disk"
             shrinking = now.f_bavail < before.f_bavail
             if shrinking and now.f_bavail * now.f_frsize < self._policy.disk_floor_bytes:
-                return "disk"
+                return "disk_full"
         return None
 
     def _written_by_all(self, tree: list[tuple[int, int]]) -> int:

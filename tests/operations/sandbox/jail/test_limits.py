@@ -268,7 +268,7 @@ def test_a_disk_that_is_nearly_full(inside: Inside, layers: tuple[str, ...], roo
     # room that there is then.
     runs = (inside.run(bash(script, root, layers, **policy)) for _ in range(30))
 
-    assert "disk" in (run.ended["reason"] for run in runs)
+    assert "disk_full" in (run.ended["reason"] for run in runs)
 
 
 def test_files_cannot_be_hidden_from_the_count(inside: Inside, layers: tuple[str, ...], root: Path):
