@@ -19,6 +19,7 @@ from app.core.errors import BudgetExceeded, ConfigurationError
 from app.core.sections import ModelPrice
 from app.db.statements import SET_USAGE
 from app.execution.setup import Runtime
+from app.governance.audit.log import AuditEntry
 from app.governance.limits import Limits, QuotaSubject
 
 _PER = 1_000_000
@@ -141,13 +142,15 @@ class Budget:
     ) -> None:
         self._runtime.metrics.count("limit_hits", code)
         self._runtime.audit.record(
-            "limit.hit",
-            actor=session.user_id,
-            subject=f"session:{session.id}",
-            session_id=session.id,
-            agent_id=agent_id,
-            outcome="denied",
-            detail={"code": code, "limit": limit, "used": used},
+            AuditEntry(
+                "limit.hit",
+                actor=session.user_id,
+                subject=f"session:{session.id}",
+                session_id=session.id,
+                agent_id=agent_id,
+                outcome="denied",
+                detail={"code": code, "limit": limit, "used": used},
+            )
         )
 
 

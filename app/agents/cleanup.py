@@ -21,6 +21,7 @@ from app.events.durable import (
 )
 from app.events.log import SessionLog
 from app.execution.setup import Runtime
+from app.governance.audit.log import AuditEntry
 
 MESSAGE = "The service stopped during this call; whether it took effect is unknown"
 
@@ -77,11 +78,13 @@ def close_open(runtime: Runtime, log: SessionLog, trail: Trail) -> None:
             )
         if is_open and confirmation_id in trail.unanswered:
             runtime.audit.record(
-                "confirmation.answered",
-                actor="system",
-                subject=confirmation_id,
-                **_about(log, event, names.get(event["operation_id"])),
-                outcome="cancelled",
+                AuditEntry(
+                    "confirmation.answered",
+                    actor="system",
+                    subject=confirmation_id,
+                    **_about(log, event, names.get(event["operation_id"])),
+                    outcome="cancelled",
+                )
             )
     _close_questions(runtime, log, events, moment)
     for event in unended(trail):
@@ -99,11 +102,13 @@ def _close_questions(
             runtime.db.append(CANCEL_QUESTION, (moment, question_id))
             log.emit(QuestionAnswered, **_ids(event), question_id=question_id, outcome="cancelled")
             runtime.audit.record(
-                "question.answered",
-                actor="system",
-                subject=question_id,
-                **_about(log, event, event.get("tool_name")),
-                outcome="cancelled",
+                AuditEntry(
+                    "question.answered",
+                    actor="system",
+                    subject=question_id,
+                    **_about(log, event, event.get("tool_name")),
+                    outcome="cancelled",
+                )
             )
 
 
@@ -113,12 +118,14 @@ def _close_call(runtime: Runtime, log: SessionLog, started: dict[str, Any], trai
     if args is not None:
         detail["args"] = orjson.loads(args)
     runtime.audit.record(
-        "call.finished",
-        actor=trail.user_id or "system",
-        **_about(log, started, started["tool_name"]),
-        verdict=trail.verdicts.get(started["operation_id"], "allow"),
-        outcome="interrupted",
-        detail=detail,
+        AuditEntry(
+            "call.finished",
+            actor=trail.user_id or "system",
+            **_about(log, started, started["tool_name"]),
+            verdict=trail.verdicts.get(started["operation_id"], "allow"),
+            outcome="interrupted",
+            detail=detail,
+        )
     )
     log.emit(
         ToolCallCompleted,

@@ -25,6 +25,7 @@ from app.core.errors import ConfigurationError, Conflict, NotFound, RateLimited,
 from app.core.settings import Settings
 from app.execution.interactions.tickets import AGENT
 from app.execution.setup import Runtime
+from app.governance.audit.log import AuditEntry
 from app.toolkit.context import ToolContext
 from app.tools.delegation.ports import BatchReport, TaskReport, TaskSpec
 from app.tools.interaction.ports import (
@@ -108,14 +109,16 @@ class EscalationService:
             self._own_run(ctx, wanted.to)
         await self._count(ctx)
         self._runtime.audit.record(
-            "escalation.asked",
-            actor=ctx.user_id or "system",
-            subject=f"agent:{supervisor}",
-            session_id=ctx.session_id,
-            run_id=ctx.run_id,
-            agent_id=ctx.agent_id,
-            operation_id=ctx.operation_id,
-            detail={"reason": wanted.reason, "severity": wanted.severity, "ticket": as_ticket},
+            AuditEntry(
+                "escalation.asked",
+                actor=ctx.user_id or "system",
+                subject=f"agent:{supervisor}",
+                session_id=ctx.session_id,
+                run_id=ctx.run_id,
+                agent_id=ctx.agent_id,
+                operation_id=ctx.operation_id,
+                detail={"reason": wanted.reason, "severity": wanted.severity, "ticket": as_ticket},
+            )
         )
         if as_ticket:
             return await self._decide_later(wanted, ctx, supervisor)
@@ -261,19 +264,21 @@ class EscalationService:
         requests = self._settings.escalation.stronger_requests
         tier.raise_to(model, requests)
         self._runtime.audit.record(
-            "escalation.handed_over",
-            actor=ctx.user_id or "system",
-            subject=f"model:{model}",
-            session_id=ctx.session_id,
-            run_id=ctx.run_id,
-            agent_id=ctx.agent_id,
-            operation_id=ctx.operation_id,
-            detail={
-                "reason": wanted.reason,
-                "severity": wanted.severity,
-                "from": ctx.model.get("model"),
-                "requests": requests,
-            },
+            AuditEntry(
+                "escalation.handed_over",
+                actor=ctx.user_id or "system",
+                subject=f"model:{model}",
+                session_id=ctx.session_id,
+                run_id=ctx.run_id,
+                agent_id=ctx.agent_id,
+                operation_id=ctx.operation_id,
+                detail={
+                    "reason": wanted.reason,
+                    "severity": wanted.severity,
+                    "from": ctx.model.get("model"),
+                    "requests": requests,
+                },
+            )
         )
         return Handover(model, requests)
 

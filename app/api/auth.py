@@ -17,7 +17,7 @@ from app.core.clock import Clock
 from app.core.errors import BadFrame, Forbidden, TollgateError, Unauthenticated
 from app.core.settings import Settings
 from app.core.text import truncate
-from app.governance.audit.log import AuditLog
+from app.governance.audit.log import AuditEntry, AuditLog
 from app.governance.identity.logins import Logins, csrf_matches
 from app.governance.identity.token_rules import ADMIN_USER, LOCAL_USER
 from app.governance.identity.tokens import PREFIX, Standing, Tokens, equal_secrets
@@ -197,7 +197,9 @@ class Authenticator:
 
     def _stopped(self, key: str, seconds: float) -> None:
         self._audit.record(
-            "auth.locked", actor="unknown", subject=key, detail={"seconds": int(seconds)}
+            AuditEntry(
+                "auth.locked", actor="unknown", subject=key, detail={"seconds": int(seconds)}
+            )
         )
 
     def _refused(self, source: str, how: str, token: str) -> None:

@@ -26,7 +26,7 @@ from app.core.error_boundary import ErrorBoundary
 from app.core.errors import Conflict, NotFound, RateLimited, ToolFailed
 from app.core.ids import new_id
 from app.db.writer import DatabaseWriter, Transaction
-from app.governance.audit.log import AuditLog
+from app.governance.audit.log import AuditEntry, AuditLog
 from app.governance.config_versions import ConfigVersions
 from app.tools.channels.ports import Watermark
 
@@ -311,14 +311,16 @@ class DesktopOpService:
     def _note(self, transaction: Transaction, what: str, task: DesktopTask, actor: str) -> None:
         self._audit.within(
             transaction,
-            f"desktop.{what}",
-            actor=actor,
-            subject=task.id,
-            session_id=task.session_id,
-            run_id=task.run_id,
-            agent_id=task.agent_id,
-            operation_id=task.operation_id,
-            detail={"channel_id": task.channel_id, "target": task.target},
+            AuditEntry(
+                f"desktop.{what}",
+                actor=actor,
+                subject=task.id,
+                session_id=task.session_id,
+                run_id=task.run_id,
+                agent_id=task.agent_id,
+                operation_id=task.operation_id,
+                detail={"channel_id": task.channel_id, "target": task.target},
+            ),
         )
 
 

@@ -32,7 +32,7 @@ from app.core.errors import Busy, Conflict, NotFound, RateLimited
 from app.core.escaping import visible
 from app.core.ids import new_id
 from app.db.writer import DatabaseWriter, Transaction
-from app.governance.audit.log import AuditLog
+from app.governance.audit.log import AuditEntry, AuditLog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -325,15 +325,17 @@ class OperatorService:
     ) -> DesktopTask:
         self._audit.within(
             transaction,
-            f"desktop.{'returned' if values['status'] == 'queued' else values['status']}",
-            actor=by.user_id,
-            subject=task.id,
-            session_id=task.session_id,
-            run_id=task.run_id,
-            agent_id=task.agent_id,
-            operation_id=task.operation_id,
-            outcome=values.get("code"),
-            detail={"operator": values.get("operator", task.operator)},
+            AuditEntry(
+                f"desktop.{'returned' if values['status'] == 'queued' else values['status']}",
+                actor=by.user_id,
+                subject=task.id,
+                session_id=task.session_id,
+                run_id=task.run_id,
+                agent_id=task.agent_id,
+                operation_id=task.operation_id,
+                outcome=values.get("code"),
+                detail={"operator": values.get("operator", task.operator)},
+            ),
         )
         return task_rows.change(transaction, task.id, **values)
 

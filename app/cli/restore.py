@@ -33,7 +33,7 @@ from app.db.schema import current_revision, ensure_schema, make_data_dir, refuse
 from app.db.writer import SqliteWriter, Transaction
 from app.execution.setup import redactor_of
 from app.governance.audit.anchor import FILE_NAME, AnchorFile
-from app.governance.audit.log import AuditLog
+from app.governance.audit.log import AuditEntry, AuditLog
 from app.governance.audit.verify import verify
 
 RESTORED = "installation.restored"
@@ -196,7 +196,7 @@ async def _noted(settings: Settings, cut: dict[str, Any]) -> dict[str, Any]:
         audit = AuditLog(db, clock, redactor_of(settings), level=settings.audit_detail)
 
         def note(transaction: Transaction) -> None:
-            audit.within(transaction, RESTORED, actor="cli", detail=cut)
+            audit.within(transaction, AuditEntry(RESTORED, actor="cli", detail=cut))
 
         await db.transact(note)
     finally:

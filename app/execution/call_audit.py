@@ -10,7 +10,7 @@ from typing import Any
 
 from app.execution.call import CallState
 from app.execution.outcome import CallOutcome
-from app.governance.audit.log import AuditLog, bounded_json
+from app.governance.audit.log import AuditEntry, AuditLog, bounded_json
 from app.policy.decision import ALLOW
 from app.policy.risk.model import Verdict
 
@@ -46,19 +46,18 @@ class CallAudit:
             f'{{"caller":"{context.caller}","tool_call_id":"{call.request.id}"'
             f',"ms":{milliseconds:.3f}{args}}}'
         )
-        self._audit.put(
+        entry = AuditEntry(
             "call.finished",
-            context.user_id or NOBODY,
-            None,
-            context.log.session_id,
-            context.run_id,
-            context.agent_id,
-            call.tool_name,
-            call.operation_id,
-            "allow",
-            outcome.status,
-            detail,
+            actor=context.user_id or NOBODY,
+            session_id=context.log.session_id,
+            run_id=context.run_id,
+            agent_id=context.agent_id,
+            tool_name=call.tool_name,
+            operation_id=call.operation_id,
+            verdict="allow",
+            outcome=outcome.status,
         )
+        self._audit.put(entry, detail)
 
     def _finished(self, call: CallState, outcome: CallOutcome) -> None:
         facts: dict[str, Any] = {
@@ -87,19 +86,18 @@ class CallAudit:
         detail = self._audit.masked(facts)
         # The name of an unknown tool is arbitrary text.
         name = call.tool_name if call.entry else self._audit.shown(call.tool_name)
-        self._audit.put(
+        entry = AuditEntry(
             kind,
-            context.user_id or NOBODY,
-            None,
-            context.log.session_id,
-            context.run_id,
-            context.agent_id,
-            name,
-            call.operation_id,
-            verdict_of(call),
-            outcome,
-            f"{detail[:-1]}{self._arguments(call)}}}",
+            actor=context.user_id or NOBODY,
+            session_id=context.log.session_id,
+            run_id=context.run_id,
+            agent_id=context.agent_id,
+            tool_name=name,
+            operation_id=call.operation_id,
+            verdict=verdict_of(call),
+            outcome=outcome,
         )
+        self._audit.put(entry, f"{detail[:-1]}{self._arguments(call)}}}")
 
     def _arguments(self, call: CallState) -> str:
         """Return `,"args":…` for the configured level of detail."""

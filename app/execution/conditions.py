@@ -27,7 +27,7 @@ from app.core.machine_limits import Use
 from app.core.metrics import Metrics
 from app.core.settings import Settings
 from app.db.writer import SqliteWriter
-from app.governance.audit.log import AuditLog
+from app.governance.audit.log import AuditEntry, AuditLog
 
 log = logging.getLogger(__name__)
 
@@ -162,7 +162,7 @@ class HealthMonitor:
             self._notify(self._known[code], lasts=False)
         if now.keys() != self._known.keys() and self._db.error is None:
             detail = {"conditions": sorted(now)}
-            self._audit.record("service.conditions", actor="system", detail=detail)
+            self._audit.record(AuditEntry("service.conditions", actor="system", detail=detail))
         refuses = self.refusal(changes=True) is not None
         (self._admits.clear if refuses else self._admits.set)()
         self._metrics.gauges["not_ready"] = float(refuses)

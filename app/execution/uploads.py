@@ -12,7 +12,7 @@ from app.core.escaping import visible
 from app.core.ids import new_id
 from app.execution.cache import ResultCache
 from app.execution.checkpoints.undo import Undo
-from app.governance.audit.log import AuditLog
+from app.governance.audit.log import AuditEntry, AuditLog
 from app.operations.protocols.files import FileState, FileStates
 
 if TYPE_CHECKING:
@@ -111,16 +111,18 @@ class Uploads:
         digest = await asyncio.to_thread(lambda: hashlib.sha256(data).hexdigest())
         kept = Upload(path, len(data), digest, change)
         self._audit.record(
-            "file.uploaded",
-            actor=actor,
-            subject=path,
-            session_id=session.id,
-            detail={
-                "project_id": project_id,
-                "size": kept.size,
-                "sha256": digest,
-                "change": change,
-            },
+            AuditEntry(
+                "file.uploaded",
+                actor=actor,
+                subject=path,
+                session_id=session.id,
+                detail={
+                    "project_id": project_id,
+                    "size": kept.size,
+                    "sha256": digest,
+                    "change": change,
+                },
+            )
         )
         return kept
 

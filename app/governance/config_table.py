@@ -9,7 +9,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from app.core.errors import NotFound
 from app.core.versions import check_version
 from app.db.writer import DatabaseWriter, Transaction
-from app.governance.audit.log import AuditLog
+from app.governance.audit.log import AuditEntry, AuditLog
 from app.governance.config_versions import ConfigVersions, increment, number_of
 
 
@@ -188,10 +188,12 @@ class ConfigTable(Generic[Item]):
         increment(transaction, self._schema.name)
         self._audit.within(
             transaction,
-            self._schema.kind,
-            actor=actor,
-            subject=subject,
-            before=before,
-            after=after,
-            **facts,
+            AuditEntry(
+                self._schema.kind,
+                actor=actor,
+                subject=subject,
+                before=before,
+                after=after,
+                **facts,
+            ),
         )

@@ -18,7 +18,7 @@ from app.core.errors import NotFound
 from app.core.ids import new_id
 from app.db.statements import GRANT_HIT
 from app.db.writer import DatabaseWriter, Transaction
-from app.governance.audit.log import AuditLog
+from app.governance.audit.log import AuditEntry, AuditLog
 from app.governance.config_versions import ConfigVersions, increment
 
 GrantScope = Literal["run", "session", "agent", "always"]
@@ -149,12 +149,14 @@ class GrantStore:
         increment(transaction, GRANTS)
         self._audit.within(
             transaction,
-            "governance.grant",
-            actor=grant.created_by,
-            subject=grant.id,
-            after=grant.shown(),
-            tool_name=grant.tool_name,
-            outcome="created",
+            AuditEntry(
+                "governance.grant",
+                actor=grant.created_by,
+                subject=grant.id,
+                after=grant.shown(),
+                tool_name=grant.tool_name,
+                outcome="created",
+            ),
         )
 
     def adopt(self, grant: StoredGrant) -> None:
@@ -182,13 +184,15 @@ class GrantStore:
             after = replace(before, revoked_at=moment, revoked_by=by)
             self._audit.within(
                 transaction,
-                "governance.grant",
-                actor=by,
-                subject=grant_id,
-                before=before.shown(),
-                after={**after.shown(), "revoked_at": moment},
-                tool_name=before.tool_name,
-                outcome="revoked",
+                AuditEntry(
+                    "governance.grant",
+                    actor=by,
+                    subject=grant_id,
+                    before=before.shown(),
+                    after={**after.shown(), "revoked_at": moment},
+                    tool_name=before.tool_name,
+                    outcome="revoked",
+                ),
             )
             return after
 

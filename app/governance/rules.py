@@ -18,7 +18,7 @@ from app.core.ids import new_id
 from app.core.versions import check_version
 from app.db.statements import RULE_HIT
 from app.db.writer import DatabaseWriter, Transaction
-from app.governance.audit.log import AuditLog
+from app.governance.audit.log import AuditEntry, AuditLog
 from app.governance.config_versions import ConfigVersions, increment, number_of
 
 RULES = "rules"
@@ -217,11 +217,13 @@ class RuleStore:
         increment(transaction, RULES)
         self._audit.within(
             transaction,
-            "governance.rule",
-            actor=actor,
-            subject=rule_id,
-            before=before,
-            after=after,
+            AuditEntry(
+                "governance.rule",
+                actor=actor,
+                subject=rule_id,
+                before=before,
+                after=after,
+            ),
         )
 
 

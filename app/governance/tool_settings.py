@@ -12,6 +12,7 @@ from app.core.clock import Clock, isoformat
 from app.core.errors import Conflict, NotFound, ToolNotFound
 from app.core.versions import check_version
 from app.db.writer import DatabaseWriter, Transaction
+from app.governance.audit.log import AuditEntry
 from app.governance.config_versions import ConfigVersions, increment
 from app.governance.rows import (
     GOVERNANCE,
@@ -126,7 +127,8 @@ class ToolSettingsRepository:
         increment(transaction, GOVERNANCE)
         if self._audit is not None:
             self._audit.within(
-                transaction, kind, actor=actor, subject=subject, before=before, after=after, **more
+                transaction,
+                AuditEntry(kind, actor=actor, subject=subject, before=before, after=after, **more),
             )
 
     def guard_core(self, tool_names: Iterable[str], *, force: bool) -> None:

@@ -19,7 +19,7 @@ from app.db.engine import Database
 from app.db.writer import SqliteWriter, Transaction
 from app.governance.audit.anchor import AnchorFile
 from app.governance.audit.chain import COLUMNS, row_hash
-from app.governance.audit.log import AuditLog
+from app.governance.audit.log import AuditEntry, AuditLog
 from app.governance.audit.maintenance import AuditMaintenance
 from app.governance.audit.verify import Verification, verify
 
@@ -53,17 +53,19 @@ async def write(path: Path, rows: int = ROWS, *, actor: str = "ann") -> None:
     async with auditing(path) as (audit, _):
         for number in range(rows):
             audit.record(
-                "call.finished",
-                actor=actor,
-                subject="s",
-                session_id="ses_1",
-                run_id="run_1",
-                agent_id="writer",
-                tool_name="bash",
-                operation_id=f"op_{number}",
-                verdict="allow",
-                outcome="success",
-                detail={"n": number},
+                AuditEntry(
+                    "call.finished",
+                    actor=actor,
+                    subject="s",
+                    session_id="ses_1",
+                    run_id="run_1",
+                    agent_id="writer",
+                    tool_name="bash",
+                    operation_id=f"op_{number}",
+                    verdict="allow",
+                    outcome="success",
+                    detail={"n": number},
+                )
             )
 
 
@@ -253,7 +255,7 @@ async def test_checking_works_while_rows_are_being_written(path: Path):
     async with auditing(path) as (audit, maintenance):
         for _ in range(5):
             for _ in range(700):
-                audit.record("call.finished", actor="ann")
+                audit.record(AuditEntry("call.finished", actor="ann"))
             await maintenance.anchor()
             assert (await checked(path)).ok
     assert (await checked(path)).rows == 3500
@@ -263,18 +265,20 @@ async def test_a_row_within_a_change_is_kept_or_lost_with_it(path: Path):
     async with auditing(path) as (audit, _):
 
         def change(transaction: Transaction) -> None:
-            audit.within(transaction, "governance.rule", actor="ann", before={"a": 1}, after=None)
+            audit.within(
+                transaction, AuditEntry("governance.rule", actor="ann", before={"a": 1}, after=None)
+            )
 
         def fails(transaction: Transaction) -> None:
             change(transaction)
             raise ValueError("no")
 
         db = audit._db
-        audit.record("call.finished", actor="ann")
+        audit.record(AuditEntry("call.finished", actor="ann"))
         await db.transact(change)
         with pytest.raises(ValueError, match="no"):
             await db.transact(fails)
-        audit.record("call.finished", actor="ann")
+        audit.record(AuditEntry("call.finished", actor="ann"))
     assert [row[2] for row in rows_of(path)] == [
         "call.finished",
         "governance.rule",
@@ -297,5 +301,7 @@ async def test_whatever_is_in_a_row_the_chain_holds(path: Path):
     odd = ["\ud800", "\x00", "\u2028", "é", 2**70, float("nan"), object(), {1: b"\xff"}]
     async with auditing(path) as (audit, _):
         for value in odd:
-            audit.record("governance.tool", actor="a\ud800", before=value, after=[value])
+            audit.record(
+                AuditEntry("governance.tool", actor="a\ud800", before=value, after=[value])
+            )
     assert (await checked(path)).rows == len(odd)

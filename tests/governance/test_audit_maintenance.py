@@ -21,7 +21,7 @@ from app.db.engine import Database
 from app.db.writer import SqliteWriter
 from app.governance.audit import anchor as audit_anchor
 from app.governance.audit.anchor import Anchor, AnchorFile
-from app.governance.audit.log import AuditLog
+from app.governance.audit.log import AuditEntry, AuditLog
 from app.governance.audit.maintenance import ANCHOR_ROWS, ANCHOR_S, AuditMaintenance
 from app.governance.audit.refusals import PER_SOURCE, PER_WINDOW, WINDOW_S
 from app.governance.audit.verify import Verification, verify
@@ -34,7 +34,7 @@ from pathlib import Path
 from app.core.clock import SystemClock
 from app.core.redaction import Redactor
 from app.db.writer import SqliteWriter
-from app.governance.audit.log import AuditLog
+from app.governance.audit.log import AuditEntry, AuditLog
 
 async def main(path, rows):
     db = SqliteWriter(Path(path))
@@ -43,7 +43,7 @@ async def main(path, rows):
     number = 0
     while number < rows:
         for _ in range(5):
-            audit.record("call.finished", actor="writer", detail={"n": number})
+            audit.record(AuditEntry("call.finished", actor="writer", detail={"n": number}))
             number += 1
         await db.flush_with_retry()
         print(number, flush=True)
@@ -104,16 +104,16 @@ async def test_the_end_is_noted_after_a_while_or_many_rows(path: Path):
     async with Office(path) as office:
         await office.maintenance._look()
         assert office.anchors.read() == []
-        office.audit.record("a", actor="ann")
+        office.audit.record(AuditEntry("a", actor="ann"))
         await office.maintenance._look()
-        office.audit.record("a", actor="ann")
+        office.audit.record(AuditEntry("a", actor="ann"))
         await office.maintenance._look()
         assert [anchor.seq for anchor in office.anchors.read()] == [1]
         office.clock.advance(ANCHOR_S)
         await office.maintenance._look()
         assert [anchor.seq for anchor in office.anchors.read()] == [1, 2]
         for _ in range(ANCHOR_ROWS):
-            office.audit.record("a", actor="ann")
+            office.audit.record(AuditEntry("a", actor="ann"))
         await office.maintenance._look()
         assert [anchor.seq for anchor in office.anchors.read()] == [1, 2, ANCHOR_ROWS + 2]
         await office.maintenance.close()
@@ -146,9 +146,9 @@ def test_a_line_that_was_cut_in_the_middle_is_no_anchor(tmp_path: Path):
 async def test_an_audit_that_cannot_be_anchored_goes_on(path: Path):
     async with Office(path) as office:
         path.with_name("audit.anchor").mkdir()
-        office.audit.record("a", actor="ann")
+        office.audit.record(AuditEntry("a", actor="ann"))
         await office.maintenance.close()
-        office.audit.record("a", actor="ann")
+        office.audit.record(AuditEntry("a", actor="ann"))
         await office.db.flush()
     assert kinds(path) == ["a", "a"]
 
@@ -159,10 +159,10 @@ async def test_an_audit_that_cannot_be_anchored_goes_on(path: Path):
 async def test_old_rows_go_and_the_rest_still_verifies(path: Path):
     async with Office(path, days=30) as office:
         for _ in range(1200):
-            office.audit.record("old", actor="ann")
+            office.audit.record(AuditEntry("old", actor="ann"))
         office.clock.advance(31 * 86_400)
         for _ in range(3):
-            office.audit.record("new", actor="ann")
+            office.audit.record(AuditEntry("new", actor="ann"))
         await office.maintenance.anchor()
         assert await office.maintenance.trim() == 1200
         assert await office.maintenance.trim() == 0
@@ -178,7 +178,7 @@ async def test_old_rows_go_and_the_rest_still_verifies(path: Path):
 
 async def test_nothing_goes_while_retention_is_off(path: Path):
     async with Office(path, days=0) as office:
-        office.audit.record("old", actor="ann")
+        office.audit.record(AuditEntry("old", actor="ann"))
         office.clock.advance(10_000 * 86_400)
         await office.maintenance._look()
         assert await office.maintenance.trim() == 0
@@ -190,7 +190,7 @@ async def test_a_broken_part_of_the_chain_is_kept_as_evidence(
 ):
     async with Office(path, days=30) as office:
         for _ in range(10):
-            office.audit.record("old", actor="ann")
+            office.audit.record(AuditEntry("old", actor="ann"))
         await office.db.flush()
         with closing(sqlite3.connect(path)) as connection, connection:
             connection.execute("UPDATE audit SET actor = 'eve' WHERE seq = 5")
@@ -205,9 +205,9 @@ async def test_a_broken_part_of_the_chain_is_kept_as_evidence(
 async def test_rows_that_go_while_the_chain_is_checked_are_no_break(path: Path):
     async with Office(path, days=30) as office:
         for _ in range(3000):
-            office.audit.record("old", actor="ann")
+            office.audit.record(AuditEntry("old", actor="ann"))
         office.clock.advance(31 * 86_400)
-        office.audit.record("new", actor="ann")
+        office.audit.record(AuditEntry("new", actor="ann"))
         await office.db.flush()
         checks, _ = await asyncio.gather(
             asyncio.gather(*(office.check() for _ in range(4))), office.maintenance.trim()

@@ -17,7 +17,7 @@ from app.db.engine import Database
 from app.db.tables import AuditRow
 from app.db.writer import SqliteWriter
 from app.governance.audit.filters import AuditFilters
-from app.governance.audit.log import AuditLog
+from app.governance.audit.log import AuditEntry, AuditLog
 from app.governance.audit.reader import AuditReader, conditions
 from tests.support.database import new_database
 
@@ -32,7 +32,7 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
     await db.start()
     audit = AuditLog(db, SystemClock(), Redactor())
     for kind in KINDS:
-        audit.record(kind, actor="somebody")
+        audit.record(AuditEntry(kind, actor="somebody"))
     await db.close()
     database = Database(path)
     yield database

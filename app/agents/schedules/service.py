@@ -17,7 +17,7 @@ from app.core.ids import new_id
 from app.core.schedules import ScheduleSettings
 from app.core.versions import check_version
 from app.db.writer import DatabaseWriter, Transaction
-from app.governance.audit.log import AuditLog
+from app.governance.audit.log import AuditEntry, AuditLog
 from app.governance.config_versions import ConfigVersions, increment
 from app.tools.automation.ports import Occurrence, Schedule, ScheduleInput, ScheduleOwner
 from app.tools.automation.timing import Timing, check_cron, check_interval, moment_of
@@ -323,13 +323,15 @@ class ScheduleService:
         assert subject is not None
         self._audit.within(
             transaction,
-            "schedule",
-            actor=actor,
-            subject=subject.id,
-            before=before and shown(before),
-            after=after and shown(after),
-            agent_id=subject.agent_id,
-            outcome=outcome,
+            AuditEntry(
+                "schedule",
+                actor=actor,
+                subject=subject.id,
+                before=before and shown(before),
+                after=after and shown(after),
+                agent_id=subject.agent_id,
+                outcome=outcome,
+            ),
         )
 
 

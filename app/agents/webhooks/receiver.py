@@ -19,6 +19,7 @@ from app.core.ids import new_id
 from app.core.token_bucket import TokenBucket
 from app.db.writer import Transaction
 from app.execution.setup import Runtime
+from app.governance.audit.log import AuditEntry
 from app.governance.identity.tokens import Tokens
 from app.governance.limits import QuotaSubject
 from app.knowledge.outbound_requests.setup import outbound_request_keys
@@ -145,13 +146,15 @@ class WebhookReceiver:
                 return False
             self._runtime.audit.within(
                 transaction,
-                "webhook.accepted",
-                actor=f"webhook:{webhook.name}",
-                subject=webhook.id,
-                session_id=begun.session_id,
-                run_id=begun.run_id,
-                agent_id=webhook.agent_id,
-                detail={"owner": webhook.owner, "digest": digest},
+                AuditEntry(
+                    "webhook.accepted",
+                    actor=f"webhook:{webhook.name}",
+                    subject=webhook.id,
+                    session_id=begun.session_id,
+                    run_id=begun.run_id,
+                    agent_id=webhook.agent_id,
+                    detail={"owner": webhook.owner, "digest": digest},
+                ),
             )
             return True
 

@@ -16,7 +16,7 @@ from app.execution.checkpoints.restore import MAX_NAMED, RestorePlan, chosen, st
 from app.execution.checkpoints.store import MAX_KEPT_BYTES, ChangeOrigin, Record
 from app.execution.checkpoints.watched import WorkspaceWatch
 from app.execution.projects import Projects
-from app.governance.audit.log import AuditLog
+from app.governance.audit.log import AuditEntry, AuditLog
 from app.operations.protocols.files import Edited, FileOperations, FileState
 from app.tools.files.diff import FileDiff, unified_diff
 
@@ -186,16 +186,18 @@ class Undo:
         force: bool,
     ) -> None:
         self._audit.record(
-            "checkpoint.restored",
-            actor=actor,
-            subject=run_id,
-            session_id=session_id,
-            run_id=restored_as,
-            detail={
-                "files": list(written[:MAX_NAMED]),
-                "count": len(written),
-                "forced": force,
-            },
+            AuditEntry(
+                "checkpoint.restored",
+                actor=actor,
+                subject=run_id,
+                session_id=session_id,
+                run_id=restored_as,
+                detail={
+                    "files": list(written[:MAX_NAMED]),
+                    "count": len(written),
+                    "forced": force,
+                },
+            )
         )
 
     async def _records(self, session_id: str, run_id: str) -> list[Record]:

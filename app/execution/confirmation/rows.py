@@ -18,7 +18,7 @@ from app.db.statements import (
 from app.db.writer import DatabaseWriter, Row, Transaction
 from app.execution.confirmation.answers import ConfirmationResolution
 from app.execution.confirmation.pending import ConfirmationRequest, PendingConfirmation
-from app.governance.audit.log import AuditLog
+from app.governance.audit.log import AuditEntry, AuditLog
 
 Write = Callable[[Transaction], bool]
 
@@ -59,12 +59,14 @@ class ConfirmationRows:
         ids = question.ids
         requester = question.fields["requested_by"].get("user_id")
         self._audit.record(
-            "confirmation.asked",
-            actor=str(requester or "system"),
-            subject=confirmation_id,
-            **_about(session_id, question),
-            verdict="ask",
-            detail=_asked(question),
+            AuditEntry(
+                "confirmation.asked",
+                actor=str(requester or "system"),
+                subject=confirmation_id,
+                **_about(session_id, question),
+                verdict="ask",
+                detail=_asked(question),
+            )
         )
         row = (
             *(confirmation_id, session_id, ids.get("run_id")),
@@ -93,13 +95,15 @@ class ConfirmationRows:
                 return False
             self._audit.within(
                 transaction,
-                "confirmation.answered",
-                actor=answer.by or "system",
-                subject=confirmation_id,
-                **_about(pending.log.session_id, question),
-                outcome=answer.outcome,
-                detail=_told(answer),
-                edited_args=answer.edited_args,
+                AuditEntry(
+                    "confirmation.answered",
+                    actor=answer.by or "system",
+                    subject=confirmation_id,
+                    **_about(pending.log.session_id, question),
+                    outcome=answer.outcome,
+                    detail=_told(answer),
+                    edited_args=answer.edited_args,
+                ),
             )
             return True
 
@@ -119,11 +123,13 @@ class ConfirmationRows:
                 return False
             self._audit.within(
                 transaction,
-                "confirmation.answered",
-                actor="system",
-                subject=confirmation_id,
-                **_about(pending.log.session_id, pending.question),
-                outcome="expired",
+                AuditEntry(
+                    "confirmation.answered",
+                    actor="system",
+                    subject=confirmation_id,
+                    **_about(pending.log.session_id, pending.question),
+                    outcome="expired",
+                ),
             )
             return True
 
@@ -135,11 +141,13 @@ class ConfirmationRows:
         self._db.append(CANCEL_CONFIRMATION, (moment, confirmation_id))
         if pending is not None:
             self._audit.record(
-                "confirmation.answered",
-                actor="system",
-                subject=confirmation_id,
-                **_about(pending.log.session_id, pending.question),
-                outcome="cancelled",
+                AuditEntry(
+                    "confirmation.answered",
+                    actor="system",
+                    subject=confirmation_id,
+                    **_about(pending.log.session_id, pending.question),
+                    outcome="cancelled",
+                )
             )
 
     async def consume(self, confirmation_id: str, call_row: Row) -> bool:

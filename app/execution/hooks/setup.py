@@ -13,7 +13,7 @@ from app.execution.hooks.chain import Hooks, OnFailure
 from app.execution.hooks.command import command_hooks
 from app.execution.hooks.model import HookConfig, HookContext, HookFailure
 from app.execution.hooks.plugins import load_hook_plugins
-from app.governance.audit.log import AuditLog
+from app.governance.audit.log import AuditEntry, AuditLog
 from app.operations.protocols.workspaces import Workspaces
 
 
@@ -69,16 +69,18 @@ def failure_recorder(audit: AuditLog, metrics: Metrics) -> OnFailure:
             "code": failure.code,
         }
         audit.record(
-            "hook.failed",
-            actor="system",
-            subject=hook.name,
-            session_id=context.session_id,
-            run_id=context.run_id,
-            agent_id=context.agent_id,
-            tool_name=context.tool_name,
-            operation_id=context.operation_id,
-            outcome=outcome,
-            detail=detail,
+            AuditEntry(
+                "hook.failed",
+                actor="system",
+                subject=hook.name,
+                session_id=context.session_id,
+                run_id=context.run_id,
+                agent_id=context.agent_id,
+                tool_name=context.tool_name,
+                operation_id=context.operation_id,
+                outcome=outcome,
+                detail=detail,
+            )
         )
 
     return record

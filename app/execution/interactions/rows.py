@@ -13,7 +13,7 @@ from app.core.text import dump_json
 from app.db.question_statements import ADD_QUESTION, CANCEL_QUESTION
 from app.db.writer import DatabaseWriter, Transaction
 from app.execution.call import CallState
-from app.governance.audit.log import AuditLog
+from app.governance.audit.log import AuditEntry, AuditLog
 
 _COLUMNS = (
     "id, session_id, run_id, tool_call_id, operation_id, agent_id, caller, status, request,"
@@ -97,11 +97,13 @@ class QuestionRows:
         """Queue the row and its audit line, to be committed with the following event."""
         context = call.context
         self._audit.record(
-            "question.asked",
-            actor=context.user_id or "system",
-            subject=question_id,
-            **about_call(call),
-            detail={"questions": request["questions"]},
+            AuditEntry(
+                "question.asked",
+                actor=context.user_id or "system",
+                subject=question_id,
+                **about_call(call),
+                detail={"questions": request["questions"]},
+            )
         )
         row = (
             *(question_id, context.session_id, context.run_id, call.request.id),
@@ -168,11 +170,13 @@ class QuestionRows:
         """End the question of an ended call."""
         self._db.append(CANCEL_QUESTION, (isoformat(self._clock.now()), question_id))
         self._audit.record(
-            "question.answered",
-            actor="system",
-            subject=question_id,
-            **about_call(call),
-            outcome="cancelled",
+            AuditEntry(
+                "question.answered",
+                actor="system",
+                subject=question_id,
+                **about_call(call),
+                outcome="cancelled",
+            )
         )
 
     def _note(
@@ -185,15 +189,17 @@ class QuestionRows:
     ) -> None:
         self._audit.within(
             transaction,
-            "question.answered",
-            actor=actor,
-            subject=stored.id,
-            session_id=stored.session_id,
-            run_id=stored.run_id,
-            agent_id=stored.agent_id,
-            operation_id=stored.operation_id,
-            outcome=outcome,
-            detail=None if responses is None else {"responses": dict(responses)},
+            AuditEntry(
+                "question.answered",
+                actor=actor,
+                subject=stored.id,
+                session_id=stored.session_id,
+                run_id=stored.run_id,
+                agent_id=stored.agent_id,
+                operation_id=stored.operation_id,
+                outcome=outcome,
+                detail=None if responses is None else {"responses": dict(responses)},
+            ),
         )
 
 

@@ -15,7 +15,7 @@ from app.core.versions import check_version
 from app.db.writer import DatabaseWriter, Transaction
 from app.execution.call import CallState
 from app.execution.interactions.rows import about_call
-from app.governance.audit.log import AuditLog
+from app.governance.audit.log import AuditEntry, AuditLog
 from app.tools.interaction.ports import Addressee, Escalation, Severity, TicketStatus
 
 PER_SESSION, PER_USER, WITHIN = 20, 60, timedelta(hours=1)
@@ -128,11 +128,13 @@ class TicketRows:
             transaction.execute(_ADD, (*_values(made), key))
             self._audit.within(
                 transaction,
-                "ticket.opened",
-                actor=context.user_id or "system",
-                subject=made.id,
-                **about_call(call),
-                detail={"reason": wanted.reason, "severity": wanted.severity, "to": wanted.to},
+                AuditEntry(
+                    "ticket.opened",
+                    actor=context.user_id or "system",
+                    subject=made.id,
+                    **about_call(call),
+                    detail={"reason": wanted.reason, "severity": wanted.severity, "to": wanted.to},
+                ),
             )
             return made, True
 
@@ -197,15 +199,17 @@ class TicketRows:
             after = _one(transaction, ticket_id)
             self._audit.within(
                 transaction,
-                f"ticket.{status}",
-                actor=actor,
-                subject=ticket_id,
-                before=before.facts(),
-                after=after.facts(),
-                session_id=before.session_id,
-                run_id=before.run_id,
-                agent_id=before.agent_id,
-                operation_id=before.operation_id,
+                AuditEntry(
+                    f"ticket.{status}",
+                    actor=actor,
+                    subject=ticket_id,
+                    before=before.facts(),
+                    after=after.facts(),
+                    session_id=before.session_id,
+                    run_id=before.run_id,
+                    agent_id=before.agent_id,
+                    operation_id=before.operation_id,
+                ),
             )
             return after
 

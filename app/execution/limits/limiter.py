@@ -17,7 +17,7 @@ from app.core.settings import Settings
 from app.execution.call import CallState, Refusal
 from app.execution.context import CallContext
 from app.execution.limits.store import Demand, Lease, LimitStore, MemoryLimits, Shortage
-from app.governance.audit.log import AuditLog
+from app.governance.audit.log import AuditEntry, AuditLog
 from app.governance.limits import NAMES, NO_LIMITS, Limits
 from app.governance.snapshot import GovernanceSnapshot
 from app.governance.tool_settings import ToolSettingsRepository
@@ -144,16 +144,18 @@ class Limiter:
             self._metrics.count("limit_hits", shortage.code)
         if self._audit is not None:
             self._audit.record(
-                "limit.hit",
-                actor=context.user_id or "unknown",
-                subject=shortage.key,
-                session_id=context.session_id,
-                run_id=context.run_id,
-                agent_id=context.agent_id,
-                tool_name=call.tool_name,
-                operation_id=call.operation_id,
-                outcome="denied",
-                detail={"code": shortage.code, **details},
+                AuditEntry(
+                    "limit.hit",
+                    actor=context.user_id or "unknown",
+                    subject=shortage.key,
+                    session_id=context.session_id,
+                    run_id=context.run_id,
+                    agent_id=context.agent_id,
+                    tool_name=call.tool_name,
+                    operation_id=call.operation_id,
+                    outcome="denied",
+                    detail={"code": shortage.code, **details},
+                )
             )
         return Refusal("denied", shortage.code, _sentence(shortage), details)
 

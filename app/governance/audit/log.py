@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from hashlib import sha256
 from typing import Any, Literal
 
@@ -19,6 +20,35 @@ Level = Literal["none", "shape", "redacted", "full"]
 MAX_DETAIL_CHARS = 64_000
 _SHOWN_OF_CUT = 4_000
 _SHAPE_KEYS, _SHAPE_DEPTH = 50, 6
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """One row to write.
+
+    Attributes:
+        kind: dotted, such as `call.finished` or `governance.rule`.
+        actor: the user, or what acts without one (`system`).
+        before, after: what a change changed; secrets are masked.
+        detail: more facts; secrets are masked.
+        edited_args: a call's arguments, kept at the level of detail.
+    """
+
+    kind: str
+    _: KW_ONLY
+    actor: str
+    subject: str | None = None
+    before: Any = None
+    after: Any = None
+    session_id: str | None = None
+    run_id: str | None = None
+    agent_id: str | None = None
+    tool_name: str | None = None
+    operation_id: str | None = None
+    verdict: str | None = None
+    outcome: str | None = None
+    detail: Mapping[str, Any] | None = None
+    edited_args: Mapping[str, Any] | None = None
 
 
 class AuditLog:
@@ -39,102 +69,23 @@ class AuditLog:
         self.level: Level = level
         self.written = 0
 
-    def record(
-        self,
-        kind: str,
-        *,
-        actor: str,
-        subject: str | None = None,
-        before: Any = None,
-        after: Any = None,
-        session_id: str | None = None,
-        run_id: str | None = None,
-        agent_id: str | None = None,
-        tool_name: str | None = None,
-        operation_id: str | None = None,
-        verdict: str | None = None,
-        outcome: str | None = None,
-        detail: Mapping[str, Any] | None = None,
-    ) -> None:
-        """Queue one row. Await `db.flush()` if it must be on disk before continuing.
-
-        Args:
-            kind: dotted, such as `call.finished` or `governance.rule`.
-            actor: the user, or `system` for actions without one.
-            before, after: state before and after a change; secrets are masked.
+    def record(self, entry: AuditEntry) -> None:
+        """Queue one row. Await `db.flush()` if it must be on disk before going on.
 
         Raises:
             StorageUnavailable: commits have failed for so long that the queue is full.
         """
-        ids = (session_id, run_id, agent_id, tool_name, operation_id, verdict, outcome)
-        self.put(kind, actor, subject, *ids, self._detail(before, after, detail))
+        self.put(entry, self._detail(entry))
 
-    def put(
-        self,
-        kind: str,
-        actor: str,
-        subject: str | None,
-        session_id: str | None,
-        run_id: str | None,
-        agent_id: str | None,
-        tool_name: str | None,
-        operation_id: str | None,
-        verdict: str | None,
-        outcome: str | None,
-        detail: str,
-    ) -> None:
-        """Queue a row whose detail is JSON text without secrets; see `record`."""
+    def put(self, entry: AuditEntry, detail: str) -> None:
+        """`record` with the detail as JSON text that holds no secrets, in place of the entry's."""
         self.written += 1
-        row = (
-            stamp(self._clock.time()),
-            kind,
-            actor,
-            subject,
-            session_id,
-            run_id,
-            agent_id,
-            tool_name,
-            operation_id,
-            verdict,
-            outcome,
-            detail,
-        )
-        self._db.append(ADD_AUDIT, row)
+        self._db.append(ADD_AUDIT, self._row(entry, detail))
 
-    def within(
-        self,
-        transaction: Transaction,
-        kind: str,
-        *,
-        actor: str,
-        subject: str | None = None,
-        before: Any = None,
-        after: Any = None,
-        session_id: str | None = None,
-        run_id: str | None = None,
-        agent_id: str | None = None,
-        tool_name: str | None = None,
-        operation_id: str | None = None,
-        verdict: str | None = None,
-        outcome: str | None = None,
-        detail: Mapping[str, Any] | None = None,
-        edited_args: Mapping[str, Any] | None = None,
-    ) -> None:
-        """Write a row in the transaction of a change, so both are committed or neither; see
-        `record`.
-
-        Args:
-            edited_args: a call's arguments, recorded at the configured detail.
-        """
+    def within(self, transaction: Transaction, entry: AuditEntry) -> None:
+        """`record` as a part of a change's own transaction: both are committed, or neither."""
         self.written += 1
-        told = self._detail(before, after, detail)
-        if edited_args is not None:
-            told = _with(told, "edited_args", self.arguments(edited_args) or "true")
-        row = (
-            *(stamp(self._clock.time()), kind, actor, subject, session_id, run_id, agent_id),
-            *(tool_name, operation_id, verdict, outcome, told),
-        )
-        add_within(transaction, row)
+        add_within(transaction, self._row(entry, self._detail(entry)))
 
     def refused(
         self,
@@ -155,7 +106,8 @@ class AuditLog:
         facts = {"reason": reason, **(detail or {})}
         if left_out:
             facts["left_out"] = left_out
-        self.record("auth.refused", actor=user_id or "unknown", subject=source, detail=facts)
+        who_acts = user_id or "unknown"
+        self.record(AuditEntry("auth.refused", actor=who_acts, subject=source, detail=facts))
 
     def arguments(self, arguments: Any) -> str | None:
         """Return a call's arguments as JSON text at the configured detail, or None."""
@@ -172,13 +124,32 @@ class AuditLog:
             shown = self._redactor.arguments(arguments)[0]
         return bounded_json(dump_json(shown).decode())
 
-    def _detail(self, before: Any, after: Any, detail: Mapping[str, Any] | None) -> str:
-        facts = {} if detail is None else dict(detail)
-        if before is not None:
-            facts["before"] = before
-        if after is not None:
-            facts["after"] = after
-        return bounded_json(self.masked(facts)) if facts else "{}"
+    def _row(self, entry: AuditEntry, detail: str) -> tuple[str | None, ...]:
+        return (
+            stamp(self._clock.time()),
+            entry.kind,
+            entry.actor,
+            entry.subject,
+            entry.session_id,
+            entry.run_id,
+            entry.agent_id,
+            entry.tool_name,
+            entry.operation_id,
+            entry.verdict,
+            entry.outcome,
+            detail,
+        )
+
+    def _detail(self, entry: AuditEntry) -> str:
+        facts = {} if entry.detail is None else dict(entry.detail)
+        if entry.before is not None:
+            facts["before"] = entry.before
+        if entry.after is not None:
+            facts["after"] = entry.after
+        text = bounded_json(self.masked(facts)) if facts else "{}"
+        if entry.edited_args is not None:
+            text = _with(text, "edited_args", self.arguments(entry.edited_args) or "true")
+        return text
 
     def shown(self, text: str) -> str:
         """Return external text, bounded for a column."""

@@ -16,7 +16,7 @@ from app.core.errors import StorageUnavailable
 from app.db.writer import DatabaseWriter, Transaction
 from app.governance.audit.anchor import FILE_NAME, Anchor, AnchorFile
 from app.governance.audit.chain import COLUMNS, TRIMMED, Break, ChainWalk
-from app.governance.audit.log import AuditLog
+from app.governance.audit.log import AuditEntry, AuditLog
 
 log = logging.getLogger(__name__)
 
@@ -149,7 +149,7 @@ class AuditMaintenance:
                 "older_than": until,
                 "days": self._retention_days,
             }
-            self._audit.within(transaction, TRIMMED, actor=_SYSTEM, detail=facts)
+            self._audit.within(transaction, AuditEntry(TRIMMED, actor=_SYSTEM, detail=facts))
         return removed
 
 

@@ -17,6 +17,7 @@ from app.core.clock import Clock, isoformat
 from app.core.errors import StorageUnavailable
 from app.core.ids import new_id
 from app.db.writer import DatabaseWriter, Transaction
+from app.governance.audit.log import AuditEntry
 from app.governance.identity.freshness import Freshness
 from app.governance.identity.tokens import Standing, Tokens, digest, equal_secrets
 
@@ -104,10 +105,12 @@ class Logins:
             transaction.execute(_ADD, row)
             self._audit.within(
                 transaction,
-                "auth.login",
-                actor=user_id,
-                subject=login.id,
-                detail={"token_id": token_id, "source": source},
+                AuditEntry(
+                    "auth.login",
+                    actor=user_id,
+                    subject=login.id,
+                    detail={"token_id": token_id, "source": source},
+                ),
             )
 
         await self._db.transact(add)
@@ -163,7 +166,8 @@ class Logins:
         def end(transaction: Transaction) -> None:
             if login is not None and transaction.execute(_END, (moment, login.id)):
                 self._audit.within(
-                    transaction, "auth.logout", actor=by or login.user_id, subject=login.id
+                    transaction,
+                    AuditEntry("auth.logout", actor=by or login.user_id, subject=login.id),
                 )
 
         await self._db.transact(end)

@@ -17,6 +17,7 @@ from app.core.clock import Clock, isoformat
 from app.core.errors import NotFound, StorageUnavailable, Unauthenticated
 from app.core.ids import new_id
 from app.db.writer import DatabaseWriter, Transaction
+from app.governance.audit.log import AuditEntry
 from app.governance.identity.freshness import Freshness
 from app.governance.identity.token_rules import (
     ADMIN_USER,
@@ -239,11 +240,13 @@ class Tokens:
             for token in ended:
                 self._audit.within(
                     transaction,
-                    "token.revoked",
-                    actor=by,
-                    subject=token.id,
-                    before=token.to_dict(),
-                    after={**token.to_dict(), "revoked_at": moment},
+                    AuditEntry(
+                        "token.revoked",
+                        actor=by,
+                        subject=token.id,
+                        before=token.to_dict(),
+                        after={**token.to_dict(), "revoked_at": moment},
+                    ),
                 )
             return [token.id for token in ended]
 
@@ -336,11 +339,13 @@ class Tokens:
         transaction.execute(_ADD, row)
         self._audit.within(
             transaction,
-            kind,
-            actor=by,
-            subject=token.id,
-            before=None if before is None else before.to_dict(),
-            after=token.to_dict(),
+            AuditEntry(
+                kind,
+                actor=by,
+                subject=token.id,
+                before=None if before is None else before.to_dict(),
+                after=token.to_dict(),
+            ),
         )
 
     def _active(self, token_id: str, now: datetime) -> Token:

@@ -9,7 +9,7 @@ from typing import Any
 from app.core.clock import Clock, isoformat
 from app.core.errors import NotFound, ToolFailed
 from app.db.writer import DatabaseWriter, Transaction
-from app.governance.audit.log import AuditLog
+from app.governance.audit.log import AuditEntry, AuditLog
 from app.knowledge.boards.text_search import LIKE, pattern_of
 from app.tools.planning.ports import Post
 
@@ -75,11 +75,13 @@ class ForumRepository:
                 where = {"project_id": project_id, "board": place[0], "reply_to": place[1]}
                 self._audit.within(
                     transaction,
-                    "forum.post",
-                    actor=user_id,
-                    subject=str(number),
-                    after={**where, "title": title, "body": body},
-                    outcome="written",
+                    AuditEntry(
+                        "forum.post",
+                        actor=user_id,
+                        subject=str(number),
+                        after={**where, "title": title, "body": body},
+                        outcome="written",
+                    ),
                 )
             return Post(number, place[0], place[1], title, body, author, moment)
 
@@ -178,17 +180,19 @@ class ForumRepository:
             gone = transaction.execute(_DELETE, (number, number))
             self._audit.within(
                 transaction,
-                "forum.post",
-                actor=by,
-                subject=str(number),
-                before={
-                    "project_id": project_id,
-                    "user_id": user_id,
-                    "board": board,
-                    "title": title,
-                },
-                outcome="removed",
-                detail={"posts": gone},
+                AuditEntry(
+                    "forum.post",
+                    actor=by,
+                    subject=str(number),
+                    before={
+                        "project_id": project_id,
+                        "user_id": user_id,
+                        "board": board,
+                        "title": title,
+                    },
+                    outcome="removed",
+                    detail={"posts": gone},
+                ),
             )
             return gone
 

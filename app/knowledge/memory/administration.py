@@ -18,7 +18,7 @@ from app.core.redaction import Redactor
 from app.core.text import dump_json
 from app.core.versions import check_version
 from app.db.writer import DatabaseWriter, Transaction
-from app.governance.audit.log import AuditLog
+from app.governance.audit.log import AuditEntry, AuditLog
 from app.knowledge.memory import rows, selection
 from app.knowledge.memory.repository import MemoryRepository, PreparedMemory, by_key, place_within
 from app.knowledge.memory.selection import MemoryCriteria
@@ -231,7 +231,9 @@ class MemoryAdministration:
             )
         )
         self._audit.record(
-            "memory.exported", actor=actor, detail={"filters": filters.facts(), "count": found}
+            AuditEntry(
+                "memory.exported", actor=actor, detail={"filters": filters.facts(), "count": found}
+            )
         )
         await self._db.flush()
         after = 0

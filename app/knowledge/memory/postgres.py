@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from app.core.errors import ConfigurationError, StorageUnavailable
 from app.db.writer import DatabaseWriter, Transaction
-from app.governance.audit.log import AuditLog
+from app.governance.audit.log import AuditEntry, AuditLog
 from app.knowledge.memory.postgres_index import SCHEMA, PostgresIndex
 from app.knowledge.memory.reader import Query
 
@@ -118,13 +118,15 @@ class PostgresStorage:
                 await asyncio.to_thread(self._end, "COMMIT")
             except StorageUnavailable:
                 kinds = [kind for kind, _ in notes]
-                self._audit.record("memory.undone", actor="system", detail={"kinds": kinds})
+                self._audit.record(
+                    AuditEntry("memory.undone", actor="system", detail={"kinds": kinds})
+                )
                 raise
             return answer
 
     def _tell(self, transaction: Transaction, notes: Sequence[tuple[str, dict[str, Any]]]) -> None:
         for kind, facts in notes:
-            self._audit.within(transaction, kind, **facts)
+            self._audit.within(transaction, AuditEntry(kind, **facts))
 
     def _begin(
         self, work: Callable[[Transaction], T]

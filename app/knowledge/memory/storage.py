@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from app.db.writer import DatabaseWriter, Transaction
-from app.governance.audit.log import AuditLog
+from app.governance.audit.log import AuditEntry, AuditLog
 from app.knowledge.memory.reader import Query, SqliteReader
 
 T = TypeVar("T")
@@ -102,7 +102,7 @@ class SqliteStorage:
         return await self._reader.read(work)
 
     def note(self, transaction: Transaction, kind: str, **facts: Any) -> None:
-        self._audit.within(transaction, kind, **facts)
+        self._audit.within(transaction, AuditEntry(kind, **facts))
 
     async def close(self) -> None:
         """Nothing is open between two calls."""

@@ -14,7 +14,7 @@ from typing import Any
 from app.core.clock import Clock, isoformat
 from app.core.versions import check_version
 from app.db.writer import DatabaseWriter, Transaction
-from app.governance.audit.log import AuditLog
+from app.governance.audit.log import AuditEntry, AuditLog
 from app.governance.config_versions import ConfigVersions, increment, number_of
 
 SUBJECT = "skills"
@@ -96,11 +96,13 @@ class SkillStore:
                 increment(transaction, SUBJECT)
                 self._audit.within(
                     transaction,
-                    "governance.skill",
-                    actor=actor,
-                    subject=skill_id,
-                    before=before.shown(),
-                    after=after.shown(),
+                    AuditEntry(
+                        "governance.skill",
+                        actor=actor,
+                        subject=skill_id,
+                        before=before.shown(),
+                        after=after.shown(),
+                    ),
                 )
             return _read(transaction)
 

@@ -9,7 +9,7 @@ import orjson
 from app.core.clock import Clock, isoformat
 from app.core.text import truncate
 from app.db.writer import DatabaseWriter, Transaction
-from app.governance.audit.log import AuditLog
+from app.governance.audit.log import AuditEntry, AuditLog
 from app.tools.sql.ports import QueryCaller
 
 MAX_SQL_CHARS = 20_000
@@ -72,17 +72,19 @@ class QueryAudit:
             transaction.execute(_ADD, row)
             audit.within(
                 transaction,
-                "sql.query",
-                actor=caller.user_id or "system",
-                subject=asked.source_id,
-                session_id=caller.session_id,
-                run_id=caller.run_id,
-                agent_id=caller.agent_id,
-                tool_name=caller.tool_name,
-                operation_id=caller.operation_id,
-                verdict="allow" if asked.verdict == "allowed" else "deny",
-                outcome="success" if asked.reason is None else "error",
-                detail={"tables": list(asked.tables), "rows": asked.rows, "reason": reason},
+                AuditEntry(
+                    "sql.query",
+                    actor=caller.user_id or "system",
+                    subject=asked.source_id,
+                    session_id=caller.session_id,
+                    run_id=caller.run_id,
+                    agent_id=caller.agent_id,
+                    tool_name=caller.tool_name,
+                    operation_id=caller.operation_id,
+                    verdict="allow" if asked.verdict == "allowed" else "deny",
+                    outcome="success" if asked.reason is None else "error",
+                    detail={"tables": list(asked.tables), "rows": asked.rows, "reason": reason},
+                ),
             )
 
         await self._db.transact(add)

@@ -12,7 +12,7 @@ from app.core.background import background
 from app.core.clock import Clock, isoformat
 from app.core.errors import StorageUnavailable
 from app.db.writer import DatabaseWriter, Transaction
-from app.governance.audit.log import AuditLog
+from app.governance.audit.log import AuditEntry, AuditLog
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +64,7 @@ class QueryRetention:
         removed = transaction.execute(_REMOVE, (until, TRIM_ROWS))
         if removed:
             facts = {"removed": removed, "older_than": until, "days": self._days}
-            self._audit.within(transaction, "sql.trimmed", actor="system", detail=facts)
+            self._audit.within(transaction, AuditEntry("sql.trimmed", actor="system", detail=facts))
         return removed
 
 

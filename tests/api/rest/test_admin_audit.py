@@ -13,6 +13,7 @@ import httpx2
 import pytest
 
 from app.core.settings import Settings, load_settings
+from app.governance.audit.log import AuditEntry
 from tests.api.rest.client import call, problem
 from tests.support.http import HttpClient
 from tests.support.service import Running
@@ -127,7 +128,9 @@ async def test_a_moment_that_is_none_is_refused(admin: httpx2.AsyncClient):
 async def test_the_export_holds_what_proves_the_chain(serving: Running, admin: httpx2.AsyncClient):
     await some_calls(admin, 1)
     for number in range(1200):
-        serving.service.runtime.audit.record("call.finished", actor="ann", detail={"n": number})
+        serving.service.runtime.audit.record(
+            AuditEntry("call.finished", actor="ann", detail={"n": number})
+        )
     await serving.service.runtime.db.flush()
     answer = await admin.get("/admin/audit/export")
     assert answer.headers["content-type"] == "application/x-ndjson"

@@ -11,6 +11,7 @@ from app.api.errors import problems
 from app.api.rest.examples import example
 from app.api.rest.routing import routes_of
 from app.catalog.errors import PluginsRefused
+from app.governance.audit.log import AuditEntry
 
 router = routes_of("admin", below="/admin")
 
@@ -80,10 +81,12 @@ async def reload_plugins(service: ServiceDep, principal: Admin) -> PluginsReload
         "tools_removed": list(done.tools_removed),
     }
     runtime.audit.record(
-        "governance.plugins",
-        actor=principal.user_id,
-        subject=str(service.settings.plugins_dir),
-        detail=detail,
+        AuditEntry(
+            "governance.plugins",
+            actor=principal.user_id,
+            subject=str(service.settings.plugins_dir),
+            detail=detail,
+        )
     )
     await runtime.catalog_sync.settled()
     await runtime.db.flush()
