@@ -20,8 +20,8 @@ def compile_glob(pattern: str, *, case_insensitive: bool = False) -> Matches:
     """Return a test for relative paths such as `src/main.py`.
 
     `*` and `?` stay inside one name, `**` spans folders, `[a-z]`, `[!a]` and `{a,b}` work.
-    A pattern without `/` is matched against the name at any depth. After a leading `!` it
-    says what does not fit (`\\!` for a name that begins with one).
+    A pattern without `/` is matched against the name at any depth. A leading `!`
+    inverts it (`\\!` for a name that begins with one).
 
     Raises:
         ToolFailed: code `invalid_pattern`.

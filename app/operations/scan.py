@@ -1,11 +1,10 @@
-"""Finding lines in one buffer, which may hold several files one after another.
+"""Search for lines in one buffer, which may contain several consecutive files.
 
-The whole buffer is searched at once, never line by line: with RE2, which takes time linear
-in the input whatever the pattern, releases the interpreter lock while it works, and with
-`never_nl` keeps a match inside one line. Measured on 87 MB: RE2 finds a rare literal at
-12 GB/s where `bytes.find` does 1.5, and ignoring case at 1.8 GB/s where lower() + find do
-0.7; once a file is known to contain a literal, `bytearray.find` is cheaper per further hit
-(0.2 µs against 1.1).
+The whole buffer is searched as one, never line by line: with RE2, which takes time linear in the
+input whatever the pattern, releases the interpreter lock while it works, and with `never_nl` keeps
+a match inside one line. Measured on 87 MB: RE2 finds a rare literal at 12 GB/s where `bytes.find`
+does 1.5, and ignoring case at 1.8 GB/s where lower() + find do 0.7; once a file is known to contain
+a literal, `bytearray.find` is cheaper per further hit (0.2 µs against 1.1).
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ from app.operations.protocols.search import GrepLine, GrepQuery
 
 Span = tuple[int, int]
 _MAX_LINE_BYTES = 16_384
-# Linear is not fast: RE2 may look at every instruction of the pattern for every byte, which
-# takes seconds for a step of this size and the worst of patterns. Nothing stops it meanwhile.
+# Linear is not fast: RE2 may evaluate every instruction of the pattern for every byte, which takes
+# seconds for this size and the worst patterns, and cannot be interrupted.
 STEP_BYTES = 64 << 10
 _MOST_WORK = 10**10
 _NEWLINE = ord("\n")
@@ -32,13 +31,13 @@ _LOOK_AROUND = re.compile(r"\(\?<?[=!]")
 _BACK_REFERENCE = re.compile(r"invalid escape sequence: \\[1-9]")
 _RETURN = re.compile(r"\\(?:r|x0[dD]|x\{0*[dD]\}|0?15)")
 _OWN_TEXT = re.compile(r"\\[Az]|\(\?\w*-")
-# the characters around a word are part of the match: RE2 knows no look-around, and its \b
-# knows only ASCII
+# the characters around a word are part of the match: RE2 has no look-around, and its \b knows only
+# ASCII
 _WORD = r"(?:^|[^\pL\pN_\n])(?:{})(?:$|[^\pL\pN_\n])"
 
 
 class TooMuchWork(Exception):
-    """A line or a text is too long for a pattern of that size."""
+    """A line or text is too long for a pattern of that size."""
 
 
 def _go_on() -> None:
@@ -53,14 +52,14 @@ class LineMatcher:
     line break too.
 
     Attributes:
-        plain_breaks: every line is to end with a line break alone, so that `$` is its end; not
-            where the pattern itself looks for a carriage return.
-        reads_letters: the pattern has letters beyond ASCII, so that a text in another encoding
-            is to become UTF-8 first.
+        plain_breaks: lines must end with a single line feed, so that `$` matches their end; False
+            if the pattern itself contains a carriage return.
+        reads_letters: the pattern has non-ASCII letters, so text in another encoding must first be
+            converted to UTF-8.
 
     Args:
-        check: called after every step of lines; what it raises ends the search.
-        step_bytes: the least that is searched at once.
+        check: called after every step of lines; an exception ends the search.
+        step_bytes: minimum bytes per step.
 
     Raises:
         ToolFailed: code `invalid_pattern`, with `reason` and where known `position`.
@@ -97,17 +96,17 @@ class LineMatcher:
 
     @property
     def joinable(self) -> bool:
-        """Whether files may be searched as one text with a line break behind each.
+        """Return whether files may be joined to one text with a line break after each.
 
-        Not where the pattern can tell the text's ends from a line's, or span lines.
+        False if the pattern distinguishes the text's ends from a line's, or spans lines.
         """
         return self._joinable
 
     def first(self, buffer: bytearray, position: int, end: int) -> Span | None:
-        """The first match from `position` on, as it stands in the text of joined files.
+        """Return the first match from `position` in the text of joined files.
 
         Raises:
-            TooMuchWork: nothing can be said in a time that anybody would wait for.
+            TooMuchWork: the search would take too long.
         """
         while True:
             stop = self._next_stop(buffer, position, end)
@@ -121,7 +120,7 @@ class LineMatcher:
             position = stop + 1
 
     def _next_stop(self, buffer: bytearray, position: int, end: int) -> int:
-        """How far to search at once: to the end of a line where that makes no difference."""
+        """Return the end of the next step: a line end if that makes no difference."""
         stop = end
         if self._by_steps and self._literal is None and end - position > self._step:
             line_end = buffer.find(b"\n", position + self._step, end)
@@ -133,14 +132,16 @@ class LineMatcher:
         return stop
 
     def lines(self, buffer: bytearray, end: int) -> Iterator[Span]:
-        """Spans `(start, stop)` of the wanted lines in `buffer[:end]`, without line breaks."""
+        """Yield spans `(start, stop)` of the requested lines in `buffer[:end]`, without line
+        breaks.
+        """
         spans = self._spans(buffer, end)
         if self.multiline:
             spans = single_lines(buffer, spans)
         return _other_lines(buffer, end, spans) if self._invert else spans
 
     def _spans(self, buffer: bytearray, end: int) -> Iterator[Span]:
-        """Spans of matching lines; in multiline mode one may hold several lines."""
+        """Yield spans of matching lines; in multiline mode one may include several lines."""
         first = self.first(buffer, 0, end) if end else None
         if first is None:
             return iter(())
@@ -179,7 +180,7 @@ def _literal_lines(buffer: bytearray, end: int, literal: bytes, begin: int) -> I
 
 
 def _other_lines(buffer: bytearray, end: int, spans: Iterator[Span]) -> Iterator[Span]:
-    """The lines of `buffer[:end]` that are not among `spans`."""
+    """Yield the lines of `buffer[:end]` that are not among `spans`."""
     position = 0
     while position < end:
         start, stop = next(spans, (end, end))
@@ -192,7 +193,7 @@ def _other_lines(buffer: bytearray, end: int, spans: Iterator[Span]) -> Iterator
 
 
 def single_lines(buffer: bytearray, spans: Iterator[Span]) -> Iterator[Span]:
-    """Cut spans of several lines into their lines."""
+    """Split spans of several lines into their lines."""
     for start, stop in spans:
         position = start
         while (line_end := buffer.find(b"\n", position, stop)) >= 0:
@@ -202,7 +203,7 @@ def single_lines(buffer: bytearray, spans: Iterator[Span]) -> Iterator[Span]:
 
 
 class MatchWriter:
-    """Turns matching spans of one buffer, in order, into numbered lines with context."""
+    """Conversion of matching spans of one buffer, in order, to numbered lines with context."""
 
     def __init__(self, path: str, buffer: bytearray, end: int, query: GrepQuery) -> None:
         self._path = path
@@ -210,14 +211,14 @@ class MatchWriter:
         self._end = end
         self._before = query.before
         self._after = query.after
-        self._number = 1  # of the line that starts at _counted
+        self._number = 1  # number of the line that starts at _counted
         self._counted = 0
         self._written = 0  # everything before this offset was emitted or skipped
-        self._encoding: str | None = None  # of lines that are no UTF-8
-        self._owed = 0  # lines of context still due after the last match
+        self._encoding: str | None = None  # lines that are not UTF-8
+        self._owed = 0  # remaining context lines after the last match
 
     def matched(self, start: int, stop: int) -> Iterator[GrepLine]:
-        """The match's line, preceded by what is due between the last match and it."""
+        """Yield the match's line, preceded by context since the last match."""
         yield from self._trailing(start)
         first = start
         for _ in range(self._before):
@@ -230,7 +231,7 @@ class MatchWriter:
         self._owed = self._after
 
     def finish(self) -> Iterator[GrepLine]:
-        """Context after the last match."""
+        """Yield context after the last match."""
         yield from self._trailing(self._end)
 
     def _trailing(self, until: int) -> Iterator[GrepLine]:
@@ -281,7 +282,7 @@ def _compile(query: GrepQuery, pattern: bytes, *, multiline: bool) -> re2._Regex
         if query.word and query.fixed_strings:
             return re2.compile(_whole_words(query).encode(), options)
         regex = re2.compile(source, options)
-        # only now in its frame: there, `a)(b` alone would be accepted
+        # only now wrapped: inside, `a)(b` alone would be accepted
         return re2.compile(_whole_words(query).encode(), options) if query.word else regex
     except re2.error as error:
         reason = error.args[0].decode("utf-8", "replace") if error.args else "not understood"
@@ -298,7 +299,7 @@ def _whole_words(query: GrepQuery) -> str:
 
 
 def _check_any_byte(pattern: str) -> None:
-    # \C alone would let a match run over line breaks and make the search quadratic
+    # \C alone would let a match cross line breaks and make the search quadratic
     found = _ANY_BYTE.search(pattern)
     if found:
         raise _invalid(pattern, r"\C is not supported, use (?s:.)", found.end() - 2)

@@ -1,4 +1,4 @@
-"""Writing and editing one file, said with the one operation that changes several."""
+"""Writing and editing of one file, based on the operation that changes several."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from app.operations.protocols.files import (
 
 
 class OverApply(ABC):
-    """`write` and `edit` for every `FileOperations` that has `apply`."""
+    """`write` and `edit` for every `FileOperations` with `apply`."""
 
     @abstractmethod
     async def apply(
@@ -29,12 +29,12 @@ class OverApply(ABC):
         durable: bool = False,
         before_write: BeforeWrite = nothing,
     ) -> list[Edited]:
-        """As the Protocol says."""
+        """See the Protocol."""
 
     async def write(
         self, path: str, data: bytes, *, append: bool = False, fresh: bool = False
     ) -> Edited:
-        """As the Protocol says."""
+        """See the Protocol."""
 
         def change(found: FileStates) -> FileStates:
             there = found[path]
@@ -46,7 +46,7 @@ class OverApply(ABC):
     async def edit(
         self, path: str, change: Callable[[bytes], bytes], *, fresh: bool = False
     ) -> Edited:
-        """As the Protocol says; a missing file raises ToolFailed `file_not_found`."""
+        """Edit a file, see the Protocol; a missing file raises ToolFailed `file_not_found`."""
 
         def change_existing(found: FileStates) -> FileStates:
             there = found[path]

@@ -1,4 +1,4 @@
-"""Both ends of the descriptors of one job."""
+"""Both ends of a job's descriptors."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from app.operations.protocols.processes import Terminal
 
 @dataclass(slots=True)
 class JobPipes:
-    """Descriptors of one job; nothing waits for a reader or a writer here.
+    """Descriptors of one job; none of them blocks.
 
     Attributes:
-        theirs: what goes over the wire, in its order, to be closed once sent.
+        theirs: descriptors to send, in wire order, closed once sent.
         ours: our ends of input and output.
         status, leash: as on the wire; ours.
-        work: where a parked payload is given its work.
-        report: where Python's report comes from.
+        work: pipe for the work of a parked payload.
+        report: pipe of Python's report.
     """
 
     theirs: list[int] = field(default_factory=list)
@@ -43,7 +43,7 @@ def open_pipes(
     parked: bool = False,
     python: bool = False,
 ) -> JobPipes:
-    """Open what a job needs.
+    """Open the descriptors of a job.
 
     Raises:
         StorageUnavailable, ToolFailed: descriptors or terminals have run out.

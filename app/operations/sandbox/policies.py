@@ -1,4 +1,4 @@
-"""The policy of one run, from its level, its limits and what this machine can do."""
+"""Policy of one run, derived from its level, its limits and this machine's capabilities."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ def command_policy(
     temporary: str | None = None,
     level: Level = "bash",
 ) -> Policy:
-    """For programs of a workspace: its folders, and the network it is let at.
+    """Return the policy of a workspace's programs: its folders, and its allowed network.
 
     Args:
-        narrowed: the workspace's root, when only folders in it are `writable`.
+        narrowed: the workspace's root, if only folders in it are `writable`.
         readable: further folders of data, as in a `ProcessSpec`.
-        read_only: what it may not change below its writable folders.
-        temporary: which of its writable folders is its `/tmp`.
+        read_only: paths it may not change below its writable folders.
+        temporary: the writable folder used as its `/tmp`.
 
     Raises:
-        ToolFailed: code `sandbox_unavailable`, when a folder of the service lies in one of
-            these and cannot be hidden, or when nothing holds programs to folders.
+        ToolFailed: code `sandbox_unavailable`, if a folder of the service is inside one of these
+            and cannot be hidden, or nothing restricts programs to folders.
     """
     if narrowed is not None and "landlock-fs" not in status.layers:
         raise sandbox_unavailable(
@@ -89,7 +89,7 @@ def lenient_policy(
     read_only: tuple[str, ...] = (),
     temporary: str | None = None,
 ) -> Policy:
-    """For Python that may do what a command may, without a network."""
+    """Return the policy of Python with the rights of a command, without network."""
     limits = ProcessLimits(wall_s=wall_s, cpu_s=int(wall_s) + 1)
     return command_policy(
         *(config, status, limits),
@@ -105,10 +105,10 @@ def lenient_policy(
 def pure_policy(
     config: SandboxConfig, status: LevelStatus, level: Strictness, wall_s: float, *, extra: bool
 ) -> Policy:
-    """For Python that computes: no file, no network, no process.
+    """Return the policy of computing Python: no files, no network, no processes.
 
     Args:
-        extra: it imports modules from outside the standard library.
+        extra: it imports modules outside the standard library.
     """
     return Policy(
         level=level,
@@ -127,28 +127,30 @@ def pure_policy(
 
 
 def module_folders() -> tuple[str, ...]:
-    """Where modules are installed beside the standard library, in the order of our own path."""
+    """Return the folders of installed modules besides the standard library, in the order of our
+    path.
+    """
     paths = sysconfig.get_paths()
     own = [path for path in sys.path if PurePath(path).name in _PACKAGE_FOLDERS]
     return tuple(dict.fromkeys((*own, paths["purelib"], paths["platlib"])))
 
 
 def _python_of(program: str) -> tuple[str, ...]:
-    """Our interpreter's folders, for a program that is installed with it."""
+    """Return our interpreter's folders, for a program installed with it."""
     folders = tuple(dict.fromkeys((sys.prefix, sys.base_prefix)))
     inside = any(PurePath(program).is_relative_to(folder) for folder in folders)
     return folders if inside else ()
 
 
 def _apart(folders: tuple[str, ...], root: str) -> tuple[str, ...]:
-    """Those that do not lie in `root`."""
+    """Return the folders outside `root`."""
     return tuple(path for path in folders if not PurePath(path).is_relative_to(root))
 
 
 def _hidden(
     config: SandboxConfig, status: LevelStatus, granted: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Folders of the service that lie in a granted one."""
+    """Return the service's folders inside a granted one."""
     found = tuple(
         folder
         for folder in config.hidden
@@ -165,7 +167,7 @@ def _hidden(
 
 def _ports(config: SandboxConfig, status: LevelStatus, network: Network) -> tuple[int, ...]:
     if "landlock-net" not in status.layers:
-        return ()  # nothing could hold programs to these ports
+        return ()  # nothing could restrict programs to these ports
     return tuple(port for port in network.tcp_ports if port not in config.own_ports)
 
 

@@ -1,4 +1,4 @@
-"""A few workers kept ready; each is used once and replaced."""
+"""Pool of ready workers; each is used once and replaced."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _log = logging.getLogger(__name__)
 
 
 class WarmPool:
-    """Holds up to `size` workers from `park`.
+    """Pool of up to `size` workers from `park`.
 
-    Filled by `fill` or after the first `take`. A worker that died while it waited is
-    thrown away when it is come upon.
+    Filled by `fill` or after the first `take`. A worker that died while waiting is discarded when
+    found.
     """
 
     def __init__(self, size: int, park: Callable[[], Awaitable[Worker]]) -> None:
@@ -29,8 +29,11 @@ class WarmPool:
         self._closed = False
 
     async def take(self, wall_s: float) -> Worker | None:
-        """A living worker that may run `wall_s` seconds, the caller's to close; None when
-        there is none. A replacement is started in the background."""
+        """Return a live worker for up to `wall_s` seconds, owned by the caller; None if there is
+        none.
+
+        Starts a replacement in the background.
+        """
         taken = None
         while self._ready and taken is None:
             worker = self._ready.popleft()
@@ -45,7 +48,7 @@ class WarmPool:
         return taken
 
     async def fill(self) -> None:
-        """Have all workers ready; a failure is logged."""
+        """Start all workers; a failure is logged."""
         self._refill()
         if self._filling is not None:
             await asyncio.shield(self._filling)

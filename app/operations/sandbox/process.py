@@ -1,4 +1,4 @@
-"""One process tree under a supervisor, seen from the service."""
+"""Process tree under a supervisor, as seen by the service."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from app.operations.sandbox.zygote import Zygote
 
 _log = logging.getLogger(__name__)
 
-# For what hangs: on a machine that is busy beyond measure both have taken half a minute, and a
-# tree that is given up still runs.
+# For hangs: on an extremely busy machine both have taken half a minute, and a cancelled tree still
+# runs.
 _START_LIMIT_S = 90.0
 _END_LIMIT_S = 60.0
 
 
 class SandboxedProcess(PipedProcess):
-    """`RunningProcess` over the pipes of a job; takes ownership of our ends.
+    """`RunningProcess` over the pipes of a job; owns our ends.
 
-    The supervisor ends the tree when the leash closes, whatever happened to us, and is
-    itself gone when its status pipe closes.
+    The supervisor ends the tree when the leash closes, even if the service has died, and has itself
+    ended when its status pipe closes.
     """
 
     def __init__(self, pipes: JobPipes, spec: ProcessSpec, level: Level) -> None:
@@ -47,16 +47,16 @@ class SandboxedProcess(PipedProcess):
 
     @property
     def pid(self) -> int:
-        """0 before `started`."""
+        """Return 0 before `started`."""
         return int(self._start_event().get("pid") or 0)
 
     @property
     def sandbox(self) -> SandboxReport:
-        """Without layers before `started`."""
+        """Return the sandbox, without layers before `started`."""
         return report_of(self._level, self._start_event())
 
     async def wait(self) -> ProcessExit:
-        """How it ended, with what was put back of the files that others run."""
+        """Return its exit, with the restored files that others run."""
         ended = await super().wait()
         if self.watch is None:
             return ended
@@ -70,12 +70,12 @@ class SandboxedProcess(PipedProcess):
         )
 
     def has_ended(self) -> bool:
-        """Also when the loop has not heard of it yet."""
+        """Return whether it has ended, even if the loop has not been notified yet."""
         self._status.catch_up()
         return self._exit.done()
 
     async def started(self) -> None:
-        """Return when it is confined and runs, or waits for its work when it is parked.
+        """Wait until it is confined and runs, or if parked, waits for its work.
 
         Raises:
             ToolFailed: code `sandbox_unavailable`.
@@ -124,7 +124,7 @@ class SandboxedProcess(PipedProcess):
             self._settle(exit_of(event, self._level, self._start_event(), self._reason))
 
     def _on_gone(self) -> None:
-        """The supervisor has ended; without an `ended` event it was killed."""
+        """Handle the end of the supervisor; without an `ended` event it was killed."""
         self._let_go()
         if not self._started.done():
             self._not_started("The sandbox ended during the start; try again")
@@ -152,7 +152,7 @@ class SandboxedProcess(PipedProcess):
 async def launch(
     zygote: Zygote, job: Job, pipes: JobPipes, spec: ProcessSpec, level: Level
 ) -> SandboxedProcess:
-    """Start `job` over `pipes`; on failure nothing of either is left.
+    """Start `job` over `pipes`; on failure both are cleaned up.
 
     Raises:
         ToolFailed: code `sandbox_unavailable`.

@@ -1,4 +1,4 @@
-"""Starting the programs of one workspace in the sandbox."""
+"""Programs of one workspace, run in the sandbox."""
 
 from __future__ import annotations
 
@@ -24,16 +24,15 @@ from app.operations.sandbox.process import SandboxedProcess, launch
 from app.operations.sandbox.sandbox import Sandbox
 
 _NAMES_BY_TCP = {"RES_OPTIONS": "use-vc"}
-# Without a network, asking again only takes time: half a minute for npm.
+# Without a network, retries only take time: half a minute for npm.
 _ASK_ONCE = {"npm_config_fetch_retries": "0", "PIP_RETRIES": "0"}
 
 
 class SandboxedProcesses:
     """`ProcessOperations` at level `bash`, on a `Beneath`.
 
-    All programs of the workspace share one private temporary folder, HOME and TMPDIR of
-    theirs, which is made for the first of them and removed by `close`, or when nobody has the
-    workspace any more.
+    All programs of the workspace share one private temporary folder as HOME and TMPDIR, which is
+    created for the first of them and removed by `close`, or once the workspace is unused.
     """
 
     def __init__(
@@ -55,7 +54,7 @@ class SandboxedProcesses:
         return self._open(spec)
 
     async def close(self) -> None:
-        """Remove the private folder; start nothing afterwards."""
+        """Remove the private folder; no programs may be started afterwards."""
         async with self._making:
             folder, self._private_tmp = self._private_tmp, None
             self._keep_tmp()
@@ -102,7 +101,7 @@ class SandboxedProcesses:
     async def _job(
         self, spec: ProcessSpec, status: LevelStatus, tmp: str, read_only: tuple[str, ...]
     ) -> Job:
-        """All about `spec` but its descriptors."""
+        """Return the job for `spec`, except its descriptors."""
         network = self._network if spec.network else NO_NETWORK
         extra = {**_author(self._sandbox.config), **_extra(spec, network)}
         environment = clean_environment(tmp, extra, tmp)
@@ -138,15 +137,15 @@ class SandboxedProcesses:
             return self._private_tmp
 
     def _keep_tmp(self) -> None:
-        """The private folder is no longer this workspace's to drop."""
+        """Detach the private folder from this workspace, so that it is not dropped."""
         if self._dropping is not None:
             self._dropping.detach()
             self._dropping = None
 
     async def _lost(self, tmp: str) -> bool:
-        """Whether somebody has removed the private folder, so that another one is needed.
+        """Return whether the private folder was removed externally, so that another one is needed.
 
-        Places for temporary files are tidied up, and a service runs for longer than that.
+        Cleanup of temporary files may remove it while the service runs.
         """
         if await to_end(run_in(PROCESSES, os.path.isdir, tmp)):
             return False
@@ -158,7 +157,7 @@ class SandboxedProcesses:
 
 
 def _author(config: SandboxConfig) -> dict[str, str]:
-    """Who makes commits."""
+    """Return the author of commits."""
     if config.git_author is None:
         return {}
     name, mail = config.git_author
@@ -170,10 +169,10 @@ def _author(config: SandboxConfig) -> dict[str, str]:
 
 
 def _extra(spec: ProcessSpec, network: Network) -> dict[str, str]:
-    """What the environment gets beyond the safe set; the caller's own comes last."""
+    """Return additions to the safe environment; the caller's own come last."""
     extra: dict[str, str] = {}
     if network.tcp_ports and not network.udp:
-        extra |= _NAMES_BY_TCP  # names are looked up through port 53, where that is open
+        extra |= _NAMES_BY_TCP  # names are looked up through port 53, if it is open
     if not network.tcp_ports:
         extra |= _ASK_ONCE
     if spec.terminal is not None:
@@ -182,6 +181,6 @@ def _extra(spec: ProcessSpec, network: Network) -> dict[str, str]:
 
 
 def _find(beneath: Beneath, spec: ProcessSpec, search: str) -> str:
-    """The program's path; blocking. Refuses a `cwd` outside or that is no folder."""
+    """Return the program's path; blocks. Refuses a `cwd` that is outside or not a folder."""
     with beneath.opened(beneath.start(spec.cwd), os.O_PATH | os.O_DIRECTORY) as folder:
         return find_program(spec.argv[0], folder, search)

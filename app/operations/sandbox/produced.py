@@ -1,4 +1,4 @@
-"""Files that code left in its folder, read without following a link, within bounds."""
+"""Files left by code in its folder, read without following links, within limits."""
 
 from __future__ import annotations
 
@@ -29,15 +29,14 @@ class _Found:
 
 
 def read_produced(folder: str) -> tuple[tuple[ProducedFile, ...], int]:
-    """The files in `folder`, smallest first, and how many were left out; blocking.
+    """Return the files in `folder`, smallest first, and the number of omitted ones; blocks.
 
-    Only call it when nothing writes there any more. A folder that was closed is opened again.
-    Links, devices and names that are no text are no files; hidden folders and `__pycache__`
-    are not looked into.
+    Call it only once nothing writes there. Inaccessible folders are made accessible. Links, devices
+    and names that are not text are skipped, as are hidden folders and `__pycache__`.
     """
     try:
         top = enter_folder(None, folder)
-    except OSError:  # the code has put something else in its place
+    except OSError:  # replaced by the code
         return (), 0
     try:
         found = sorted(_walk(top))
@@ -75,7 +74,7 @@ def _entries(top: int, path: str) -> Iterator[tuple[str, os.stat_result]]:
 
 
 def _open_inner(top: int, path: str, flags: int) -> int:
-    """Open `path` step by step, none of them a link."""
+    """Open `path` step by step, through no link."""
     here = os.dup(top)
     *folders, last = path.rstrip("/").split("/")
     try:
@@ -102,7 +101,7 @@ def _read_all(top: int, found: list[_Found]) -> tuple[tuple[ProducedFile, ...], 
 
 
 def _read(top: int, one: _Found) -> bytes | None:
-    """None for a file that is too large or cannot be read."""
+    """Return None for a file that is too large or unreadable."""
     if one.size > MAX_FILE_BYTES:
         return None
     try:

@@ -1,7 +1,7 @@
-"""Keeps what files said that were put back, so that nothing is lost.
+"""Backup of undone file contents.
 
-The folder is the programs' own, who may do there what they like: files in it are made by
-descriptors alone, so that no link of theirs leads elsewhere. Blocks.
+The folder belongs to the programs: files in it are created through descriptors only, so that no
+link leads elsewhere. Blocks.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def put_aside(folder: str | None, files: Mapping[str, FileSnapshot]) -> str | None:
-    """Keep the content of `files` in a new folder of `folder`; its path, None when none is kept.
+    """Save `files` in a new folder inside `folder`; return its path, or None if none is saved.
 
-    Their names there are their paths, with `_` for each slash, so that no program takes one
-    for its own.
+    Their names are their paths with `_` for each slash, so that no program uses them.
     """
     if folder is None or all(kept.data is None for kept in files.values()):
         return None

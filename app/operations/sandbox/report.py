@@ -1,4 +1,4 @@
-"""The report that Python writes about its own end. The payload wrote it: believe nothing."""
+"""Report of Python about its own end, written by the payload and therefore untrusted."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _READ = 64 << 10
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """`value` and `error` as `CodeExit` has them."""
+    """`value` and `error` as in `CodeExit`."""
 
     value: str | None = None
     error: str | None = None
 
 
 class ReportPipe:
-    """Reads a report as it comes; takes ownership of the descriptor.
+    """Incremental reader of a report; owns the descriptor.
 
-    A report over the bound is none: its pipe is closed on the writer.
+    A report above the limit is discarded, and its pipe closed.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -36,21 +36,21 @@ class ReportPipe:
         self._loop.add_reader(descriptor, self._readable)
 
     def finish(self) -> Report:
-        """What was reported; call it when nobody writes any more."""
+        """Return the report; call it once nothing writes any more."""
         while self._descriptor >= 0 and self._readable():
             pass
         self.close()
         return Report() if self._over else parse_report(bytes(self._data))
 
     def close(self) -> None:
-        """Stop reading; harmless when repeated."""
+        """Stop reading; may be called repeatedly."""
         if self._descriptor >= 0:
             self._loop.remove_reader(self._descriptor)
             os.close(self._descriptor)
             self._descriptor = -1
 
     def _readable(self) -> bool:
-        """Whether there may be more."""
+        """Read available data; return whether more may follow."""
         try:
             data = os.read(self._descriptor, _READ)
         except BlockingIOError:
@@ -64,7 +64,7 @@ class ReportPipe:
 
 
 def parse_report(data: bytes) -> Report:
-    """An empty report for whatever is not exactly one."""
+    """Parse a report; anything invalid gives an empty report."""
     try:
         raw = json.loads(data)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""The sandbox of this process: one zygote, one probe, warm workers, private folders."""
+"""Sandbox of this process: zygote, probe, warm workers, private folders."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from app.operations.sandbox.zygote import Zygote
 
 _log = logging.getLogger(__name__)
 
-# a program may have left tens of thousands of folders: no start has to wait for that
+# a program may have left tens of thousands of folders, which must not delay a start
 _REMOVALS = ThreadPoolExecutor(2, thread_name_prefix="removal")
 _WARM: tuple[Strictness, ...] = ("strict", "standard")
 
 
 class Sandbox:
-    """Share one among all workspaces of a process; must be used on one event loop.
+    """Sandbox shared by all workspaces of a process; must be used on one event loop.
 
-    Everything is started with its first use; `start` does it beforehand. Close it at the
-    end, by `close` or as a context; what still runs then ends with the service in any case.
+    Everything is started on first use, or in advance by `start`. Close it at the end, by `close` or
+    as a context manager; running processes end with the service in any case.
 
     Args:
-        status: what this machine offers, where that is known; else a child finds it out.
+        status: capabilities of this machine, if known; otherwise a child probes them.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Sandbox:
 
     @property
     def status(self) -> SandboxStatus:
-        """What this machine offers; blocks some 100 ms when nothing was started yet."""
+        """Return this machine's capabilities; blocks some 100 ms before the first start."""
         if self._status is None:
             config = self.config
             self._status = judge(
@@ -69,8 +69,7 @@ class Sandbox:
     async def start(self) -> SandboxStatus:
         """Probe the kernel, and have the zygote and the warm workers ready.
 
-        This raises nothing: what cannot be started is in the status, or in the log and in
-        what the next call says.
+        Raises nothing: failures are in the status, or in the log and the error of the next call.
         """
         status = await self.known()
         if any(level.available for level in status.levels.values()):
@@ -84,14 +83,14 @@ class Sandbox:
         return status
 
     async def known(self) -> SandboxStatus:
-        """`status` without blocking the loop."""
+        """Return `status` without blocking the loop."""
         async with self._probing:
             if self._status is None:
                 await to_end(run_in(PROCESSES, lambda: self.status))
         return self.status
 
     async def level(self, level: Level) -> LevelStatus:
-        """What confines a run at `level`.
+        """Return the isolation of a run at `level`.
 
         Raises:
             ToolFailed: code `sandbox_unavailable`.
@@ -102,19 +101,19 @@ class Sandbox:
         return found
 
     def keep_out(self, port: int) -> None:
-        """Let no workspace connect to `port`: the service itself listens there."""
+        """Block access to `port`, on which the service itself listens, from every workspace."""
         self.config = replace(self.config, own_ports=self.config.own_ports | {port})
 
     async def warm_worker(self, level: Strictness, wall_s: float) -> Worker | None:
-        """A confined interpreter that waits for its code; None when there is none such."""
+        """Return a confined interpreter that waits for its code, or None."""
         pool = self._pools.get(level)
         return None if pool is None else await pool.take(wall_s)
 
     async def make_folder(self) -> str:
-        """A new private folder.
+        """Create a private folder.
 
         Raises:
-            StorageUnavailable, ToolFailed: it cannot be made.
+            StorageUnavailable, ToolFailed: it cannot be created.
         """
         self._remove_dropped()
         making = asyncio.ensure_future(run_in(PROCESSES, self._folders.make))
@@ -128,10 +127,10 @@ class Sandbox:
             raise
 
     def drop_folder(self, folder: str) -> None:
-        """Have a private folder that nobody uses any more removed with the next one that is made.
+        """Schedule removal of an unused private folder, at the next creation of one.
 
-        May be called from a finalizer, and so from anywhere in this process: also while a lock is
-        held, such as the one that all pools share. So it takes none.
+        May be called from a finalizer, and so from anywhere in this process, even while a lock such
+        as that of all pools is held. It therefore takes no lock.
         """
         self._dropped.append(folder)
 
@@ -144,7 +143,7 @@ class Sandbox:
 
     @asynccontextmanager
     async def folder(self) -> AsyncIterator[str]:
-        """A private folder that is removed at the end."""
+        """Provide a private folder that is removed at the end."""
         made = await self.make_folder()
         try:
             yield made
@@ -158,7 +157,7 @@ class Sandbox:
         await self.close()
 
     async def close(self) -> None:
-        """End warm workers and zygote, and remove all private folders."""
+        """End warm workers and the zygote, and remove all private folders."""
         await asyncio.gather(*(pool.close() for pool in self._pools.values()))
         await self.zygote.close()
         await to_end(run_in(_REMOVALS, self._folders.close))

@@ -1,4 +1,4 @@
-"""Empty rooms: a folder that is gone afterwards, and confined programs without network."""
+"""Temporary workspaces: a folder deleted afterwards, and sandboxed programs without network."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from app.operations.sandbox.workspace import SandboxedWorkspace
 
 
 class ScratchSandbox:
-    """Rooms in one sandbox."""
+    """Temporary workspaces in one sandbox."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
 
     def open(self) -> AbstractAsyncContextManager[Operations]:
-        """A room of one's own."""
+        """Create a temporary workspace."""
         return self._open()
 
     @asynccontextmanager

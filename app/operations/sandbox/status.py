@@ -1,7 +1,7 @@
-"""Which levels this machine can offer, with which layers, and what to tell people.
+"""Levels available on this machine, with their layers, and the texts for people.
 
-A level whose minimum is not met is off. An administrator may let it run weaker; then each
-call asks. Without a system-call filter nothing runs, whatever the administrator says.
+A level whose requirements are not met is off. An administrator may allow it in a weaker form; then
+each call needs approval. Without a system call filter nothing runs, regardless of settings.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from app.operations.protocols.sandbox import LEVELS, Lack, Level, LevelStatus, S
 from app.operations.sandbox.kernel_probe import Probe
 
 Weaker = Literal["refuse", "ask"]
-PYTHON = "python"  # among what is missing: our own, for the user that commands run as
+PYTHON = "python"  # name among missing layers: our Python, for the user that runs commands
 
 _BASE = ("rlimits", "no_new_privs", "caps-dropped")
 _LANDLOCK = ("landlock-fs", "landlock-net", "landlock-scope")
@@ -34,11 +34,11 @@ _LAZY = "Confined by the system-call filter alone, as strict is; this kernel has
 def judge(
     probe: Probe, *, weaker: Weaker = "refuse", uid: int | None = None, root: bool = False
 ) -> SandboxStatus:
-    """What `probe` means for each level.
+    """Evaluate `probe` for each level.
 
     Args:
-        weaker: what an administrator decided for levels whose minimum is not met.
-        uid: the separate user that commands run as.
+        weaker: administrator's settings for levels whose requirements are not met.
+        uid: the separate user of commands.
         root: whether the service is root.
     """
     as_root = root and uid is None
@@ -50,7 +50,7 @@ def judge(
 
 
 def _summary(probe: Probe, levels: Mapping[Level, LevelStatus]) -> str:
-    """One line for a banner."""
+    """Return one line for a banner."""
     if probe.failed is not None:
         return f"Nothing runs: {probe.failed}"
     off = [level for level, found in levels.items() if not found.available]
@@ -64,11 +64,11 @@ def _summary(probe: Probe, levels: Mapping[Level, LevelStatus]) -> str:
 
 
 def _wanted(level: Level, probe: Probe, uid: int | None) -> tuple[str, ...]:
-    """The layers a level uses, in the order of installation."""
+    """Return the layers a level uses, in the order of installation."""
     drop = () if uid is None else ("uid-drop",)
     if level in ("strict", "standard"):
         return (*drop, *_BASE, *_LANDLOCK, "seccomp")
-    # one of the two guards the metadata of files outside, another user does as well
+    # one of the two guards of file metadata outside; a separate user protects it as well
     outer = ("namespaces",) if probe.has("namespaces") else ()
     guard = ("metadata-guard",) if not outer and not drop else ()
     return (*drop, *outer, *_BASE, *_LANDLOCK, *guard, "seccomp")
@@ -106,7 +106,7 @@ def _judge_level(
 
 
 def _refusal(probe: Probe) -> str | None:
-    """Why nothing runs at all."""
+    """Return why nothing may run, or None."""
     if probe.failed is not None:
         return f"Off: {probe.failed}."
     if not probe.has("seccomp", "no_new_privs"):
@@ -115,7 +115,7 @@ def _refusal(probe: Probe) -> str | None:
 
 
 class _Lack(NamedTuple):
-    """What is missing of a level's minimum: a code, a sentence, and what the machine says of it."""
+    """Missing requirement of a level: code, sentence, and the machine's message."""
 
     code: Lack
     sentence: str
@@ -123,7 +123,7 @@ class _Lack(NamedTuple):
 
 
 def _lack(level: Level, probe: Probe, wanted: tuple[str, ...], *, as_root: bool) -> _Lack | None:
-    """What is missing of the level's minimum."""
+    """Return the missing requirement of the level, or None."""
     if "uid-drop" in wanted and not probe.has("uid-drop"):
         why = probe.missing.get("uid-drop", "it is not root")
         return _Lack("no_user", f"the service cannot become the user set for commands: {why}", why)
@@ -141,7 +141,7 @@ def _lack(level: Level, probe: Probe, wanted: tuple[str, ...], *, as_root: bool)
 
 
 def _no_python(level: Level, probe: Probe) -> _Lack | None:
-    """Why lenient Python would find no modules: the other levels have theirs loaded."""
+    """Return why lenient Python would find no modules; other levels have them preloaded."""
     why = probe.missing.get(PYTHON)
     if level != "lenient" or why is None:
         return None
@@ -149,7 +149,7 @@ def _no_python(level: Level, probe: Probe) -> _Lack | None:
 
 
 def _said(level: Level, probe: Probe, lack: _Lack | None, weaker: Weaker) -> tuple[str, str]:
-    """The code of the status, and the sentence."""
+    """Return the status code and its sentence."""
     if lack is not None:
         code, how = ("asks", "Each call asks") if weaker == "ask" else ("off", "Off")
         return f"{code}.{lack.code}", f"{how}: {lack.sentence}."

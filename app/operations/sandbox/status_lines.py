@@ -1,4 +1,4 @@
-"""What a supervisor says about its job, line by line."""
+"""Status lines of a supervisor about its job."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ Event = dict[str, Any]
 
 
 class StatusLines:
-    """Reads one status pipe; takes ownership of the descriptor.
+    """Reader of one status pipe; owns the descriptor.
 
     Args:
         on_event: called with each event.
-        on_end: called once, when the supervisor has closed the pipe, which it does by ending.
+        on_end: called once, when the supervisor's end has closed the pipe.
     """
 
     def __init__(
@@ -39,12 +39,12 @@ class StatusLines:
         self._loop.add_reader(descriptor, self._readable)
 
     def catch_up(self) -> None:
-        """Read now what the loop would read at its next turn."""
+        """Read immediately what the loop would read at its next turn."""
         if self._descriptor >= 0:
             self._readable()
 
     def close(self) -> None:
-        """Stop reading; harmless when repeated."""
+        """Stop reading; may be called repeatedly."""
         if self._descriptor >= 0:
             self._loop.remove_reader(self._descriptor)
             os.close(self._descriptor)
@@ -73,16 +73,16 @@ def _event(line: bytes) -> Event | None:
 
 
 def report_of(level: Level, started: Event, kill: str | None = None) -> SandboxReport:
-    """What confined the run, from its `started` event."""
+    """Return the sandbox of the run, from its `started` event."""
     layers = tuple(str(layer) for layer in started.get("layers") or ())
     missing = tuple(str(layer) for layer in started.get("missing") or ())
     return SandboxReport(level, layers, missing, kill)
 
 
 def exit_of(ended: Event, level: Level, started: Event, reason: ExitReason | None) -> ProcessExit:
-    """How it ended; `reason` is why the service ended it, if it did.
+    """Return its exit; `reason` is why the service ended it, if it did.
 
-    A limit that the supervisor saw comes before that: it was the first.
+    A limit reported by the supervisor takes precedence, because it came first.
     """
     said = ended.get("reason")
     if said not in _REASONS or (said == "exited" and reason is not None):

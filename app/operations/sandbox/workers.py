@@ -1,4 +1,4 @@
-"""Interpreters of strict and standard that are confined before they get their code."""
+"""Interpreters of strict and standard, confined before they receive their code."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _NOWHERE = "/nonexistent"
 
 @dataclass(slots=True)
 class Worker:
-    """One interpreter; it runs one piece of code.
+    """Interpreter for one piece of code.
 
     Attributes:
-        wall_s: what its supervisor lets it run.
+        wall_s: its time limit in seconds.
     """
 
     process: SandboxedProcess
@@ -38,13 +38,13 @@ class Worker:
     work: int = -1
 
     def give(self, work: Work) -> None:
-        """Let a parked worker run `work`."""
+        """Send `work` to a parked worker."""
         self.process.go()
         InputPipe(self.work, encode(work))
         self.work = -1
 
     async def close(self) -> None:
-        """End it and all it started."""
+        """End it with all its processes."""
         try:
             await self.process.close()
         finally:
@@ -67,10 +67,10 @@ async def park(
 
 
 def python_job(policy: Policy, work: Work | None, folder: str | None = None) -> Job:
-    """A job that runs `work`, or waits for it.
+    """Return a job that runs `work`, or waits for it.
 
     Args:
-        folder: private folder with `WORK` and `SCRATCH` in it; strict and standard see none.
+        folder: private folder that contains `WORK` and `SCRATCH`; strict and standard have none.
     """
     home = _NOWHERE if folder is None else f"{folder}/{SCRATCH}"
     return Job(

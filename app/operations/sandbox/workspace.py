@@ -1,4 +1,4 @@
-"""Workspaces whose programs are confined."""
+"""Workspaces with sandboxed programs."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from app.operations.sandbox.config import NO_NETWORK, Network
 from app.operations.sandbox.processes import SandboxedProcesses
 from app.operations.sandbox.sandbox import Sandbox
 
-# The memory and the environment of the service can be read there.
+# The memory and the environment of the service are readable there.
 _OF_THE_SYSTEM = ("/proc", "/sys", "/dev")
 
 
 class SandboxedWorkspace:
-    """One root: files opened beneath it in this process, programs and Python in `sandbox`.
+    """Workspace: files opened beneath its root in this process, programs and Python in `sandbox`.
 
     Args:
         root: an existing directory.
-        network: where its programs may connect to.
-        queue: share one among all workspaces of the process.
-        roots: folders beneath `root`, relative to it, which nothing leaves then.
-        unprotected: patterns of files that other programs run and that its programs may write.
-        restrict: False lets file tools reach what lies outside of `root`.
+        network: network access of its programs.
+        queue: shared by all workspaces of the process.
+        roots: folders beneath `root`, relative to it, that restrict access.
+        unprotected: patterns of files run by other programs that its programs may write.
+        restrict: False allows file tools outside `root`.
 
     Raises:
-        ConfigurationError: `root` is no directory, or one of `roots` no path below it.
+        ConfigurationError: `root` is not a directory, or one of `roots` is not a path below it.
     """
 
     def __init__(
@@ -70,7 +70,9 @@ class SandboxedWorkspace:
         )
 
     async def close(self) -> None:
-        """Use nothing of `operations` afterwards; harmless when repeated."""
+        """Release the workspace; `operations` cannot be used afterwards. May be called
+        repeatedly.
+        """
         await self._processes.close()
         self._files.close()
         self._beneath.close()
@@ -85,7 +87,7 @@ class SandboxedWorkspace:
 class SandboxedWorkspaces:
     """`Workspaces` of a process: one sandbox and one write queue for all of them.
 
-    Two workspaces over the same files must not lose edits, so they share the queue.
+    Two workspaces with the same files must not lose edits, so they share the queue.
     """
 
     def __init__(self, sandbox: Sandbox, queue: WriteQueue | None = None) -> None:

@@ -1,9 +1,9 @@
-"""The client of the zygote: a process that holds nothing of the service and forks every run.
+"""Client of the zygote, a process without data of the service that forks every run.
 
-It is executed afresh with an empty environment and one descriptor, its control socket, so
-no payload can find the service's memory, files or secrets in what it inherits. It ends when
-that socket closes, also because the service was killed. When it dies it is started again
-with the next job; several deaths in a row make jobs fail for a while instead of spinning.
+It is started fresh with an empty environment and one descriptor, its control socket, so no payload
+can find the service's memory, files or secrets in what it inherits. It ends when that socket
+closes, even if the service was killed. If it dies, it is restarted with the next job; several
+deaths in a row make jobs fail for a while instead of looping.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _END_LIMIT_S = 5.0
 _STARTS_AT_ONCE = 16
 _CROWDED_PAUSE_S = 0.01
 _CROWDED_TRIES = 500
-# seconds without a new start after so many deaths in a row
+# seconds without a restart after this many deaths in a row
 _PAUSES = (0.0, 0.0, 0.2, 1.0, 5.0)
 _LONG_LIFE_S = 10.0
 _SHOWN_BYTES = 4000
@@ -41,7 +41,7 @@ _SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_
 
 @dataclass(slots=True)
 class _Alive:
-    """One started zygote."""
+    """Started zygote."""
 
     process: subprocess.Popen[bytes]
     channel: socket.socket
@@ -51,7 +51,7 @@ class _Alive:
     room: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def until_writable(self) -> None:
-        """Return when its queue has room, or when it is gone."""
+        """Wait until its queue has room, or it has ended."""
         self.room.clear()
         if self.channel.fileno() < 0:
             return
@@ -65,12 +65,12 @@ class _Alive:
 
 
 class Zygote:
-    """Starts jobs; must be used on one event loop. Starts itself with the first job.
+    """Starter of jobs; must be used on one event loop. Starts the zygote with the first job.
 
     Attributes:
-        starts: hold one from sending a job until it has started. The kernel counts the
-            descriptors on their way for the whole user, and refuses more to everybody.
-        turns: take one before anything is opened for a job: hundreds may be ready at once.
+        starts: limits jobs between sending and start. The kernel counts descriptors in transit per
+            user, and refuses more to all processes.
+        turns: limits jobs with open descriptors: hundreds may be ready at the same time.
     """
 
     def __init__(self) -> None:
@@ -85,11 +85,11 @@ class Zygote:
 
     @property
     def pid(self) -> int | None:
-        """Of the living zygote."""
+        """Return the number of the living zygote."""
         return None if self._alive is None else self._alive.process.pid
 
     async def start(self) -> None:
-        """Have it ready.
+        """Start the zygote.
 
         Raises:
             ToolFailed: code `sandbox_unavailable`.
@@ -98,11 +98,11 @@ class Zygote:
             await self._living()
 
     async def send(self, job: Job, descriptors: Sequence[int]) -> None:
-        """Hand a job over with its descriptors in the order of the wire; they stay the caller's.
+        """Send a job with its descriptors in wire order; the caller still owns them.
 
         Raises:
             ToolFailed: code `sandbox_unavailable`.
-            StorageUnavailable: descriptors or memory have run out.
+            StorageUnavailable: descriptors or memory are exhausted.
         """
         try:
             memory = _sealed_file(encode(job))
@@ -120,7 +120,7 @@ class Zygote:
         raise sandbox_unavailable("The sandbox ended during the start; try again")
 
     async def close(self) -> None:
-        """End it; runs under way lose their supervisor's parent, not their supervisor."""
+        """End the zygote; active runs lose their supervisor's parent, not their supervisor."""
         self._closed = True
         if self._alive is not None:
             self._bury(self._alive)
@@ -176,7 +176,7 @@ class Zygote:
             self._bury(alive)
 
     async def _message(self, alive: _Alive, descriptors: list[int]) -> bool:
-        """Send; False when it died before it took the job."""
+        """Send; False if it died before it accepted the job."""
         for _ in range(_CROWDED_TRIES):
             if alive is not self._alive:
                 return False
@@ -185,7 +185,7 @@ class Zygote:
             except BlockingIOError:
                 await alive.until_writable()
             except OSError as error:
-                if error.errno != errno.ETOOMANYREFS:  # too many descriptors on their way
+                if error.errno != errno.ETOOMANYREFS:  # too many descriptors in transit
                     return False
                 await asyncio.sleep(_CROWDED_PAUSE_S)
             else:
@@ -193,7 +193,7 @@ class Zygote:
         raise sandbox_unavailable("The sandbox accepts no more jobs; try again later")
 
     def _bury(self, alive: _Alive) -> None:
-        """Forget it, and reap it in the background."""
+        """Discard it, and reap it in the background."""
         if self._alive is alive:
             self._alive = None
         if alive.channel.fileno() < 0:
@@ -220,7 +220,7 @@ class Zygote:
 
 
 def _spawn() -> tuple[subprocess.Popen[bytes], socket.socket, int]:
-    """Start one; blocking. Its last words go to a memory file."""
+    """Start one; blocks. Its error output goes to a memory file."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     errors = -1
     try:
@@ -247,7 +247,7 @@ def _spawn() -> tuple[subprocess.Popen[bytes], socket.socket, int]:
 
 
 def _reap(alive: _Alive) -> None:
-    """Wait until it has ended, kill it when it does not, and log what it said; blocking."""
+    """Wait for its end, kill it if necessary, and log its output; blocks."""
     try:
         alive.process.wait(_END_LIMIT_S)
     except subprocess.TimeoutExpired:
@@ -261,7 +261,7 @@ def _reap(alive: _Alive) -> None:
 
 
 def _sealed_file(data: bytes) -> int:
-    """A memory file that nobody can change any more."""
+    """Return a sealed, immutable memory file."""
     descriptor = os.memfd_create("job", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
         view = memoryview(data)

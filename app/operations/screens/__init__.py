@@ -1,1 +1,1 @@
-"""Pictures of web pages and of the desktop."""
+"""Screenshots of web pages and of the desktop."""

@@ -1,9 +1,9 @@
-"""Pictures of web pages, by a Chromium that has no network.
+"""Screenshots of web pages, by a Chromium without network.
 
-Chromium runs in the sandbox like every other program, without network and without its own
-sandbox, which ours leaves no room for. Whatever a page asks for, the browser hands to us,
-and we fetch it (`serving`): so a page, its scripts and its redirects reach public addresses
-only, and the kernel holds the browser to that.
+Chromium runs in the sandbox like every other program, without network and without its own sandbox,
+which ours does not permit. The browser passes every request of a page to us, and we fetch it
+(`page_requests`): a page, its scripts and its redirects therefore reach public addresses only, and
+the kernel enforces that for the browser.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _NAMES = ("chromium-headless-shell", "chrome-headless-shell", "headless_shell")
 _FULL = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 _MAX_HEIGHT = 16_384
 _CLOSE_S = 5.0
-_TASKS = 512  # about a hundred threads for an ordinary page; one that fails to start hangs it
+_TASKS = 512  # about a hundred threads for an ordinary page; a failed thread start hangs it
 # The shell stays, so that the profile is removed when the browser has ended. Chromium reads
-# commands from descriptor 3 and writes answers to 4.
+# commands from descriptor 3 and writes responses to 4.
 _LAUNCH = (
     'd=$(mktemp -d) || exit 1; trap \'rm -rf "$d"\' EXIT; trap "exit 1" TERM INT HUP; '
     'HOME="$d" "$@" --user-data-dir="$d" 3<&0 4>&1 0</dev/null 1>/dev/null'
@@ -49,20 +49,20 @@ _OPTIONS = (
     *("--disable-default-apps", "--disable-breakpad", "--disable-crash-reporter"),
     *("--metrics-recording-only", "--password-store=basic", "--use-mock-keychain"),
     *("--no-service-autorun", "--disable-client-side-phishing-detection"),
-    # A process of its own for the graphics looks into /proc, which is closed where there are no
-    # namespaces, as in a container.
+    # A separate graphics process reads /proc, which is closed without namespaces, as in a
+    # container.
     "--in-process-gpu",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
-    # One process for all frames: then every request of a page comes by us.
+    # One process for all frames, so that every request of a page is passed to us.
     "--disable-site-isolation-trials",
     "--disable-features=IsolateOrigins,site-per-process,Translate,OptimizationHints,MediaRouter",
 )
 
 
 def full_browser(configured: str | None) -> str | None:
-    """A Chromium with windows, where that is all there is: it does not start in the sandbox.
+    """Return a windowed Chromium if there is no other: it does not start in the sandbox.
 
-    It insists on a socket with a path, which could reach every other socket of the machine.
+    It requires a socket with a path, which could reach every other socket of the machine.
     """
     names = _FULL if configured is None else (configured,)
     found = (shutil.which(name, path=None if configured else SAFE_PATH) for name in names)
@@ -71,7 +71,7 @@ def full_browser(configured: str | None) -> str | None:
 
 
 def find_browser(configured: str | None) -> str | None:
-    """The browser's program, where there is one that can run in the sandbox."""
+    """Return the browser's program, if one can run in the sandbox."""
     if configured is not None and full_browser(configured) is not None:
         return None
     if configured is not None:
@@ -81,14 +81,14 @@ def find_browser(configured: str | None) -> str | None:
 
 
 class Browser:
-    """Takes pictures; each with a browser of its own, which is gone afterwards."""
+    """Takes screenshots, each with a separate browser that is closed afterwards."""
 
     def __init__(self, program: str, destinations: Destinations) -> None:
         self._program = program
         self._destinations = destinations
 
     async def picture(self, operations: Operations, request: PageRequest) -> Picture:
-        """A page as it looks when it has been loaded.
+        """Return a screenshot of a page once it has loaded.
 
         Raises:
             ToolFailed: `invalid_url`, `host_refused`, `address_refused`, `page_failed`, `timeout`,
@@ -152,7 +152,7 @@ class _Page:
         devtools.on_event = self._on_event
 
     async def open(self, request: PageRequest) -> None:
-        """Go to the page and wait until it is loaded."""
+        """Navigate to the page and wait until it has loaded."""
         made = await self._devtools.command("Target.createTarget", {"url": "about:blank"})
         target = {"targetId": made["targetId"], "flatten": True}
         attached = await self._devtools.command("Target.attachToTarget", target)
@@ -172,7 +172,7 @@ class _Page:
         await self._loaded
 
     async def picture(self, request: PageRequest) -> Picture:
-        """What the page looks like now."""
+        """Return a screenshot of the current page."""
         width, height = request.width, request.height
         options: dict[str, Any] = {"format": "png"}
         if request.full_page:

@@ -1,7 +1,7 @@
-"""Pictures of the desktop of the machine that the service runs on.
+"""Screenshots of the desktop of the service's machine.
 
-The X server is reached with the service's own rights: no sandbox could hold a program that
-may look at the whole screen. What runs is ours alone, and reads nothing of a workspace.
+The X server is accessed with the service's own rights: no sandbox could restrict a program that may
+read the whole screen. Only our own code runs, and it reads nothing of a workspace.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PASSED_ON = ("DISPLAY", "XAUTHORITY", "HOME")
 
 
 def no_desktop(environment: Mapping[str, str]) -> str | None:
-    """Why there is no desktop to picture; None when there is one."""
+    """Return why there is no desktop to capture, or None."""
     if not environment.get("DISPLAY"):
         return "no X11 display is available: DISPLAY is not set"
     if find_spec("mss") is None:
@@ -31,14 +31,14 @@ def no_desktop(environment: Mapping[str, str]) -> str | None:
 
 
 class Desktop:
-    """The screens of the display that `environment` names."""
+    """Screens of the display named in `environment`."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         kept = {name: environment[name] for name in _PASSED_ON if name in environment}
         self._environment = {"PATH": SAFE_PATH, "LANG": "C.UTF-8", **kept}
 
     async def picture(self, monitor: int) -> Picture:
-        """One monitor, from 1; 0 is all of them.
+        """Capture one monitor, from 1; 0 is all of them.
 
         Raises:
             ToolFailed: `no_such_monitor`, `desktop_failed`, `timeout`.

@@ -1,4 +1,4 @@
-"""Talking to Chromium: messages of its DevTools protocol over a pipe."""
+"""Client of Chromium's DevTools protocol over a pipe."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class DevTools:
         """Run a command.
 
         Raises:
-            ToolFailed: `browser_failed` when the browser refuses or is gone.
+            ToolFailed: `browser_failed` if the browser refuses or has ended.
         """
         number = next(self._ids)
         message: dict[str, Any] = {"id": number, "method": method, "params": params or {}}
@@ -60,16 +60,16 @@ class DevTools:
             self._pending.pop(number, None)
 
     def expect(self) -> asyncio.Future[None]:
-        """Something that `on_event` resolves; it fails when the browser ends before that."""
+        """Return a future for `on_event` to resolve; it fails if the browser ends before."""
         expected: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._expected.append(expected)
         return expected
 
     async def converse(self) -> None:
-        """Read what the browser says until it ends.
+        """Read the browser's messages until it ends.
 
         Raises:
-            ToolFailed: `browser_failed` when it sends what is no message.
+            ToolFailed: `browser_failed` if it sends an invalid message.
         """
         buffer = bytearray()
         try:
@@ -94,7 +94,7 @@ class DevTools:
             for answer in waiting:
                 if not answer.done():
                     answer.set_exception(self._gone())
-                    answer.exception()  # perhaps nobody waits for it any more
+                    answer.exception()  # possibly without a waiter
 
     def _receive(self, raw: bytes) -> None:
         try:

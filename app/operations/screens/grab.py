@@ -1,6 +1,6 @@
-"""Run as a program: the desktop as PNG on standard output, `WIDTH HEIGHT` on the line before.
+"""Program that writes the desktop as PNG to standard output, after a line `WIDTH HEIGHT`.
 
-Its own process, because the libraries of X11 may end the one that uses them.
+A separate process, because the libraries of X11 may end the process that uses them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from app.operations.screens.grab_codes import NO_DISPLAY, NO_SUCH_MONITOR
 
 
 def main() -> int:
-    """Picture the monitor that the first argument numbers; 0 is all of them together."""
+    """Capture the monitor with the number in the first argument; 0 is all of them."""
     try:
         with mss.MSS() as screens:
             number = int(sys.argv[1])

@@ -1,4 +1,4 @@
-"""How `grab` says what went wrong."""
+"""Error codes of `grab`."""
 
 NO_SUCH_MONITOR = 3
 NO_DISPLAY = 4

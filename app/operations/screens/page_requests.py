@@ -1,4 +1,4 @@
-"""Answering the requests of a page with what was fetched for it."""
+"""Answers to a page's requests, with content fetched for it."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _MAX_BYTES = 16 << 20
 _MAX_TOTAL = 128 << 20
 _AT_ONCE = 8
 _MAX_REFUSED = 20
-# Made of what the page already has: nothing is fetched for them.
+# Created from content the page already has: nothing is fetched.
 _INSIDE = frozenset({"data", "blob", "about"})
-# What Chromium says to itself.
+# Chromium's internal schemes.
 _NOT_ASKED = frozenset(
     {"authorization-internal", "x-devtools-emulate-network-conditions-client-id"}
 )
-# True of the connection to us and of a body that is decoded now.
+# Headers of our connection, and of the encoded body.
 _NOT_TOLD = frozenset(
     {"connection", "content-encoding", "content-length", "keep-alive", "transfer-encoding"}
 )
@@ -38,11 +38,11 @@ Command = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
 
 
 class PageRequests:
-    """The requests of one page.
+    """Requests of one page.
 
     Attributes:
-        refused: what was not fetched, and why.
-        first_error: why the first request that failed did.
+        refused: requests not fetched, with reasons.
+        first_error: reason of the first failed request.
     """
 
     def __init__(self, exchange: Exchange, command: Command) -> None:
@@ -56,13 +56,13 @@ class PageRequests:
         self._left = _MAX_TOTAL
 
     def paused(self, event: dict[str, Any]) -> None:
-        """The browser has asked for something and waits."""
+        """Handle a paused request of the browser."""
         task = asyncio.ensure_future(self._answer(event))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def close(self) -> None:
-        """Answer nothing any more."""
+        """Stop answering."""
         for task in self._tasks:
             task.cancel()
         if self._tasks:
@@ -84,7 +84,7 @@ class PageRequests:
             else:
                 await self._command("Fetch.fulfillRequest", _response(number, fetched))
         except (ToolFailed, ValueError) as error:
-            # The page has moved on, or the browser is gone: whoever waits for it will know.
+            # The page has navigated, or the browser has ended: its waiter will notice.
             _log.debug("request of a page not answered: %s", error)
 
     async def _fetch(self, request: dict[str, Any]) -> RawResponse:

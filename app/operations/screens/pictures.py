@@ -1,4 +1,4 @@
-"""What is asked of a screen, and what comes back."""
+"""Screenshot requests and results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from app.operations.protocols.sandbox import SandboxReport
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """Which page, and how it shall be seen; sizes in CSS pixels, times in seconds."""
+    """Page and its display options; sizes in CSS pixels, times in seconds."""
 
     url: str
     width: int
@@ -23,7 +23,7 @@ class PageRequest:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A PNG and what it shows."""
+    """PNG and its source."""
 
     data: bytes
     width: int
@@ -36,10 +36,10 @@ class Picture:
 
 @runtime_checkable
 class ScreenCapture(Protocol):
-    """Whoever takes pictures of web pages and of the desktop."""
+    """Takes screenshots of web pages and of the desktop."""
 
     async def page(self, operations: Operations, request: PageRequest) -> Picture:
-        """A web page.
+        """Capture a web page.
 
         Raises:
             ToolFailed: `not_available`, `invalid_url`, `address_refused`, `page_failed`,
@@ -47,7 +47,7 @@ class ScreenCapture(Protocol):
         """
 
     async def desktop(self, monitor: int) -> Picture:
-        """One monitor, from 1; 0 is all of them.
+        """Capture one monitor, from 1; 0 is all of them.
 
         Raises:
             ToolFailed: `not_available`, `no_such_monitor`, `desktop_failed`, `timeout`.

@@ -1,4 +1,4 @@
-"""What can be pictured on this machine."""
+"""Available screenshots on this machine."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _FULL_BROWSER = (
 
 
 class Screens:
-    """Web pages where there is a browser, the desktop where there is a display.
+    """Screenshots of web pages with a browser, of the desktop with a display.
 
     Attributes:
-        no_pages, no_desktop: why not; None where it can be done.
+        no_pages, no_desktop: why unavailable, or None.
     """
 
     def __init__(
@@ -42,11 +42,11 @@ class Screens:
         web: WebSettings | None = None,
         own_ports: OwnPorts = frozenset,
     ) -> None:
-        """Look what is there.
+        """Detect browser and display.
 
         Args:
-            web: which hosts and networks pages may come from.
-            own_ports: tells where this service listens.
+            web: allowed hosts and networks of pages.
+            own_ports: returns the ports on which this service listens.
         """
         destinations = _destinations(settings, web or WebSettings(), own_ports)
         program = find_browser(settings.browser)
@@ -59,14 +59,14 @@ class Screens:
 
     @property
     def available(self) -> bool:
-        """Whether anything can be pictured."""
+        """Return whether screenshots are possible."""
         return self._browser is not None or self._desktop is not None
 
     async def page(self, operations: Operations, request: PageRequest) -> Picture:
-        """As `Browser.picture`.
+        """Capture a page, see `Browser.picture`.
 
         Raises:
-            ToolFailed: `not_available` where there is no browser.
+            ToolFailed: `not_available` without a browser.
         """
         if self._browser is None:
             raise ToolFailed(
@@ -75,10 +75,10 @@ class Screens:
         return await self._browser.picture(operations, request)
 
     async def desktop(self, monitor: int) -> Picture:
-        """As `Desktop.picture`.
+        """Capture the desktop, see `Desktop.picture`.
 
         Raises:
-            ToolFailed: `not_available` where there is no display.
+            ToolFailed: `not_available` without a display.
         """
         if self._desktop is None:
             raise ToolFailed(
@@ -88,7 +88,9 @@ class Screens:
 
 
 def _destinations(settings: ScreenSettings, web: WebSettings, own_ports: OwnPorts) -> Destinations:
-    """What pages may come from: as for the web tools, and anywhere if so set."""
+    """Return the allowed destinations of pages: as for the web tools, or anywhere if so
+    configured.
+    """
     found = Destinations.of(web, own_ports)
     allowed = ANYWHERE if settings.allow_private else found.reach.allowed
     return replace(

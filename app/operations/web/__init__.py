@@ -1,1 +1,1 @@
-"""The web: what may be reached, and requests that reach nothing else."""
+"""Web access restricted to allowed destinations."""

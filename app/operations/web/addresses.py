@@ -1,4 +1,4 @@
-"""Which addresses of the network are the public Internet, and how hosts write them."""
+"""Classification of network addresses as public, and notations of hosts."""
 
 from __future__ import annotations
 
@@ -12,48 +12,48 @@ from dataclasses import dataclass
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 OwnPorts = Callable[[], frozenset[int]]
-"Read on each request: a service on a random port learns it late."
+"""Read on each request: a service on a random port learns it late."""
 
 ANYWHERE: tuple[Network, ...] = (
     ipaddress.ip_network("0.0.0.0/0"),
     ipaddress.ip_network("::/0"),
 )
 
-# IANA's registries of special purpose addresses, without what they call globally reachable;
-# spelt out, because what Python knows of them differs between its releases.
+# IANA's special purpose address registries, without entries marked as globally reachable; listed
+# here because Python's own list differs between releases.
 _NOT_PUBLIC = tuple(
     ipaddress.ip_network(text)
     for text in (
         *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16"),
         *("172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16"),
         *("198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4"),
-        # A cloud's metadata and control service, at an address that looks public.
+        # Metadata and control service of a cloud, at an address that looks public.
         "168.63.129.16/32",
         *("2001::/23", "2001:db8::/32", "3fff::/20", "5f00::/16"),
     )
 )
 _GLOBAL_V6 = ipaddress.ip_network("2000::/3")
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
-# The last half of an address begins so where the rest is an IPv4 address (ISATAP).
+# Marker in the last half of an address whose rest is an IPv4 address (ISATAP).
 _ISATAP = frozenset({0x00005EFE, 0x02005EFE})
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]*|[0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Which addresses a request may go to.
+    """Allowed addresses of requests.
 
     Attributes:
-        allowed: networks that may be reached although they are not public.
-        own_ports: tells where this service listens: not reached here, nor on other machines
-            that are not public, which may be this one by another name.
+        allowed: allowed networks that are not public.
+        own_ports: returns the ports on which this service listens: blocked here, and on other
+            non-public machines, which may be this one under another name.
     """
 
     allowed: tuple[Network, ...] = ()
     own_ports: OwnPorts = frozenset
 
     def refuses(self, address: str, port: int) -> str | None:
-        """Why not, as the end of a sentence about the address; None where it may."""
+        """Return why an address is refused, as the end of a sentence, or None."""
         try:
             parsed = ipaddress.ip_address(address.partition("%")[0])
         except ValueError:
@@ -71,7 +71,7 @@ class Reach:
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address is of the public Internet, whatever it is wrapped in."""
+    """Return whether an IP address is public, in any embedding."""
     try:
         parsed = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
@@ -87,22 +87,23 @@ def is_public(address: str) -> bool:
 
 
 def is_here(address: Address) -> bool:
-    """Whether an address belongs to this machine, by asking the kernel; nothing is sent."""
+    """Return whether an address belongs to this machine, by asking the kernel; sends nothing."""
     family = socket.AF_INET if address.version == 4 else socket.AF_INET6
     with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
-        # Connecting a datagram socket only picks a route: to itself, from the same address.
+        # Connecting a datagram socket only selects a route: to itself, from the same address.
         probe.connect((str(address), 9))
         return str(probe.getsockname()[0]).partition("%")[0] == str(address)
     return False
 
 
 def written_address(host: str) -> str | None:
-    """The IPv4 address a host name is, in any way a C library reads one; None for a name.
+    """Return the IPv4 address in a host name, in any notation that C libraries accept; None for a
+    name.
 
     `2130706433`, `0177.1`, `0x7f.0.0.1` and `127.1` are all `127.0.0.1`.
 
     Raises:
-        ValueError: the last label is a number, and it is no address.
+        ValueError: the last label is a number, and it is not an address.
     """
     labels = host.split(".")
     if not _NUMBER.fullmatch(labels[-1]):
@@ -134,7 +135,7 @@ def _is_global(address: Address) -> bool:
 
 
 def _carried(address: Address) -> ipaddress.IPv4Address | None:
-    """The IPv4 address that an IPv6 address is only another way to write."""
+    """Return the IPv4 address embedded in an IPv6 address, or None."""
     if isinstance(address, ipaddress.IPv4Address):
         return None
     if address in _NAT64:

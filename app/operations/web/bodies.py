@@ -1,4 +1,4 @@
-"""Bodies of answers, decoded piece by piece within bounds."""
+"""Response bodies, decoded incrementally within limits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _RAW = -zlib.MAX_WBITS
 
 
 class BodyReader:
-    """Collects a body; neither what comes nor what it unpacks to may pass `max_bytes`."""
+    """Collector of a body; neither its raw nor its decoded size may exceed `max_bytes`."""
 
     def __init__(self, encoding: str, max_bytes: int) -> None:
         """Args: encoding: the header Content-Encoding.
@@ -36,7 +36,7 @@ class BodyReader:
         self._decoder = zlib.decompressobj(_GZIP if self._coding == "gzip" else _ZLIB)
 
     def feed(self, chunk: bytes) -> None:
-        """Take the next piece.
+        """Add the next piece.
 
         Raises:
             ToolFailed: `file_too_large`, or `fetch_failed` for a damaged body.
@@ -54,7 +54,7 @@ class BodyReader:
             raise ToolFailed("The compressed body is malformed", code="fetch_failed") from None
 
     def finish(self) -> bytes:
-        """All of it.
+        """Return the whole body.
 
         Raises:
             ToolFailed: `fetch_failed` when a compressed body ends early.
@@ -69,7 +69,7 @@ class BodyReader:
         while chunk:
             if self._decoder.eof:
                 if self._coding != "gzip" or not chunk.startswith(_GZIP_MARK):
-                    return  # What stands behind the end is nobody's.
+                    return  # Data after the end is ignored.
                 self._decoder = zlib.decompressobj(_GZIP)
             room = self._max - len(self._body) + 1
             self._body += self._decoder.decompress(chunk, room)
@@ -79,10 +79,12 @@ class BodyReader:
 
 
 def too_large(max_bytes: int) -> ToolFailed:
-    """What is said of a body with more bytes."""
+    """Return the error for a too large body."""
     return ToolFailed(f"The response exceeds {max_bytes} bytes", code="file_too_large")
 
 
 def _has_zlib_header(chunk: bytes) -> bool:
-    """Servers call both zlib streams and bare ones `deflate`."""
+    """Return whether the data is a zlib stream: servers call both zlib and raw streams
+    `deflate`.
+    """
     return len(chunk) >= 2 and chunk[0] & 0x0F == 8 and (chunk[0] << 8 | chunk[1]) % 31 == 0

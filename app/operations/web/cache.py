@@ -1,7 +1,7 @@
-"""Pages that may be shown again: a small HTTP cache in memory.
+"""HTTP cache of pages, in memory.
 
-It is shared by everybody, so it keeps only what an answer does not keep to one reader, and
-requests that it answers carry nothing of anybody.
+It is shared by all users, so it stores only responses that are not private, and only for requests
+without personal data.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from app.operations.web.raw_response import RawResponse
 _MAX_FRESH_S = 3600.0
 _OVERHEAD = 1000
 _DIRECTIVE = re.compile(r'\s*([a-zA-Z-]+)\s*(?:=\s*(?:"([^"]*)"|([^\s,]*)))?\s*(?:,|$)')
-# A revalidation may bring these anew; the rest describes the body, which is the old one.
+# Fields that a revalidation may update; the others describe the body, which is unchanged.
 _RENEWED = frozenset({"age", "cache-control", "date", "etag", "expires", "last-modified"})
 
 
 @dataclass(frozen=True, slots=True)
 class CachedResponse:
-    """An answer and until when it may be used without asking; of the monotonic clock."""
+    """Response and its expiry, on the monotonic clock."""
 
     answer: RawResponse
     fresh_until: float
 
     def conditions(self) -> list[tuple[str, str]]:
-        """Headers that ask whether it still holds; none when nothing says which it is."""
+        """Return headers for revalidation; empty without a validator."""
         found = []
         if (tag := self.answer.header("etag")) is not None:
             found.append(("If-None-Match", tag))
@@ -41,7 +41,7 @@ class CachedResponse:
 
 
 class PageCache:
-    """Answers by address, the least used given up first."""
+    """Responses by address; the least recently used are evicted first."""
 
     def __init__(self, clock: Clock, max_bytes: int) -> None:
         self._clock = clock
@@ -49,18 +49,18 @@ class PageCache:
         self._kept: OrderedDict[str, CachedResponse] = OrderedDict()
 
     def get(self, url: str) -> CachedResponse | None:
-        """What is kept for `url`, fresh or not."""
+        """Return the stored response for `url`, fresh or not."""
         kept = self._kept.get(url)
         if kept is not None:
             self._kept.move_to_end(url)
         return kept
 
     def is_fresh(self, kept: CachedResponse) -> bool:
-        """Whether it may be used without asking the server."""
+        """Return whether it may be used without revalidation."""
         return self._clock.monotonic() < kept.fresh_until
 
     def put(self, url: str, answer: RawResponse) -> None:
-        """Keep an answer to a GET if it may be kept; what was there for `url` is gone."""
+        """Store the response of a GET if allowed, replacing the previous one."""
         self.drop(url)
         said = directives(answer)
         if answer.status != 200 or said.keys() & {"no-store", "private"}:
@@ -77,7 +77,7 @@ class PageCache:
             self.drop(next(iter(self._kept)))
 
     def renew(self, url: str, kept: CachedResponse, answer: RawResponse) -> RawResponse:
-        """The kept answer after the server said 304."""
+        """Return the stored response after a 304 of the server."""
         new = {name: value for name, value in answer.headers if name in _RENEWED}
         old = [(name, value) for name, value in kept.answer.headers if name not in new]
         renewed = replace(kept.answer, headers=(*old, *new.items()))
@@ -85,7 +85,7 @@ class PageCache:
         return renewed
 
     def drop(self, url: str) -> None:
-        """Forget what is kept for `url`."""
+        """Discard the response for `url`."""
         if (kept := self._kept.pop(url, None)) is not None:
             self._room += _size(url, kept)
 
@@ -104,7 +104,7 @@ class PageCache:
 
 
 def directives(answer: RawResponse) -> dict[str, str]:
-    """Cache-Control, names in lower case; of what is said twice the first."""
+    """Return the directives of Cache-Control in lower case; of duplicates the first."""
     found: dict[str, str] = {}
     for name, value in answer.headers:
         if name == "cache-control":
@@ -118,7 +118,7 @@ def _seconds(text: str | None) -> int | None:
 
 
 def _moment(text: str) -> float:
-    """Unix time of an HTTP date; long ago for what is none."""
+    """Return the Unix time of an HTTP date; long ago if invalid."""
     try:
         moment = parsedate_to_datetime(text)
     except (ValueError, IndexError, TypeError, OverflowError):

@@ -1,4 +1,4 @@
-"""The web, for tools: redirects, robots.txt, politeness and the cache above checked requests."""
+"""Web access for tools: redirects, robots.txt, rate limits and cache on top of checked requests."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _MAX_ROBOTS_BYTES = 2_000_000
 _ROBOTS_S = 10.0
-# What is said to every server alike.
+# Headers sent to every server.
 _HARMLESS = frozenset({"accept", "accept-language", "content-type", "user-agent"})
 _ACCEPT = (
     "text/html,application/xhtml+xml,application/xml;q=0.9,text/*;q=0.9,application/json;q=0.9,"
@@ -52,7 +52,7 @@ class _Request:
     body: bytes | None = None
 
     def redirected(self, status: int, url: WebUrl) -> _Request:
-        """The request that follows.
+        """Return the request of a redirect.
 
         Raises:
             ToolFailed: `redirect_refused`.
@@ -71,7 +71,7 @@ class _Request:
 
 @dataclass(slots=True)
 class _TimeBudget:
-    """Seconds that requests of one chain may take together; waiting for a turn is free."""
+    """Time budget in seconds for the requests of one chain; waiting for a turn is free."""
 
     clock: Clock
     left: float
@@ -92,7 +92,7 @@ Send = Callable[[_Request], Awaitable[tuple["RawResponse", bool]]]
 
 
 class Web:
-    """`WebAccess`. Connections are opened when they are needed; `aclose` closes them."""
+    """`WebAccess`. Connections are opened on demand; `aclose` closes them."""
 
     def __init__(
         self,
@@ -104,10 +104,10 @@ class Web:
         ssl_context: ssl.SSLContext | None = None,
         network: AsyncNetworkBackend | None = None,
     ) -> None:
-        """Bind it.
+        """Create the client.
 
         Args:
-            own_ports: tells where this service listens.
+            own_ports: returns the ports on which this service listens.
             resolver, ssl_context, network: by default this machine's.
         """
         from app.operations.web.cache import PageCache
@@ -180,7 +180,7 @@ class Web:
         *,
         obeys: bool,
     ) -> tuple[RawResponse, bool]:
-        """A page from the cache, or from its server when it is our turn."""
+        """Return a page from the cache, or from its server within the rate limits."""
         self._destinations.check_host(request.url)
         if obeys:
             await self._robots.check(request.url)
@@ -225,9 +225,9 @@ class Web:
         return _Request("GET", url, headers)
 
     def _exchange(self, trusted: str | None) -> Exchange:
-        """The connections to what everybody may reach, or to one trusted origin.
+        """Return the connections for general use, or for one trusted origin.
 
-        They are apart: an open connection to a trusted origin is not for pages.
+        They are separate: an open connection to a trusted origin must not be used for pages.
         """
         key = trusted or ""
         if key not in self._exchanges:
@@ -259,7 +259,7 @@ async def _follow(request: _Request, send: Send, limit: int) -> WebResponse:
 
 
 def _target(place: str, base: WebUrl) -> WebUrl:
-    """Where a Location leads; written as UTF-8 by many, read as Latin-1 by us so far."""
+    """Return the target of a Location header, often written as UTF-8 but decoded as Latin-1."""
     with suppress(UnicodeError):
         place = place.encode("latin-1").decode("utf-8")
     return parse_url(place, base)

@@ -1,4 +1,4 @@
-"""Where requests may go, by name and by address."""
+"""Allowed destinations of requests, by name and by address."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from app.operations.web.urls import WebUrl
 
 @dataclass(frozen=True, slots=True)
 class Destinations:
-    """What the operator lets requests reach.
+    """Destinations allowed by the operator.
 
     Attributes:
-        allow_hosts: if any, only these and their subdomains; in lower case.
-        deny_hosts: not these and their subdomains.
-        setting: what an operator changes to let more addresses be reached.
+        allow_hosts: if not empty, only these and their subdomains; in lower case.
+        deny_hosts: never these and their subdomains.
+        setting: setting that allows more addresses.
     """
 
     reach: Reach = field(default_factory=Reach)
@@ -30,7 +30,7 @@ class Destinations:
 
     @classmethod
     def of(cls, settings: WebSettings, own_ports: OwnPorts) -> Destinations:
-        """As set for pages."""
+        """Return the destinations configured for pages."""
         allowed = tuple(ipaddress.ip_network(text) for text in settings.allow_networks)
         return cls(
             Reach(allowed, own_ports),
@@ -39,7 +39,7 @@ class Destinations:
         )
 
     def check_host(self, url: WebUrl) -> None:
-        """Refuse a host by name.
+        """Refuse a denied host name.
 
         Raises:
             ToolFailed: `host_refused`.
@@ -53,7 +53,7 @@ class Destinations:
             )
 
     def check_written(self, url: WebUrl) -> None:
-        """Refuse what can be refused before anything is resolved: hosts by name, and addresses.
+        """Refuse what is known without name resolution: denied host names, and addresses.
 
         Raises:
             ToolFailed: `host_refused`, `address_refused`.
@@ -63,17 +63,17 @@ class Destinations:
             self.check_addresses(url.host, url.port, [str(ipaddress.ip_address(url.host))])
 
     def check_addresses(self, host: str, port: int, addresses: Sequence[str]) -> None:
-        """Refuse a host when one of its addresses must not be reached.
+        """Refuse a host if one of its addresses is not allowed.
 
         Raises:
-            ToolFailed: `address_refused`; `fetch_failed` when there is no address.
+            ToolFailed: `address_refused`; `fetch_failed` without any address.
         """
         if not addresses:
             raise ToolFailed(f"{host!r} has no address", code="fetch_failed")
         for address in addresses:
             if (why := self.reach.refuses(address, port)) is not None:
                 raise ToolFailed(
-                    # Not which one: names of a private network are not to be explored.
+                    # Without the address: names of a private network must not be explored.
                     f"{host!r} resolves to an address {why}; an operator can allow it "
                     f"with {self.setting}",
                     code="address_refused",

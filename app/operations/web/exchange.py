@@ -1,4 +1,4 @@
-"""One request and its answer, over connections to checked addresses."""
+"""One request and its response, over connections to checked addresses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CONNECT_S = 10.0
 _READ_S = 20.0
 _MAX_CONNECTIONS = 32
 _IDLE_S = 15.0
-# Said about a connection or decided by us.
+# Headers of the connection, or set by us.
 _OURS = frozenset(
     {
         *("accept-encoding", "connection", "content-length", "host", "keep-alive", "te"),
@@ -32,7 +32,7 @@ _NO_BODY = frozenset({204, 304})
 
 
 class Exchange:
-    """An HTTP client that reaches nothing but its destinations and follows no redirect."""
+    """HTTP client that reaches only its destinations and follows no redirects."""
 
     def __init__(
         self,
@@ -42,12 +42,12 @@ class Exchange:
         ssl_context: ssl.SSLContext | None = None,
         network: httpcore2.AsyncNetworkBackend | None = None,
     ) -> None:
-        """Bind it.
+        """Create the client.
 
         Args:
-            resolver: its caller closes it; by default this machine's.
-            ssl_context: by default one that trusts what this machine trusts.
-            network: makes the connections; by default this machine's.
+            resolver: closed by the caller; by default this machine's.
+            ssl_context: by default this machine's trusted certificates.
+            network: opens the connections; by default this machine's.
         """
         self._destinations = destinations
         self._resolver = resolver or SystemResolver()
@@ -84,7 +84,7 @@ class Exchange:
         body: bytes | None,
         max_bytes: int,
     ) -> RawResponse:
-        """One request; redirects are answers like any other.
+        """Send one request; redirects are ordinary responses.
 
         Raises:
             ToolFailed: `host_refused`, `address_refused`, `fetch_failed`, `file_too_large`.
@@ -116,7 +116,7 @@ class Exchange:
 
 def _why(error: Exception) -> str:
     if isinstance(error, httpcore2.RemoteProtocolError):
-        # The words of the error are partly those of the server.
+        # Part of the error's message comes from the server.
         return "the server's response violates HTTP"
     trouble = tls_trouble(error)
     if trouble is not None:

@@ -1,7 +1,7 @@
 """Connections to checked addresses.
 
-A name is resolved here, every address it has is checked, and the connection goes to an
-address that was checked: a second answer of the name server changes nothing.
+A name is resolved here, all its addresses are checked, and the connection uses a checked address: a
+different second answer of the name server has no effect.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ _RESOLVING = 8
 
 
 class AddressResolver(Protocol):
-    """From names to addresses."""
+    """Resolver of names to addresses."""
 
     async def resolve(self, host: str, port: int) -> Sequence[str]:
-        """All addresses of `host`, the best first.
+        """Return all addresses of `host`, best first.
 
         Raises:
             OSError: there is none.
         """
 
     def close(self) -> None:
-        """Resolve nothing any more."""
+        """Stop resolving."""
 
 
 class SystemResolver:
-    """What this machine's resolver says; in threads of its own, because it may hang."""
+    """This machine's resolver, in separate threads because it may hang."""
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(_RESOLVING, thread_name_prefix="resolve")
@@ -57,7 +57,7 @@ def _look_up(host: str, port: int) -> list[str]:
 
 
 class CheckedNetwork(httpcore2.AsyncNetworkBackend):
-    """What a pool of connections uses for its network."""
+    """Network backend of a connection pool."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Not too many requests to one host at once, and not too fast."""
+"""Limits on concurrency and rate of requests per host."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class _Host:
 
 
 class Politeness:
-    """Who waits for which host.
+    """Waiters by host.
 
     Attributes:
-        hosts: those that are kept in mind: somebody is there, or was a moment ago.
+        hosts: hosts with current or recent requests.
     """
 
     def __init__(self, clock: Clock, *, per_host: int, interval_s: float) -> None:
@@ -32,7 +32,7 @@ class Politeness:
 
     @asynccontextmanager
     async def turn(self, host: str) -> AsyncIterator[None]:
-        """Inside, a request to `host` may go on."""
+        """Wait for a turn; a request to `host` may be sent inside."""
         state = self.hosts.setdefault(host, _Host(asyncio.Semaphore(self._per_host)))
         state.users += 1
         try:

@@ -1,7 +1,7 @@
-"""Requests to the web, as every tool makes them.
+"""Protocol of web requests for all tools.
 
-A request reaches the public Internet and what the operator allows, nothing else: each
-address of each hop is checked, and the connection goes to an address that was checked.
+A request reaches the public Internet and what the operator allows, nothing else: each address of
+each hop is checked, and the connection uses a checked address.
 """
 
 from __future__ import annotations
@@ -19,14 +19,13 @@ NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class WebResponse:
-    """An answer, its body decoded.
+    """Response with its decoded body.
 
     Attributes:
-        url: where it came from, after redirects.
-        headers: names in lower case, in the order of the answer.
+        url: final address, after redirects.
+        headers: names in lower case, in the order of the response.
         body: without content encoding.
-        reused: it was kept from an earlier request; the server may have been asked whether
-            it still holds.
+        reused: it comes from the cache, possibly revalidated by the server.
     """
 
     url: str
@@ -37,11 +36,11 @@ class WebResponse:
 
     @property
     def ok(self) -> bool:
-        """Whether the status says success: 200 to 299."""
+        """Return whether the status is a success: 200 to 299."""
         return 200 <= self.status < 300
 
     def header(self, name: str) -> str | None:
-        """The first header of that name, in lower case."""
+        """Return the first header with the name, in lower case."""
         return next((value for key, value in self.headers if key == name), None)
 
 
@@ -49,10 +48,10 @@ class WebResponse:
 class WebAccess(Protocol):
     """The web, for tools.
 
-    Every method raises `ToolFailed` with a code: `invalid_url`, `address_refused` (the
-    address is not public), `host_refused` (the operator's lists), `robots_refused`,
-    `redirect_refused` (too many, or from https to http), `fetch_failed`, `file_too_large`,
-    `timeout`. A status of 400 or more is an answer and raises nothing.
+    Every method raises `ToolFailed` with a code: `invalid_url`, `address_refused` (the address is
+    not public), `host_refused` (the operator's lists), `robots_refused`, `redirect_refused` (too
+    many, or from https to http), `fetch_failed`, `file_too_large`, `timeout`. A status of 400 or
+    more is a response and raises nothing.
     """
 
     async def request(
@@ -67,16 +66,16 @@ class WebAccess(Protocol):
         redirects: int = 0,
         trusted: str | None = None,
     ) -> WebResponse:
-        """One request of ours, for the programs of others: no cache, no robots.txt.
+        """Send one request on behalf of a program: no cache, no robots.txt.
 
         Args:
-            headers: sent as they are; after a redirect to another origin only `accept`,
+            headers: sent unchanged; after a redirect to another origin only `accept`,
                 `accept-language`, `content-type` and `user-agent` of them.
-            timeout_s: seconds for all of it, redirects and body included.
-            max_bytes: of the body, as it comes and decoded.
-            redirects: how many are followed; by default a redirect is the answer.
-            trusted: an address from the OPERATOR'S settings, never one that a model or a page
-                has named. Its scheme, host and port may be reached wherever they lead.
+            timeout_s: seconds in total, including redirects and body.
+            max_bytes: limit of the body, raw and decoded.
+            redirects: maximum redirects to follow; by default a redirect is the response.
+            trusted: an address from the OPERATOR'S settings, never from a model or a page. Its
+                scheme, host and port are allowed at any address.
         """
 
     async def page(
@@ -87,8 +86,9 @@ class WebAccess(Protocol):
         max_bytes: int = MAX_BYTES,
         crawling: bool = False,
     ) -> WebResponse:
-        """GET a page that a model asks for, politely, with redirects, from the cache if it holds.
+        """GET a page requested by a model, within rate limits, with redirects, from the cache if
+        fresh.
 
         Args:
-            crawling: it is one of several; `web.respect_robots` may make a difference there.
+            crawling: it is one of several; relevant for `web.respect_robots`.
         """

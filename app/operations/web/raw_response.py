@@ -1,4 +1,4 @@
-"""What a server answers, apart from the HTTP client: who keeps pages needs no connections."""
+"""Raw response of a server, independent of the HTTP client, for the cache."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class RawResponse:
-    """What one address answers; header names in lower case, the body decoded."""
+    """Response of one address; header names in lower case, the body decoded."""
 
     status: int
     headers: tuple[tuple[str, str], ...]
     body: bytes
 
     def header(self, name: str) -> str | None:
-        """The first header of that name, in lower case."""
+        """Return the first header with the name, in lower case."""
         return next((value for key, value in self.headers if key == name), None)

@@ -1,4 +1,4 @@
-"""robots.txt, read as RFC 9309 says."""
+"""Parser of robots.txt according to RFC 9309."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ class Robots:
     """Rules for us: `(allow, pattern)`.
 
     Attributes:
-        closed: nothing may be fetched: the server could not say what may be.
+        closed: nothing may be fetched, because the server failed to provide the rules.
     """
 
     rules: tuple[tuple[bool, str], ...] = ()
     closed: bool = False
 
     def allows(self, target: str) -> bool:
-        """Whether a path with its query may be fetched: the longest pattern decides."""
+        """Return whether a path with its query may be fetched: the longest pattern decides."""
         if self.closed:
             return False
         matching = [
@@ -38,7 +38,7 @@ class _AgentGroup:
 
 
 def parse_robots(text: str, agent: str) -> Robots:
-    """The rules for `agent`: of all groups that name it, else of those for `*`."""
+    """Return the rules for `agent`: of all groups that name it, otherwise of those for `*`."""
     groups: list[_AgentGroup] = []
     naming = False
     if len(text) > MAX_ROBOTS:
@@ -65,7 +65,7 @@ def parse_robots(text: str, agent: str) -> Robots:
 
 
 def _matches(pattern: str, target: str) -> bool:
-    """`*` is any text, `$` at the end is the end; in time that grows with the lengths only."""
+    """Match `*` as any text and a final `$` as the end, in time linear in the lengths."""
     whole = pattern.endswith("$")
     first, *others = pattern.removesuffix("$").split("*")
     if not target.startswith(first):

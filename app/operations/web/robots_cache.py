@@ -1,4 +1,4 @@
-"""What each site's robots.txt says, asked for once in a while."""
+"""Cache of the sites' robots.txt."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from app.operations.web.urls import WebUrl
 _KEPT_S = 3600.0
 _KEPT_CLOSED_S = 60.0
 _MAX_SITES = 500
-# Of a fetch that failed: these say that pages cannot be had from there either.
+# Errors of a failed fetch that also apply to pages.
 _PASSED_ON = frozenset({"address_refused", "host_refused", "invalid_url"})
 
 FetchRobots = Callable[[WebUrl], Awaitable[WebResponse]]
@@ -39,11 +39,10 @@ class RobotsCache:
         self._sites: OrderedDict[str, _Site] = OrderedDict()
 
     async def check(self, url: WebUrl) -> None:
-        """Refuse what a site does not want to be fetched.
+        """Refuse addresses that a site excludes.
 
         Raises:
-            ToolFailed: `robots_refused`; or what asking for robots.txt has raised when pages
-                cannot be reached either.
+            ToolFailed: `robots_refused`; or the error for robots.txt if it also applies to pages.
         """
         if not (await self._robots(url)).allows(url.target):
             raise ToolFailed(
@@ -70,7 +69,7 @@ class RobotsCache:
             code = error.details.get("code")
             if code in _PASSED_ON:
                 raise
-            # Redirects without end are as good as no file; what does not answer may have one.
+            # Endless redirects count as a missing file; a server without a response may have one.
             return Robots(closed=code != "redirect_refused")
         if response.ok:
             return parse_robots(response.body.decode("utf-8", "replace"), self._agent)

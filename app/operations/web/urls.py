@@ -1,7 +1,7 @@
-"""Web addresses, read in one way only.
+"""Strict parsing of web addresses.
 
-What two parsers could read differently is refused: the host that is checked here is the
-host that is connected to.
+Anything that two parsers could interpret differently is refused: the checked host is the connected
+host.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from app.operations.web.addresses import written_address
 
 MAX_URL = 8000
 PORTS = {"http": 80, "https": 443}
-# Services that take an HTTP request for commands of theirs, or have no business with pages.
+# Ports of services that interpret HTTP requests as commands, or are unrelated to pages.
 _REFUSED_PORTS = frozenset(
     {
         *(1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95),
@@ -27,7 +27,7 @@ _REFUSED_PORTS = frozenset(
         *(6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080, 10250, 11211, 27017),
     }
 )
-# `#` is not among them: a fragment stays here.
+# Without `#`: a fragment is not sent.
 _KEPT = "%/:=&?~+!$,;'@()*[]|"
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _CONTROL = re.compile(r"[\x00-\x20\x7f\\\ud800-\udfff]")
@@ -38,7 +38,7 @@ class WebUrl:
     """An http or https address.
 
     Attributes:
-        host: in lower case ASCII without a dot at its end; an IPv6 address without brackets.
+        host: in lower case ASCII without a trailing dot; an IPv6 address without brackets.
         target: path and query, percent-encoded.
     """
 
@@ -49,13 +49,13 @@ class WebUrl:
 
     @property
     def authority(self) -> str:
-        """Host and port as a request names them; a usual port is left out."""
+        """Return host and port as in a request; default ports are omitted."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
 
     @property
     def origin(self) -> str:
-        """Scheme, host and port."""
+        """Return scheme, host and port."""
         return f"{self.scheme}://{self.authority}"
 
     def __str__(self) -> str:
@@ -63,10 +63,10 @@ class WebUrl:
 
 
 def parse_url(url: str, base: WebUrl | None = None, *, any_port: bool = False) -> WebUrl:
-    """The address `url`, relative to `base` where there is one.
+    """Parse `url`, relative to `base` if given.
 
     Args:
-        any_port: also ports that are not for web pages.
+        any_port: allow ports that are not for web pages.
 
     Raises:
         ToolFailed: `invalid_url`.
@@ -119,7 +119,7 @@ def _host(host: str, url: str, *, bracketed: bool) -> str:
 
 
 def _ascii(host: str) -> str:
-    """The name as the name system knows it; wide digits and dots become plain ones."""
+    """Return the name in the form of DNS; full-width digits and dots become plain ones."""
     if host.isascii():
         return host.lower()
     import idna

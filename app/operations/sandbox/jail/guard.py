@@ -128,9 +128,7 @@ def _target(opened: ExitStack, pid: int, memory: int, call: _Syscall, arguments:
     path = _string(memory, pointer) if pointer else b""
     if pointer and not path and not flags & _EMPTY_PATH:
         raise FileNotFoundError(errno.ENOENT, "empty path")
-    own = _OWN_DESCRIPTOR.fullmatch(
-        path
-    )  # the form in which C libraries name a descriptor without follow
+    own = _OWN_DESCRIPTOR.fullmatch(path)  # C libraries' name of a descriptor
     if own and own[1] in (None, str(pid).encode()):
         return _open_theirs(pid, f"fd/{int(own[2])}")
     where = "cwd" if folder == kernel.AT_FDCWD else f"fd/{folder}"

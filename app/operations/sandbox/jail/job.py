@@ -11,7 +11,7 @@ descriptors, in this order, by SCM_RIGHTS:
     6 work    only with `parked`: the payload reads the `Work` JSON here, up to its end
     7 report  only for Python (6 when not parked): the payload writes its report here
 
-Neither `status` nor `leash` is ever held by the payload.
+Neither `status` nor `leash` is ever open in the payload.
 """
 
 from __future__ import annotations

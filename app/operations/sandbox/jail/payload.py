@@ -60,9 +60,7 @@ def _take_descriptors(wires: Wires, confirm: int, around: JailEnvironment) -> No
 
 def _confined(job: Job, around: JailEnvironment) -> list[str]:
     """Run all steps between the fork and the untrusted code."""
-    if (
-        job.terminal
-    ):  # it must lead a session; others stay in the zygote's session, which has low priority
+    if job.terminal:  # it must lead a session; others stay in the zygote's low-priority session
         os.setsid()
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     else:

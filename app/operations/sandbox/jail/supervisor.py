@@ -123,9 +123,7 @@ def _surround(job: Job, origin: Origin) -> _Stage:
         raise PermissionError("hidden folders: require namespaces")
     if policy.uid is not None and os.geteuid() == 0:
         capabilities.become(policy.uid)
-        kernel.prctl(
-            kernel.PR_SET_DUMPABLE, 1
-        )  # otherwise the meter cannot read the payload's /proc
+        kernel.prctl(kernel.PR_SET_DUMPABLE, 1)  # so that the meter can read the payload's /proc
         installed.append(layers.UID_DROP)
         if origin.contained:
             namespaces.separate_users(proc)
