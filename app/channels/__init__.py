@@ -1,1 +1,1 @@
-"""Ways out to people: channels, and tasks for the operator of a desktop."""
+"""Channels to people, and tasks for desktop operators."""

@@ -1,4 +1,4 @@
-"""The parts of this room put together."""
+"""Assembly of the channel services."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from app.tools.channels.ports import CHANNEL_TEXTS
 
 @dataclass(frozen=True, slots=True)
 class Channels:
-    """Channels as stored, the tasks that they cause, and those who do them."""
+    """Stored channels, their tasks, and the operators."""
 
     store: ChannelStore
     desktop: DesktopOpService
@@ -28,7 +28,7 @@ class Channels:
     texts: WeixinTexts
 
     def offer(self, services: Services) -> None:
-        """Let tools find it."""
+        """Register the service for tools."""
         services.register(CHANNEL_TEXTS, self.texts)
 
 

@@ -1,4 +1,4 @@
-"""What an administrator decides about a channel."""
+"""Configuration of a channel by an administrator."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ Ids = Annotated[tuple[Id, ...], Field(max_length=200), Strict(strict=False)]
 
 
 class ConfigPart(BaseModel):
-    """Base of a configuration: camelCase as it is stored, nothing unknown, nothing converted."""
+    """Base of a configuration: stored as camelCase, without unknown fields and conversion."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", strict=True, alias_generator=to_camel, populate_by_name=False
@@ -52,17 +52,17 @@ class ConfigPart(BaseModel):
 
 
 class WeixinReply(ConfigPart):
-    """Whether and how agents may write to groups.
+    """Rules for sending to groups.
 
     Attributes:
-        enabled: without it nothing is sent.
-        auto_reply: nobody is asked before a text is sent.
-        targets: the groups, by the names that the application shows.
-        agents: who may write; None for every agent.
-        operators: names of the tokens whose operators may send; None for every operator.
-        watermark: how texts are marked, where a call does not choose.
-        force_watermark: a call may not choose.
-        suffix: what the mark `suffix` puts on a line below the text.
+        enabled: whether sending is enabled.
+        auto_reply: send texts without approval.
+        targets: allowed groups, by their names in the application.
+        agents: agents that may write; None for all.
+        operators: names of tokens whose operators may send; None for all.
+        watermark: default watermark of texts.
+        force_watermark: calls may not choose the watermark.
+        suffix: line below the text for the watermark `suffix`.
         per_minute: texts per minute; None for the service's setting.
     """
 
@@ -91,20 +91,20 @@ class WeixinReply(ConfigPart):
 
 
 class ChannelConfig(ConfigPart):
-    """The configuration of a channel."""
+    """Configuration of a channel."""
 
     weixin_reply: WeixinReply = WeixinReply()
 
     def to_json(self) -> dict[str, Any]:
-        """As it is stored and shown."""
+        """Return the stored and displayed form."""
         return self.model_dump(mode="json", by_alias=True)
 
 
 def read_config(value: Any) -> ChannelConfig:
-    """A configuration from JSON.
+    """Parse a configuration from JSON.
 
     Raises:
-        InvalidInput: something does not fit; every problem is named.
+        InvalidInput: it is invalid; the message lists every problem.
     """
     try:
         return ChannelConfig.model_validate(value)

@@ -1,8 +1,8 @@
-"""Desktop tasks: made by calls, which wait for them; ended by operators, by people, by time.
+"""Desktop tasks: created by calls, which wait for them; ended by operators, people or timeouts.
 
-A task goes queued → claimed → running → succeeded or failed. Until it runs it can be taken
-back for certain, so whatever ends it then also ends its sending. From then on only its
-operator knows, and nothing makes a second one of it.
+A task goes queued → claimed → running → succeeded or failed. Until it runs it can be withdrawn
+reliably, so any other end also prevents its sending. After that only its operator knows the
+outcome, and it is never sent a second time.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ _LOST = "The operator disconnected while sending: the text may have been sent"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DesktopTaskRequest:
-    """What an operator shall do, and on whose behalf.
+    """Task for an operator, with its owner.
 
     Attributes:
-        task_id: of `new_task_id`; a mark in the text may name it.
-        per_minute: how many tasks the channel may have within a minute.
+        task_id: result of `new_task_id`, possibly part of the watermark.
+        per_minute: maximum tasks of the channel per minute.
     """
 
     task_id: str
@@ -68,12 +68,12 @@ class DesktopTaskRequest:
 
 
 def new_task_id() -> str:
-    """The id of a task that is going to be made."""
+    """Return the ID of a task to be created."""
     return new_id("dtk")
 
 
 class DesktopOpService:
-    """Makes desktop tasks, waits for them, and ends those that nobody ends."""
+    """Creates desktop tasks, waits for them, and ends abandoned ones."""
 
     def __init__(
         self,
@@ -95,18 +95,18 @@ class DesktopOpService:
     async def run_and_wait(
         self, order: DesktopTaskRequest, *, report: Report, wait_s: float | None = None
     ) -> DesktopTask:
-        """Have a task done. It comes back finished, or still running when the time is over.
+        """Run a task; return it finished, or still running at the timeout.
 
-        A task that nobody has started by then has expired, and one whose caller goes away
-        before is cancelled: neither is done any more.
+        A task not started by then expires, and one whose caller disconnects before is cancelled:
+        neither runs later.
 
         Args:
-            report: hears how far the operator is.
-            wait_s: the setting when None.
+            report: called with the operator's progress.
+            wait_s: seconds to wait; None for the setting.
 
         Raises:
-            ToolFailed: code `desktop_busy`, too many tasks wait already.
-            RateLimited: the channel has had too many within a minute.
+            ToolFailed: code `desktop_busy`: too many tasks are waiting.
+            RateLimited: the channel has reached its limit per minute.
             StorageUnavailable: it cannot be stored.
         """
         wait_s = self._settings.wait_s if wait_s is None else wait_s
@@ -123,11 +123,11 @@ class DesktopOpService:
                 raise
 
     async def cancel(self, task_id: str, *, actor: str) -> DesktopTask:
-        """Take a task back.
+        """Withdraw a task.
 
         Raises:
-            NotFound: there is none.
-            Conflict: it is finished, or an operator is doing it.
+            NotFound: the task does not exist.
+            Conflict: it is finished, or an operator is running it.
         """
         task, ended = await self._end_unstarted(
             task_id, "cancelled", f"Cancelled by {actor}", actor=actor
@@ -139,20 +139,20 @@ class DesktopOpService:
         raise Conflict(f"It is already {task.status}", task_id=task_id)
 
     async def get(self, task_id: str) -> DesktopTask:
-        """One task.
+        """Return a task.
 
         Raises:
-            NotFound: there is none.
+            NotFound: the task does not exist.
         """
         return await self._db.transact(lambda transaction: task_rows.get(transaction, task_id))
 
     async def page(
         self, wanted: TaskFilter, *, limit: int, before: str | None
     ) -> list[DesktopTask]:
-        """Tasks, the newest first. `before` is the id of the last one seen.
+        """Return a page of tasks, newest first. `before` is the last ID of the previous page.
 
         Raises:
-            NotFound: `before` is no task.
+            NotFound: `before` is not a task.
         """
 
         def read(transaction: Transaction) -> list[DesktopTask]:
@@ -161,7 +161,7 @@ class DesktopOpService:
         return await self._db.transact(read)
 
     async def look_again(self) -> None:
-        """Another process has changed tasks."""
+        """Handle changes of tasks by another process."""
         awaited = self._news.awaited
 
         def read(transaction: Transaction) -> list[DesktopTask]:
@@ -178,7 +178,7 @@ class DesktopOpService:
         self._news.wake()
 
     async def sweep(self) -> None:
-        """End what is over time, take back what lost operators hold, forget what is old."""
+        """End tasks past their time, withdraw those of lost operators, and delete old ones."""
         now = self._clock.now()
         moment = isoformat(now)
         days = self._settings.history_days
@@ -195,7 +195,7 @@ class DesktopOpService:
             self._news.changed(task)
 
     async def keep_sweeping(self) -> None:
-        """Sweep now and then until cancelled."""
+        """Sweep periodically until cancelled."""
         while True:
             await asyncio.sleep(min(_LONGEST_PAUSE_S, self._settings.lease_s / 2))
             with ErrorBoundary() as held:
@@ -204,10 +204,10 @@ class DesktopOpService:
                 log.warning("cannot check desktop tasks: %s", held.error)
 
     async def close(self) -> None:
-        """Finish taking back what cancelled calls had left."""
+        """Finish withdrawing tasks of cancelled calls."""
         await asyncio.gather(*self._withdrawals, return_exceptions=True)
 
-    # -- within ---------------------------------------------------------------------------
+    # -- internal -------------------------------------------------------------------------
 
     async def _add(self, order: DesktopTaskRequest, wait_s: float) -> None:
         now = self._clock.now()
@@ -249,7 +249,7 @@ class DesktopOpService:
     async def _end_unstarted(
         self, task_id: str, status: Unsent, why: str, *, actor: str = "system"
     ) -> tuple[DesktopTask, bool]:
-        """End a task unless it runs or is finished; what it is then, and whether this ended it."""
+        """End a task unless it runs or is finished; return its state, and whether this ended it."""
         moment = isoformat(self._clock.now())
 
         def end(transaction: Transaction) -> tuple[DesktopTask, bool]:
@@ -296,7 +296,7 @@ class DesktopOpService:
         )
 
     def _withdraw(self, task_id: str) -> None:
-        """Take a task back whose call is over; the call itself must not wait for it."""
+        """Withdraw the task of an ended call, which must not wait for it."""
         work = asyncio.create_task(self._withdrawn(task_id))
         self._withdrawals.add(work)
         work.add_done_callback(self._withdrawals.discard)
@@ -304,7 +304,7 @@ class DesktopOpService:
     async def _withdrawn(self, task_id: str) -> None:
         with ErrorBoundary() as held:
             await self._end_unstarted(task_id, "cancelled", "The call was cancelled")
-        # A call that was cancelled before its task was stored has none.
+        # A call cancelled before its task was stored has none.
         if held.error is not None and not isinstance(held.error, NotFound):
             log.warning("cannot withdraw desktop task %s: %s", task_id, held.error)
 
@@ -334,7 +334,7 @@ async def _followed(waiter: TaskSubscription, report: Report) -> DesktopTask:
 
 @asynccontextmanager
 async def swept(service: DesktopOpService) -> AsyncIterator[None]:
-    """Look after desktop tasks for as long as the block lasts."""
+    """Maintain desktop tasks for the duration of the block."""
     try:
         async with background(service.keep_sweeping()):
             yield

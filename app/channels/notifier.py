@@ -1,4 +1,4 @@
-"""Who in this process wants to hear of desktop tasks: calls that wait, operators that are idle."""
+"""Notifications of desktop tasks within this process, for waiting calls and idle operators."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ MAX_REPORTS = 50
 
 
 class TaskSubscription:
-    """One call that waits for its task."""
+    """Call that waits for its task."""
 
     def __init__(self) -> None:
         self._news: asyncio.Queue[DesktopTask | Progress] = asyncio.Queue()
 
     async def next(self) -> DesktopTask | Progress:
-        """A report, or the task when it is finished."""
+        """Return a report, or the finished task."""
         return await self._news.get()
 
     def tell(self, news: DesktopTask | Progress) -> None:
-        """Reports that nobody reads in time are dropped; the end never is."""
+        """Pass on news; unread reports are dropped, the end never is."""
         if isinstance(news, DesktopTask) or self._news.qsize() < MAX_REPORTS:
             self._news.put_nowait(news)
 
 
 class TaskNotifier:
-    """Brings what happened to a task to whoever waits for it here."""
+    """Notifies waiters in this process of events of their tasks."""
 
     def __init__(self) -> None:
         self._waiters: dict[str, TaskSubscription] = {}
@@ -37,12 +37,12 @@ class TaskNotifier:
 
     @property
     def awaited(self) -> tuple[str, ...]:
-        """The tasks that calls of this process wait for."""
+        """Return the tasks that calls of this process wait for."""
         return tuple(self._waiters)
 
     @contextmanager
     def waiting(self, task_id: str) -> Iterator[TaskSubscription]:
-        """Wait for a task; begin before it is stored, so that nothing is missed."""
+        """Wait for a task; start before it is stored, so that no event is missed."""
         waiter = self._waiters[task_id] = TaskSubscription()
         try:
             yield waiter
@@ -51,7 +51,7 @@ class TaskNotifier:
 
     @contextmanager
     def listening(self, wake: Callable[[], None]) -> Iterator[None]:
-        """Call `wake` whenever there may be something to claim."""
+        """Call `wake` whenever there may be tasks to claim."""
         self._idle.add(wake)
         try:
             yield
@@ -59,7 +59,7 @@ class TaskNotifier:
             self._idle.discard(wake)
 
     def changed(self, task: DesktopTask) -> None:
-        """A task is not what it was."""
+        """Notify waiters of a changed task."""
         if task.status == "queued":
             self.wake()
         waiter = self._waiters.get(task.id)
@@ -67,12 +67,12 @@ class TaskNotifier:
             waiter.tell(task)
 
     def reported(self, task_id: str, progress: Progress) -> None:
-        """An operator says how far it is."""
+        """Notify waiters of an operator's progress."""
         waiter = self._waiters.get(task_id)
         if waiter is not None:
             waiter.tell(progress)
 
     def wake(self) -> None:
-        """There may be something to claim."""
+        """Notify operators that there may be tasks to claim."""
         for wake in tuple(self._idle):
             wake()

@@ -1,4 +1,4 @@
-"""What desktop operators say and are told, over WebSocket and REST alike."""
+"""Messages to and from desktop operators, shared by WebSocket and REST."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ FailureCode = Literal[
 
 
 class Message(BaseModel):
-    """Nothing unknown, nothing converted."""
+    """Base without unknown fields and conversion."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 class Ability(Message):
-    """An application of the desktop, and what the operator can do in it."""
+    """Application of the desktop, and the operator's capabilities in it."""
 
     app_id: Name
     actions: Annotated[tuple[Name, ...], Field(min_length=1, max_length=20), Strict(strict=False)]
@@ -38,21 +38,21 @@ Abilities = Annotated[tuple[Ability, ...], Field(min_length=1, max_length=20), S
 
 
 class Announcement(Message):
-    """Who the operator is, and what it can do."""
+    """Operator with its capabilities."""
 
     operator: Name
     apps: Abilities
 
 
 class Claim(Message):
-    """A task that the operator holds: both ids come from the server's answer to a claim."""
+    """Task claimed by the operator: both IDs come from the server's response to a claim."""
 
     task_id: TaskId
     claim_id: ClaimId
 
 
 class Progress(Message):
-    """How far the operator is."""
+    """Progress of an operator."""
 
     stage: str = Field(min_length=1, max_length=80)
     message: str | None = Field(default=None, max_length=300)
@@ -66,17 +66,17 @@ class Done(Message):
 
 
 class Failed(Message):
-    """The text was not sent; or with `outcome_unknown` nobody knows."""
+    """The text was not sent; or with `outcome_unknown`, possibly sent."""
 
     code: FailureCode
     detail: str = Field(default="", max_length=500)
 
 
 class TaskForOperator(Message):
-    """What an operator needs to know of a task, and nothing else.
+    """Task as sent to an operator.
 
     Attributes:
-        lease_s: without a sign of life for so many seconds the task is taken back.
+        lease_s: the task is withdrawn after this many seconds without a heartbeat.
     """
 
     task_id: TaskId
@@ -90,7 +90,7 @@ class TaskForOperator(Message):
 
 
 class WaitingTask(Message):
-    """A task that the operator may claim."""
+    """Task that the operator may claim."""
 
     task_id: TaskId
     app_id: Name

@@ -1,7 +1,8 @@
-"""The operators' side of desktop tasks: claim, start, report, finish.
+"""Operators' side of desktop tasks: claim, start, report, finish.
 
-Whoever holds a task knows its `claim_id`; every word about it must come with that id, and
-from the token that claimed it. A word about anything else looks like one about nothing.
+The operator that holds a task knows its `claim_id`; every message about it must have that ID, and
+come from the token that claimed it. Messages about other tasks get the same answer as about missing
+ones.
 """
 
 from __future__ import annotations
@@ -37,11 +38,11 @@ from app.governance.audit.log import AuditEntry, AuditLog
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenHolder:
-    """Whoever came with a token.
+    """Holder of a token.
 
     Attributes:
-        user_id: the name of the token.
-        key: the token's id, or the user without a token.
+        user_id: name of the token.
+        key: ID of the token, or the user without one.
     """
 
     user_id: str
@@ -50,13 +51,13 @@ class TokenHolder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operator(TokenHolder):
-    """An operator, and what it can do."""
+    """Operator with its capabilities."""
 
     name: str
     apps: Abilities
 
     def can(self, task: DesktopTask) -> bool:
-        """Whether it announced that it does such tasks."""
+        """Return whether the operator announced this kind of task."""
         return any(
             task.app_id == app.app_id and task.action_type in app.actions for app in self.apps
         )
@@ -64,7 +65,7 @@ class Operator(TokenHolder):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Connected:
-    """An operator that is connected now."""
+    """Currently connected operator."""
 
     operator: Operator
     connection_id: str
@@ -73,7 +74,7 @@ class Connected:
 
 
 class OperatorService:
-    """Hands tasks out and takes word of them."""
+    """Assigns tasks and receives reports."""
 
     def __init__(
         self,
@@ -94,25 +95,25 @@ class OperatorService:
 
     @property
     def news(self) -> TaskNotifier:
-        """Tells when there may be something to claim."""
+        """Return the notifier of claimable tasks."""
         return self._news
 
     @property
     def lease_s(self) -> float:
-        """Seconds after which an operator that says nothing is lost."""
+        """Return the seconds after which a silent operator counts as lost."""
         return self._settings.lease_s
 
     def connected(self) -> list[Connected]:
-        """The operators that are connected to this process, the longest first."""
+        """Return the operators connected to this process, in order of connection."""
         return sorted(self._connected, key=lambda item: (item.since, item.connection_id))
 
     @contextmanager
     def connection(self, operator: Operator, connection_id: str, source: str) -> Iterator[None]:
-        """Count an operator in while it is connected.
+        """Register an operator while it is connected.
 
         Raises:
-            Conflict: one of that name and token is connected.
-            RateLimited: its token has too many.
+            Conflict: an operator with the name and token is connected.
+            RateLimited: its token has too many operators.
         """
         own = [item.operator for item in self._connected if item.operator.key == operator.key]
         if any(other.name == operator.name for other in own):
@@ -128,7 +129,7 @@ class OperatorService:
             self._connected.discard(item)
 
     async def waiting(self, operator: Operator) -> list[WaitingTask]:
-        """What it may claim, the oldest first; not what the tasks say."""
+        """Return the tasks that the operator may claim, oldest first, without their content."""
         moment = isoformat(self._clock.now())
         found = await self._db.transact(lambda reading: task_rows.queued(reading, moment))
         return [
@@ -143,12 +144,12 @@ class OperatorService:
         ]
 
     async def claim(self, operator: Operator, task_id: str | None = None) -> TaskForOperator | None:
-        """The oldest task that it may do, or the one it names; nobody else gets it.
+        """Claim the oldest permitted task, or the named one, exclusively.
 
-        None when there is none. It must be started before anything is sent.
+        Returns None if there is none. A task must be started before anything is sent.
 
         Raises:
-            Busy: it holds a task already.
+            Busy: it has already claimed a task.
         """
         moment = isoformat(self._clock.now())
         lease = self._lease()
@@ -175,11 +176,11 @@ class OperatorService:
         return None if task is None else self._for_operator(task)
 
     async def start(self, holder: TokenHolder, claim: Claim) -> None:
-        """The operator is about to send. From now on the task cannot be taken back.
+        """Start a task before sending. From now on it cannot be withdrawn.
 
         Raises:
-            NotFound: it does not hold such a task: perhaps no longer. Nothing may be sent.
-            Conflict: it has started it before, or the time is over. Nothing may be sent.
+            NotFound: it does not hold the task (any more). Nothing may be sent.
+            Conflict: it has already started it, or the time is over. Nothing may be sent.
         """
         moment = isoformat(self._clock.now())
 
@@ -195,10 +196,10 @@ class OperatorService:
         self._news.changed(await self._db.transact(begin))
 
     async def beat(self, holder: TokenHolder, claim: Claim) -> None:
-        """The operator lives, and still holds its task.
+        """Extend the lease of the operator's task.
 
         Raises:
-            NotFound: it does not.
+            NotFound: it does not hold the task.
         """
 
         def extend(transaction: Transaction) -> None:
@@ -208,20 +209,20 @@ class OperatorService:
         await self._db.transact(extend)
 
     async def progress(self, holder: TokenHolder, claim: Claim, progress: Progress) -> None:
-        """Tell whoever waits how far it is.
+        """Report progress to the waiting call.
 
         Raises:
-            NotFound: it does not hold such a task.
+            NotFound: it does not hold the task.
         """
         await self.beat(holder, claim)
         message = None if progress.message is None else visible(progress.message)
         self._news.reported(claim.task_id, Progress(stage=visible(progress.stage), message=message))
 
     async def complete(self, holder: TokenHolder, claim: Claim, done: Done) -> None:
-        """The text was sent.
+        """Finish a task whose text was sent.
 
         Raises:
-            NotFound: it does not hold such a task.
+            NotFound: it does not hold the task.
             Conflict: it has not started it.
         """
 
@@ -234,10 +235,10 @@ class OperatorService:
         self._news.changed(await self._db.transact(finish))
 
     async def fail(self, holder: TokenHolder, claim: Claim, failed: Failed) -> None:
-        """The text was not sent.
+        """Finish a task whose text was not sent.
 
         Raises:
-            NotFound: it does not hold such a task.
+            NotFound: it does not hold the task.
         """
 
         def finish(transaction: Transaction) -> DesktopTask:
@@ -250,10 +251,10 @@ class OperatorService:
         self._news.changed(await self._db.transact(finish))
 
     async def release(self, holder: TokenHolder, claim: Claim) -> None:
-        """Give a task back that was not started.
+        """Return a task that was not started.
 
         Raises:
-            NotFound: it does not hold such a task.
+            NotFound: it does not hold the task.
             Conflict: it was started.
         """
 
@@ -266,10 +267,10 @@ class OperatorService:
         self._news.changed(await self._db.transact(give_back))
 
     async def left(self, operator: Operator) -> None:
-        """Its connection is gone: what it has not started goes back at once.
+        """Handle a lost connection: tasks not started are returned immediately.
 
-        What it has started stays with it until its lease is over: it may come again and say
-        how that ended.
+        A started task stays with the operator until its lease expires: it may reconnect and report
+        the result.
         """
 
         def give_back(transaction: Transaction) -> list[DesktopTask]:
@@ -280,7 +281,7 @@ class OperatorService:
         for task in await self._db.transact(give_back):
             self._news.changed(task)
 
-    # -- within ---------------------------------------------------------------------------
+    # -- internal -------------------------------------------------------------------------
 
     def _may_do(self, operator: Operator, task: DesktopTask) -> bool:
         channel = self._channels.find(task.channel_id)
@@ -291,10 +292,11 @@ class OperatorService:
         return reply.enabled and (named is None or operator.user_id in named)
 
     def _held(self, transaction: Transaction, holder: TokenHolder, claim: Claim) -> DesktopTask:
-        """The task of a claim.
+        """Return the task of a claim.
 
         Raises:
-            NotFound: there is none, it is another's, or the claim is over: all look the same.
+            NotFound: it does not exist, belongs to another operator, or the claim has ended,
+                without distinction.
         """
         unknown = NotFound("You have not claimed this task", task_id=claim.task_id)
         try:
@@ -310,7 +312,7 @@ class OperatorService:
     def _finish(
         self, transaction: Transaction, task: DesktopTask, holder: TokenHolder, **values: Any
     ) -> DesktopTask:
-        """End a task; its claim is worth nothing afterwards, so no word can come twice."""
+        """End a task; its claim is invalid afterwards, so no report can be repeated."""
         moment = isoformat(self._clock.now())
         ended = {"claim_id": None, "lease_until": None, "finished_at": moment}
         return self._move(transaction, task, holder, **ended, **values)

@@ -1,4 +1,4 @@
-"""Channels as administrators store them."""
+"""Channels stored by administrators."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SUBJECT = "channels"
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """A stored channel."""
+    """Stored channel."""
 
     id: str
     name: str
@@ -33,7 +33,7 @@ class Channel:
     updated_at: str
 
     def shown(self) -> dict[str, Any]:
-        """For the audit."""
+        """Return the fields for the audit."""
         return {
             "name": self.name,
             "kind": self.kind,
@@ -43,7 +43,7 @@ class Channel:
 
 
 class ChannelStore:
-    """Makes, changes and forgets channels. What is stored is kept in memory."""
+    """Creates, changes and deletes channels, and caches them in memory."""
 
     def __init__(
         self, db: DatabaseWriter, clock: Clock, audit: AuditLog, changes: ConfigVersions
@@ -52,23 +52,23 @@ class ChannelStore:
         self._table = ConfigTable(db, audit, changes, _SCHEMA)
 
     async def load(self) -> None:
-        """Read what is stored, also when another process has changed it."""
+        """Load the stored channels, including changes by other processes."""
         await self._table.load()
 
     def find(self, channel_id: str) -> Channel | None:
-        """The channel of that id."""
+        """Return the channel with the ID."""
         return self._table.items.get(channel_id)
 
     def get(self, channel_id: str) -> Channel:
-        """One channel.
+        """Return a channel.
 
         Raises:
-            NotFound: there is none.
+            NotFound: the channel does not exist.
         """
         return self._table.get(channel_id)
 
     def list_all(self) -> list[Channel]:
-        """Every channel, by id."""
+        """Return every channel, by ID."""
         return list(self._table.items.values())
 
     async def create(
@@ -84,8 +84,8 @@ class ChannelStore:
         """Store a new channel.
 
         Raises:
-            InvalidInput: the configuration does not fit.
-            AlreadyExists: there is a channel of that id.
+            InvalidInput: the configuration is invalid.
+            AlreadyExists: a channel has the ID.
         """
         moment = isoformat(self._clock.now())
         made = Channel(channel_id, name, kind, read_config(config), enabled, 1, moment, moment)
@@ -107,11 +107,11 @@ class ChannelStore:
         actor: str,
         expected: int | None = None,
     ) -> Channel:
-        """Give a channel another `name`, `config` or `enabled`; the next call sees it.
+        """Change `name`, `config` or `enabled` of a channel, from the next call.
 
         Raises:
-            NotFound: there is none.
-            InvalidInput: the configuration does not fit.
+            NotFound: the channel does not exist.
+            InvalidInput: the configuration is invalid.
             VersionMismatch: it has changed since `expected` was read.
         """
         new = dict(fields)
@@ -139,10 +139,10 @@ class ChannelStore:
         return self.get(channel_id)
 
     async def remove(self, channel_id: str, *, actor: str, expected: int | None = None) -> Channel:
-        """Forget a channel and return what it was; its finished tasks stay.
+        """Delete a channel and return it; its finished tasks stay.
 
         Raises:
-            NotFound, VersionMismatch: as `change`.
+            NotFound, VersionMismatch: see `change`.
         """
         return await self._table.remove(channel_id, actor=actor, expected=expected)
 

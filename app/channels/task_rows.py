@@ -1,4 +1,4 @@
-"""Desktop tasks in the database: each function is a part of one transaction."""
+"""Rows of desktop tasks; each function is part of one transaction."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ SUBJECT = "desktop_tasks"
 UNTOUCHED: Mapping[str, None] = MappingProxyType(
     dict.fromkeys(("operator", "operator_key", "claim_id", "lease_until", "claimed_at"))
 )
-"""What a task is like that no operator holds."""
+"""Column values of a task without an operator."""
 FINISHED: tuple[TaskStatus, ...] = ("succeeded", "failed", "expired", "cancelled")
 
 
 @dataclass(frozen=True, slots=True)
 class DesktopTask:
-    """A stored task. The fields are those of the table, in its order.
+    """Stored task, with the fields of the table in order.
 
     Attributes:
-        operator_key: the token, or without one the user, that the operator came with.
-        lease_until: when the operator that holds it counts as lost.
+        operator_key: token of the operator, or its user without one.
+        lease_until: time at which its operator counts as lost.
     """
 
     id: str
@@ -74,7 +74,7 @@ _FORGET = (
 
 @dataclass(frozen=True, slots=True)
 class TaskFilter:
-    """Which tasks; None stands for all."""
+    """Filter for tasks; None matches all."""
 
     status: str | None = None
     channel_id: str | None = None
@@ -90,7 +90,7 @@ def add(transaction: Transaction, task: DesktopTask) -> None:
 
 
 def change(transaction: Transaction, task_id: str, **values: Any) -> DesktopTask:
-    """Change columns of a task; what it is then."""
+    """Change columns of a task; return its new state."""
     unknown = values.keys() - set(_NAMES)
     assert not unknown, unknown
     assignments = ", ".join(f"{name} = ?" for name in values)
@@ -101,15 +101,15 @@ def change(transaction: Transaction, task_id: str, **values: Any) -> DesktopTask
 
 
 def extend(transaction: Transaction, task_id: str, lease_until: str) -> None:
-    """Let an operator keep a task for longer; other processes need not know."""
+    """Extend an operator's lease; other processes are not notified."""
     transaction.execute(_EXTEND, (lease_until, task_id))
 
 
 def get(transaction: Transaction, task_id: str) -> DesktopTask:
-    """One task.
+    """Return a task.
 
     Raises:
-        NotFound: there is none.
+        NotFound: the task does not exist.
     """
     found = transaction.fetch(f"{_SELECT} WHERE id = ?", (task_id,))
     if not found:
@@ -118,35 +118,35 @@ def get(transaction: Transaction, task_id: str) -> DesktopTask:
 
 
 def queued(transaction: Transaction, now: str) -> list[DesktopTask]:
-    """What waits for an operator, the oldest first."""
+    """Return the tasks waiting for an operator, oldest first."""
     where = " WHERE status = 'queued' AND expires_at > ? ORDER BY created_at, rowid"
     return [_of_row(row) for row in transaction.fetch(_SELECT + where, (now,))]
 
 
 def held_by(transaction: Transaction, operator_key: str, operator: str) -> list[DesktopTask]:
-    """What an operator holds."""
+    """Return the tasks that an operator has claimed."""
     where = " WHERE status IN ('claimed', 'running') AND operator_key = ? AND operator = ?"
     return [_of_row(row) for row in transaction.fetch(_SELECT + where, (operator_key, operator))]
 
 
 def overdue(transaction: Transaction, now: str) -> list[DesktopTask]:
-    """Tasks whose time is over, and tasks of operators that are lost."""
+    """Return tasks past their time, and tasks of lost operators."""
     return [_of_row(row) for row in transaction.fetch(_OVERDUE, (now, now))]
 
 
 def forget(transaction: Transaction, before: str) -> None:
-    """Delete what was finished until then."""
+    """Delete tasks finished until then."""
     transaction.execute(_FORGET, (before,))
 
 
 def waiting_count(transaction: Transaction) -> int:
-    """How many tasks are not finished."""
+    """Return the number of unfinished tasks."""
     where = "SELECT COUNT(*) FROM desktop_tasks WHERE status IN ('queued', 'claimed', 'running')"
     return int(transaction.fetch(where)[0][0])
 
 
 def sent_since(transaction: Transaction, channel_id: str, moment: str) -> int:
-    """How many tasks of a channel were made after a moment."""
+    """Return the number of tasks of a channel created after a time."""
     counted = "SELECT COUNT(*) FROM desktop_tasks WHERE channel_id = ? AND created_at > ?"
     return int(transaction.fetch(counted, (channel_id, moment))[0][0])
 
@@ -154,10 +154,10 @@ def sent_since(transaction: Transaction, channel_id: str, moment: str) -> int:
 def page(
     transaction: Transaction, wanted: TaskFilter, *, limit: int, before: str | None
 ) -> list[DesktopTask]:
-    """The newest first. `before` is the id of the last one seen.
+    """Return a page, newest first. `before` is the last ID of the previous page.
 
     Raises:
-        NotFound: `before` is no task.
+        NotFound: `before` is not a task.
     """
     parts, values = list[str](), list[Any]()
     for name in ("status", "channel_id", "app_id", "agent_id", "session_id"):

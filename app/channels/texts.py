@@ -1,4 +1,4 @@
-"""Texts of agents for groups: who may send what where, and how it is marked."""
+"""Texts of agents for groups: permissions and watermarks."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from app.tools.channels.ports import TextOutcome, TextWish
 
 APP_ID, ACTION = "weixin", "send-text"
 _ASKS = "Others see it under your name, and it cannot be undone"
-# The call ends before its own deadline does, so that the task is ended with a word.
+# The call ends before its own deadline, so that the task is ended regularly.
 _BEFORE_DEADLINE_S = 1.0
 
 
 class WeixinTexts:
-    """The service `CHANNEL_TEXTS`."""
+    """Service `CHANNEL_TEXTS`."""
 
     def __init__(
         self, channels: ChannelStore, desktop: DesktopOpService, settings: ChannelSettings
@@ -36,11 +36,11 @@ class WeixinTexts:
         self._settings = settings
 
     def confirmation_reason(self, wish: TextWish) -> str | None:
-        """As the port says.
+        """See the port.
 
-        The channel of the context is not known here. A wish that names no channel asks unless
-        every channel that sends does so unasked; `send` looks at the real one again. What no
-        channel would send need not be asked for.
+        The channel of the context is not known here. A request without a channel needs approval
+        unless all sending channels send without it; `send` checks the real one again. A text that
+        no channel would send needs no approval.
         """
         if wish.channel_id is None:
             meant = self._channels.list_all()
@@ -51,7 +51,7 @@ class WeixinTexts:
         return None if all(reply.auto_reply for reply in sending) else _ASKS
 
     async def send(self, wish: TextWish, ctx: ToolContext) -> TextOutcome:
-        """As the port says."""
+        """See the port."""
         channel = self._channel(wish, ctx)
         reply = _reply(channel)
         if reply.agents is not None and ctx.agent_id not in reply.agents:
@@ -72,7 +72,7 @@ class WeixinTexts:
         return _outcome(task)
 
     def _channel(self, wish: TextWish, ctx: ToolContext) -> Channel:
-        """The channel of the context, else the one that was named, if it may send."""
+        """Return the channel of the context, or else the named one, if it may send."""
         channel_id = ctx.business.get("channelId") or wish.channel_id
         if not isinstance(channel_id, str):
             raise ToolFailed(
@@ -126,7 +126,9 @@ class WeixinTexts:
 
 
 def model_channel_of(ctx: ToolContext) -> str | None:
-    """The model channel of the running agent: from the context alone, never from an argument."""
+    """Return the channel of the running agent's model: only from the context, never from an
+    argument.
+    """
     agent = ctx.business.get("currentAgent")
     found = agent.get("modelChannelId") if isinstance(agent, Mapping) else None
     found = found or ctx.model.get("modelChannelId")
@@ -134,7 +136,7 @@ def model_channel_of(ctx: ToolContext) -> str | None:
 
 
 def _target(wish: TextWish, reply: WeixinReply) -> str:
-    """The group, as the channel writes it."""
+    """Return the group in the channel's spelling."""
     if wish.target is None:
         if len(reply.targets) == 1:
             return reply.targets[0]

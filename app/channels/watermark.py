@@ -1,4 +1,4 @@
-"""Marks on texts that an agent wrote, so that people or programs can tell."""
+"""Watermarks on texts written by agents, for people or programs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from app.tools.channels.ports import Watermark
 
-# Neither shapes letters, as the joiners do that some scripts and emoji need.
+# Neither affects letters, unlike the joiners needed by some scripts and emoji.
 _BITS = ("\u200b", "\u2060")
 _FRAME = "\u2063"
 _DIGITS = 24
@@ -16,22 +16,22 @@ _ID = re.compile(rf"[a-z]+_([0-9a-f]{{{_DIGITS}}})\Z")
 
 
 def marked(text: str, how: Watermark, task_id: str, suffix: str) -> str:
-    """The text as it is sent.
+    """Return the text to send.
 
-    `suffix` puts a line below it, `zero-width` hides the task's id behind it, `none` leaves it.
-    A hidden mark that the text brings along is taken out: it would name another task.
+    `suffix` adds a line below it, `zero-width` appends the hidden task ID, `none` leaves it
+    unchanged. A hidden mark already in the text is removed, because it would name another task.
     """
     text = _MARK.sub("", text)
     if how == "suffix":
         return f"{text}\n{suffix}"
     if how == "zero-width":
-        # What stands at its end could make another mark together with the beginning of ours.
+        # Characters at its end could form another mark with the beginning of ours.
         return text.rstrip("".join((*_BITS, _FRAME))) + _hidden(task_id)
     return text
 
 
 def hidden_mark(text: str) -> str | None:
-    """The digits of the id that a text hides, the last one; None without one."""
+    """Return the digits of the last ID hidden in a text; None without one."""
     found = _MARK.findall(text)
     if not found:
         return None

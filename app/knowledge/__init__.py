@@ -1,1 +1,3 @@
-"""What agents know and keep: memory, skills, data sources, boards. Bound to tools by ports."""
+"""Stored knowledge of agents: memory, skills, data sources, boards; bound to tools through
+ports.
+"""

@@ -87,6 +87,6 @@ class StoredCalendar:
 
 
 def _of(row: tuple[Any, ...]) -> Appointment:
-    # SQLite has no truth values.
+    # SQLite has no boolean type.
     values = (*row[:6], bool(row[6]), *row[7:])
     return Appointment(*values)

@@ -18,7 +18,7 @@ from app.tools.planning.ports import CALENDAR, FORUM, TASKS, TODO_LISTS
 
 @dataclass(frozen=True, slots=True)
 class Boards:
-    """What agents plan with: a todo list a session, tasks and a calendar a user, a forum."""
+    """Planning services: a todo list per session, tasks and a calendar per user, a forum."""
 
     todos: StoredTodoLists
     tasks: StoredTasks
@@ -35,7 +35,7 @@ class Boards:
         )
 
     def offer(self, services: Services) -> None:
-        """Let tools find them."""
+        """Register the boards for tools."""
         services.register(TODO_LISTS, self.todos)
         services.register(TASKS, self.tasks)
         services.register(CALENDAR, self.calendar)

@@ -1,4 +1,4 @@
-"""Boards on which the agents of a project leave messages for each other."""
+"""Forum: boards for messages between the agents of a project."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _DELETE = "DELETE FROM forum_posts WHERE number = ? OR reply_to = ?"
 
 @dataclass(frozen=True, slots=True)
 class PlacedPost:
-    """A post with the project it is in and the user on whose behalf it was written."""
+    """Post with its project and user."""
 
     project_id: str
     user_id: str
@@ -39,7 +39,7 @@ class PlacedPost:
 
 
 class ForumRepository:
-    """`Forum` in the database, and what administrators may do with it."""
+    """`Forum` in the database, with operations for administrators."""
 
     def __init__(self, db: DatabaseWriter, clock: Clock, audit: AuditLog) -> None:
         self._db = db
@@ -118,10 +118,10 @@ class ForumRepository:
     async def posts(
         self, *, project_id: str | None, limit: int, before: int | None, threads: bool = False
     ) -> list[PlacedPost]:
-        """For administrators: posts of one project or of all, the newest first.
+        """Return posts of one project or of all, newest first; for administrators.
 
         Args:
-            threads: only those that began a thread.
+            threads: only first posts of threads.
         """
         where, values = ("project_id = ?", [project_id]) if project_id is not None else ("1", [])
         if threads:
@@ -141,13 +141,13 @@ class ForumRepository:
     async def placed_thread(
         self, number: int, *, limit: int, after: int
     ) -> tuple[PlacedPost, list[PlacedPost]]:
-        """For administrators: the thread that a post is in, the oldest reply first.
+        """Return the thread of a post, oldest reply first; for administrators.
 
         Args:
             after: only replies after this number; `limit` of them at most.
 
         Raises:
-            NotFound: there is no such post.
+            NotFound: the post does not exist.
         """
 
         def read(transaction: Transaction) -> tuple[PlacedPost, list[PlacedPost]]:
@@ -166,10 +166,10 @@ class ForumRepository:
         return await self._db.transact(read)
 
     async def remove(self, number: int, *, by: str) -> int:
-        """For administrators: remove a post and its replies; how many posts that were.
+        """Delete a post and its replies; return their number; for administrators.
 
         Raises:
-            NotFound: there is no such post.
+            NotFound: the post does not exist.
         """
 
         def drop(transaction: Transaction) -> int:
@@ -216,7 +216,7 @@ def _placed(row: Sequence[Any]) -> PlacedPost:
 
 
 def _first(transaction: Transaction, project_id: str, number: int) -> Post:
-    """The post that began the thread."""
+    """Return the first post of the thread."""
     found = transaction.fetch(_ONE, (project_id, number))
     if not found:
         raise ToolFailed(f"Post {number} not found in this project", code="not_found")

@@ -1,4 +1,4 @@
-"""Tasks of users: what shall be done, beyond the session in which it came up."""
+"""Tasks of users that outlive a session."""
 
 from __future__ import annotations
 

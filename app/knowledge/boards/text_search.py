@@ -1,12 +1,12 @@
-"""Looking for a piece of text in a column, whatever characters it holds."""
+"""Substring search in a column, for any characters."""
 
 from __future__ import annotations
 
 LIKE = "LIKE ? ESCAPE '!'"
-"""The condition for `pattern_of`; ASCII letters match in either case."""
+"""Condition for `pattern_of`; ASCII letters match in either case."""
 
 
 def pattern_of(query: str) -> str:
-    """The pattern for a text that holds `query`."""
+    """Return the pattern for a text that contains `query`."""
     escaped = query.replace("!", "!!").replace("%", "!%").replace("_", "!_")
     return f"%{escaped}%"

@@ -1,4 +1,4 @@
-"""Todo lists: one a session, written as a whole, so that two writers cannot mix."""
+"""Todo lists: one per session, written as a whole, so that two writers cannot mix."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _read(transaction: Transaction, session_id: str) -> TodoList:
 
 
 def _merged(before: Sequence[TodoItem], changed: Sequence[TodoItem]) -> tuple[TodoItem, ...]:
-    """What was there, with what changed in its place, and what is new at the end."""
+    """Return the list with changed items in place, and new ones at the end."""
     by_id = {item.id: item for item in before}
     by_id.update((item.id, item) for item in changed)
     return tuple(by_id.values())
@@ -91,7 +91,7 @@ def _checked(items: tuple[TodoItem, ...]) -> tuple[TodoItem, ...]:
 
 
 def _check_line(item_id: str, parents: dict[str, str | None]) -> None:
-    """An item's parents must be in the list, and none of them the item itself."""
+    """Check that an item's parents are in the list, without cycles."""
     above, seen = parents[item_id], {item_id}
     while above is not None:
         if above not in parents:

@@ -1,1 +1,1 @@
-"""What agents, users and projects remember."""
+"""Memory of agents, users and projects."""

@@ -1,7 +1,7 @@
-"""Memory as administrators see it: everybody's, and each change of theirs in the audit.
+"""Memory for administrators: all memories, with every change audited.
 
-The audit keeps who, what and how long a text was, with a digest instead of the text: what
-shall be forgotten must not live on there.
+The audit records who, what and the length of a text, with a digest instead of the text: deleted
+memories must not survive there.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ OnConflict = Literal["fail", "skip", "replace"]
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """A memory that comes from an export; `updated_at` as rows have it, or None for now."""
+    """Memory from an export; `updated_at` as in rows, or None for now."""
 
     place: MemoryScope
     draft: MemoryInput
@@ -43,7 +43,7 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class ImportResult:
-    """What an import did."""
+    """Result of an import."""
 
     created: int = 0
     changed: int = 0
@@ -52,10 +52,10 @@ class ImportResult:
 
 
 class MemoryAdministration:
-    """Lists, changes, forgets, exports and imports what is remembered.
+    """Lists, changes, deletes, exports and imports memories.
 
     Attributes:
-        store: what tools use.
+        store: memory service of the tools.
     """
 
     def __init__(
@@ -77,14 +77,16 @@ class MemoryAdministration:
         self._redactor = redactor
 
     async def close(self) -> None:
-        """End what is open."""
+        """Close the storage."""
         await self.store.close()
         await self._storage.close()
 
     async def page(
         self, filters: MemoryCriteria, *, limit: int, before: int | None = None
     ) -> tuple[list[Memory], int]:
-        """Newest first, and how many there are in all. `before` is the last number seen."""
+        """Return a page, newest first, and the total. `before` is the last number of the
+        previous page.
+        """
         return await self._storage.read(
             lambda query: (
                 selection.newest(query, filters, self._index, limit=limit, before=before),
@@ -93,10 +95,10 @@ class MemoryAdministration:
         )
 
     async def get(self, memory_id: str) -> Memory:
-        """One memory.
+        """Return a memory.
 
         Raises:
-            NotFound: there is none of that id.
+            NotFound: the memory does not exist.
         """
         return await self._storage.read(
             lambda query: _one(query(rows.BY_ID, (memory_id,)), memory_id)
@@ -111,12 +113,12 @@ class MemoryAdministration:
         actor: str,
         expected: int | None = None,
     ) -> Memory:
-        """Give a memory another content or other tags; None leaves them.
+        """Change content or tags of a memory; None leaves them.
 
         Raises:
-            NotFound: there is no such memory.
+            NotFound: the memory does not exist.
             VersionMismatch: it has changed since `expected` was read.
-            InvalidInput: what is new holds what looks like a secret.
+            InvalidInput: the new value looks like a secret.
         """
         prepared = await asyncio.to_thread(
             self._prepare, MemoryInput(content or "", tuple(tags or ())), "content or tags"
@@ -151,10 +153,10 @@ class MemoryAdministration:
         return changed
 
     async def forget(self, memory_id: str, *, actor: str, expected: int | None = None) -> Memory:
-        """Remove one for good; what it was.
+        """Delete a memory permanently and return it.
 
         Raises:
-            NotFound, VersionMismatch: as `change`.
+            NotFound, VersionMismatch: see `change`.
         """
 
         def write(transaction: Transaction) -> Memory:
@@ -167,16 +169,16 @@ class MemoryAdministration:
         return await self._storage.transact(write)
 
     async def count(self, filters: MemoryCriteria) -> int:
-        """How many there are."""
+        """Return the number of matching memories."""
         return await self._storage.read(lambda query: selection.count(query, filters, self._index))
 
     async def forget_many(
         self, filters: MemoryCriteria, *, actor: str, expected: int | None = None
     ) -> int:
-        """Remove all that fit now, some hundreds at a time; how many these were.
+        """Delete all matching memories, some hundreds at a time; return their number.
 
         Raises:
-            Conflict: they are not `expected` many; nothing was removed.
+            Conflict: their number is not `expected`; nothing was deleted.
         """
 
         def begin(transaction: Transaction) -> tuple[int, int]:
@@ -193,7 +195,7 @@ class MemoryAdministration:
         while forgotten < found:
             dropped = await self._storage.transact(self._dropping(filters, upto, actor))
             if not dropped:
-                break  # somebody else was quicker
+                break  # another process deleted it first
             forgotten += dropped
         return forgotten
 
@@ -223,7 +225,9 @@ class MemoryAdministration:
         return drop
 
     async def export(self, filters: MemoryCriteria, *, actor: str) -> AsyncIterator[bytes]:
-        """Lines of JSON, oldest first, up to the newest one now; noted before they begin."""
+        """Yield lines of JSON, oldest first, up to the present newest one; audited before they
+        start.
+        """
         upto, found = await self._storage.read(
             lambda query: (
                 selection.last(query),
@@ -249,7 +253,7 @@ class MemoryAdministration:
         )
 
     def shown(self, memory: Memory) -> dict[str, Any]:
-        """A memory as JSON. What a pattern of the operator finds by now is masked."""
+        """Return a memory as JSON. Matches of the operator's current patterns are masked."""
         writer = memory.writer
         return {
             "id": memory.id,
@@ -270,14 +274,14 @@ class MemoryAdministration:
     async def take_in(
         self, entries: Sequence[Imported], *, on_conflict: OnConflict, actor: str
     ) -> ImportResult:
-        """Keep memories of an export, all of them or none.
+        """Import memories, all or none.
 
         Args:
-            on_conflict: what to do with a key that holds something else already.
+            on_conflict: handling of keys with other content.
 
         Raises:
-            AlreadyExists: such a key, when that shall fail; the entry is named.
-            InvalidInput: an entry holds what looks like a secret, or its place is full.
+            AlreadyExists: a key exists and `on_conflict` is to fail; names the entry.
+            InvalidInput: an entry looks like a secret, or its scope is full.
         """
 
         def prepare() -> list[tuple[Imported, PreparedMemory]]:
@@ -371,7 +375,7 @@ def _one(found: Sequence[Sequence[Any]], memory_id: str) -> Memory:
 
 
 def _facts(memory: Memory) -> dict[str, Any]:
-    """A memory for the audit. Equal texts of two memories have different digests."""
+    """Return a memory for the audit. Equal texts of two memories have different digests."""
     digest = sha256(f"{memory.id}\n{memory.content}".encode()).hexdigest()
     return {
         "id": memory.id,

@@ -1,4 +1,4 @@
-"""The words of memories in FTS5 of SQLite."""
+"""Word index in SQLite's FTS5."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _AMONG = "m.number IN (SELECT rowid FROM memory_words WHERE memory_words MATCH ?
 
 
 class Fts5Index:
-    """`WordIndex` in the table that the migration made."""
+    """`WordIndex` in the table created by the migration."""
 
     def keep(
         self,

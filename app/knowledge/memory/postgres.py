@@ -1,4 +1,4 @@
-"""Memory in PostgreSQL, where several installations may share it."""
+"""Memory in PostgreSQL, which several installations may share."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 CONNECT_S = 10
-# A network that went silent must not hold a thread until TCP gives up by itself.
+# A silent network must not block a thread until TCP times out.
 _PATIENCE: dict[str, Any] = {
     "connect_timeout": CONNECT_S,
     "tcp_user_timeout": 30_000,
@@ -31,7 +31,7 @@ _PATIENCE: dict[str, Any] = {
     "keepalives_count": 3,
 }
 KEPT_READERS = 4
-# Writers of all installations, one after the other: places count their memories.
+# Serializes writers of all installations, because scopes count their memories.
 _LOCK = 7_126_354_001
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _SESSION = (
@@ -43,7 +43,7 @@ _SESSION = (
 
 @dataclass(slots=True)
 class _PostgresTransaction:
-    """`Transaction` over psycopg, and the lines of the audit that belong to it."""
+    """`Transaction` over psycopg, with its audit lines."""
 
     raw: Connection[Any]
     notes: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
@@ -56,11 +56,10 @@ class _PostgresTransaction:
 
 
 class PostgresStorage:
-    """`Storage` in a database of its own; its tables are made at the first use.
+    """`Storage` in a separate database; its tables are created at first use.
 
-    The audit stays with the service: its lines are written before the change is committed, so
-    that there is no change without one. A line of a change that was not committed after all is
-    followed by one that says so.
+    The audit stays in the service's database: its lines are written before the change is committed,
+    so that no change lacks one. A failed commit adds a correcting line.
     """
 
     def __init__(self, address: str, db: DatabaseWriter, audit: AuditLog) -> None:
@@ -88,7 +87,7 @@ class PostgresStorage:
         transaction.notes.append((kind, facts))
 
     async def close(self) -> None:
-        """Wait for what is under way, and close every connection."""
+        """Wait for active work, and close every connection."""
         if self._work:
             await asyncio.wait(self._work)
         writer, self._writer = self._writer, None
@@ -97,7 +96,7 @@ class PostgresStorage:
         self._readers.clear()
 
     async def _to_its_end(self, work: Coroutine[Any, Any, T]) -> T:
-        """Cancelling the caller does not cut it off in the middle, and `close` waits for it."""
+        """Run work to its end even if the caller is cancelled; `close` waits for it."""
         task = asyncio.create_task(work)
         self._work.add(task)
         task.add_done_callback(self._work.discard)
@@ -190,7 +189,7 @@ class PostgresStorage:
             return None
 
     def _begun(self, connection: Connection[Any] | None, begin: Any) -> Connection[Any]:
-        """A connection in a transaction; one that was kept may have died meanwhile."""
+        """Return a connection in a transaction; a reused one may have died meanwhile."""
         import psycopg
 
         if connection is not None and not connection.closed:
@@ -220,10 +219,10 @@ class PostgresStorage:
 
 
 def secrets_of(address: str) -> list[str]:
-    """The address and the password in it.
+    """Return the address and its password.
 
     Raises:
-        ConfigurationError: it is no address of PostgreSQL; what it holds is not told.
+        ConfigurationError: it is not an address of PostgreSQL; the message does not contain it.
     """
     import psycopg
     from psycopg.conninfo import conninfo_to_dict
@@ -239,7 +238,7 @@ def secrets_of(address: str) -> list[str]:
 
 
 def why_unusable(address: str) -> str | None:
-    """Why the database cannot be used, without the password; None when it answers. Blocks."""
+    """Return why the database is unusable, without the password, or None. Blocks."""
     import psycopg
 
     try:
@@ -258,17 +257,17 @@ def why_unusable(address: str) -> str | None:
 
 
 def _marked(sql: str) -> Any:
-    """The marks of the house as those of psycopg; no statement of memory holds others."""
+    """Convert our placeholders to psycopg's; statements of memory have no others."""
     return sql.replace("%", "%%").replace("?", "%s")
 
 
 def _fit(row: Sequence[Any]) -> tuple[Any, ...]:
-    """PostgreSQL holds no NUL; a name with one in it is another name then."""
+    """Replace NUL, which PostgreSQL does not support."""
     return tuple(item.replace("\0", "\ufffd") if isinstance(item, str) else item for item in row)
 
 
 def _unavailable(error: Exception) -> StorageUnavailable:
-    # Its words name the server, which is the operator's business.
+    # The message names the server, which is private to the operator.
     log.error("the memory database does not respond: %s", error)
     return StorageUnavailable(
         "The memory database is currently unavailable: try again; the operator can "

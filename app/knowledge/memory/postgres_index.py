@@ -1,8 +1,7 @@
-"""The words of memories in PostgreSQL, as a `tsvector` that its parser never sees.
+"""Word index in PostgreSQL, as a `tsvector` without PostgreSQL's parser.
 
-The words are cut by the service, so the same text is found by the same questions as in FTS5.
-PostgreSQL's own ranks know nothing of how rare a word is; so BM25 is counted here, with each
-word of a question once.
+The service splits the words, so queries find the same texts as in FTS5. PostgreSQL's own ranks
+ignore word frequency, so BM25 is computed here, with each query word counted once.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _ADD = (
 _DROP = "DELETE FROM memory_words WHERE number = ?"
 _HAS = "words @@ CAST(? AS tsquery)"
 _MOST_POSITIONS, _LAST_POSITION = 255, 16_383
-# A tsvector has a megabyte at most; what a longer text says last is not found.
+# A tsvector is limited to a megabyte; the end of a longer text is not found.
 _MOST_BYTES = 900_000
 _K1, _B = 1.2, 0.75
 _TERM = re.compile(r'"([^"]*)"(\*?)')
@@ -50,7 +49,7 @@ _WORD = re.compile(r"[A-Za-z0-9_]+")
 
 
 class PostgresIndex:
-    """`WordIndex` in the table that `SCHEMA` makes."""
+    """`WordIndex` in the table created by `SCHEMA`."""
 
     def keep(
         self,
@@ -106,7 +105,7 @@ class PostgresIndex:
 
 
 def vector_of(words: Sequence[str]) -> str:
-    """Words as the text of a `tsvector`: each with the places where it stands."""
+    """Return words as the text of a `tsvector`, each with its positions."""
     places: dict[str, list[int]] = {}
     size = 0
     for place, word in enumerate(words, 1):
@@ -125,7 +124,7 @@ def vector_of(words: Sequence[str]) -> str:
 
 
 def terms_of(expression: str) -> Iterator[str]:
-    """The terms of an expression of `Question`, each as the text of a `tsquery`."""
+    """Yield the terms of a `SearchQuery` expression, each as the text of a `tsquery`."""
     for phrase, star in _TERM.findall(expression):
         lexemes = " <-> ".join(_lexeme(word) for word in phrase.split())
         yield f"{lexemes}:*" if star else f"({lexemes})"
@@ -152,7 +151,7 @@ def _condition(wanted: MemoryQuery) -> tuple[str, list[Any]]:
 
 
 def _lexeme(word: str) -> str:
-    """A word in quotes; no other characters than those of `words_of` get into a statement."""
+    """Quote a word; only characters of `words_of` get into a statement."""
     if _WORD.fullmatch(word) is None:
         raise ValueError(f"no word of the index: {word[:40]!r}")
     return f"'{word}'"

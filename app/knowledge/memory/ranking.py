@@ -1,4 +1,4 @@
-"""Which of the memories that fit stands first: what fits better, and of equals the newer."""
+"""Ranking of memories by relevance, then recency."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ _DAY_S = 86_400
 
 
 def score(relevance: float, updated_at: str, now: float, half_life_days: float) -> float:
-    """Higher is better: relevance × (½ + ½ · 2^(−age / half-life)).
+    """Return the score relevance × (½ + ½ · 2^(−age / half-life)); higher is better.
 
-    Being old costs half of the relevance at most, so that a memory that fits twice as well
-    stands first whatever its age.
+    Age costs at most half of the relevance, so a memory twice as relevant ranks first at any age.
 
     Args:
         relevance: BM25, at least 0.
-        updated_at: RFC 3339, of the last change.
+        updated_at: time of the last change in RFC 3339.
         now: Unix time.
     """
     age_days = max(0.0, now - datetime.fromisoformat(updated_at).timestamp()) / _DAY_S
@@ -31,10 +30,10 @@ def score(relevance: float, updated_at: str, now: float, half_life_days: float) 
 def blended(
     words: Sequence[tuple[int, float]], meanings: Sequence[tuple[int, float]]
 ) -> dict[int, float]:
-    """Relevance by number of what was found by words and of what was found by meaning.
+    """Return the combined relevance of matches by words and by meaning.
 
-    Either is taken in shares of its best, so that both count alike and what both find counts
-    double. Without meanings words stay as they are: only their order matters.
+    Each is relative to its best match, so that both have equal weight and matches of both count
+    double. Without meanings the word scores are unchanged: only their order matters.
     """
     if not meanings:
         return dict(words)

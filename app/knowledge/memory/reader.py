@@ -1,4 +1,4 @@
-"""Reading memory, beside the writer: connections of their own, in threads."""
+"""Concurrent reads of memory, on separate connections in threads."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _PATIENCE_S = 5
 
 
 class Query(Protocol):
-    """One query; all those of one `read` see the database at one moment."""
+    """Query; all queries of one `read` see the same snapshot."""
 
     def __call__(self, sql: str, values: Sequence[Any] = (), /) -> list[tuple[Any, ...]]: ...
 
 
 class SqliteReader:
-    """Runs queries on one SQLite file, where they hold up neither the loop nor the writer."""
+    """Reader of one SQLite file, without blocking the loop or the writer."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -31,7 +31,7 @@ class SqliteReader:
         """Run `work` in a thread.
 
         Raises:
-            StorageUnavailable: the database cannot be read at the moment.
+            StorageUnavailable: the database is currently not readable.
         """
         return await asyncio.to_thread(self._read, work)
 

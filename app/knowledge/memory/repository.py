@@ -1,6 +1,6 @@
-"""Memory in the database: saving, recalling, reading by line, forgetting.
+"""Memory in the database: save, recall, read by line, delete.
 
-Every write and its words in the index are one transaction; reading is done beside it.
+A write and its index entries are one transaction; reads are concurrent.
 """
 
 from __future__ import annotations
@@ -59,20 +59,20 @@ _FindAlike = Callable[[Query, Sequence[int]], list[tuple[int, float]]]
 
 @dataclass(frozen=True, slots=True)
 class PreparedMemory:
-    """A draft that can be stored, and the words by which it will be found."""
+    """Validated draft, and the words by which it is found."""
 
     draft: MemoryInput
     words: str
 
     @classmethod
     def of(cls, draft: MemoryInput) -> Self:
-        """Cut the words; for a long text this takes many milliseconds."""
+        """Split the words, which takes many milliseconds for a long text."""
         return cls(draft, " ".join(words_of(draft.content)))
 
 
 @dataclass(slots=True)
 class ScopeState:
-    """A place during a transaction: `counter` is its newest version, `total` its size."""
+    """State of a scope in a transaction: `counter` is its newest version, `total` its size."""
 
     id: int
     counter: int
@@ -97,7 +97,7 @@ class MemoryRepository:
         self._meanings = meanings
 
     async def close(self) -> None:
-        """Stop what goes on beside."""
+        """Stop background work."""
         if self._meanings is not None:
             await self._meanings.close()
 
@@ -119,15 +119,15 @@ class MemoryRepository:
         return saved
 
     def written(self) -> None:
-        """Memories were committed, and what they mean is not known yet."""
+        """Schedule embeddings for newly committed memories."""
         if self._meanings is not None:
             self._meanings.wake()
 
     def prepare(self, draft: MemoryInput) -> PreparedMemory:
-        """The draft as it can be stored; for a thread beside the loop.
+        """Validate a draft; call it in a thread.
 
         Raises:
-            ToolFailed: `secret_refused`: masking it would keep something that nobody has said.
+            ToolFailed: `secret_refused`: masking would store a text that nobody wrote.
         """
         for field, text in _fields(draft):
             if (shown := self._redactor.raw_json(text)) != text:
@@ -152,7 +152,7 @@ class MemoryRepository:
         *,
         expected: int | None,
     ) -> Saved:
-        """`save` of a prepared draft, as a part of a transaction."""
+        """Save a prepared draft within a transaction."""
         draft = prepared.draft
         state = place_within(transaction, place)
         stored = None if draft.key is None else by_key(transaction, state.id, draft.key)
@@ -229,7 +229,7 @@ class MemoryRepository:
         return Saved(ending, memory, state.total, limit, warns)
 
     def drop_within(self, transaction: Transaction, state: ScopeState, number: int) -> None:
-        """Remove a memory and its words."""
+        """Delete a memory and its words."""
         self._storage.index.drop(transaction, number)
         drop_vector(transaction, number)
         transaction.execute(_DROP, (number,))
@@ -281,7 +281,7 @@ class MemoryRepository:
         return await self._storage.read(find)
 
     async def _meant(self, wanted: RecallQuery) -> tuple[_FindAlike | None, bool]:
-        """How to find what means alike; whether that should be found, and cannot be now."""
+        """Return the search by meaning, and whether it is required but unavailable."""
         question, meanings = wanted.query, self._meanings
         if meanings is None or question is None or wanted.mode == "and" or not is_open(question):
             return None, False
@@ -294,7 +294,7 @@ class MemoryRepository:
     def _best(
         self, found: dict[int, float], memories: dict[int, Memory], now: float
     ) -> list[Memory]:
-        """By score, of equals the newer first."""
+        """Return the best by score; of equal ones the newer first."""
         half_life = self._settings.half_life_days
         scored = [
             (score(rank, memories[number].updated_at, now, half_life), number)
@@ -326,7 +326,7 @@ class MemoryRepository:
         def count(query: Query) -> tuple[int, int]:
             ids = _place_ids(query, places)
             total = _total(query, ids)
-            # From the end: what was saved last is asked for most.
+            # From the end: recent memories are requested most.
             sql = (
                 f"SELECT COUNT(*) FROM memories WHERE place_id IN ({_marks(ids)})"  # noqa: S608 - marks
                 " AND number > ?"
@@ -337,20 +337,20 @@ class MemoryRepository:
 
 
 def place_within(transaction: Transaction, place: MemoryScope) -> ScopeState:
-    """The place; made when nothing was ever written there."""
+    """Return the scope; created at the first write."""
     values = (place.scope, place.owner)
     transaction.execute(_NEW_PLACE, values)
     return ScopeState(*transaction.fetch(rows.PLACE, values)[0])
 
 
 def by_key(transaction: Transaction, place_id: int, key: str) -> Memory | None:
-    """The memory of that key."""
+    """Return the memory with the key."""
     found = transaction.fetch(rows.BY_KEY, (place_id, key))
     return rows.memory_of(found[0]) if found else None
 
 
 def _free_key(transaction: Transaction, state: ScopeState) -> str:
-    """A short name that no memory of the place has: `m` and the counter."""
+    """Return a short unused key: `m` and the counter."""
     while by_key(transaction, state.id, f"m{state.counter}") is not None:
         state.counter += 1
     return f"m{state.counter}"
@@ -378,7 +378,9 @@ def _place_ids(query: Query, places: Sequence[MemoryScope]) -> list[int]:
 
 
 def _memories(query: Query, places: Sequence[MemoryScope], numbers: list[int]) -> dict[int, Memory]:
-    """Memories by number; the index is not believed: only those that lie in the places."""
+    """Return memories by number; verifies that they are in the scopes, since the index is not
+    trusted.
+    """
     sql = f"{rows.MEMORIES} WHERE m.number IN ({_marks(numbers)})"
     memories = map(rows.memory_of, query(sql, numbers))
     return {memory.number: memory for memory in memories if memory.place in places}
@@ -390,7 +392,7 @@ def _total(query: Query, ids: Sequence[int]) -> int:
 
 
 def _numbered(query: Query, ids: Sequence[int], memories: Sequence[Memory]) -> list[Line]:
-    """Each memory with its line: counted from one to the next, so the index is walked once."""
+    """Return each memory with its line number, in one pass over the index."""
     sql = (
         f"SELECT COUNT(*) FROM memories WHERE place_id IN ({_marks(ids)})"  # noqa: S608 - marks
         " AND number > ? AND number <= ?"

@@ -1,4 +1,4 @@
-"""Rows of memory ↔ values, and the statements that read them."""
+"""Conversion of memory rows, and the statements that read them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PLACE = "SELECT id, counter, total FROM memory_places WHERE scope = ? AND owner 
 
 
 def memory_of(row: Sequence[Any]) -> Memory:
-    """A row of `MEMORIES` as a value."""
+    """Convert a row of `MEMORIES`."""
     number, id_, scope, owner, key, version, content, tags, source, *rest = row
     user_id, agent_id, session_id, created_at, updated_at = rest
     return Memory(
@@ -38,5 +38,5 @@ def memory_of(row: Sequence[Any]) -> Memory:
 
 
 def tags_text(tags: Sequence[str]) -> str:
-    """Tags as their column holds them."""
+    """Return tags in the form of their column."""
     return orjson.dumps(list(tags)).decode()

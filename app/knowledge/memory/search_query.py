@@ -1,7 +1,7 @@
-"""What somebody asks for → an expression of the full-text index that is always valid.
+"""Conversion of search text to an always valid full-text expression.
 
-Nothing of the question gets into the expression but words of `app.knowledge.memory.words`,
-each in quotes: what looks like syntax is text, or means what docs/memory.md says.
+Only words of `app.knowledge.memory.words` get into the expression, each in quotes: anything that
+looks like syntax is text, or has the meaning in docs/memory.md.
 """
 
 from __future__ import annotations
@@ -19,14 +19,13 @@ MAX_WORDS = 64
 _QUOTES = str.maketrans(dict.fromkeys("“”„‟«»「」『』＂", '"'))
 _BEGINNING = re.compile(r"\w\*")
 _UNITS = re.compile(r'"([^"]*)"|([^\s"]+)')
-# They stand in every question and say nothing about what is asked for; used only when nothing
-# else is left.
+# Stop words; used only if nothing else is left.
 _ENGLISH = (
     "a an and are as at be by can did do does for from had has have how i in is it its me my of on"
     " or our should so than that the their them there they this to us use was we were what when"
     " where which who whom whose why will with would you your"
 )
-# Chinese runs are cut at these, because a pair across one says nothing either.
+# Chinese stop characters: pairs across one have no meaning either.
 _CHINESE = re.compile(
     "为什么|什么时候|什么|怎么样|怎么|怎样|如何|多少|多久|哪个|哪些|哪里|哪儿|是否|是不是|有没有|可以|应该"
     "|我们|你们|他们|这个|那个|一个"
@@ -39,11 +38,11 @@ _SAYS_NOTHING = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class SearchQuery:
-    """A question, read.
+    """Parsed search text.
 
     Attributes:
-        expression: for the column of words; None when no word is in it.
-        left_out: how many of its words were too many.
+        expression: for the column of words; None without words.
+        left_out: number of words above the limit.
     """
 
     expression: str | None
@@ -51,10 +50,10 @@ class SearchQuery:
 
 
 def read_question(text: str, mode: MatchMode) -> SearchQuery:
-    """Read a question. No text is an error.
+    """Parse a search text; any text is valid.
 
-    `"…"` is a phrase, `word*` is how a word begins; what else there is are words, of which
-    `and` wants every one and `or` any.
+    `"…"` is a phrase, `word*` a prefix; everything else are words, of which `and` requires all and
+    `or` any.
     """
     terms = dict.fromkeys(_terms(text))
     if mode == "or":
@@ -67,14 +66,14 @@ def read_question(text: str, mode: MatchMode) -> SearchQuery:
 
 
 def is_open(text: str) -> bool:
-    """Whether other words would do: who quotes a phrase or gives a beginning wants these."""
+    """Return whether other words may match: not for quoted phrases and prefixes."""
     if not text.strip():
         return False
     return '"' not in text.translate(_QUOTES) and _BEGINNING.search(text) is None
 
 
 def tag_word(tag: str) -> str:
-    """A tag as one word of the index, whatever is in it: digits, which have no stem."""
+    """Encode a tag as one index word of digits, which has no stem."""
     return str(int(sha256(normalised(tag).strip().encode("utf-8", "replace")).hexdigest()[:15], 16))
 
 
@@ -82,7 +81,7 @@ def _terms(text: str) -> list[str]:
     found: list[str] = []
     for phrase, unit in _UNITS.findall(text.translate(_QUOTES)):
         if phrase:
-            # An index has a longest phrase too; what is that long is no phrase.
+            # An index also limits phrases; a text this long is not a phrase.
             words = words_of(phrase)[: MAX_WORDS * 2]
             found += [f'"{" ".join(words)}"'] if words else []
         elif unit:
@@ -91,7 +90,7 @@ def _terms(text: str) -> list[str]:
 
 
 def _words(unit: str) -> list[str]:
-    """The words of a unit without spaces; the last one may be a beginning."""
+    """Return the words of a unit without spaces; the last may be a prefix."""
     form = normalised(unit)
     found: list[str] = []
     for piece in pieces_of(form):

@@ -1,4 +1,4 @@
-"""Which memories an administrator means, as SQL."""
+"""Selection of memories by administrators, as SQL."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _ALL = "1 = 1"
 
 @dataclass(frozen=True, slots=True)
 class MemoryCriteria:
-    """Which memories are wanted; None wants all.
+    """Filter for memories; None matches all.
 
     Attributes:
-        query: every word of it, as `memory_recall` reads them; without any word, nothing.
-        until: a moment as rows have it; those that were changed before it.
+        query: all of its words, parsed as in `memory_recall`; without words, no match.
+        until: changed before this time, in the form of rows.
     """
 
     scope: Scope | None = None
@@ -32,7 +32,7 @@ class MemoryCriteria:
     until: str | None = None
 
     def facts(self) -> dict[str, Any]:
-        """What is asked for, for the audit."""
+        """Return the filter for the audit."""
         given = {
             "scope": self.scope,
             "owner": self.owner,
@@ -44,7 +44,7 @@ class MemoryCriteria:
 
 
 def condition_of(filters: MemoryCriteria, index: WordIndex) -> tuple[str, list[Any]]:
-    """The condition and its values."""
+    """Return the condition and its values."""
     found: list[tuple[str, list[Any]]] = []
     for column, value in (("p.scope = ?", filters.scope), ("p.owner = ?", filters.owner)):
         if value is not None:
@@ -65,7 +65,7 @@ def condition_of(filters: MemoryCriteria, index: WordIndex) -> tuple[str, list[A
 
 
 def count(query: Query, filters: MemoryCriteria, index: WordIndex) -> int:
-    """How many there are."""
+    """Return the number of matching memories."""
     condition, values = condition_of(filters, index)
     return int(query(f"SELECT COUNT(*) {_FROM} WHERE {condition}", values)[0][0])
 
@@ -73,7 +73,7 @@ def count(query: Query, filters: MemoryCriteria, index: WordIndex) -> int:
 def newest(
     query: Query, filters: MemoryCriteria, index: WordIndex, *, limit: int, before: int | None
 ) -> list[Memory]:
-    """Newest first; `before` is the number of the last one seen."""
+    """Return memories, newest first; `before` is the last number of the previous page."""
     condition, values = condition_of(filters, index)
     if before is not None:
         condition, values = f"{condition} AND m.number < ?", [*values, before]
@@ -84,7 +84,7 @@ def newest(
 def oldest(
     query: Query, filters: MemoryCriteria, index: WordIndex, *, limit: int, after: int, upto: int
 ) -> list[Memory]:
-    """Oldest first, behind the number `after`, up to and with `upto`."""
+    """Return memories, oldest first, from `after` (exclusive) to `upto` (inclusive)."""
     condition, values = condition_of(filters, index)
     sql = (
         f"{MEMORIES} WHERE {condition} AND m.number > ? AND m.number <= ? ORDER BY m.number LIMIT ?"
@@ -93,5 +93,5 @@ def oldest(
 
 
 def last(query: Query) -> int:
-    """The newest memory's number; 0 when there is none."""
+    """Return the newest memory's number; 0 if there is none."""
     return int(query("SELECT COALESCE(MAX(number), 0) FROM memories")[0][0])

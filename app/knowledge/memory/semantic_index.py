@@ -1,7 +1,7 @@
-"""Finding memories by what they mean, where an operator has named a server for it.
+"""Search for memories by meaning, if the operator has configured an embedding server.
 
-Vectors are made beside: whoever saves waits for none, and what has no vector yet is found by its
-words. A server that fails is left alone for a while, and words do it all meanwhile.
+Vectors are computed in the background: saving does not wait, and memories without a vector are
+found by words. A failing server is skipped for a while, and words are used alone.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MISSING = (
     " LEFT JOIN memory_vectors v ON v.number = m.number AND v.model = ?"
     " WHERE v.number IS NULL ORDER BY m.number DESC LIMIT ?"
 )
-# Of a memory that was changed meanwhile it would be the vector of another text.
+# Otherwise a concurrently changed memory would get the vector of its old text.
 _KEEP = (
     "INSERT INTO memory_vectors (number, model, bits, vector)"
     " SELECT m.number, CAST(? AS TEXT), ?, ? FROM memories m WHERE m.number = ? AND m.version = ?"
@@ -51,12 +51,12 @@ _Text = tuple[int, int, str]
 
 
 def drop_vector(transaction: Transaction, number: int) -> None:
-    """The memory is changed or forgotten: what it meant is no more."""
+    """Delete the vector of a changed or deleted memory."""
     transaction.execute(_DROP, (number,))
 
 
 class SemanticIndex:
-    """The vectors of all memories, and the search among them."""
+    """Vectors of all memories, with search."""
 
     def __init__(
         self, storage: Storage, embedder: Embedder, redactor: Redactor, *, least: float
@@ -70,24 +70,24 @@ class SemanticIndex:
         self._rests_until = 0.0
 
     def start(self) -> None:
-        """Begin with what has no vector yet, unless that was begun."""
+        """Start the embedding of memories without a vector, unless already started."""
         if self._task is None:
             self._task = asyncio.create_task(self._fill(), name="memory vectors")
             self._wanted.set()
 
     def wake(self) -> None:
-        """There are memories without a vector."""
+        """Signal that there are memories without a vector."""
         self.start()
         self._wanted.set()
 
     async def close(self) -> None:
-        """Stop. What has no vector yet gets it next time."""
+        """Stop; remaining memories get vectors after the next start."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait({self._task})
 
     async def of(self, question: str) -> Packed | None:
-        """What a question means; None while the server does not say."""
+        """Return the vector of a text; None while the server is unavailable."""
         now = asyncio.get_running_loop().time
         if now() < self._rests_until:
             return None
@@ -104,7 +104,7 @@ class SemanticIndex:
     def find(
         self, query: Query, place_ids: Sequence[int], tags: Sequence[str], question: Packed
     ) -> list[tuple[int, float]]:
-        """Numbers of memories that mean alike, and how much so, from more than 0 to 1."""
+        """Return numbers of similar memories with their similarity, above 0 and up to 1."""
         marks = ", ".join("?" for _ in place_ids)
         sql = f"{_BITS} AND m.place_id IN ({marks})"
         values = [self._embedder.model, *place_ids]
@@ -136,7 +136,7 @@ class SemanticIndex:
         return [(number, version, content) for number, version, content in found]
 
     async def _keep(self, texts: Sequence[_Text]) -> None:
-        """Store the vectors of some texts; one that the server refuses gets none."""
+        """Store the vectors of some texts; one refused by the server gets none."""
         kept = [Packed(NOTHING, NOTHING)]
         try:
             kept = await self._made(texts)

@@ -1,4 +1,4 @@
-"""What memory needs of a database: transactions, reading beside them, and an index of words."""
+"""Database interface of memory: transactions, concurrent reads, and a word index."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class MemoryQuery:
-    """Which memories are wanted; at least one of the three is given.
+    """Filter for memories; at least one of the three is given.
 
     Attributes:
-        place_ids: in these places; None for any.
-        tags: with all of these.
-        words: an expression of `Question`; None for whatever words.
+        place_ids: scopes; None for any.
+        tags: required tags.
+        words: expression of a `SearchQuery`; None for any words.
     """
 
     place_ids: Sequence[int] | None = None
@@ -29,7 +29,7 @@ class MemoryQuery:
 
 
 class WordIndex(Protocol):
-    """Finds memories by their words and tags. It is no authority on places."""
+    """Index of memories by words and tags. It does not enforce scopes."""
 
     def keep(
         self,
@@ -39,26 +39,26 @@ class WordIndex(Protocol):
         words: str,
         tags: Sequence[str],
     ) -> None:
-        """Let a memory be found by its words; what it was found by before is forgotten."""
+        """Index a memory by its words, replacing earlier ones."""
 
     def drop(self, transaction: Transaction, number: int) -> None:
-        """Take a memory's words out."""
+        """Remove a memory's words."""
 
     def best(self, query: Query, wanted: MemoryQuery, limit: int) -> list[tuple[int, float]]:
-        """Numbers and ranks of those that fit best by their words; a higher rank is better."""
+        """Return numbers and ranks of the best matches; a higher rank is better."""
 
     def newest(self, query: Query, wanted: MemoryQuery, limit: int) -> list[tuple[int, float]]:
-        """As `best`, the newest first, with equal ranks."""
+        """Return matches like `best`, newest first, with equal ranks."""
 
     def count(self, query: Query, wanted: MemoryQuery) -> int:
-        """How many there are."""
+        """Return the number of matches."""
 
     def condition(self, wanted: MemoryQuery) -> tuple[str, list[Any]]:
-        """A condition on `m.number`, and its values."""
+        """Return a condition on `m.number`, and its values."""
 
 
 class Storage(Protocol):
-    """Where memory is kept."""
+    """Storage of memory."""
 
     @property
     def index(self) -> WordIndex: ...
@@ -67,21 +67,21 @@ class Storage(Protocol):
         """Run `work` as one transaction, committed when this returns.
 
         Raises:
-            StorageUnavailable: the database cannot be written at the moment.
+            StorageUnavailable: the database is currently not writable.
         """
 
     async def read(self, work: Callable[[Query], T]) -> T:
-        """Run `work` in a thread; all its queries see one moment.
+        """Run `work` in a thread; all its queries see the same snapshot.
 
         Raises:
-            StorageUnavailable: the database cannot be read at the moment.
+            StorageUnavailable: the database is currently not readable.
         """
 
     def note(self, transaction: Transaction, kind: str, **facts: Any) -> None:
-        """A line of the audit, without which the change is not committed."""
+        """Add an audit line, without which the change is not committed."""
 
     async def close(self) -> None:
-        """End what is open."""
+        """Close all resources."""
 
 
 class SqliteStorage:
@@ -105,4 +105,4 @@ class SqliteStorage:
         self._audit.within(transaction, AuditEntry(kind, **facts))
 
     async def close(self) -> None:
-        """Nothing is open between two calls."""
+        """Do nothing: nothing stays open between calls."""

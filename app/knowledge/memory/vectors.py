@@ -1,8 +1,8 @@
-"""Vectors of memories: packed for the database, and the nearest of many found.
+"""Vectors of memories: packed for the database, with nearest neighbor search.
 
-Of each vector its signs are kept too, one bit a number. Comparing bits tells apart what is near
-from what is not, for a hundred thousand memories in some ten milliseconds and without a library;
-only the best of them are compared as they are.
+The signs of each vector are stored too, one bit per number. Comparing bits selects near candidates
+among a hundred thousand memories in some ten milliseconds without a library; only the best are
+compared exactly.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ NOTHING = b""
 
 
 class Packed(NamedTuple):
-    """A vector of length 1: its signs, and its numbers as 32-bit floats, little end first."""
+    """Vector of length 1: its signs, and its numbers as little-endian 32-bit floats."""
 
     bits: bytes
     numbers: bytes
 
 
 def packed(vector: Vector) -> Packed:
-    """Any vector but that of zeros."""
+    """Pack any vector except zero."""
     length = math.hypot(*vector)
     signs = "".join("1" if number > 0 else "0" for number in vector)
     bits = int(signs, 2).to_bytes((len(vector) + 7) // 8, "big")
@@ -36,7 +36,7 @@ def packed(vector: Vector) -> Packed:
 
 
 def nearest(rows: Iterable[tuple[int, bytes]], wanted: Packed, limit: int) -> list[int]:
-    """Of numbers with their bits, those that differ least; of other lengths none."""
+    """Return the numbers with the most similar bits; other lengths are skipped."""
     size, bits = len(wanted.bits), int.from_bytes(wanted.bits, "big")
     differing = (
         ((int.from_bytes(other, "big") ^ bits).bit_count(), number)
@@ -47,7 +47,7 @@ def nearest(rows: Iterable[tuple[int, bytes]], wanted: Packed, limit: int) -> li
 
 
 def likeness(one: bytes, other: bytes) -> float:
-    """The cosine of two vectors of length 1, from −1 to 1; −1 when they cannot be compared."""
+    """Return the cosine of two vectors of length 1, from −1 to 1; −1 if incomparable."""
     if len(one) != len(other):
         return -1.0
     cosine: float = sum(map(mul, _numbers(one), _numbers(other)))

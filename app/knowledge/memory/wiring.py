@@ -1,4 +1,4 @@
-"""Memory, put together."""
+"""Assembly of memory."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from app.operations.embeddings.openai_compatible import embedder_of
 def memory_on(
     settings: Settings, db: DatabaseWriter, clock: Clock, redactor: Redactor, audit: AuditLog
 ) -> MemoryAdministration:
-    """The memory of an installation; its `store` is the service for tools.
+    """Create the memory of an installation; its `store` is the service for tools.
 
     Raises:
-        ConfigurationError: the address of its own database cannot be read.
+        ConfigurationError: the address of its separate database is invalid.
     """
     storage = _storage(settings, db, redactor, audit)
     meanings = _meanings(settings, storage, redactor)

@@ -1,14 +1,13 @@
-"""Text → the words by which it is found: one way for storing and for asking.
+"""Tokenization of texts, identical for storing and searching.
 
-A full-text index of spaces and letters finds nothing in Chinese. So the words are cut here
-and handed over as ASCII, separated by spaces, for whatever index there is: runs of Chinese,
-Japanese and Korean characters as each character and each pair of neighbours, everything else
-as words without case and accents, each followed by its stem. What is not ASCII is written as
-the numbers of its characters; that and stems begin with `_`, which no word does. Of
-`caching 缓存` that is `caching _cach _32531 _32531_23384 _23384`.
+A full-text index based on spaces finds nothing in Chinese. Words are therefore split here and
+passed as ASCII, separated by spaces, to any index: runs of Chinese, Japanese and Korean characters
+as each character and each adjacent pair, everything else as words without case and accents, each
+followed by its stem. Non-ASCII text is written as code points; these and stems begin with `_`,
+which no word does. For `caching 缓存` the words are `caching _cach _32531 _32531_23384 _23384`.
 
-A character alone stands before the pair that it begins, so the words of any piece of a text
-stand side by side in the words of the whole: a phrase is found as it is.
+A character precedes the pair that it begins, so the words of any part of a text are adjacent in the
+words of the whole, and phrases match.
 """
 
 from __future__ import annotations
@@ -34,15 +33,15 @@ _PIECES = re.compile(rf"([{_IDEOGRAPHS}]+)|([^\W_{_IDEOGRAPHS}]+)|([{_PICTURES}]
 
 
 def words_of(text: str) -> list[str]:
-    """Every word of `text`, in its order, as ASCII letters, digits and `_`."""
+    """Return every word of `text`, in order, as ASCII letters, digits and `_`."""
     return [word for piece in pieces_of(text) for word in piece.stored()]
 
 
 class Piece:
-    """A run of one kind: ideographs, a word, or one picture (such as an emoji).
+    """Run of one kind: ideographs, a word, or one symbol (such as an emoji).
 
     Attributes:
-        end: where it ends in the normalised text.
+        end: its end in the normalized text.
     """
 
     __slots__ = ("_characters", "_is_run", "end")
@@ -54,11 +53,11 @@ class Piece:
 
     @property
     def is_run(self) -> bool:
-        """It is made of ideographs, so that nobody knows where its words begin."""
+        """Return whether it consists of ideographs, without known word boundaries."""
         return self._is_run
 
     def stored(self) -> Iterator[str]:
-        """The words under which it is kept."""
+        """Yield the words to store."""
         if not self._is_run:
             yield _ascii(self._characters)
             yield f"_{_ascii(stem_of(self._characters))}"
@@ -72,11 +71,11 @@ class Piece:
         yield _ascii(previous)
 
     def beginning(self) -> str:
-        """The word by whose beginning it is looked for."""
+        """Return the word for a prefix search."""
         return _ascii(self._characters)
 
     def asked(self) -> Iterator[str]:
-        """The words that look for it: a pair says more than its two characters."""
+        """Yield the words to search: a pair is more specific than its two characters."""
         characters = self._characters
         if not self._is_run:
             yield f"_{_ascii(stem_of(characters))}"
@@ -89,7 +88,7 @@ class Piece:
 
 
 def pieces_of(text: str) -> Iterator[Piece]:
-    """The pieces of a text that `normalised` has seen or will not change."""
+    """Yield the pieces of a normalized text."""
     for found in _PIECES.finditer(normalised(text)):
         run, word, picture = found.groups()
         if run:
@@ -99,10 +98,10 @@ def pieces_of(text: str) -> Iterator[Piece]:
 
 
 def normalised(text: str) -> str:
-    """One form of all that reads the same: full width, case, accents."""
+    """Return one form of equal texts: full width, case, accents."""
     if text.isascii():
         return text.casefold()
-    # Putting marks in order takes the square of how many follow each other.
+    # Ordering marks takes quadratic time in the number of consecutive ones.
     folded = unicodedata.normalize("NFKC", _MARKS.sub(r"\1", text)).casefold()
     kept: list[str] = []
     is_latin = False
@@ -116,5 +115,5 @@ def normalised(text: str) -> str:
 
 
 def _ascii(word: str) -> str:
-    """A word as itself, or by the numbers of its characters: every index takes that whole."""
+    """Return a word unchanged, or as code points, so that every index treats it as one word."""
     return word if word.isascii() else "".join(f"_{ord(character)}" for character in word)

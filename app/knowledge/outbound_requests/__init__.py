@@ -1,1 +1,1 @@
-"""Triggers: requests to other systems that operators let agents send."""
+"""Triggers: requests to other systems that operators allow agents to send."""

@@ -1,4 +1,4 @@
-"""Which addresses a model may name: those that the operator has listed, read in one way only."""
+"""Addresses allowed by the operator, parsed strictly."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from app.core.errors import ConfigurationError, ToolFailed
 from app.operations.web.urls import WebUrl, parse_url
 
 _BROKEN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
-# A server might decode twice, or take a backslash for a slash.
+# A server might decode twice, or treat a backslash as a slash.
 _DOUBTFUL = re.compile(r"[\x00-\x1f\x7f%\\]")
 
 
 @dataclass(frozen=True, slots=True)
 class _AllowedAddress:
-    """What is allowed: an origin, and how paths must begin there.
+    """Allowed origin with a path prefix.
 
     Attributes:
-        path: with a slash at its end, what lies beneath it; without, itself too.
+        path: with a trailing slash, only paths below it; without, including itself.
     """
 
     origin: str
@@ -36,13 +36,13 @@ class _AllowedAddress:
 
 
 class AllowList:
-    """The entries of `triggers.allow`."""
+    """Entries of `triggers.allow`."""
 
     def __init__(self, entries: Sequence[str]) -> None:
-        """Read them.
+        """Parse the entries.
 
         Raises:
-            ConfigurationError: one is no address.
+            ConfigurationError: an entry is not an address.
         """
         self._entries = tuple(_entry(text) for text in entries)
 
@@ -50,7 +50,7 @@ class AllowList:
         return bool(self._entries)
 
     def check(self, url: str) -> tuple[WebUrl, str]:
-        """The address, and the origin of the entry that lets it be reached.
+        """Return the address, and the origin of the entry that allows it.
 
         Raises:
             ToolFailed: `invalid_url`, `url_refused`.
@@ -83,14 +83,14 @@ def _entry(text: str) -> _AllowedAddress:
 
 
 def _reads_alike(path: str) -> bool:
-    """Whether every server takes the path for the same one."""
+    """Return whether every server interprets the path equally."""
     if _BROKEN_ESCAPE.search(path):
         return False
     try:
         decoded = unquote_to_bytes(path).decode()
     except UnicodeDecodeError:
         return False
-    # Some servers take look-alikes for the characters that they look like, and drop invisible ones.
+    # Some servers treat look-alike characters as equal, and drop invisible ones.
     visible = "".join(mark for mark in decoded if unicodedata.category(mark) != "Cf")
     folded = unicodedata.normalize("NFKC", visible)
     if _DOUBTFUL.search(folded) or folded.count("/") != path.count("/"):

@@ -1,4 +1,4 @@
-"""Headers of requests that somebody else writes: what may stand in them."""
+"""Validation of request headers from callers and operators."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ MAX_HEADERS = 32
 MAX_VALUE_CHARS = 4096
 _NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,100}")
 _VALUE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?")
-# Said about a connection or a message, and so by who sends it, never by who writes its contents.
+# Headers about the connection or the message, set by the sender.
 _OURS = frozenset(
     {
         *("accept-encoding", "connection", "content-encoding", "content-length", "expect", "host"),
         *("keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "via"),
     }
 )
-# Who has a secret stores it in a named trigger; who claims another origin lies.
+# Secrets belong into a named trigger, and claims of another origin are false.
 _NOT_FOR_MODELS = frozenset({"authorization", "cookie", "cookie2", "forwarded", "x-real-ip"})
 
 
 def header_problem(headers: Mapping[str, str], *, stored: bool) -> str | None:
-    """Why these headers cannot be sent; None when they can.
+    """Return why these headers cannot be sent, or None.
 
     Args:
-        stored: an operator has written them, so that they may hold secrets.
+        stored: they come from an operator, so they may contain secrets.
     """
     if len(headers) > MAX_HEADERS:
         return f"the maximum is {MAX_HEADERS}"

@@ -1,4 +1,4 @@
-"""Named triggers: what is stored of them, and what may be shown."""
+"""Named triggers: stored and displayable fields."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from urllib.parse import parse_qsl
 from app.tools.automation.outbound_ports import Method
 
 EVERYBODY = "*"
-# Shorter parts of an address or of a header are words that stand elsewhere as well.
+# Shorter parts of an address or header are words that occur elsewhere as well.
 _OPAQUE_CHARS, _PART_CHARS = 20, 12
 _TELLING = re.compile(r"key|token|secret|sig|auth|pass|pwd|code", re.IGNORECASE)
-# Everybody says the same there; masked, it would be missing from every answer.
+# Common to all; masked, it would be missing from every response.
 _HARMLESS = frozenset({"accept", "accept-language", "cache-control", "content-type", "user-agent"})
 _PARTS = re.compile(r"[\s,;=:]+")
 
 
 @dataclass(frozen=True, slots=True)
 class RequestTarget:
-    """Where a trigger goes, and what it shows there. Nothing of it is shown to anybody.
+    """Target and credentials of a trigger, never shown.
 
     Attributes:
-        url: with its path and query, which may be secrets as well.
+        url: including path and query, which may be secret as well.
     """
 
     url: str
     headers: Mapping[str, str]
 
     def secrets(self) -> Iterator[str]:
-        """What must be masked wherever it stands."""
+        """Yield all texts to mask."""
         for name, value in self.headers.items():
             if name.lower() not in _HARMLESS:
                 yield value
@@ -48,16 +48,16 @@ class RequestTarget:
 
 @dataclass(frozen=True, slots=True)
 class OutboundRequest:
-    """A request that agents may send by its name. Times are RFC 3339 in UTC.
+    """Request that agents may send by name. Times are RFC 3339 in UTC.
 
     Attributes:
         origin: scheme, host and port of its address.
-        header_names: whose values are sealed.
-        sealed: its `Target`.
-        body: JSON text that is sent; None for none.
-        body_from_call: a call may send another body.
-        free: nobody is asked before it runs.
-        agents: ids of agents that may use it; `*` is everybody.
+        header_names: names of headers with encrypted values.
+        sealed: its encrypted `RequestTarget`.
+        body: JSON text to send, or None.
+        body_from_call: a call may replace the body.
+        free: it needs no approval.
+        agents: IDs of allowed agents; `*` for all.
     """
 
     id: str
@@ -76,11 +76,11 @@ class OutboundRequest:
     updated_at: str = ""
 
     def is_for(self, agent_id: str | None) -> bool:
-        """Whether an agent may use it."""
+        """Return whether an agent may use it."""
         return self.enabled and (EVERYBODY in self.agents or agent_id in self.agents)
 
     def shown(self) -> dict[str, Any]:
-        """What the audit keeps."""
+        """Return the fields for the audit log."""
         return {
             "name": self.name,
             "method": self.method,
@@ -95,7 +95,7 @@ class OutboundRequest:
 
 
 def _password(value: str) -> Iterator[str]:
-    """That of `Basic` credentials."""
+    """Yield the password of `Basic` credentials."""
     scheme, _, encoded = value.partition(" ")
     if scheme.lower() != "basic":
         return

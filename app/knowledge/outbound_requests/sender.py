@@ -1,4 +1,4 @@
-"""Sending what the operator lets agents send."""
+"""Sender of the requests that the operator allows."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from app.tools.web.ports import WEB_ACCESS
 
 TIMEOUT_S = 30.0
 MAX_SHOWN_BYTES = 8192
-# A secret that an answer repeats must not escape because the cut goes through it.
+# A secret repeated in a response must not escape through the truncation.
 _LOOKED_AT = 65_536
 _CHARSET = re.compile(r"charset=\"?([A-Za-z0-9_\-]{1,40})", re.IGNORECASE)
-# Other codecs of Python are no encodings of text, or slow on purpose.
+# Other codecs of Python are not text encodings, or deliberately slow.
 _KNOWN = re.compile(
     r"utf-?(?:8|16|32)(?:le|be)?|us-ascii|iso-8859-\d+|latin-?1|windows-125\d|cp\d+|koi8-[ru]"
     r"|gb(?:k|2312|18030)|big5|shift_jis|euc-(?:jp|kr)"
@@ -31,7 +31,7 @@ _KNOWN = re.compile(
 
 
 class OutboundRequests:
-    """`OutboundRequestSender`. Redirects are answers: where they lead was not asked for."""
+    """`OutboundRequestSender`. Redirects are returned, because their targets were not approved."""
 
     def __init__(
         self,
@@ -47,14 +47,14 @@ class OutboundRequests:
 
     @property
     def is_of_use(self) -> bool:
-        """Whether anything could be sent."""
+        """Return whether any request is possible."""
         return bool(self._allowed) or any(item.enabled for item in self.store.list_all())
 
     def confirmation_reason(self, name: str | None) -> str | None:
         if name is None:
             return "it sends a request to another system"
         found = self.store.named(name)
-        # A trigger that is not there may be there when the call runs.
+        # A missing trigger may exist when the call runs.
         if found is None or not found.free:
             return f"it sends the request {name!r} to another system"
         return None
@@ -118,13 +118,13 @@ class OutboundRequests:
         text = _decoded(answer)
         masked = self._redactor.text(text).encode()
         cut = len(masked) > MAX_SHOWN_BYTES or len(answer.body) > _LOOKED_AT
-        # The cut may go through a character, of which nothing is left then.
+        # A character split by the truncation is dropped.
         body = masked[:MAX_SHOWN_BYTES].decode(errors="ignore")
         return Answered(shown, method, answer.status, body, cut)
 
 
 def _decoded(answer: WebResponse) -> str:
-    """The beginning of the body, in the encoding that it says it has."""
+    """Decode the beginning of the body in its declared encoding."""
     found = _CHARSET.search(answer.header("content-type") or "")
     charset = found[1].lower() if found else "utf-8"
     body = answer.body[:_LOOKED_AT]
@@ -135,7 +135,7 @@ def _decoded(answer: WebResponse) -> str:
 
 
 def _typed(headers: Mapping[str, str], body: str | None) -> dict[str, str]:
-    """With a content type, where there is a body and nobody has said what it is."""
+    """Add a content type if there is a body without one."""
     if body is None or any(name.lower() == "content-type" for name in headers):
         return dict(headers)
     try:
@@ -150,7 +150,7 @@ def _encoded(body: str | None) -> bytes | None:
 
 
 def _unnamed(error: ToolFailed, name: str) -> ToolFailed:
-    """An error that says nothing of the address, which may be a secret."""
+    """Return an error without the address, which may be secret."""
     return ToolFailed(
         f"The request of the trigger {name!r} failed "
         f"({error.details.get('code', error.code)}); it may have arrived",

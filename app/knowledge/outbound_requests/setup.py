@@ -1,4 +1,4 @@
-"""The parts of this room put together."""
+"""Assembly of outbound requests."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from app.tools.automation.outbound_ports import TRIGGERS
 
 
 def outbound_request_keys(settings: Settings, redactor: Redactor) -> KeyRing:
-    """What seals the secrets of triggers and webhooks.
+    """Return the keys that encrypt the secrets of triggers and webhooks.
 
     Raises:
-        ConfigurationError: the keys of the settings are no keys.
+        ConfigurationError: the keys in the settings are invalid.
     """
     given = settings.triggers.keys
     if given is None:
@@ -44,13 +44,13 @@ def assemble_outbound_requests(
     redactor: Redactor,
     on_offer: Callable[[], None],
 ) -> OutboundRequests:
-    """Bind the parts. They are offered to the tool while there is anything to send.
+    """Bind the parts. The tool is available while any request is possible.
 
     Args:
-        on_offer: called when they come to be offered, or are no more.
+        on_offer: called when the availability changes.
 
     Raises:
-        ConfigurationError: an entry of `triggers.allow` is no address.
+        ConfigurationError: an entry of `triggers.allow` is not an address.
     """
 
     def offer() -> None:

@@ -1,4 +1,4 @@
-"""Named triggers as administrators store them; their targets only sealed."""
+"""Named triggers stored by administrators, with encrypted targets."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _TARGET = "target"
 
 @dataclass(frozen=True, slots=True)
 class OutboundRequestChange:
-    """What shall be different.
+    """Change of a trigger.
 
     Attributes:
-        fields: new values of fields of `Trigger`.
-        url, headers: None leaves them as they are.
+        fields: new values of fields of `OutboundRequest`.
+        url, headers: None leaves them unchanged.
     """
 
     fields: Mapping[str, Any]
@@ -44,7 +44,7 @@ class OutboundRequestChange:
 
 
 class OutboundRequestStore:
-    """Makes, changes and forgets triggers. What is stored is kept in memory, sealed."""
+    """Creates, changes and deletes triggers, cached in memory in encrypted form."""
 
     def __init__(
         self,
@@ -56,10 +56,10 @@ class OutboundRequestStore:
         redactor: Redactor,
         on_change: Callable[[], None],
     ) -> None:
-        """Bind it.
+        """Create the store.
 
         Args:
-            on_change: called whenever the triggers are other ones.
+            on_change: called on every change of the triggers.
         """
         self._clock = clock
         self._keys = keys
@@ -68,30 +68,30 @@ class OutboundRequestStore:
         self._table = ConfigTable(db, audit, changes, _SCHEMA, self._loaded)
 
     async def load(self) -> None:
-        """Read what is stored, also when another process has changed it."""
+        """Load the stored triggers, including changes by other processes."""
         await self._table.load()
 
     def get(self, trigger_id: str) -> OutboundRequest:
-        """One trigger.
+        """Return a trigger.
 
         Raises:
-            NotFound: there is no such trigger.
+            NotFound: the trigger does not exist.
         """
         return self._table.get(trigger_id)
 
     def list_all(self) -> list[OutboundRequest]:
-        """Every trigger, by name."""
+        """Return every trigger, by name."""
         return list(self._table.items.values())
 
     def named(self, name: str) -> OutboundRequest | None:
-        """The trigger of that name."""
+        """Return the trigger with the name."""
         return next((item for item in self._table.items.values() if item.name == name), None)
 
     def target(self, trigger: OutboundRequest) -> RequestTarget:
-        """Where it goes, in the clear, for sending.
+        """Return the decrypted target, for sending.
 
         Raises:
-            ConfigurationError: it does not open.
+            ConfigurationError: it cannot be decrypted.
         """
         try:
             text = self._keys.open(trigger.sealed, row=trigger.id, field=_TARGET)
@@ -103,12 +103,12 @@ class OutboundRequestStore:
         return RequestTarget(**orjson.loads(text))
 
     async def create(self, change: OutboundRequestChange, *, actor: str) -> OutboundRequest:
-        """Store a new trigger; `change.fields` has at least its name, `change.url` is there.
+        """Store a new trigger; `change.fields` contains at least its name; `change.url` is set.
 
         Raises:
-            InvalidInput: a field does not fit; it is named.
-            AlreadyExists: another trigger has that name.
-            ConfigurationError: the keys cannot be read.
+            InvalidInput: a field is invalid; names it.
+            AlreadyExists: another trigger has the name.
+            ConfigurationError: the keys are invalid.
         """
         moment = isoformat(self._clock.now())
         blank = OutboundRequest(new_id("trg"), created_at=moment, updated_at=moment)
@@ -131,14 +131,14 @@ class OutboundRequestStore:
         actor: str,
         expected: int | None = None,
     ) -> OutboundRequest:
-        """Change a trigger; the next call sees it as it is then.
+        """Change a trigger from the next call.
 
         Raises:
-            NotFound: there is no such trigger.
-            InvalidInput: a field does not fit, or the headers must come along.
-            AlreadyExists: another trigger has that name.
+            NotFound: the trigger does not exist.
+            InvalidInput: a field is invalid, or the headers must be included.
+            AlreadyExists: another trigger has the name.
             VersionMismatch: it has changed since `expected` was read.
-            ConfigurationError: the keys cannot be read, or what it holds does not open.
+            ConfigurationError: the keys are invalid, or the target cannot be decrypted.
         """
         moment = isoformat(self._clock.now())
 
@@ -159,10 +159,10 @@ class OutboundRequestStore:
     async def remove(
         self, trigger_id: str, *, actor: str, expected: int | None = None
     ) -> OutboundRequest:
-        """Forget a trigger with its target; return what it was.
+        """Delete a trigger with its target, and return it.
 
         Raises:
-            NotFound, VersionMismatch: as `change`.
+            NotFound, VersionMismatch: see `change`.
         """
         return await self._table.remove(
             trigger_id, actor=actor, expected=expected, outcome="removed"
@@ -171,7 +171,7 @@ class OutboundRequestStore:
     def _aimed_anew(
         self, trigger: OutboundRequest, change: OutboundRequestChange
     ) -> OutboundRequest:
-        """With another target, where the change has one."""
+        """Return the trigger with the change's target, if any."""
         if change.url is None and change.headers is None:
             return trigger
         if change.url is not None and change.headers is not None:
@@ -181,14 +181,14 @@ class OutboundRequestStore:
         headers = old.headers if change.headers is None else change.headers
         moved = _origin(url) != trigger.origin
         if moved and headers and change.headers is None:
-            # Who may not read the stored values must not have them sent elsewhere either.
+            # A user without access to the stored values must not redirect them either.
             raise InvalidInput(
                 "The stored headers are not sent to another host: set them again", field="headers"
             )
         return self._aimed(trigger, RequestTarget(url, headers))
 
     def _aimed(self, trigger: OutboundRequest, target: RequestTarget) -> OutboundRequest:
-        # Within the transaction, and bound to the row: copied elsewhere it does not open.
+        # In the transaction, and bound to the row: it cannot be decrypted in another row.
         problem = header_problem(target.headers, stored=True)
         if problem is not None:
             raise InvalidInput(f"headers: {problem}", field="headers")
@@ -224,7 +224,7 @@ def _origin(url: str) -> str:
     try:
         return parse_url(url, any_port=True).origin
     except ToolFailed as error:
-        # Not the address itself: it may be a secret.
+        # Without the address, which may be secret.
         why = error.message.rpartition(": ")[2]
         raise InvalidInput(f"url is not a reachable address: {why}", field="url") from None
 

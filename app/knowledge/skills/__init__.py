@@ -1,1 +1,1 @@
-"""Skills on disk: found, read, judged, switched, and set up to run."""
+"""Skills on disk: search, parsing, validation, switches, and preparation to run."""

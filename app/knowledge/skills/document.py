@@ -1,7 +1,7 @@
-"""A SKILL.md by the open standard: lenient in what is read, strict in what is written.
+"""SKILL.md according to the open standard: lenient in reading, strict in writing.
 
-`errors` keep a skill from being used; `warnings` are what the standard does not allow and
-a reader can live with. Whoever writes a skill must have neither.
+`errors` prevent the use of a skill; `warnings` are tolerable violations of the standard. Written
+skills must have neither.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ENTRY = frozenset({"type", "command", "timeout", "input_schema", "output_schema
 
 @dataclass(frozen=True, slots=True)
 class SkillDocument:
-    """What a SKILL.md says; empty values where it says nothing that can be used."""
+    """Content of a SKILL.md; missing or unusable values are empty."""
 
     description: str = ""
     body: str = ""
@@ -52,12 +52,12 @@ class SkillDocument:
 
 
 def is_name(name: str) -> bool:
-    """Whether a skill may be called so."""
+    """Return whether a skill may have the name."""
     return len(name) <= MAX_NAME and NAME.fullmatch(name) is not None
 
 
 def read_document(data: bytes, folder: str) -> SkillDocument:
-    """Read the SKILL.md of the folder with that name; nothing is raised."""
+    """Parse the SKILL.md of the named folder; never raises."""
     if len(data) > MAX_DOCUMENT_BYTES:
         return _broken("skill_too_large", f"SKILL.md exceeds {MAX_DOCUMENT_BYTES} bytes")
     try:
@@ -70,10 +70,10 @@ def read_document(data: bytes, folder: str) -> SkillDocument:
 
 
 def check_value(schema: Mapping[str, Any], value: Any, what: str) -> None:
-    """Hold a value against a schema; in linear time, whatever its patterns are.
+    """Validate a value against a schema, in linear time for any patterns.
 
     Raises:
-        InvalidArguments: it does not fit; the message begins with `what`.
+        InvalidArguments: it is invalid; the message starts with `what`.
     """
     if not schema:
         return
@@ -97,7 +97,7 @@ def _broken(code: str, message: str, line: int | None = None) -> SkillDocument:
 
 
 class _DocumentReader:
-    """One front matter on its way to a `Document`."""
+    """Parser of one front matter."""
 
     def __init__(self, front: FrontMatter, folder: str) -> None:
         self._front = front
@@ -218,7 +218,7 @@ class _DocumentReader:
         names = value if isinstance(value, list) else [value]
         fits = [name for name in names if isinstance(name, str) and allowed.fullmatch(name)]
         if len(fits) != len(names) or len(names) > _MAX_LISTED:
-            # What is required and cannot be looked for is not met.
+            # A requirement that cannot be checked counts as not met.
             self._fail(
                 "metadata", "skill_requires", f"metadata.requires.{key} must be a list of names"
             )

@@ -1,4 +1,4 @@
-"""Finding every skill of a project, of the installation and of the service. Blocks."""
+"""Search for the skills of a project, the installation and the service. Blocks."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _MAX_KNOWN = 2000
 
 @dataclass(frozen=True, slots=True)
 class FoundSkill:
-    """One skill where it lies.
+    """Skill found in a location.
 
     Attributes:
-        contents: its files; None where only a list is wanted, or it cannot be read.
+        contents: its files; None if only listed or unreadable.
     """
 
     place: SkillLocation
@@ -43,10 +43,10 @@ class FoundSkill:
 
 
 class Finder:
-    """Remembers what it has read; what has changed on disk is read again.
+    """Finder with a cache; changes on disk are read again.
 
     Args:
-        hidden: real paths of the service's own folders, which no project reaches into.
+        hidden: real paths of the service's own folders, excluded for projects.
     """
 
     def __init__(self, hidden: Sequence[str] = ()) -> None:
@@ -56,10 +56,10 @@ class Finder:
     def find(
         self, places: Sequence[SkillLocation], *, fresh: str | None = None
     ) -> list[FoundSkill]:
-        """All skills of these places, those of the first place first.
+        """Return all skills of the locations, in order.
 
         Args:
-            fresh: skills of this name are read again in any case, with their files.
+            fresh: name of a skill to read again in any case, with its files.
         """
         return [found for place in places for found in self._in(place, fresh)]
 
@@ -70,7 +70,7 @@ class Finder:
                 return []
             try:
                 names = names_in(folder)
-            except OSError:  # it may not be listed
+            except OSError:  # it may be unreadable
                 return []
             room = [MAX_PLACE_BYTES]
             return [self._look(place, folder, name, room, fresh=fresh) for name in names]
@@ -116,7 +116,7 @@ class Finder:
 
 
 def _take(room: list[int], listing: Listing) -> None:
-    """Raises TooMuch when the skills of one folder are larger than what is left for them."""
+    """Count a skill's size; raises TooMuch if a folder's total exceeds the limit."""
     if listing.size > room[0]:
         raise TooMuch(f"it and the skills before it exceed {MAX_PLACE_BYTES} bytes")
     room[0] -= listing.size

@@ -1,7 +1,7 @@
-"""One skill's folder, read whole: no link is followed, nothing is read without end.
+"""Complete, bounded reading of a skill's folder, without following links.
 
-Everything that is shown, run or trusted of a skill comes from one such reading, so that
-nobody can put other bytes in its place between the look and the use. All blocking.
+Everything shown, run or trusted of a skill comes from one such reading, so that no other bytes can
+be substituted between check and use. Everything blocks.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 class TooMuch(Exception):
-    """The folder holds more than a skill may; the message says what."""
+    """The folder exceeds a limit; the message says which."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What lies in a skill's folder.
+    """Contents of a skill's folder.
 
     Attributes:
         files: path and status of each regular file, by path.
-        left_out: links, devices and names that are no text: no part of the skill.
+        left_out: links, devices and names that are not text, which are ignored.
     """
 
     files: tuple[tuple[str, os.stat_result], ...]
@@ -46,12 +46,12 @@ class Listing:
 
     @property
     def size(self) -> int:
-        """Bytes of its files together."""
+        """Return the total bytes of its files."""
         return sum(status.st_size for _, status in self.files)
 
     @property
     def fingerprint(self) -> tuple[tuple[str | int, ...], ...]:
-        """Differs when a file has changed; for lists, not for trust."""
+        """Return a value that changes with any file; for caching, not for trust."""
         return tuple(
             (path, s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_mode)
             for path, s in self.files
@@ -60,17 +60,17 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """The files of one version, and its digest."""
+    """Files of one version, and its digest."""
 
     files: dict[str, SkillFile]
     digest: str
 
 
 def list_folder(folder: int) -> Listing:
-    """What lies in an open folder, by names and status only.
+    """List an open folder, by names and status only.
 
     Raises:
-        TooMuch: there are more files, or deeper folders, than a skill may have.
+        TooMuch: the limits of files or depth are exceeded.
     """
     left_out: list[str] = []
     files = sorted(_walk(folder, "", 0, left_out, [_MAX_ENTRIES]))
@@ -86,7 +86,7 @@ def list_folder(folder: int) -> Listing:
 
 
 def read_files(folder: int, listing: Listing) -> Contents:
-    """Read every file that was listed, as it is now.
+    """Read every listed file in its current state.
 
     Raises:
         TooMuch: files have grown beyond the limits meanwhile.
@@ -94,7 +94,7 @@ def read_files(folder: int, listing: Listing) -> Contents:
     files: dict[str, SkillFile] = {}
     room = MAX_TOTAL_BYTES
     for path, _ in listing.files:
-        # What is gone by now, or has become something else, is no part of it.
+        # Files deleted or replaced meanwhile are ignored.
         with suppress(OSError):
             file = _read(folder, path, min(room, MAX_FILE_BYTES))
             if file is not None:
@@ -104,7 +104,9 @@ def read_files(folder: int, listing: Listing) -> Contents:
 
 
 def digest_of(files: dict[str, SkillFile]) -> str:
-    """SHA-256 of names, executable bits and contents; equal for equal skills everywhere."""
+    """Return the SHA-256 of names, executable bits and contents; equal for equal skills
+    everywhere.
+    """
     whole = sha256()
     for path in sorted(files):
         file, name = files[path], path.encode()
@@ -147,7 +149,7 @@ def _entry(
     elif depth == _MAX_DEPTH:
         raise TooMuch(f"its folders are nested more than {_MAX_DEPTH} levels deep")
     else:
-        with suppress(OSError):  # it has become a link meanwhile
+        with suppress(OSError):  # replaced by a link meanwhile
             yield from _walk(top, path, depth + 1, left_out, room)
 
 

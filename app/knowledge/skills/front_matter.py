@@ -1,8 +1,7 @@
-"""The front matter of a SKILL.md: YAML between two lines of dashes, read with care.
+"""Front matter of a SKILL.md: YAML between two lines of dashes, parsed safely.
 
-The text may come from anybody: it is bounded, has no aliases (which let a small text
-unfold without end) and no tags (which make the reader fail in its own ways), makes no
-objects, and every complaint names its line.
+The text is untrusted: it is bounded, has no aliases (which expand without limit) and no tags (which
+trigger unusual failures), creates no objects, and every error names its line.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ MAX_FRONT_CHARS = 32 << 10
 _MAX_DEPTH = 16
 _MAX_EVENTS = 4000
 _FENCE = re.compile(r"^---[ \t]*$", re.MULTILINE)
-# `description: Use when: …` is no YAML, yet many skills have it.
+# `description: Use when: …` is invalid YAML, yet common in skills.
 _BARE = re.compile(r"^(name|description|license|compatibility):[ \t]+(?![\"'|>&*\[{!#])(.+)$")
-_FIRST_LINE = 2  # of the front matter, in its file
+_FIRST_LINE = 2  # line of the front matter in its file
 
 
 class UnreadableFrontMatter(Exception):
-    """The front matter cannot be read; `line` is that of the file, where it is known."""
+    """The front matter is invalid; `line` is that of the file, if known."""
 
     code = "skill_yaml"
 
@@ -45,13 +44,13 @@ class UnreadableFrontMatter(Exception):
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """What was read.
+    """Parsed front matter.
 
     Attributes:
         fields: plain JSON values by key.
-        lines: the line in the file where a key of the top level stands.
+        lines: line of each top-level key in the file.
         body: the Markdown that follows.
-        is_repaired: values that hold a colon had to be quoted for it to be YAML.
+        is_repaired: values with a colon had to be quoted to make it valid YAML.
     """
 
     fields: dict[str, Any]
@@ -61,10 +60,10 @@ class FrontMatter:
 
 
 def read_front_matter(text: str) -> FrontMatter:
-    """Split a SKILL.md and read its front matter.
+    """Split a SKILL.md and parse its front matter.
 
     Raises:
-        Unreadable: there is none, or it is no YAML mapping within the limits.
+        Unreadable: it is missing, or not a YAML mapping within the limits.
     """
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     opening = _FENCE.match(text)
@@ -107,11 +106,11 @@ def _quoted(found: re.Match[str]) -> str:
 
 @cache
 def _loader() -> type[yaml.SafeLoader]:
-    """Made with the first skill that is read, as YAML is loaded with it."""
+    """Return the loader, created at first use together with the YAML library."""
     import yaml
 
     class Loader(yaml.SafeLoader):
-        """Refuses a key that stands twice: which of the two is meant, readers disagree on."""
+        """Refuses duplicate keys, which parsers interpret differently."""
 
         def construct_mapping(
             self,
@@ -133,7 +132,7 @@ def _mapping(front: str) -> dict[str, Any]:
 
     try:
         _check_shape(front)
-        # The loader is a safe one; it makes no objects.
+        # The loader is a safe one, which creates no objects.
         loaded = yaml.load(front, Loader=_loader())  # noqa: S506
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
@@ -150,7 +149,7 @@ def _mapping(front: str) -> dict[str, Any]:
 
 
 def _check_shape(front: str) -> None:
-    """Refuse what would unfold, before anything is built. The parser does not recurse."""
+    """Refuse expanding structures before anything is built. The parser does not recurse."""
     import yaml
 
     depth = 0
@@ -172,7 +171,7 @@ def _check_shape(front: str) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON has it."""
+    """Return a value in JSON form."""
     if isinstance(value, str):
         return _text(value)
     if value is None or isinstance(value, bool):
@@ -191,7 +190,7 @@ def _plain(value: Any) -> Any:
 
 
 def _text(text: str) -> str:
-    """A text that can be shown. Escapes such as `\\ud800` make some that no encoding holds."""
+    """Return a displayable text. Escapes such as `\\ud800` make some that no encoding holds."""
     if clean(text) != text:
         raise UnreadableFrontMatter("a text contains half of a character (such as \\ud800)")
     return text

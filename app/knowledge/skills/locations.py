@@ -1,4 +1,4 @@
-"""Where skills lie, and finding them there. All blocking."""
+"""Locations of skills, and lookup in them. Everything blocks."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class SkillLocation:
     """A folder of skills.
 
     Attributes:
-        root: what its paths must stay in.
+        root: root that its paths must stay in.
         inner: the folder of skills, relative to the root.
-        prefix: what ids of its skills begin with, up to the name.
-        label: how people know it.
+        prefix: prefix of its skills' IDs, before the name.
+        label: label for people.
     """
 
     origin: Origin
@@ -38,9 +38,9 @@ class SkillLocation:
 
 @contextmanager
 def opened_place(place: SkillLocation, hidden: Sequence[str] = ()) -> Iterator[int | None]:
-    """The folder of skills, open for listing; None where there is none.
+    """Open the folder of skills for listing; None if it does not exist.
 
-    Links may lead to it as long as they stay in the root.
+    Links to it are followed inside the root.
     """
     try:
         beneath = Beneath(place.root, hidden=hidden)
@@ -50,14 +50,14 @@ def opened_place(place: SkillLocation, hidden: Sequence[str] = ()) -> Iterator[i
     try:
         with beneath.folder(place.inner) as folder:
             yield folder
-    except ToolFailed:  # nothing is there, or it leads outside
+    except ToolFailed:  # missing, or outside
         yield None
     finally:
         beneath.close()
 
 
 def names_in(folder: int) -> list[str]:
-    """Names of the folders in it, and of links in their place, the first `MAX_SKILLS`."""
+    """Return the names of folders, and of links in their place, up to `MAX_SKILLS`."""
     with os.scandir(folder) as entries:
         names = [
             entry.name
@@ -71,10 +71,10 @@ def names_in(folder: int) -> list[str]:
 
 @contextmanager
 def opened_skill(folder: int, name: str) -> Iterator[int]:
-    """One skill's folder, which is no link.
+    """Open a skill's folder, which must not be a link.
 
     Raises:
-        OSError: it is a link, no folder, or gone.
+        OSError: it is a link, not a folder, or missing.
     """
     descriptor = os.open(name, _SKILL, dir_fd=folder)
     try:

@@ -1,4 +1,4 @@
-"""What a model is told of skills before it reads any of them."""
+"""Description of skills in the prompt, before any is read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _INTRODUCTION = (
 
 
 def told(seen: Sequence[tuple[SkillEntry, str]], limit: int) -> str:
-    """The list of skills, at most `limit` characters of it, and those that are always told.
+    """Return the list of skills, up to `limit` characters, and those always included.
 
     Args:
         seen: visible skills with their bodies.
@@ -33,7 +33,7 @@ def told(seen: Sequence[tuple[SkillEntry, str]], limit: int) -> str:
             break
         lines.append(line)
     parts = [_INTRODUCTION + "\n" + "\n".join(lines)]
-    # What is told without being asked for stands in every prompt: only what is trusted may.
+    # Always included texts are in every prompt, so they must be trusted.
     for row, body in seen:
         if row.always and row.is_trusted and room > 0:
             text = truncate(body.strip(), min(_MAX_ALWAYS, room))

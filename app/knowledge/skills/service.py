@@ -1,7 +1,7 @@
-"""All skills, and which of them a viewer's model sees: the service behind the skill tools.
+"""Skill service: all skills, and those visible to a viewer's model.
 
-A skill of a project is written by whoever writes the project, agents included. So it is
-neither shown nor used before an operator has enabled exactly the version that is there.
+Skills of a project are written by its authors, including agents. They are neither shown nor used
+before an operator has enabled exactly the present version.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ AllowedSkills = Callable[[str | None], tuple[str, ...] | None]
 
 
 class _Reason(NamedTuple):
-    """Why a skill is not visible: for programs, and for people."""
+    """Reason why a skill is not visible, for programs and for people."""
 
     code: str
     message: str
@@ -49,13 +49,13 @@ _DISABLED = _Reason(code="skill_disabled", message="an operator has disabled it"
 
 
 class SkillService:
-    """`Skills` on folders of this machine.
+    """`Skills` in folders of this machine.
 
     Args:
         folder: the installation's own skills.
-        hidden: real paths of the service's own folders, which no project reaches into.
+        hidden: real paths of the service's own folders, excluded for projects.
         root_of: project id → its root; raises `NotFound`.
-        allowed: agent id → the names of skills that it may use; None for all.
+        allowed: agent ID → names of allowed skills; None for all.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class SkillService:
         return self._settings.max_timeout_s
 
     async def load_decisions(self) -> None:
-        """Read what operators decided."""
+        """Load the operators' decisions."""
         await self._store.load()
 
     async def rows(self, viewer: SkillViewer) -> Sequence[SkillEntry]:
@@ -96,7 +96,7 @@ class SkillService:
         for row, found in same:
             if row.status == "visible":
                 return _skill(row, found)
-        # Of what nobody has enabled, a model learns no more than that it is there.
+        # For a skill that is not enabled, a model only learns that it exists.
         if same:
             row = same[0][0]
             raise ToolFailed(
@@ -117,10 +117,10 @@ class SkillService:
         return _skill(row, found)
 
     async def row(self, skill_id: str, viewer: SkillViewer) -> tuple[SkillEntry, FoundSkill]:
-        """One skill as it is now, whatever is wrong with it.
+        """Return a skill in its current state, including its problems.
 
         Raises:
-            NotFound: there is no such skill.
+            NotFound: the skill does not exist.
         """
         try:
             return await self._find_id(skill_id, viewer)
@@ -137,11 +137,11 @@ class SkillService:
         actor: str,
         expected: int | None = None,
     ) -> SkillEntry:
-        """As `Skills.switch`; without a digest, the version that is there now.
+        """Enable or disable a skill; without a digest, in its current version. See `Skills.switch`.
 
         Raises:
             VersionMismatch: the decision has changed since `expected` was read.
-            Conflict: what shall be enabled cannot be used.
+            Conflict: the skill to enable is unusable.
         """
         row, _ = await self.row(skill_id, viewer)
         if enabled and (row.problems or row.digest is None):
@@ -175,7 +175,7 @@ class SkillService:
         check_value(schema, value, what)
 
     async def told(self, viewer: SkillViewer) -> str:
-        """What a system prompt says of the skills that the viewer's model sees."""
+        """Return the part of a system prompt about the skills visible to the viewer's model."""
         places = self._places(viewer)
         judged = await in_thread(self._judged, places, viewer)
         seen = [(row, found.document.body) for row, found in judged if row.status == "visible"]
@@ -207,7 +207,7 @@ class SkillService:
     def _judged(
         self, places: Sequence[SkillLocation], viewer: SkillViewer, *, fresh: str | None = None
     ) -> list[tuple[SkillEntry, FoundSkill]]:
-        """Every skill with its row, by name; the order of places stays."""
+        """Return every skill with its row, by name; the order of locations is preserved."""
         allowed = self._allowed(viewer.agent_id)
         used: dict[str, FoundSkill] = {}
         judged: list[tuple[SkillEntry, FoundSkill]] = []
@@ -225,12 +225,12 @@ class SkillService:
         return sorted(judged, key=lambda one: one[0].name)
 
     def _alone(self, found: FoundSkill) -> SkillEntry:
-        """A skill by itself: neither what shadows it nor an agent's list is known here."""
+        """Return a skill without the effects of shadowing and agents' lists."""
         decision, document = self._store.of(found.id), found.document
         builtin = found.place.origin == "builtin"
         enabled_now = decision.enabled is True and decision.trusted_digest == found.digest
         trusted = found.digest is not None and (builtin or enabled_now)
-        # Whoever writes a project must not learn by it which variables the service has.
+        # A project's author must not learn which variables the service has.
         missing = _missing(found) if trusted or found.place.origin == "user" else ()
         status: SkillStatus = "visible"
         reason: _Reason | None = None
@@ -300,14 +300,14 @@ def _why_untrusted(found: FoundSkill, *, changed: bool) -> _Reason:
 
 
 def _said(reason: _Reason | None) -> dict[str, Any]:
-    """The fields of a row that say why it is not visible."""
+    """Return the fields of a row with the reason why it is not visible."""
     if reason is None:
         return {"reason": None, "reason_code": None}
     return {"reason": reason.message, "reason_code": reason.code}
 
 
 def _missing(found: FoundSkill) -> tuple[str, ...]:
-    """Requirements that are not met. Of variables only their presence is looked at."""
+    """Return unmet requirements. Only the presence of variables is checked."""
     document = found.document
     programs = [
         f"program {name}"

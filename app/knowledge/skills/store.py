@@ -1,7 +1,7 @@
-"""What operators decided about skills: enabled in exactly one version, or disabled.
+"""Operators' decisions about skills: enabled in exactly one version, or disabled.
 
-Decisions are kept in memory as one immutable mapping, which is swapped when one changes:
-reading takes no query.
+Decisions are cached as one immutable mapping, which is replaced on every change: reads need no
+query.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _PUT = (
 
 @dataclass(frozen=True, slots=True)
 class SkillDecision:
-    """What was decided about one skill; `enabled` None where nothing was."""
+    """Decision about one skill; `enabled` is None without a decision."""
 
     enabled: bool | None = None
     trusted_digest: str | None = None
     version: int = 0
 
     def shown(self) -> dict[str, Any]:
-        """What the audit keeps of it."""
+        """Return the fields for the audit log."""
         return {"enabled": self.enabled, "trusted_digest": self.trusted_digest}
 
 
@@ -45,7 +45,7 @@ _Decisions = Mapping[str, SkillDecision]
 
 
 class SkillStore:
-    """Decisions by skill id."""
+    """Decisions by skill ID."""
 
     def __init__(
         self, db: DatabaseWriter, clock: Clock, audit: AuditLog, changes: ConfigVersions
@@ -59,15 +59,15 @@ class SkillStore:
         changes.watch(SUBJECT, self.load)
 
     async def load(self) -> None:
-        """Read all decisions, also when another process has changed them."""
+        """Load all decisions, including changes by other processes."""
         self._use(*await self._db.transact(_read))
 
     def of(self, skill_id: str) -> SkillDecision:
-        """The decision of this moment."""
+        """Return the current decision."""
         return self._decisions.get(skill_id, UNDECIDED)
 
     def is_trusted(self, digest: str) -> bool:
-        """Whether a version with this digest is enabled anywhere."""
+        """Return whether a version with this digest is enabled anywhere."""
         return digest in self._trusted
 
     async def put(
@@ -79,7 +79,7 @@ class SkillStore:
         actor: str,
         expected: int | None = None,
     ) -> SkillDecision:
-        """Store a decision with its line of audit.
+        """Store a decision with its audit line.
 
         Raises:
             VersionMismatch: it has changed since `expected` was read.

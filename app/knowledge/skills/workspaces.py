@@ -1,8 +1,8 @@
-"""A private room for each run of a skill: a copy of the skill, its inputs, a folder to work in.
+"""Private workspace for each run of a skill: a copy of the skill, its inputs, a working folder.
 
-The program sees neither the skill's real folder nor the workspace: of the workspace only
-copies of the files that it was given. It has no network, and of the service's environment
-nothing. The room is gone when the run has ended.
+The program sees neither the skill's real folder nor the project's workspace, only copies of its
+input files. It has no network, and nothing of the service's environment. The workspace is deleted
+after the run.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class SkillWorkspaces:
 
 
 def _furnish(folder: Path, skill: Skill, inputs: Mapping[str, bytes], uid: int | None) -> None:
-    """Write the copies; blocking.
+    """Write the copies; blocks.
 
     Raises:
         StorageUnavailable, ToolFailed: they cannot be written.
@@ -72,6 +72,6 @@ def _write(path: Path, data: bytes, mode: int) -> None:
 
 
 def _close(folder: Path) -> None:
-    """Take the right to write from folders: what the program changes there, it meant to."""
+    """Make folders read-only, so that changes by the program are deliberate."""
     for path, _, _ in os.walk(folder):
         Path(path).chmod(_LOOK)

@@ -1,1 +1,1 @@
-"""Databases that agents may read: who may, which tables, under which limits."""
+"""Databases readable by agents: permissions, tables and limits."""

@@ -1,4 +1,4 @@
-"""What a data source must be like to be stored; each refusal names the field and the fix."""
+"""Validation of data sources; each refusal names the field and the fix."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SIGNING_IN = ("host", "port", "unix_socket", "user", "tls", "tls_ca_file")
 
 
 def check_source(source: Source) -> None:
-    """Refuse what could not work, or would not mean what it says.
+    """Refuse settings that cannot work, or have another meaning than intended.
 
     Raises:
         InvalidInput: `details["field"]` names the field.
@@ -36,12 +36,12 @@ def check_source(source: Source) -> None:
 
 
 def check_move(before: Source, after: Source, *, has_new_password: bool) -> None:
-    """Refuse to send a stored password to another place than it was stored for.
+    """Refuse to send a stored password to another address.
 
-    Whoever may change a source would otherwise learn its password from a server of theirs.
+    Otherwise a user who may change a source could learn its password with a server of their own.
 
     Raises:
-        InvalidInput: the address changes and no password came along.
+        InvalidInput: the address changes without a new password.
     """
     moved = [
         name

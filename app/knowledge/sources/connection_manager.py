@@ -1,4 +1,4 @@
-"""Links to the databases: one small pool for each source, made anew when the source changes."""
+"""Connections to databases: a small pool per source, replaced when the source changes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ConnectionManager:
     """Connections to stored sources.
 
     Args:
-        hidden: folders of the service itself, in which no SQLite file may lie.
+        hidden: folders of the service itself, which may not contain SQLite files.
     """
 
     def __init__(
@@ -53,10 +53,10 @@ class ConnectionManager:
         store.watch(self._close_outdated)
 
     def target(self, source: Source) -> ConnectionTarget:
-        """What is needed to connect. From now on the password is masked wherever it stands.
+        """Return the data needed to connect. The password is masked everywhere from now on.
 
         Raises:
-            ConfigurationError: the stored password does not open.
+            ConfigurationError: the stored password cannot be decrypted.
         """
         password = self._store.password(source)
         self._redactor.learn(f"data source {source.id}", [password] if password else [])
@@ -64,20 +64,20 @@ class ConnectionManager:
         return ConnectionTarget(source.name, source.address, password, folders, self._hidden)
 
     async def connect(self, source: Source) -> SourceConnection:
-        """A connection of one's own, outside the pool.
+        """Open a separate connection, outside the pool.
 
         Raises:
-            ToolFailed, ConfigurationError: as `Driver.connect` and `target`.
+            ToolFailed, ConfigurationError: see `Driver.connect` and `target`.
         """
         return await DRIVERS[source.kind].connect(self.target(source))
 
     async def use(self, source: Source, work: Callable[[SourceConnection], Awaitable[T]]) -> T:
-        """Do something that reads on a connection of the pool.
+        """Run reading work on a pooled connection.
 
-        A connection that broke while nobody used it is replaced once, and the work repeated.
+        A connection that broke while idle is replaced once, and the work repeated.
 
         Raises:
-            ToolFailed: as `Pool.lend` and as `work`.
+            ToolFailed: see `Pool.lend`, or errors of `work`.
         """
         pool = self._pool(source)
         async with pool.lend() as (connection, is_new):
@@ -91,10 +91,10 @@ class ConnectionManager:
 
     @asynccontextmanager
     async def alone(self, source: Source) -> AsyncIterator[SourceConnection]:
-        """A connection for one test, closed at the end.
+        """Open a connection for one test, closed at the end.
 
         Raises:
-            ToolFailed, ConfigurationError: as `connect`.
+            ToolFailed, ConfigurationError: see `connect`.
         """
         connection = await self.connect(source)
         try:
@@ -109,7 +109,7 @@ class ConnectionManager:
             await pool.close()
 
     def _close_outdated(self) -> None:
-        """Nothing stays open to a source that was changed or forgotten."""
+        """Close connections to changed or deleted sources."""
         current = {source.id: source for source in self._store.list_all()}
         for source, pool in list(self._pools.values()):
             if current.get(source.id) != source:
@@ -118,7 +118,7 @@ class ConnectionManager:
 
     def _pool(self, source: Source) -> Pool:
         if source not in self._store.list_all():
-            # Found by a call before it was changed: what was allowed then may not be now.
+            # The call found it before the change, so its permission may be outdated.
             raise ToolFailed(
                 f"The data source {source.name!r} was changed; try again",
                 code="source_unavailable",
@@ -131,7 +131,7 @@ class ConnectionManager:
             try:
                 return await self.connect(source)
             except ConfigurationError:
-                # Why is for administrators, who see it when they test the source.
+                # Administrators see the reason when they test the source.
                 raise ToolFailed(
                     f"The data source {source.name!r} is not available: its stored "
                     "password cannot be decrypted; tell an administrator",

@@ -1,7 +1,7 @@
-"""Sealing secrets with AES-256-GCM, bound to the row and the field they belong to.
+"""Encryption of secrets with AES-256-GCM, bound to their row and field.
 
-A sealed text is `v1.<key id>.<nonce and ciphertext, Base64>`. Which row and field it is
-for is authenticated along: copied into another row it does not open.
+An encrypted text is `v1.<key id>.<nonce and ciphertext, Base64>`. Its row and field are
+authenticated, so it cannot be decrypted in another row.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _SEALED = re.compile(r"v1\.([0-9a-f]{12})\.([A-Za-z0-9_\-=]+)")
 
 
 class KeyRing:
-    """Keys by id. The first seals; all of them open.
+    """Keys by ID. The first encrypts; all decrypt.
 
     Args:
-        read: the keys as they are now; called again when a key is missing, because another
-            process may have made a new one.
+        read: returns the current keys; called again if a key is missing, because another process
+            may have created one.
     """
 
     def __init__(self, read: Callable[[], Sequence[bytes]]) -> None:
@@ -40,11 +40,11 @@ class KeyRing:
         """Encrypt `text` for one field of one row.
 
         Raises:
-            ConfigurationError: the keys cannot be read.
+            ConfigurationError: the keys are invalid.
         """
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-        # The file is read anew: a key that another process has retired seals nothing more.
+        # The file is read again: a key retired by another process encrypts nothing more.
         self._load()
         key_id, key = next(iter(self._keys.items()))
         nonce = os.urandom(_NONCE_BYTES)
@@ -52,10 +52,11 @@ class KeyRing:
         return f"{_VERSION}.{key_id}.{urlsafe_b64encode(nonce + sealed).decode()}"
 
     def open(self, sealed: str, *, row: str, field: str) -> str:
-        """Decrypt what `seal` made for the same field of the same row.
+        """Decrypt the output of `seal` for the same field of the same row.
 
         Raises:
-            ConfigurationError: its key is not there, or it was made for another row or changed.
+            ConfigurationError: its key is missing, or the text belongs to another row or was
+                changed.
         """
         from cryptography.exceptions import InvalidTag
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -93,7 +94,7 @@ class KeyRing:
 
 
 def name_of(key: bytes) -> str:
-    """What a key is called: a digest of it that tells nothing about it."""
+    """Return the key's ID: a digest that reveals nothing about it."""
     return sha256(b"tollgate data source key\0" + key).hexdigest()[:12]
 
 
@@ -102,25 +103,27 @@ def _bound_to(row: str, field: str) -> bytes:
 
 
 def keys_of_setting(setting: SecretStr) -> list[bytes]:
-    """The keys of `TOLLGATE_SOURCES__KEYS`.
+    """Return the keys of `TOLLGATE_SOURCES__KEYS`.
 
     Raises:
-        ConfigurationError: there is none, or one is not 32 bytes in Base64.
+        ConfigurationError: there is none, or a key is not 32 bytes in Base64.
     """
     return _decoded(setting.get_secret_value().split(","), "TOLLGATE_SOURCES__KEYS")
 
 
 class KeyFile:
-    """Keys in a file of their own, one a line in Base64, the newest first; for its owner only."""
+    """Keys in a separate file, one Base64 key per line, newest first, accessible only to its
+    owner.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def read(self) -> list[bytes]:
-        """The keys; the first one is made when there is no file yet.
+        """Return the keys; create the first one if there is no file.
 
         Raises:
-            ConfigurationError: the file cannot be read or written, or others may read it.
+            ConfigurationError: the file is not readable or writable, or others may read it.
         """
         try:
             if not self._path.exists():
@@ -139,24 +142,24 @@ class KeyFile:
         return _decoded(text.splitlines(), f"keys/{self._path.name}")
 
     def add(self) -> bytes:
-        """Put a new key before the others; returns it.
+        """Add a new key before the others, and return it.
 
         Raises:
-            ConfigurationError: as `read`.
+            ConfigurationError: see `read`.
         """
         added = os.urandom(KEY_BYTES)
-        self.read()  # makes the folder
+        self.read()  # creates the folder
         with self._alone():
             self._write([added, *self.read()])
         return added
 
     def retire(self, added: bytes) -> None:
-        """Forget the keys that are older than `added`.
+        """Delete the keys older than `added`.
 
-        Newer ones stay: another rotation has brought them meanwhile, and they seal already.
+        Newer ones stay: they come from a later rotation and are already in use.
 
         Raises:
-            ConfigurationError: as `read`.
+            ConfigurationError: see `read`.
         """
         with self._alone():
             keys = self.read()
@@ -165,7 +168,7 @@ class KeyFile:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Keep other changes out: a key that one of them writes over opens nothing more."""
+        """Exclude concurrent changes: data of an overwritten key could not be decrypted."""
         try:
             folder = os.open(self._path.parent, os.O_RDONLY | os.O_DIRECTORY)
         except OSError as error:
@@ -182,11 +185,11 @@ class KeyFile:
         )
 
     def _make(self) -> None:
-        # Complete or not there at all: another process may be reading.
+        # Complete or missing: another process may be reading.
         beside = self._path.with_name(f"{self._path.name}.{os.getpid()}")
         _put(beside, [os.urandom(KEY_BYTES)])
         try:
-            with suppress(FileExistsError):  # another process was quicker
+            with suppress(FileExistsError):  # another process was faster
                 os.link(beside, self._path)
         finally:
             beside.unlink()

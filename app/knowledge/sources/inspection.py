@@ -1,4 +1,4 @@
-"""What administrators do with data sources besides storing them: test, look around, new keys."""
+"""Administrators' operations on data sources: test, discovery, key rotation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_LISTED = 1000
 
 
 class Advice(NamedTuple):
-    """What an administrator should mend: for programs, and as a sentence."""
+    """Recommended fix for administrators: for programs, and as a sentence."""
 
     code: str
     sentence: str
@@ -28,12 +28,12 @@ class Advice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What a test of a source found.
+    """Result of a source's test.
 
     Attributes:
-        error: why it cannot be used; None when it can. `error_code` says it for programs.
-        latency_ms: from nothing to a connection.
-        warnings: what an administrator should mend.
+        error: why it is unusable, or None. `error_code` is for programs.
+        latency_ms: time to open a connection in milliseconds.
+        warnings: problems that an administrator should fix.
     """
 
     ok: bool
@@ -46,7 +46,7 @@ class Inspection:
     warnings: tuple[Advice, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON: the codes of warnings stand beside their sentences, in their order."""
+        """Return the form as JSON: codes of warnings next to their sentences, in order."""
         return asdict(self) | {
             "warnings": [advice.sentence for advice in self.warnings],
             "warning_codes": [advice.code for advice in self.warnings],
@@ -66,7 +66,7 @@ _UNCHECKED = Advice(
 
 
 class SourceInspection:
-    """Tests sources and reads what is in them."""
+    """Tests sources and reads their schemas."""
 
     def __init__(
         self,
@@ -84,10 +84,10 @@ class SourceInspection:
         self._key_file = key_file
 
     async def test(self, source_id: str) -> Inspection:
-        """Connect, ask the server about itself, and compare the allowed tables with it.
+        """Connect, query the server's properties, and compare the allowed tables.
 
         Raises:
-            NotFound: there is no such source.
+            NotFound: the source does not exist.
         """
         source = self._store.get(source_id)
         started = self._clock.monotonic()
@@ -119,11 +119,11 @@ class SourceInspection:
         )
 
     async def discover(self, source_id: str) -> Sequence[TableFacts]:
-        """The tables that could be allowed, at most `MAX_LISTED`, by name.
+        """Return tables that could be allowed, at most `MAX_LISTED`, by name.
 
         Raises:
-            NotFound: there is no such source.
-            Conflict: it cannot be asked now; the message says why.
+            NotFound: the source does not exist.
+            Conflict: it is currently unavailable; the message has the reason.
         """
         source = self._store.get(source_id)
         try:
@@ -133,11 +133,12 @@ class SourceInspection:
             raise Conflict(error.message, source_id=source_id) from None
 
     async def rotate_key(self, *, actor: str) -> int:
-        """Make a new key where the service keeps its own, and seal every password with the key
-        that seals now; how many there are.
+        """Create a key in the service's key file, and encrypt every password with the present key.
+
+        Returns the number of passwords.
 
         Raises:
-            Conflict: a key or a password cannot be read; every key is kept.
+            Conflict: a key or password is unreadable; every key stays.
         """
         file = self._key_file
         try:
@@ -151,7 +152,7 @@ class SourceInspection:
 
 
 def _code_of(error: ToolFailed | ConfigurationError) -> str:
-    """The cause that a driver names, or what else went wrong."""
+    """Return the cause named by a driver, or another error's code."""
     code: str = error.details.get("cause") or error.details.get("code") or error.code
     return code
 

@@ -1,4 +1,4 @@
-"""A data source: where a database is, and what of it which agent may read."""
+"""Data source: its address, and the tables that agents may read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DEFAULT_PORTS: dict[Kind, int] = {"mysql": 3306, "postgres": 5432}
 
 @dataclass(frozen=True, slots=True, order=True)
 class TableName:
-    """A table by its own spelling. The schema of MySQL is a database, that of SQLite `main`."""
+    """Table in its own spelling. The schema of MySQL is a database, that of SQLite `main`."""
 
     schema: str
     name: str
@@ -27,13 +27,13 @@ class TableName:
 
     @property
     def folded(self) -> tuple[str, str]:
-        """What names are compared by."""
+        """Return the form for comparison."""
         return self.schema.lower(), self.name.lower()
 
 
 @dataclass(frozen=True, slots=True)
 class AllowedTable:
-    """A table that may be read, except the columns in `masked` (their own spelling)."""
+    """Readable table, except the columns in `masked` (in their own spelling)."""
 
     table: TableName
     masked: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ class AllowedTable:
 
 @dataclass(frozen=True, slots=True)
 class DatabaseAddress:
-    """Where the database is and who we are there; `file` is for SQLite, the rest is not.
+    """Address and user of the database; `file` is for SQLite, the others are not.
 
     Attributes:
         unix_socket: MySQL's socket, or the folder of PostgreSQL's; instead of `host`.
@@ -61,7 +61,7 @@ class DatabaseAddress:
 
 @dataclass(frozen=True, slots=True)
 class QueryLimits:
-    """What one query may take at most: rows, bytes of JSON, seconds."""
+    """Limits of one query: rows, bytes of JSON, seconds."""
 
     max_rows: int = 1000
     max_bytes: int = 1_000_000
@@ -74,7 +74,7 @@ class Source:
 
     Attributes:
         sealed: the encrypted password; None without one.
-        agents: ids of the agents that may read it; nobody when empty.
+        agents: IDs of the agents that may read it; none if empty.
     """
 
     id: str
@@ -91,11 +91,11 @@ class Source:
     updated_at: str = ""
 
     def is_open_to(self, agent_id: str | None) -> bool:
-        """Whether calls of that agent may read it."""
+        """Return whether calls of the agent may read it."""
         return self.enabled and (EVERYBODY in self.agents or agent_id in self.agents)
 
     def shown(self) -> dict[str, Any]:
-        """What the audit keeps of it: everything but the password."""
+        """Return the fields for the audit: everything except the password."""
         return {
             "name": self.name,
             "kind": self.kind,
@@ -109,7 +109,7 @@ class Source:
 
 
 def tables_as_json(tables: Iterable[AllowedTable]) -> list[dict[str, Any]]:
-    """As they are stored and shown."""
+    """Return tables in stored and displayed form."""
     return [
         {"schema": item.table.schema, "name": item.table.name, "masked": list(item.masked)}
         for item in tables
@@ -117,7 +117,7 @@ def tables_as_json(tables: Iterable[AllowedTable]) -> list[dict[str, Any]]:
 
 
 def tables_of_json(items: Iterable[dict[str, Any]]) -> tuple[AllowedTable, ...]:
-    """The inverse of `tables_as_json`."""
+    """Parse the output of `tables_as_json`."""
     return tuple(
         AllowedTable(TableName(item["schema"], item["name"]), tuple(item["masked"]))
         for item in items

@@ -1,4 +1,4 @@
-"""A few connections to one source, lent out one at a time."""
+"""Small pool of connections to one source."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WAIT_S = 10.0
 
 
 class Pool:
-    """Lends connections, at most `size` at a time; unused ones are closed after `idle_s`."""
+    """Pool of at most `size` connections; unused ones are closed after `idle_s`."""
 
     def __init__(
         self,
@@ -36,11 +36,11 @@ class Pool:
 
     @asynccontextmanager
     async def lend(self, *, fresh: bool = False) -> AsyncIterator[tuple[SourceConnection, bool]]:
-        """A connection for one statement, and whether it is new; `fresh` asks for a new one.
+        """Lend a connection for one statement, with whether it is new; `fresh` requires a new one.
 
         Raises:
-            ToolFailed: code `source_busy` when all are in use for `WAIT_S` seconds;
-                or as `Driver.connect`.
+            ToolFailed: code `source_busy` if all are in use for `WAIT_S` seconds; or see
+                `Driver.connect`.
         """
         try:
             async with asyncio.timeout(WAIT_S):
@@ -62,7 +62,7 @@ class Pool:
             self._free.release()
 
     async def close(self) -> None:
-        """Close what is not in use now, and the rest when it comes back."""
+        """Close unused connections now, and the others when returned."""
         self._closed = True
         await self._drop_old(everything=True)
 

@@ -1,4 +1,4 @@
-"""The audit of queries: one row for each, whether it ran or was refused."""
+"""Audit of queries: one row for each, run or refused."""
 
 from __future__ import annotations
 
@@ -22,13 +22,12 @@ _ADD = (
 
 @dataclass(slots=True)
 class QueryRecord:
-    """What became of one query; filled in while it goes on.
+    """Record of one query, filled in during its run.
 
     Attributes:
-        sql: what was sent, or, for a sample, what was made of it.
-        verdict: `refused` until the guard has let it pass, then `allowed`.
-        reason: why it was refused, or how it failed; None when it gave its rows. What nobody
-            has foreseen leaves it as it is.
+        sql: submitted text, or for a sample, the generated one.
+        verdict: `refused` until the guard has accepted it, then `allowed`.
+        reason: reason of the refusal or failure; None on success, and after an unexpected error.
     """
 
     source_id: str
@@ -41,7 +40,7 @@ class QueryRecord:
 
 
 class QueryAudit:
-    """Writes rows, each together with a line of the house's own audit."""
+    """Writer of query rows, each with a line of the general audit."""
 
     def __init__(self, db: DatabaseWriter, clock: Clock, audit: AuditLog) -> None:
         self._db = db
@@ -49,18 +48,18 @@ class QueryAudit:
         self._audit = audit
 
     async def write(self, caller: QueryCaller, asked: QueryRecord) -> None:
-        """Keep one row; it is committed when this returns.
+        """Write one row, committed on return.
 
         Raises:
-            StorageUnavailable: it cannot be kept.
+            StorageUnavailable: it cannot be stored.
         """
         audit = self._audit
-        # Literals are arguments: kept when arguments are.
+        # Literals are arguments: recorded only if arguments are.
         keeps = audit.level in ("redacted", "full")
         sql = truncate(audit.shown(asked.sql), MAX_SQL_CHARS) if keeps else ""
         reason = audit.shown(asked.reason) if asked.reason is not None else None
         if reason is not None and not keeps:
-            reason = reason.partition(":")[0]  # the rest may quote them
+            reason = reason.partition(":")[0]  # other levels may quote them
         row = (
             *(isoformat(self._clock.now()), asked.source_id, caller.tool_name, caller.agent_id),
             *(caller.user_id, caller.session_id, caller.run_id, caller.operation_id, sql),

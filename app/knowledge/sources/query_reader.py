@@ -1,4 +1,4 @@
-"""Reading the audit of queries; nothing here writes."""
+"""Read-only queries of the query audit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.db.source_tables import QueryAuditRow
 
 @dataclass(frozen=True, slots=True)
 class QueryFilters:
-    """Which rows are wanted; None wants all."""
+    """Filter for rows; None matches all."""
 
     source_id: str | None = None
     agent_id: str | None = None
@@ -26,7 +26,7 @@ class QueryFilters:
 
 
 class QueryAuditReader:
-    """Pages of rows, newest first."""
+    """Reader of pages, newest first."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -34,7 +34,7 @@ class QueryAuditReader:
     async def page(
         self, filters: QueryFilters, *, limit: int, before: int | None = None
     ) -> Sequence[QueryAuditRow]:
-        """`before` is the `seq` of the last row seen."""
+        """Return a page; `before` is the last `seq` of the previous page."""
         query = select(QueryAuditRow).where(*_conditions(filters))
         if before is not None:
             query = query.where(col(QueryAuditRow.seq) < before)

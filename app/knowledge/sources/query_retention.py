@@ -1,4 +1,4 @@
-"""Letting go of old rows of the audit of queries."""
+"""Deletion of old rows of the query audit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 TRIM_EVERY_S = 24 * 3600.0
 AGAIN_S = 60.0
 TRIM_ROWS = 500
-# Rows are in the order of their times, so the oldest need no index of their own.
+# Rows are ordered by time, so the oldest need no separate index.
 _REMOVE = (
     "DELETE FROM query_audit WHERE ts < ? AND seq IN"
     " (SELECT seq FROM query_audit ORDER BY seq LIMIT ?)"
@@ -27,7 +27,7 @@ _REMOVE = (
 
 
 class QueryRetention:
-    """Removes the queries that are older than `days`; 0 keeps them for ever."""
+    """Deletes queries older than `days`; 0 keeps them forever."""
 
     def __init__(self, db: DatabaseWriter, clock: Clock, audit: AuditLog, *, days: int) -> None:
         self._db = db
@@ -36,10 +36,10 @@ class QueryRetention:
         self._days = days
 
     async def trim(self) -> int:
-        """Let go of rows in small transactions, each with a line of the audit; how many.
+        """Delete old rows in small transactions, each with an audit line; return their number.
 
         Raises:
-            StorageUnavailable: the database cannot be written.
+            StorageUnavailable: the database is not writable.
         """
         if not self._days:
             return 0
@@ -50,7 +50,7 @@ class QueryRetention:
         return removed
 
     async def run(self) -> None:
-        """Trim now and once a day until cancelled; while the database is away, wait for it."""
+        """Trim now and once a day until cancelled; wait while the database is unavailable."""
         while True:
             wait = TRIM_EVERY_S
             try:
@@ -72,6 +72,6 @@ class QueryRetention:
 async def queries_trimmed(
     db: DatabaseWriter, clock: Clock, audit: AuditLog, *, days: int
 ) -> AsyncIterator[None]:
-    """Look after the audit of queries for as long as the block lasts."""
+    """Maintain the query audit for the duration of the block."""
     async with background(QueryRetention(db, clock, audit, days=days).run()):
         yield

@@ -1,4 +1,4 @@
-"""What the allowed tables of a source look like, read once and kept for a while."""
+"""Schemas of a source's allowed tables, cached for a while."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DEFAULT_SCHEMA = {"postgres": "public", "sqlite": "main"}
 
 @dataclass(frozen=True, slots=True)
 class ReadableTable:
-    """An allowed table that is there, and whose masks all fit."""
+    """Allowed table that exists, and whose masks all match."""
 
     facts: TableFacts
     masked: frozenset[str]
@@ -31,12 +31,12 @@ class ReadableTable:
 
 @dataclass(frozen=True, slots=True)
 class SourceSchema:
-    """The readable tables of a source.
+    """Readable tables of a source.
 
     Attributes:
-        missing: allowed tables that are not there, as `schema.table`.
-        unfit: masks without a column, as `schema.table.column`. Such a table cannot be read:
-            the column may have been renamed, and would show under its new name.
+        missing: allowed tables that do not exist, as `schema.table`.
+        unfit: masks without a column, as `schema.table.column`. Such a table is not readable: the
+            column may have been renamed, and would be visible under its new name.
     """
 
     tables: tuple[ReadableTable, ...]
@@ -46,7 +46,7 @@ class SourceSchema:
 
 
 class Schemas:
-    """Schemas by source; read again when the source has changed, or after `KEPT_S` seconds."""
+    """Cache of schemas by source, invalidated by changes and after `KEPT_S` seconds."""
 
     def __init__(self, links: ConnectionManager, clock: Clock) -> None:
         self._links = links
@@ -55,10 +55,10 @@ class Schemas:
         self._reading: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def of(self, source: Source, *, refresh: bool = False) -> SourceSchema:
-        """The schema of a source.
+        """Return the schema of a source.
 
         Raises:
-            ToolFailed: the database cannot be asked.
+            ToolFailed: the database is unavailable.
         """
         if not refresh and (known := self._fresh(source)) is not None:
             return known
@@ -82,7 +82,7 @@ class Schemas:
 
 
 def schema_of(source: Source, facts: Sequence[TableFacts]) -> SourceSchema:
-    """What of the tables an agent may read."""
+    """Return the readable tables among those of the database."""
     there = {item.table: item for item in facts}
     tables, missing, unfit = [], [], []
     for allowed in source.tables:
@@ -100,7 +100,7 @@ def schema_of(source: Source, facts: Sequence[TableFacts]) -> SourceSchema:
 
 
 def described(schema: SourceSchema, table: ReadableTable) -> dict[str, Any]:
-    """A table as the model sees it; keys to tables that it may not read are left out."""
+    """Return a table for the model; keys to unreadable tables are omitted."""
     facts = table.facts
     readable = {item.facts.table for item in schema.tables}
     return {
@@ -148,7 +148,7 @@ def _guarded(table: ReadableTable) -> TableSchema:
 
 
 def _default_schema(source: Source) -> str:
-    """Where a table without a schema is looked for: the only one there is, or the usual one."""
+    """Return the schema of tables without one: the only one there is, or the default."""
     schemas = {item.table.schema for item in source.tables}
     if len(schemas) == 1:
         return schemas.pop()

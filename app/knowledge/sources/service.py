@@ -1,7 +1,7 @@
-"""What agents do with data sources: look around, take a sample, ask.
+"""Agents' access to data sources: describe, sample, query.
 
-Every query takes one way: may this agent read the source, does the guard let it pass, does
-it keep its limits, and in any case: one row in the audit of queries.
+Every query takes the same steps: permission to read the source, the guard, the limits, and in any
+case one row in the query audit.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from app.tools.sql.ports import QueryCaller, QueryRows, SourceSummary
 
 
 class SourceService:
-    """The service `DATA_SOURCES`."""
+    """Service `DATA_SOURCES`."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class SourceService:
         self._clock = clock
 
     def visible(self, agent_id: str | None) -> Sequence[SourceSummary]:
-        """As `DataSources.visible`."""
+        """See `DataSources.visible`."""
         return [
             SourceSummary(
                 source.id,
@@ -60,7 +60,7 @@ class SourceService:
     async def describe(
         self, caller: QueryCaller, source_id: str, tables: Sequence[str] | None
     ) -> list[dict[str, Any]]:
-        """As `DataSources.describe`."""
+        """See `DataSources.describe`."""
         schema = await self._schemas.of(self._find(caller, source_id))
         chosen = (
             schema.tables
@@ -77,7 +77,7 @@ class SourceService:
         columns: Sequence[str] | None,
         limit: int,
     ) -> QueryRows:
-        """As `DataSources.sample`."""
+        """See `DataSources.sample`."""
         asked = QueryRecord(source_id, f"sample of {table}")
         async with self._audited(caller, asked):
             source = self._find(caller, source_id)
@@ -93,7 +93,7 @@ class SourceService:
     async def query(
         self, caller: QueryCaller, source_id: str, sql: str, *, limit: int, timeout_s: float
     ) -> QueryRows:
-        """As `DataSources.query`."""
+        """See `DataSources.query`."""
         asked = QueryRecord(source_id, sql)
         async with self._audited(caller, asked):
             source = self._find(caller, source_id)
@@ -109,7 +109,7 @@ class SourceService:
         await self._links.close()
 
     def _find(self, caller: QueryCaller, source_id: str) -> Source:
-        """A source that this agent may read, by its id or its name."""
+        """Return a source that this agent may read, by ID or name."""
         for source in self._store.list_all():
             if source_id in (source.id, source.name) and source.is_open_to(caller.agent_id):
                 return source
@@ -121,7 +121,7 @@ class SourceService:
 
     @asynccontextmanager
     async def _audited(self, caller: QueryCaller, asked: QueryRecord) -> AsyncIterator[None]:
-        """Keep what became of a query, however it ends."""
+        """Record a query's result, however it ends."""
         started = self._clock.monotonic()
         try:
             yield
@@ -144,7 +144,7 @@ class SourceService:
         timeout_s: float,
     ) -> QueryRows:
         schema = await self._schemas.of(source)
-        # The longest statements take a second; nobody else shall wait for that.
+        # The longest statements take a second, which must not block others.
         guarded = await asyncio.to_thread(judge, schema.access)
         asked.verdict, asked.tables = "allowed", guarded.tables
         limits = source.limits
@@ -171,7 +171,7 @@ def _statement(sql: str, bounds: StatementLimits) -> Callable[[SourceConnection]
 
 
 def _table(schema: SourceSchema, name: str) -> ReadableTable:
-    """A readable table by `table` or `schema.table`, in any case."""
+    """Return a readable table by `table` or `schema.table`, in any case."""
     place, _, table = name.rpartition(".")
     found = schema.access.find(table, place or None)
     if found is None:
@@ -187,7 +187,9 @@ def _table(schema: SourceSchema, name: str) -> ReadableTable:
 
 
 def _readable(schema: SourceSchema) -> tuple[Readable, ...] | None:
-    """What a driver that can do so enforces once more; a view reads what only the file knows."""
+    """Return the tables for a driver that enforces access as well; None for views, which only
+    the file knows.
+    """
     if any(item.facts.kind == "view" for item in schema.tables):
         return None
     return tuple(

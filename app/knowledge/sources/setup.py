@@ -1,4 +1,4 @@
-"""The parts of this room put together."""
+"""Assembly of data sources."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def assemble_sources(
     changes: ConfigVersions,
     redactor: Redactor,
 ) -> SourceServices:
-    """Bind the parts. No key is read and nothing is connected before it is needed.
+    """Bind the parts. Keys are read and connections opened on demand.
 
     Raises:
-        ConfigurationError: the keys of the settings are no keys.
+        ConfigurationError: the keys in the settings are invalid.
     """
     chosen = settings.sources
     key_file: KeyFile | None = None

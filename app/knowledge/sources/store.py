@@ -1,4 +1,4 @@
-"""Data sources as administrators store them; their passwords only sealed."""
+"""Data sources stored by administrators, with encrypted passwords."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _ADDRESS = frozenset(field.name for field in fields(DatabaseAddress))
 
 @dataclass(frozen=True, slots=True)
 class SourceUpdate:
-    """What shall be different.
+    """Change of a source.
 
     Attributes:
         fields: new values of fields of `Source` and of its address.
-        password: the new one; "" takes it away, None leaves it.
+        password: new password; "" removes it, None leaves it.
     """
 
     fields: Mapping[str, Any]
@@ -46,7 +46,7 @@ class SourceUpdate:
 
 
 class SourceStore:
-    """Makes, changes and forgets data sources. What is stored is kept in memory, sealed."""
+    """Creates, changes and deletes data sources, cached in memory in encrypted form."""
 
     def __init__(
         self,
@@ -62,42 +62,42 @@ class SourceStore:
         self._table = ConfigTable(db, audit, changes, _SCHEMA, self._loaded)
 
     async def load(self) -> None:
-        """Read what is stored, also when another process has changed it."""
+        """Load the stored sources, including changes by other processes."""
         await self._table.load()
 
     def watch(self, watcher: Callable[[], None]) -> None:
-        """Call `watcher` whenever the sources may be others than before."""
+        """Call `watcher` on every possible change of the sources."""
         self._watchers.append(watcher)
 
     def get(self, source_id: str) -> Source:
-        """One source.
+        """Return a source.
 
         Raises:
-            NotFound: there is no such source.
+            NotFound: the source does not exist.
         """
         return self._table.get(source_id)
 
     def list_all(self) -> list[Source]:
-        """Every source, by name."""
+        """Return every source, by name."""
         return list(self._table.items.values())
 
     def password(self, source: Source) -> str | None:
-        """The password in the clear, for connecting.
+        """Return the decrypted password, for connecting.
 
         Raises:
-            ConfigurationError: it does not open; the message says what to do.
+            ConfigurationError: it cannot be decrypted; the message has the fix.
         """
         if source.sealed is None:
             return None
         return self._keys.open(source.sealed, row=source.id, field=PASSWORD)
 
     async def create(self, change: SourceUpdate, *, actor: str) -> Source:
-        """Store a new source; `change.fields` has at least its name and kind.
+        """Store a new source; `change.fields` contains at least its name and kind.
 
         Raises:
-            InvalidInput: a field does not fit; it is named.
-            AlreadyExists: another source has that name.
-            ConfigurationError: the keys cannot be read.
+            InvalidInput: a field is invalid; names it.
+            AlreadyExists: another source has the name.
+            ConfigurationError: the keys are invalid.
         """
         moment = isoformat(self._clock.now())
         blank = Source(new_id("src"), "", "mysql", created_at=moment, updated_at=moment)
@@ -115,14 +115,14 @@ class SourceStore:
     async def change(
         self, source_id: str, change: SourceUpdate, *, actor: str, expected: int | None = None
     ) -> Source:
-        """Change a source; the next call of a tool sees it as it is then.
+        """Change a source from the next call.
 
         Raises:
-            NotFound: there is no such source.
-            InvalidInput: a field does not fit, or the password must come along.
-            AlreadyExists: another source has that name.
+            NotFound: the source does not exist.
+            InvalidInput: a field is invalid, or the password must be included.
+            AlreadyExists: another source has the name.
             VersionMismatch: it has changed since `expected` was read.
-            ConfigurationError: the keys cannot be read.
+            ConfigurationError: the keys are invalid.
         """
         moment = isoformat(self._clock.now())
 
@@ -154,20 +154,21 @@ class SourceStore:
         return self.get(await self._table.write(write))
 
     async def remove(self, source_id: str, *, actor: str, expected: int | None = None) -> Source:
-        """Forget a source and its password, and return what it was; its audited queries stay.
+        """Delete a source with its password, and return it; its audited queries stay.
 
         Raises:
-            NotFound, VersionMismatch: as `change`.
+            NotFound, VersionMismatch: see `change`.
         """
         return await self._table.remove(
             source_id, actor=actor, expected=expected, outcome="removed"
         )
 
     async def seal_anew(self, *, actor: str) -> int:
-        """Seal every password with the key that seals now; how many there are.
+        """Encrypt every password with the present key; return their number.
 
         Raises:
-            ConfigurationError: one does not open, so nothing was changed; it names the source.
+            ConfigurationError: a password cannot be decrypted, so nothing was changed; names the
+                source.
         """
 
         def seal(transaction: Transaction) -> int:
@@ -183,7 +184,7 @@ class SourceStore:
         return await self._table.write(seal)
 
     def _sealed(self, source: Source, password: str | None) -> Source:
-        # Within the transaction: a rotation of keys comes before it or after it as a whole.
+        # In the transaction, so that a key rotation comes completely before or after it.
         if password is None:
             return source
         if not password:

@@ -1,1 +1,1 @@
-"""How each kind of database is spoken to; drivers are imported at their first use."""
+"""Drivers of each kind of database, imported at first use."""

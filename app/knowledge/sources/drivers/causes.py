@@ -1,4 +1,4 @@
-"""Why a data source cannot be used: for programs, and as clauses for people."""
+"""Causes of unavailable data sources, for programs and as clauses for people."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from app.core.tls import TlsTrouble, tls_trouble
 
 
 class Cause(NamedTuple):
-    """A machine code, and a clause that names no host, user or password."""
+    """Machine code, and a clause without host, user and password."""
 
     code: str
     clause: str
@@ -66,6 +66,6 @@ OUTSIDE = Cause(
 
 
 def tls_cause(error: BaseException) -> Cause | None:
-    """What was wrong with TLS; None where that was not why."""
+    """Return the TLS failure, or None if it was not the cause."""
     trouble = tls_trouble(error)
     return None if trouble is None else _TLS[trouble]

@@ -1,4 +1,4 @@
-"""TLS to a database, as its source asks for it."""
+"""TLS to a database, as configured in its source."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from app.knowledge.sources.drivers.protocol import ConnectionTarget
 
 
 def tls_context(target: ConnectionTarget) -> ssl.SSLContext | None:
-    """What to encrypt with; None for no TLS, as on a socket of this machine.
+    """Return the TLS context; None without TLS, as on a local socket.
 
     Raises:
-        ToolFailed: code `source_unavailable`: the file of certificates cannot be read.
+        ToolFailed: code `source_unavailable`: the certificate file is unreadable.
     """
     address = target.address
     if address.tls == "off" or address.unix_socket is not None:

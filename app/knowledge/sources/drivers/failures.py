@@ -1,7 +1,7 @@
-"""What went wrong in a database, told without saying where it is or who we are there.
+"""Errors of databases, without their address and user.
 
-Only messages that are about the statement are repeated, and what they may know of the
-address is taken out. Everything else is a sentence of our own.
+Only messages about the statement are repeated, without anything related to the address. Everything
+else is a sentence of ours.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ MAX_TOLD = 500
 
 
 def unavailable(target: ConnectionTarget, cause: Cause) -> ToolFailed:
-    """The source cannot be used at the moment; `details["cause"]` is the cause's code."""
+    """Return the error of an unavailable source; `details["cause"]` is the cause's code."""
     return ToolFailed(
         f"The data source {target.name!r} is not available: {cause.clause}",
         code="source_unavailable",
@@ -24,7 +24,7 @@ def unavailable(target: ConnectionTarget, cause: Cause) -> ToolFailed:
 
 
 def timed_out(timeout_s: float) -> ToolFailed:
-    """The statement took too long and was stopped."""
+    """Return the error of a statement stopped at its timeout."""
     return ToolFailed(
         f"The query was stopped after {timeout_s:g} s; narrow it down, or request a longer timeout",
         code="query_timeout",
@@ -32,12 +32,12 @@ def timed_out(timeout_s: float) -> ToolFailed:
 
 
 def failed(why: str) -> ToolFailed:
-    """The database refused the statement; `why` is a clause of ours."""
+    """Return the error of a refused statement; `why` is a clause of ours."""
     return ToolFailed(f"The query failed: {why}", code="query_failed")
 
 
 def told(target: ConnectionTarget, message: str) -> str:
-    """A message of the database about a statement, without what it may know of the address."""
+    """Return the database's message about a statement, without anything about the address."""
     address = target.address
     known = (
         *(target.password, address.host, address.user, address.unix_socket, address.file),

@@ -1,7 +1,7 @@
 """MySQL and MariaDB through asyncmy.
 
-A query that is cancelled or late is ended on the server by a second connection: closing
-ours would leave it running until it has something to send.
+A cancelled or timed-out query is ended on the server by a second connection: closing ours would
+leave it running until it has something to send.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 
 METADATA_S = 30.0
 _SMALL_BYTES = 100_000
-# What the library lets escape when a server answers with nonsense, besides errors of its own.
+# Exceptions of the library for invalid server responses, besides its own errors.
 _NONSENSE = (
     *(OSError, EOFError, RuntimeError, ValueError, ArithmeticError, LookupError),
     *(AttributeError, NameError, TypeError, struct.error),
@@ -47,7 +47,7 @@ _LATE = {1317, 1969, 3024}
 _REFUSED = {1044, 1045, 1130, 1251, 1698, 1862, 2059, 4151}
 _FULL = {1040, 1203, 1226}
 _NO_RIGHT = {1142, 1143, 1227, 1370}
-# About the statement, and nothing but the statement.
+# Errors only about the statement.
 _TOLD = {
     *(1052, 1054, 1055, 1056, 1060, 1064, 1066, 1104, 1109, 1111, 1115, 1116, 1140, 1146, 1222),
     *(1235, 1241, 1242, 1247, 1248, 1250, 1267, 1270, 1271, 1292, 1305, 1365, 1367, 1411, 1426),
@@ -73,7 +73,7 @@ class MysqlDriver:
 
 
 class _NoPlainPassword:
-    """Stands in for the ways of signing in that send the password as it is."""
+    """Blocks sign-in methods that send the password in clear text."""
 
     def __init__(self, _: Any) -> None:
         return None
@@ -92,7 +92,7 @@ async def _open(target: ConnectionTarget) -> Any:
     address, encrypted = target.address, tls_context(target)
     plain = ("mysql_clear_password", "dialog", "mysql_old_password")
     is_safe = encrypted is not None and address.tls == "verify"
-    make: Any = library.Connection  # its types are not told
+    make: Any = library.Connection  # its types are not exposed
     raw = make(
         host=address.host,
         port=address.port or 0,
@@ -108,7 +108,7 @@ async def _open(target: ConnectionTarget) -> Any:
         program_name="tollgate",
         auth_plugin_map={} if is_safe else dict.fromkeys(plain, _NoPlainPassword),
     )
-    # It always asks for them, and nothing here sends two statements at once.
+    # It always requests them, and we never send two statements together.
     raw._client_flag &= ~MULTI_STATEMENTS
     try:
         async with asyncio.timeout(CONNECT_S):
@@ -123,7 +123,7 @@ async def _open(target: ConnectionTarget) -> Any:
 
 
 class MysqlConnection:
-    """`Connection` to MySQL or MariaDB."""
+    """`SourceConnection` to MySQL or MariaDB."""
 
     def __init__(self, raw: Any, target: ConnectionTarget, version: str) -> None:
         self._raw = raw
@@ -179,15 +179,15 @@ class MysqlConnection:
             self._raw.close()
 
     async def do(self, statement: str) -> None:
-        """Run a statement of ours that has no rows.
+        """Run one of our statements without rows.
 
         Raises:
-            ToolFailed: as `fetch`.
+            ToolFailed: see `fetch`.
         """
         await self.fetch(statement)
 
     async def fetch(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """All rows of a statement of ours.
+        """Return all rows of one of our statements.
 
         Raises:
             ToolFailed: code `query_failed` or `source_unavailable`.
@@ -224,7 +224,7 @@ class MysqlConnection:
         # One by one: a row may be as large as the server's packets.
         while row := await cursor.fetchone():
             if not await _taken(row, as_json, collector):
-                # Usually that was the last one; else all the rest would have to be read.
+                # Usually that was the last one; otherwise all remaining rows would have to be read.
                 if await cursor.fetchone():
                     await surely(self._stop())
                     return collector.rows()
@@ -239,7 +239,7 @@ class MysqlConnection:
         return f"SET SESSION max_execution_time = {max(1, int(seconds * 1000))}"
 
     async def _stop(self) -> None:
-        """End what runs on the server, and the connection with it."""
+        """End the running statement on the server, and the connection."""
         from asyncmy.errors import MySQLError
 
         self._usable = False
@@ -258,7 +258,7 @@ class MysqlConnection:
 
 
 async def _taken(row: Sequence[Any], as_json: Sequence[int], collector: Collector) -> bool:
-    """Whether the collector took the row; a large one is read in a thread."""
+    """Return whether the collector accepted the row; a large one is parsed in a thread."""
     size = sum(len(value) for value in row if isinstance(value, str | bytes))
     if size <= _SMALL_BYTES:
         return collector.add(_parsed(row, as_json))
@@ -266,7 +266,7 @@ async def _taken(row: Sequence[Any], as_json: Sequence[int], collector: Collecto
 
 
 def _parsed(row: Sequence[Any], columns: Iterable[int]) -> Sequence[Any]:
-    """The row with its JSON read."""
+    """Return the row with parsed JSON."""
     values = list(row)
     for index in columns:
         if isinstance(values[index], str | bytes) and len(values[index]) <= MAX_JSON_BYTES:
@@ -278,7 +278,7 @@ def _parsed(row: Sequence[Any], columns: Iterable[int]) -> Sequence[Any]:
 
 
 def may_write(grants: Iterable[str]) -> bool:
-    """Whether the lines of `SHOW GRANTS` allow more than reading; a role counts as more."""
+    """Return whether the lines of `SHOW GRANTS` allow more than reading; a role counts as more."""
     for line in grants:
         rights, _, place = line.removeprefix("GRANT ").partition(" ON ")
         if not place:
@@ -297,7 +297,7 @@ def may_write(grants: Iterable[str]) -> bool:
 
 
 def _problem(target: ConnectionTarget, error: BaseException) -> ToolFailed:
-    """What went wrong, without where."""
+    """Return the error, without the address."""
     number = error.args[0] if error.args and isinstance(error.args[0], int) else 0
     if number in _REFUSED:
         return unavailable(target, causes.REFUSED)

@@ -1,7 +1,7 @@
-"""What MySQL and MariaDB say about their tables.
+"""Tables of MySQL and MariaDB.
 
-`TABLES` and `COLUMNS` of the information schema are read by themselves: joined, a table's
-comment would stand at each of its columns.
+`TABLES` and `COLUMNS` of the information schema are read separately: joined, a table's comment
+would repeat for each of its columns.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ _KEYS = (
 async def read_tables(
     fetch: Fetch, wanted: Sequence[TableName] | None, limit: int
 ) -> list[TableFacts]:
-    """Those tables, or all that are not the server's own, by name."""
+    """Return the given tables, or all except the server's own, by name."""
     if wanted is not None and not wanted:
         return []
     where, values = _where(wanted)
-    # Names are found in every schema that is asked for, and sorted out afterwards.
+    # Names are searched in every requested schema, and matched afterwards.
     most = limit if wanted is None else len(wanted) ** 2
     listed = [
         row
@@ -109,7 +109,7 @@ def _indexes(rows: Sequence[tuple[Any, ...]]) -> list[IndexFacts]:
     columns: dict[str, list[str]] = {}
     unique: dict[str, bool] = {}
     for _, _, name, column, non_unique in rows:
-        # Part of an index over an expression has no column.
+        # An index part over an expression has no column.
         columns.setdefault(name, []).append(str(column or "(expression)"))
         unique[name] = not int(non_unique)
     return [IndexFacts(name, tuple(listed), unique[name]) for name, listed in columns.items()]

@@ -1,4 +1,4 @@
-"""PostgreSQL through psycopg, with a cursor on the server, so that only what is kept is sent."""
+"""PostgreSQL through psycopg, with a server-side cursor, so that only needed rows are sent."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ METADATA_S = 30.0
 _BATCH = 10
 _MAX_ROW_BYTES = 8_000_000
 _TOO_LARGE = "tollgate: the row is too large"
-# A value of a gigabyte is made of a few characters, and would be here as a whole before
-# anybody could cut it. A cast that fails is the error that a plain statement can raise.
+# A few characters can produce a value of a gigabyte, which would arrive completely before
+# truncation. A failing cast raises the same error as a plain statement.
 _BOUNDED = (
     "SELECT row_.* FROM ({sql}) AS row_ WHERE CASE WHEN"
     " octet_length(CAST(ROW(row_.*) AS text)) > {most}"
     " THEN CAST('{error}' || left(CAST(ROW(row_.*) AS text), 0) AS boolean) ELSE true END"
 )
 _SSL_MODES = {"verify": "verify-full", "require": "require", "off": "disable"}
-# Dates come as ISO text.
+# Dates are sent as ISO text.
 _SESSION = (
     *SESSION_SETUP["postgres"],
     "SET default_transaction_read_only = on",
@@ -56,7 +56,7 @@ _SESSION = (
     "SET idle_in_transaction_session_timeout = '60s'",
 )
 _TIMES = ("date", "timestamp", "timestamptz", "time", "timetz", "interval")
-# Classes of SQLSTATE that are about the statement: data, syntax and names, too complex.
+# SQLSTATE classes about the statement: data, syntax and names, too complex.
 _TOLD = ("21", "22", "42", "54", "0A")
 _NO_RIGHT = "42501"
 _LATE = ("57014", "55P03")
@@ -87,7 +87,7 @@ class PostgresDriver:
 
 
 class PostgresConnection:
-    """`Connection` to PostgreSQL."""
+    """`SourceConnection` to PostgreSQL."""
 
     def __init__(self, raw: AsyncConnection[Any], target: ConnectionTarget) -> None:
         self._raw = raw
@@ -134,7 +134,7 @@ class PostgresConnection:
         await self._raw.close()
 
     async def fetch(self, sql: str, values: Sequence[Any] | None = None) -> list[tuple[Any, ...]]:
-        """All rows of a statement of ours.
+        """Return all rows of one of our statements.
 
         Raises:
             ToolFailed: code `query_failed` or `source_unavailable`.
@@ -159,7 +159,7 @@ class PostgresConnection:
         milliseconds = max(1, int(bounds.timeout_s * 1000))
         await self._raw.execute(b"BEGIN READ ONLY")
         await self._raw.execute(f"SET LOCAL statement_timeout = {milliseconds}".encode())
-        # Asked in binary, the server takes one statement and no more.
+        # In binary format, the server accepts only one statement.
         bounded = _BOUNDED.format(sql=sql, most=_MAX_ROW_BYTES, error=_TOO_LARGE)
         declared = f"DECLARE wanted NO SCROLL CURSOR FOR {bounded}"
         await self._raw.execute(declared.encode(), binary=True)
@@ -175,7 +175,7 @@ class PostgresConnection:
         return collector.rows()
 
     async def _stop(self) -> None:
-        """End what runs on the server, and the connection with it."""
+        """End the running statement on the server, and the connection."""
         import psycopg
 
         self._usable = False
@@ -201,7 +201,7 @@ def _parameters(target: ConnectionTarget) -> dict[str, Any]:
         "sslrootcert": address.tls_ca_file or ("system" if tls == "verify" else None),
         "connect_timeout": int(CONNECT_S),
         "application_name": "tollgate",
-        # Nothing of whoever runs the service: its password file, its Kerberos tickets.
+        # Excludes the service user's password file and Kerberos tickets.
         "passfile": "/dev/null",
         "gssencmode": "disable",
         "require_auth": None if tls == "verify" else "!password,!gss,!sspi",
@@ -211,7 +211,7 @@ def _parameters(target: ConnectionTarget) -> dict[str, Any]:
 
 
 def _load_as_text(raw: AsyncConnection[Any]) -> None:
-    """Dates beyond Python's and JSON beyond its depth would be errors."""
+    """Load as text dates beyond Python's range and JSON beyond its depth, which would be errors."""
     from psycopg.adapt import Loader
 
     class TimeLoader(Loader):
@@ -235,7 +235,7 @@ def _load_as_text(raw: AsyncConnection[Any]) -> None:
 
 
 def _problem(target: ConnectionTarget, error: BaseException) -> ToolFailed:
-    """What went wrong, without where."""
+    """Return the error, without the address."""
     state = getattr(error, "sqlstate", None)
     if state is None:
         return unavailable(target, _why(error))
@@ -251,7 +251,7 @@ def _problem(target: ConnectionTarget, error: BaseException) -> ToolFailed:
 
 
 def _first_words(error: BaseException) -> str:
-    """The message alone: details may hold values."""
+    """Return the message alone: details may contain values."""
     told_by = getattr(error, "diag", None)
     return str(getattr(told_by, "message_primary", None) or "the statement is not accepted")
 

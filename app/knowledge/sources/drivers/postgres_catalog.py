@@ -1,4 +1,4 @@
-"""What PostgreSQL says about its tables and about our rights."""
+"""Tables and rights in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -67,10 +67,10 @@ _MAY_WRITE = (
 async def read_tables(
     fetch: Fetch, wanted: Sequence[TableName] | None, limit: int
 ) -> list[TableFacts]:
-    """Those tables, or all that are not the server's own, by name."""
+    """Return the given tables, or all except the server's own, by name."""
     where, values, most = _OWN, list[list[str]](), limit
     if wanted is not None:
-        # Names are found in every schema that is asked for, and sorted out afterwards.
+        # Names are searched in every requested schema, and matched afterwards.
         most = len(wanted) ** 2
         where = _NAMED
         values = [sorted({t.schema for t in wanted}), sorted({t.name for t in wanted})]
@@ -102,7 +102,7 @@ async def read_tables(
 
 
 async def read_facts(fetch: Fetch, *, tls: bool) -> ServerFacts:
-    """The server's version, and whether we could write if the transaction let us."""
+    """Return the server's version, and whether we could write without the read-only transaction."""
     [(version,)] = await fetch("SHOW server_version", None)
     [(may_write,)] = await fetch(_MAY_WRITE, None)
     return ServerFacts(f"PostgreSQL {str(version).split()[0]}", bool(may_write), tls)

@@ -1,11 +1,11 @@
-"""What the rest asks of a database, whatever its kind.
+"""Protocol of database drivers.
 
     driver = driver_of(kind)
     connection = await driver.connect(target)
     result = await connection.run(sql, bounds)
 
-A connection runs one thing at a time. After an error that leaves it in an unknown state
-`is_usable` is false, and it is only closed.
+A connection runs one statement at a time. After an error that leaves it in an unknown state,
+`is_usable` is false and it must be closed.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ GRACE_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class ConnectionTarget:
-    """What is needed to connect, for as long as that takes.
+    """Data needed to connect.
 
     Attributes:
-        name: what people call the source; the only thing of it that errors show.
+        name: name of the source, the only part shown in errors.
     """
 
     name: str
@@ -37,7 +37,7 @@ class ConnectionTarget:
 
 @dataclass(frozen=True, slots=True)
 class Readable:
-    """A table and those of its columns that a statement may read."""
+    """Table and its readable columns."""
 
     table: TableName
     columns: frozenset[str]
@@ -45,13 +45,13 @@ class Readable:
 
 @dataclass(frozen=True, slots=True)
 class StatementLimits:
-    """What one statement may take.
+    """Limits of one statement.
 
     Attributes:
         timeout_s: seconds after which the server ends it.
-        grace_s: seconds more until we end it ourselves.
-        max_bytes: of the rows as JSON.
-        readable: for a driver that can enforce it, what may be read; None for everything.
+        grace_s: additional seconds until we end it ourselves.
+        max_bytes: maximum bytes of the rows as JSON.
+        readable: readable tables, for a driver that can enforce it; None for all.
     """
 
     max_rows: int
@@ -67,7 +67,7 @@ class StatementLimits:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Rows as JSON values; `truncated` when there was more."""
+    """Rows as JSON values; `truncated` if there were more."""
 
     columns: tuple[str, ...]
     rows: list[list[Any]]
@@ -76,7 +76,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class ColumnFacts:
-    """A column as the database describes it; `type` in its own words."""
+    """Column as described by the database; `type` in its own terms."""
 
     name: str
     type: str
@@ -100,7 +100,7 @@ class ForeignKeyFacts:
 
 @dataclass(frozen=True, slots=True)
 class TableFacts:
-    """A table or a view. The comment is the table's own, never a column's."""
+    """Table or view. The comment is the table's own, never a column's."""
 
     table: TableName
     kind: str
@@ -113,7 +113,7 @@ class TableFacts:
 
 @dataclass(frozen=True, slots=True)
 class ServerFacts:
-    """What a connection test finds. `can_write` when the account could change something."""
+    """Result of a connection test; `can_write` if the account could change data."""
 
     version: str
     can_write: bool
@@ -121,32 +121,32 @@ class ServerFacts:
 
 
 class SourceConnection(Protocol):
-    """One open connection, in which nothing can be written."""
+    """Open connection in which nothing can be written."""
 
     @property
     def is_usable(self) -> bool:
-        """Whether another statement may be run on it."""
+        """Return whether another statement may be run."""
 
     async def run(self, sql: str, bounds: StatementLimits) -> Rows:
-        """Run one reading statement. When it is cancelled or late, the server stops it too.
+        """Run one reading statement. On cancellation or timeout, the server stops it too.
 
         Raises:
-            ToolFailed: code `query_timeout`, `query_failed` or `source_unavailable`; the
-                message names no host, user or password.
+            ToolFailed: code `query_timeout`, `query_failed` or `source_unavailable`; the message
+                contains no host, user or password.
         """
 
     async def tables(self, wanted: Sequence[TableName] | None, limit: int) -> list[TableFacts]:
-        """Those tables (at most `limit` of all there are when None), as they are now, by name.
+        """Return the given tables (None for all, at most `limit`) in their current state, by name.
 
         Raises:
             ToolFailed: as `run`.
         """
 
     async def facts(self) -> ServerFacts:
-        """What the server says about itself and about our rights.
+        """Return the server's description of itself and our rights.
 
         Raises:
-            ToolFailed: as `run`.
+            ToolFailed: see `run`.
         """
 
     async def close(self) -> None:
@@ -154,11 +154,11 @@ class SourceConnection(Protocol):
 
 
 class Driver(Protocol):
-    """One kind of database."""
+    """Driver of one kind of database."""
 
     async def connect(self, target: ConnectionTarget) -> SourceConnection:
         """Open a connection in which nothing can be written.
 
         Raises:
-            ToolFailed: code `source_unavailable`; the message names no host, user or password.
+            ToolFailed: code `source_unavailable`; the message contains no host, user or password.
         """

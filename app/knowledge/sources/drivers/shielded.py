@@ -1,4 +1,4 @@
-"""Work that must come to its end although whoever asked for it is being cancelled."""
+"""Work that must finish even if its caller is cancelled."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ _under_way: set[asyncio.Task[None]] = set()
 
 
 async def surely(work: Coroutine[Any, Any, None]) -> None:
-    """Wait for `work`; being cancelled meanwhile ends the waiting and not the work."""
+    """Wait for `work`; cancellation ends the wait and not the work."""
     await asyncio.shield(begun(work))
 
 
 def begun(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-    """Work that goes on whoever waits for it."""
+    """Start work that continues independently of its waiters."""
     task = asyncio.create_task(work)
-    # The loop itself holds tasks weakly.
+    # The loop only has weak references to tasks.
     _under_way.add(task)
     task.add_done_callback(_under_way.discard)
     return task

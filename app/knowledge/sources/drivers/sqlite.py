@@ -1,7 +1,7 @@
-"""SQLite files, read only, each statement in a thread that can be stopped.
+"""SQLite files, read-only, each statement in a stoppable thread.
 
-Four walls: the file is opened for reading, the connection refuses to write, an authorizer
-lets pass what reads the allowed columns and nothing else, and a budget ends what is late.
+Four protections: the file is opened for reading, the connection refuses writes, an authorizer
+allows only reading of allowed columns, and a budget ends late statements.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class SqliteDriver:
 
 
 def checked_file(target: ConnectionTarget) -> Path:
-    """The file, wherever links lead, if it lies where it may.
+    """Return the resolved path of the file if its location is allowed.
 
     Raises:
         ToolFailed: code `source_unavailable`.
@@ -67,14 +67,14 @@ def checked_file(target: ConnectionTarget) -> Path:
 
 def _open(path: Path) -> sqlite3.Connection:
     uri = f"{path.as_uri()}?mode=ro"
-    # Used by one thread at a time, and not always by the same.
+    # Used by one thread at a time, but not always the same.
     raw = sqlite3.connect(uri, uri=True, check_same_thread=False, isolation_level=None, timeout=5)
     try:
         raw.text_factory = lambda data: data.decode("utf-8", "replace")
         raw.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_VALUE_BYTES)
         raw.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, _MAX_SQL_BYTES)
         raw.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
-        # What stands in the file's own schema is not trusted to call functions with effects.
+        # The file's own schema is not trusted to call functions with side effects.
         raw.execute("PRAGMA trusted_schema = OFF")
         raw.execute("PRAGMA query_only = ON")
         raw.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -85,7 +85,7 @@ def _open(path: Path) -> sqlite3.Connection:
 
 
 class SqliteConnection:
-    """`Connection` to one SQLite file."""
+    """`SourceConnection` to one SQLite file."""
 
     def __init__(self, raw: sqlite3.Connection, target: ConnectionTarget) -> None:
         self._raw = raw
@@ -135,7 +135,7 @@ class SqliteConnection:
             if cursor.description is None:
                 raise failed("it returns no result")
             collector = Collector([column[0] for column in cursor.description], bounds)
-            # One by one: each of its values may be as large as a value can get.
+            # One by one: each value may have the maximum size.
             while row := cursor.fetchone():
                 if not collector.add(row):
                     break
@@ -150,12 +150,12 @@ class SqliteConnection:
             raw.set_progress_handler(None, 0)
 
     async def _stop(self, work: asyncio.Task[Rows], late: threading.Event) -> None:
-        """End what runs; the thread is done when this returns."""
+        """End the running statement; its thread has finished on return."""
         late.set()
         self._raw.interrupt()
         await asyncio.wait({work})
         if not work.cancelled():
-            work.exception()  # nobody else looks at it
+            work.exception()  # no other code uses it
 
     def _problem(self, error: BaseException) -> ToolFailed:
         message = str(error)
@@ -167,7 +167,7 @@ class SqliteConnection:
 
 
 def _authorizer(bounds: StatementLimits) -> Authorizer:
-    """Lets a statement read the allowed columns, and do nothing else."""
+    """Return an authorizer that only allows reading the allowed columns."""
     allowed = None
     if bounds.readable is not None:
         allowed = {

@@ -1,4 +1,4 @@
-"""What a SQLite file says about its tables. It keeps no comments."""
+"""Tables of a SQLite file, which has no comments."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _COLUMNS = 'SELECT name, type, "notnull", pk, hidden FROM pragma_table_xinfo(?)'
 _INDEXES = 'SELECT name, "unique", origin FROM pragma_index_list(?) ORDER BY name'
 _PARTS = "SELECT name FROM pragma_index_info(?) ORDER BY seqno"
 _KEYS = 'SELECT id, "table", "from", "to" FROM pragma_foreign_key_list(?) ORDER BY id, seq'
-# A column that a virtual table hides.
+# Column hidden by a virtual table.
 _HIDDEN = 1
 
 
 def read_tables(
     raw: sqlite3.Connection, wanted: Sequence[TableName] | None, limit: int
 ) -> list[TableFacts]:
-    """Those tables, or all of them, by name."""
+    """Return the given tables, or all, by name."""
     found = []
     listed = [(TableName(SCHEMA, name), kind) for name, kind in raw.execute(_TABLES)]
     chosen = [item for item in listed if wanted is None or item[0] in wanted]
@@ -71,7 +71,7 @@ def _foreign_keys(raw: sqlite3.Connection, table: str) -> list[ForeignKeyFacts]:
         ForeignKeyFacts(
             tuple(part[1] for part in parts),
             TableName(SCHEMA, parts[0][0]),
-            # Left out, it is the primary key of the other table.
+            # If omitted, it is the primary key of the other table.
             tuple(part[2] for part in parts if part[2] is not None),
         )
         for parts in keys.values()

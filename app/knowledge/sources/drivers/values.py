@@ -1,7 +1,7 @@
-"""Values of databases as JSON, and rows under their limits.
+"""Database values as JSON, and rows within their limits.
 
-Numbers that JSON readers would round are text; so are dates, in ISO 8601. Bytes are
-`base64:…`. What is too long is cut, with a mark that says how long it was.
+Numbers that JSON parsers would round become text, as do dates, in ISO 8601. Bytes become
+`base64:…`. Longer values are truncated, with a note of their length.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MAX_DEPTH = 32
 
 
 class Collector:
-    """Takes rows until there are enough."""
+    """Collects rows up to the limits."""
 
     def __init__(self, columns: Sequence[str], bounds: StatementLimits) -> None:
         self._columns = told_apart(columns)
@@ -35,7 +35,7 @@ class Collector:
         self.is_full = False
 
     def add(self, row: Sequence[Any]) -> bool:
-        """Take one row; false when it did not fit, and nothing more will."""
+        """Add one row; False if it exceeds the limits, which ends the collection."""
         if self.is_full or len(self._rows) >= self._bounds.max_rows:
             self.is_full = True
             return False
@@ -48,16 +48,16 @@ class Collector:
         return True
 
     async def take(self, rows: Sequence[Sequence[Any]]) -> int:
-        """Take rows, in a thread: one may hold millions of values. How many did fit."""
+        """Add rows in a thread, because one may contain millions of values; return how many fit."""
         return await asyncio.to_thread(lambda: sum(map(self.add, rows)))
 
     def rows(self) -> Rows:
-        """What was taken."""
+        """Return the collected rows."""
         return Rows(self._columns, self._rows, self.is_full)
 
 
 def told_apart(names: Sequence[str]) -> tuple[str, ...]:
-    """Column names, of which no two are the same."""
+    """Return unique column names."""
     taken: set[str] = set()
     apart: list[str] = []
     for name in map(clean, names):
@@ -71,7 +71,7 @@ def told_apart(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def as_json(value: Any, depth: int = 0) -> Any:
-    """One value as JSON holds it."""
+    """Return one value in JSON form."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
@@ -90,7 +90,7 @@ def as_json(value: Any, depth: int = 0) -> Any:
 
 
 def shortened(text: str) -> str:
-    """At most `MAX_CELL_CHARS`, with a mark when something was left out."""
+    """Return at most `MAX_CELL_CHARS`, with a note if truncated."""
     if len(text) <= MAX_CELL_CHARS:
         return clean(text)
     return f"{clean(text[:MAX_CELL_CHARS])}… (cut: {len(text)} characters)"
@@ -113,7 +113,7 @@ def _as_text(value: Any) -> str:
 
 
 def _duration(value: timedelta) -> str:
-    """ISO 8601: a time of MySQL may be negative and longer than a day."""
+    """Return ISO 8601: a time of MySQL may be negative and longer than a day."""
     seconds = abs(value).total_seconds()
     hours, rest = divmod(seconds, 3600)
     minutes, seconds = divmod(rest, 60)

@@ -1,1 +1,1 @@
-"""The SQL guard: which statements may reach a database, and in which words. Pure code: no I/O."""
+"""SQL guard: permitted statements and their rewritten form. Pure code without I/O."""

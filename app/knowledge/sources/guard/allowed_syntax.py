@@ -1,7 +1,7 @@
-"""The allow-list of syntax: which nodes a tree may hold, and which parts each may have.
+"""Allow-list of syntax: permitted nodes of a tree, and permitted parts of each.
 
-A node or a part that is not listed is refused, so a new version of the parser that learns new
-syntax refuses it until somebody has thought about it here.
+Unlisted nodes and parts are refused, so new syntax in a newer parser is refused until it has been
+reviewed here.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ _WORDS: Final[Mapping[str, tuple[Reason, str]]] = {
 def verify(tree: exp.Expr, dialect: Dialect) -> None:
     """Refuse a tree with any node, part, function or type outside the allow-lists.
 
-    Turns the unit of `TIMESTAMPDIFF(DAY, ...)`, read as a column, into a plain word.
+    Converts the unit of `TIMESTAMPDIFF(DAY, ...)`, parsed as a column, to a plain word.
     """
     stack: list[tuple[exp.Expr, int]] = [(tree, 1)]
     while stack:
@@ -137,13 +137,13 @@ def verify(tree: exp.Expr, dialect: Dialect) -> None:
                 raise _forbidden(name, type(node).__name__)
             for child in value if isinstance(value, list) else (value,):
                 if isinstance(child, exp.Expr):
-                    # A chain of ANDs is read and written in a loop, however long it is.
+                    # A chain of ANDs is parsed and written in a loop, at any length.
                     chained = isinstance(node, exp.Connector) and type(child) is type(node)
                     stack.append((child, depth if chained else depth + 1))
 
 
 def reads(tree: exp.Expr) -> list[str]:
-    """Every table and column that a resolved tree names, sorted, each as often as it stands."""
+    """Return every table and column in a resolved tree, sorted, with duplicates."""
     return sorted(
         ".".join(part.name for part in node.parts)
         for node in tree.walk()

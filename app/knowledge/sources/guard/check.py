@@ -1,4 +1,4 @@
-"""The door to the guard: may this statement run, and in which words?"""
+"""Entry point of the guard: whether a statement may run, and in which form."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _START: Final = ("SELECT", "WITH", "(")
 
 
 def check(sql: str, access: TableAccess, limit: int) -> Guarded:
-    """Judge one statement of an agent and write the text that may be executed.
+    """Check one statement of an agent and return the text to execute.
 
     Imports sqlglot at the first call. Takes about a millisecond, the longest statements up to a
     second; never waits, reads or writes.
@@ -70,7 +70,7 @@ def check(sql: str, access: TableAccess, limit: int) -> Guarded:
 
 
 def sample(access: TableAccess, table: str, columns: Sequence[str] | None, limit: int) -> Guarded:
-    """Write the statement that reads a few rows of one table, of unmasked columns only.
+    """Return the statement that reads a few rows of one table, only of unmasked columns.
 
     Args:
         access: The tables and columns that this agent may read.
@@ -89,14 +89,14 @@ def sample(access: TableAccess, table: str, columns: Sequence[str] | None, limit
     if columns is not None and not columns:
         raise refused("unknown_column", "The list of columns is empty: omit it to select all.")
     listed = "*" if columns is None else ", ".join(quoted(name) for name in columns)
-    # A name with a dot in it is rarer than a schema before a name.
+    # A name that contains a dot is rarer than a schema before a name.
     where = ".".join(quoted(part) for part in table.split(".", 1))
-    # The guard reads these words like those of an agent: no name gets past it unread.
+    # The guard parses these words like an agent's: no name bypasses it.
     return check(f"SELECT {listed} FROM {where} LIMIT {limit}", access, limit)  # noqa: S608
 
 
 def _written(query: Expr, dialect: Dialect) -> str:
-    """Write a query, and read it again as a database would: the writer is no more trusted."""
+    """Write a query, and parse it again like a database, because the writer is not trusted."""
     from app.knowledge.sources.guard import dialects
     from app.knowledge.sources.guard.allowed_syntax import reads, verify
 

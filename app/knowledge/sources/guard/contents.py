@@ -1,4 +1,4 @@
-"""What allowed nodes may contain: names of functions, types, units, joins and numbers."""
+"""Permitted contents of allowed nodes: functions, types, units, joins and numbers."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _JOINS: Final = frozenset({"", "INNER", "CROSS", "OUTER"})
 
 
 def verify_contents(node: exp.Expr, dialect: Dialect) -> None:
-    """Refuse an allowed node that holds a value outside its list.
+    """Refuse an allowed node with a value outside its list.
 
-    Turns the unit of `TIMESTAMPDIFF(DAY, ...)`, read as a column, into a plain word.
+    Converts the unit of `TIMESTAMPDIFF(DAY, ...)`, parsed as a column, to a plain word.
     """
     if rule := _RULES.get(type(node)):
         rule(node, dialect)
@@ -32,7 +32,7 @@ def verify_contents(node: exp.Expr, dialect: Dialect) -> None:
 
 def _function(node: exp.Expr, dialect: Dialect) -> None:
     name = node.this
-    # A quoted name would be looked up as it is written, past the list of plain names.
+    # A quoted name would be looked up as written, bypassing the list of plain names.
     if not isinstance(name, str) or name.upper() not in FUNCTIONS[dialect]:
         shown = name if isinstance(name, str) else str(name.name)
         message = f"The function {shown!r} is not allowed: write the query without it."
@@ -86,7 +86,7 @@ def _span(node: exp.Expr, dialect: Dialect) -> None:
     unit = node.text("unit").upper()
     fraction = isinstance(amount, exp.Literal) and _FRACTION.fullmatch(amount.name) is not None
     if dialect == "mysql" and fraction and "_" not in unit:
-        # The database rounds a number and cuts a text; the parser makes a text of both.
+        # The database rounds numbers and truncates texts; the parser makes a text of both.
         message = f"INTERVAL requires a whole number of {unit}: use a smaller unit."
         raise refused("forbidden_syntax", message, "INTERVAL")
 

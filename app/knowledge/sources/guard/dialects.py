@@ -1,8 +1,8 @@
-"""How the guard reads and writes SQL: sqlglot's three dialects, made plain.
+"""Parsing and writing of SQL: simplified forms of sqlglot's three dialects.
 
-Each function call stays what was written, a name and its arguments: sqlglot knows hundreds of
-functions and would rewrite some of them into others. So one list of names decides, and the
-database gets the function that was judged. Importing this module imports sqlglot.
+Each function call stays as written, a name with arguments: sqlglot knows hundreds of functions and
+would rewrite some of them to others. One list of names therefore decides, and the database gets the
+function that was checked. Importing this module imports sqlglot.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _AGGREGATED_TEXT: Final = ("GROUP_CONCAT", "STRING_AGG")
 
 
 def _special(parser: type[Parser], *names: str) -> dict[str, Callable[..., Any]]:
-    """The calls with words between their arguments, such as `EXTRACT(YEAR FROM day)`."""
+    """Return the calls with words between their arguments, such as `EXTRACT(YEAR FROM day)`."""
     wanted = (*_SPECIAL_CALLS, *_AGGREGATED_TEXT, *names)
     return {
         name: parser.FUNCTION_PARSERS[name] for name in wanted if name in parser.FUNCTION_PARSERS
@@ -72,9 +72,9 @@ class _SQLiteParser(SQLiteParser):
 class _MySQLGenerator(MySQLGenerator):
     TRANSFORMS: ClassVar[dict[Any, Any]] = {
         **MySQLGenerator.TRANSFORMS,
-        # MariaDB and MySQL 5.7 have no function REGEXP_LIKE.
+        # MariaDB and MySQL 5.7 lack the function REGEXP_LIKE.
         exp.RegexpLike: lambda self, node: self.binary(node, "REGEXP"),
-        # MariaDB has no operator ->>.
+        # MariaDB lacks the operator ->>.
         exp.JSONExtractScalar: lambda self, node: self.func(
             "JSON_UNQUOTE", self.func("JSON_EXTRACT", node.this, node.expression)
         ),
@@ -84,7 +84,8 @@ class _MySQLGenerator(MySQLGenerator):
 class _SQLiteGenerator(SQLiteGenerator):
     TYPE_MAPPING: ClassVar[dict[Any, Any]] = {
         **SQLiteGenerator.TYPE_MAPPING,
-        # REAL would round large integers, INTEGER would cut fractions: SQLite does neither here.
+        # REAL would round large integers, INTEGER would truncate fractions: SQLite does neither
+        # here.
         exp.DType.DECIMAL: "NUMERIC",
         exp.DType.BOOLEAN: "NUMERIC",
     }
@@ -98,7 +99,7 @@ _GRAMMARS: Final[dict[Dialect, tuple[Grammar, type[Parser], type[Generator]]]] =
 
 
 def split(sql: str, dialect: Dialect) -> list[Token]:
-    """Split a statement into words, without its one trailing semicolon.
+    """Split a statement into tokens, without its single trailing semicolon.
 
     Raises:
         SqlRefused: It is empty, has several statements, or is too long or nested too deeply.
@@ -123,7 +124,7 @@ def split(sql: str, dialect: Dialect) -> list[Token]:
 
 
 def parse(tokens: list[Token], sql: str, dialect: Dialect) -> exp.Expr:
-    """Read one statement.
+    """Parse one statement.
 
     Raises:
         SqlRefused: It is not SQL of this dialect, or more than the parser can follow.
@@ -144,7 +145,7 @@ def render(tree: exp.Expr, dialect: Dialect) -> str:
     """Write a tree in its dialect: every name quoted, no comments.
 
     Raises:
-        SqlRefused: It is nested deeper than the writer can follow, or cannot be written.
+        SqlRefused: It is nested too deeply for the writer, or cannot be written.
     """
     grammar, _, generator = _GRAMMARS[dialect]
     writer = generator(
@@ -160,7 +161,7 @@ def render(tree: exp.Expr, dialect: Dialect) -> str:
 
 
 def read_again(sql: str, dialect: Dialect) -> exp.Expr:
-    """Read a text of the guard's own, which may be longer than what agents may send.
+    """Parse a text of the guard itself, which may exceed the limits for agents.
 
     Raises:
         SqlRefused: It is not one statement of this dialect.
@@ -173,7 +174,7 @@ def read_again(sql: str, dialect: Dialect) -> exp.Expr:
 
 
 def column_names(query: exp.Expr, outputs: Sequence[Column], dialect: Dialect) -> tuple[str, ...]:
-    """The names of a query's output; an expression without an alias is called by its text."""
+    """Return the names of a query's output; an expression without an alias is named by its text."""
     while not isinstance(query, exp.Select):
         query = query.this
     # Writing may change a tree, so a copy of each expression is written.
@@ -203,7 +204,7 @@ def _measure(tokens: list[Token]) -> None:
 
 
 def _inspect_casts(tokens: Sequence[Token]) -> None:
-    """Refuse `date '2026-01-01'::text`, which the parser reads as a date of a text."""
+    """Refuse `date '2026-01-01'::text`, which the parser interprets as a date of a text."""
     for kind, text, sign in zip(tokens, tokens[1:], tokens[2:], strict=False):
         typed = kind.token_type in _TYPES or kind.text.upper() in _ENDS_OF_TYPES
         if typed and (text.token_type, sign.token_type) == (TokenType.STRING, TokenType.DCOLON):

@@ -1,7 +1,7 @@
-"""Which functions and types a statement may use.
+"""Permitted functions and types.
 
-Left out on purpose: whatever waits, locks, reads files or settings, tells of the server or its
-users, keeps state, runs text as SQL, or makes megabytes out of a few characters.
+Excluded deliberately: functions that wait, lock, read files or settings, expose the server or its
+users, have state, run text as SQL, or produce megabytes from a few characters.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ _OTHER_TYPES: Final = _words(
 TYPES: Final[dict[Dialect, frozenset[str]]] = {
     "mysql": _PLAIN_TYPES | _OTHER_TYPES,
     "postgres": _PLAIN_TYPES | _OTHER_TYPES,
-    # SQLite makes a number of whatever is cast to another name, such as 2026 of a date.
+    # SQLite converts a cast to any other name to a number, such as a date to 2026.
     "sqlite": _PLAIN_TYPES,
 }
 "Types allowed in a cast, as named by the parser."

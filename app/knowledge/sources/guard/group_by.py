@@ -1,8 +1,8 @@
-"""GROUP BY a primary key, where the guard hides from PostgreSQL that it is one.
+"""GROUP BY a primary key, for tables that the guard rewrites for PostgreSQL.
 
-A table with masked columns stands in FROM as a subquery of the others, and of a subquery
-PostgreSQL does not know that its key decides the rest. So the columns that a query takes from
-such a table join its GROUP BY: where the key is there already, they split no group.
+A table with masked columns becomes a subquery of the others in FROM, whose key PostgreSQL does not
+recognize as determining the other columns. The columns that a query uses from such a table are
+therefore added to its GROUP BY: if it includes the key, they split no group.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _AGGREGATES: Final = frozenset(
 _AFTER_GROUPING: Final = ("distinct", "expressions", "having", "windows", "order")
 
 _Name = tuple[str, str]
-"""A column: the folded alias of its source, and its own spelling."""
+"""Column: the folded alias of its source, and its own spelling."""
 
 
 def complete_groups(node: exp.Select, scope: QueryScope) -> None:
-    """Add to a resolved GROUP BY what the primary keys in it decide."""
+    """Add the columns determined by primary keys to a resolved GROUP BY."""
     group = node.args.get("group")
     if group is None or any(group.args.get(part) for part in ("rollup", "cube", "grouping_sets")):
         return
@@ -45,7 +45,7 @@ def complete_groups(node: exp.Select, scope: QueryScope) -> None:
 
 
 def _keyed(scope: QueryScope, grouped: set[_Name]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The tables that were written as subqueries and whose key is there, with their columns."""
+    """Yield the tables written as subqueries whose key is grouped, with their columns."""
     for alias, source in scope.sources.items():
         table = source.table
         if table is None or not table.masked or not table.key:
@@ -63,7 +63,7 @@ def _read_of_groups(node: exp.Select) -> Iterator[_Name]:
 
 
 def _grouped(node: exp.Select, group: exp.Group) -> Iterator[_Name]:
-    """The plain columns of GROUP BY; a position stands for an item of the select list."""
+    """Yield the plain columns of GROUP BY; a position refers to an item of the select list."""
     for one in group.expressions:
         item = one
         if isinstance(item, exp.Literal) and not item.is_string and item.name.isdecimal():
@@ -75,7 +75,7 @@ def _grouped(node: exp.Select, group: exp.Group) -> Iterator[_Name]:
 
 
 def _outside_aggregates(node: exp.Expr, *, windowed: bool = False) -> Iterator[_Name]:
-    """Columns that are read once for each group, and not for each row of it."""
+    """Yield columns that are read once per group, not per row."""
     if isinstance(node, exp.Column):
         if node.table:
             yield fold(node.table), node.name

@@ -1,7 +1,7 @@
-"""What can be said of a statement before it is parsed: its characters, quotes and comments.
+"""Checks of a statement before parsing: characters, quotes and comments.
 
-Only the guard's own text is ever executed, so nothing here decides what the database sees.
-It refuses what a reader and a database could read differently, with a message that says so.
+Only the guard's own text is ever executed, so nothing here determines what the database sees. It
+refuses text that people and databases could read differently, with a clear message.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PIECES: Final = {
 
 
 def inspect(sql: str, dialect: Dialect) -> None:
-    """Refuse a text that no careful reader would take at its word.
+    """Refuse a text that could be read in several ways.
 
     Raises:
         SqlRefused: For control characters, executable comments and optimiser hints, comments

@@ -1,4 +1,4 @@
-"""LIMIT, OFFSET and FETCH: plain numbers only, and never more rows than allowed."""
+"""LIMIT, OFFSET and FETCH: only plain numbers, and at most the allowed rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def plain_limits(query: exp.Expr) -> None:
     """Turn FETCH into LIMIT and LIMIT ALL into none.
 
     Raises:
-        SqlRefused: A number is no plain number.
+        SqlRefused: A number is not a plain number.
     """
     limit, offset = query.args.get("limit"), query.args.get("offset")
     if isinstance(limit, exp.Fetch):
@@ -34,7 +34,7 @@ def cap(query: exp.Expr, most: int) -> tuple[exp.Expr, int]:
     """Set the outermost LIMIT to `most`, or leave a smaller one.
 
     Returns:
-        The query, without brackets around all of it, and the number in its LIMIT.
+        The query without outer brackets, and the number in its LIMIT.
     """
     while isinstance(query, exp.Subquery) and _only_brackets(query):
         query = query.this

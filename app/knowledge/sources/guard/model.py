@@ -1,4 +1,4 @@
-"""What the guard is given, what it gives back, and how it says no."""
+"""Inputs, outputs and refusals of the guard."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ Dialect = Literal["mysql", "postgres", "sqlite"]
 
 Reason = Literal[
     "empty",  # no statement at all
-    "too_long",  # more characters or words than the guard reads
-    "too_deep",  # nested deeper than the guard follows
+    "too_long",  # more characters or tokens than the guard accepts
+    "too_deep",  # nested too deeply for the guard
     "bad_character",  # NUL or another control character
     "executable_comment",  # /*! ... */, /*M! ... */ and /*+ ... */
     "unbalanced",  # a quote, a comment or a bracket that is never closed
@@ -40,17 +40,17 @@ SESSION_SETUP: Final[dict[Dialect, tuple[str, ...]]] = {
     "postgres": ("SET standard_conforming_strings = on", "SET search_path = pg_catalog"),
     "sqlite": (),
 }
-"""Run these on each connection first: the guard's text means what it checked only under them.
+"""Statements to run first on each connection: the guard's checks assume these settings.
 
-`NO_BACKSLASH_ESCAPES` and `ANSI_QUOTES` would read MySQL's quotes in another way; a search path
-with other schemas would let a function of theirs stand in for an allowed one. Tables need no
-search path: the guard names the schema of each.
+`NO_BACKSLASH_ESCAPES` and `ANSI_QUOTES` would change MySQL's quotes; a search path with other
+schemas could replace an allowed function. Tables need no search path: the guard writes the schema
+of each.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column as the database spells it, such as `tenantId`; a masked one may not be used."""
+    """Column in the database's spelling, such as `tenantId`; a masked one may not be used."""
 
     name: str
     masked: bool = False
@@ -58,11 +58,11 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class TableSchema:
-    """One authorised table or view with **all** its columns, in the order of the schema.
+    """One authorized table or view with **all** its columns, in the order of the schema.
 
-    `schema` is the database of MySQL, the schema of PostgreSQL, `main` of SQLite. Names are in
-    the database's own spelling. A table without columns is refused when it is used. `key` are
-    the columns of its primary key, empty where there is none.
+    `schema` is the database of MySQL, the schema of PostgreSQL, `main` of SQLite. Names are in the
+    database's own spelling. A table without columns is refused when used. `key` contains the
+    columns of its primary key, or is empty.
     """
 
     schema: str
@@ -72,21 +72,21 @@ class TableSchema:
 
     @property
     def masked(self) -> bool:
-        """Whether at least one column is masked."""
+        """Return whether at least one column is masked."""
         return any(column.masked for column in self.columns)
 
     @property
     def readable(self) -> tuple[str, ...]:
-        """The names of the columns that are not masked, in the order of the schema."""
+        """Return the names of the unmasked columns, in the order of the schema."""
         return tuple(column.name for column in self.columns if not column.masked)
 
 
 @dataclass(frozen=True)
 class TableAccess:
-    """What one agent may read in one data source: the authorised tables and nothing else.
+    """Tables that one agent may read in one data source.
 
-    Names are found whatever their case; where two differ in case only, the exact spelling is
-    needed. `default_schema` is where a table without a schema is looked for.
+    Names are matched case-insensitively; if two differ only in case, the exact spelling is
+    required. `default_schema` is the schema of tables without one.
     """
 
     dialect: Dialect
@@ -102,7 +102,7 @@ class TableAccess:
             self._index[key] = (*self._index.get(key, ()), table)
 
     def find(self, name: str, schema: str | None = None) -> TableSchema | None:
-        """Find an authorised table; None when there is none, or more than one fits."""
+        """Return an authorized table; None if there is none, or more than one matches."""
         wanted = schema or self.default_schema
         found = self._index.get((wanted.lower(), name.lower()), ())
         if len(found) > 1:
@@ -112,19 +112,19 @@ class TableAccess:
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """A statement that may run: execute `sql`, and never what was sent.
+    """Permitted statement: execute `sql`, never the original.
 
     Pass `sql` to the driver without parameters, so that no `%` is read as a placeholder.
 
     Attributes:
         sql: One statement without comments and without a final semicolon; every table with its
             schema, every column with its table, names as the database spells them.
-        tables: The tables it reads, as `schema.table`, sorted.
+        tables: tables it reads, as `schema.table`, sorted.
         columns: The names of the output columns; an expression without an alias shows its text.
-        limit: How many rows the caller may see.
-        fetches: The number in the outermost LIMIT: at most `limit` + 1, less when the statement
-            asks for less. More than `limit` rows in the answer mean that it was truncated: drop
-            the rest.
+        limit: Maximum rows for the caller.
+        fetches: The number in the outermost LIMIT: at most `limit` + 1, less if the statement
+            requests less. More than `limit` rows in the result mean that it was truncated: drop the
+            rest.
     """
 
     sql: str
@@ -135,19 +135,19 @@ class Guarded:
 
 
 class SqlRefused(ToolFailed):
-    """The guard says no: one sentence that names what, and what to do instead.
+    """Refusal by the guard: one sentence with the problem and the fix.
 
-    `details` holds `code` (a `Reason`) and `where` (the piece of SQL, or "").
+    `details` contains `code` (a `Reason`) and `where` (the part of the SQL, or "").
     """
 
 
 def refused(reason: Reason, message: str, where: str = "") -> SqlRefused:
-    """Build a refusal; `where` is cut to 200 characters."""
+    """Create a refusal; `where` is truncated to 200 characters."""
     return SqlRefused(message, code=reason, where=where[:200])
 
 
 def names(listed: Iterable[str], most: int = 12) -> str:
-    """A list for a message: quoted, comma-separated, cut after `most`."""
+    """Return a list for a message: quoted, comma-separated, truncated after `most`."""
     every = list(listed)
     shown = ", ".join(repr(one) for one in every[:most])
     return f"{shown} and {len(every) - most} more" if len(every) > most else shown

@@ -1,8 +1,8 @@
-"""Every name of a query, resolved and rewritten: the heart of the guard.
+"""Resolution and rewriting of every name in a query: the core of the guard.
 
 Each column becomes `source`.`column` in the database's own spelling, each star the list of its
-unmasked columns, each table its full name. What does not resolve to exactly one thing that may
-be read is refused.
+unmasked columns, each table its full name. A name that does not resolve to exactly one readable
+object is refused.
 """
 
 from __future__ import annotations
@@ -38,23 +38,26 @@ from app.knowledge.sources.guard.scopes import (
 )
 
 Clause = Literal["plain", "group", "having", "order"]
-"""Where an expression stands: only the last three may use names of the select list."""
+"""Position of an expression: only the last three may use names of the select list."""
 
 _WITH_ALIASES: Final[tuple[Clause, ...]] = ("group", "having", "order")
 _CALLS: Final = (exp.GroupConcat, exp.Anonymous, exp.WithinGroup)
 
 MAX_COLUMNS: Final = 5_000
-"""Most columns of all that stands in FROM and of what stars stand for: stars over joins of
-themselves would double them at every step."""
+"""Maximum columns of FROM and of expanded stars: stars over nested joins would double them at
+every step.
+"""
 
 _HIDDEN: Final = frozenset(
     {"rowid", "_rowid_", "oid", "ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"}
 )
-"""Columns that a table has without a word in its schema: an alias of this name may mean them."""
+"""Implicit columns of tables that are not in the schema: an alias with this name may refer to
+them.
+"""
 
 
 class NameResolver:
-    """Resolves one statement; `tables` are the tables it was found to read."""
+    """Resolver of one statement; `tables` are the tables it reads."""
 
     def __init__(self, access: TableAccess) -> None:
         self._access = access
@@ -79,7 +82,7 @@ class NameResolver:
                 without an alias has the name "".
 
         Raises:
-            SqlRefused: Anything in it does not resolve to what may be read.
+            SqlRefused: A name does not resolve to a readable object.
         """
         if not isinstance(node, QUERIES):
             raise refused("forbidden_syntax", "Brackets in FROM can only contain a SELECT.", "FROM")
@@ -102,7 +105,7 @@ class NameResolver:
     def _with(
         self, node: exp.Expr, parent: QueryScope | None, ctes: Mapping[str, QuerySource]
     ) -> Mapping[str, QuerySource]:
-        """Resolve the CTEs of a query; each sees those before it, and never itself."""
+        """Resolve the CTEs of a query; each sees earlier ones, never itself."""
         clause = node.args.get("with_")
         if clause is None:
             return ctes
@@ -161,7 +164,7 @@ class NameResolver:
             raise refused("too_long", message)
 
     def _relation(self, node: exp.Expr, scope: QueryScope, *, bare: bool) -> QuerySource:
-        """Resolve one thing in FROM. It does not see its neighbours, as LATERAL would."""
+        """Resolve one entry of FROM. It does not see its neighbors, unlike LATERAL."""
         if not isinstance(node, exp.Table):
             outputs = self.query(node, scope.parent, scope.ctes, named=True)
             name, columns = rename(outputs, node.args.get("alias"), "subquery")
@@ -185,7 +188,7 @@ class NameResolver:
     def _projections(
         self, node: exp.Select, scope: QueryScope, *, named: bool
     ) -> tuple[Column, ...]:
-        """Resolve the select list, with every star written out."""
+        """Resolve the select list, with every star expanded."""
         written: list[exp.Expr] = []
         outputs: list[Column] = []
         for one in node.expressions:
@@ -206,7 +209,7 @@ class NameResolver:
     def _projection(
         self, node: exp.Expr, scope: QueryScope
     ) -> list[tuple[exp.Expr, Visible | None]]:
-        """One item of a select list, with the column it stands for; a star is many."""
+        """Resolve one item of a select list, with its column; a star has several."""
         if node.is_star and isinstance(node, exp.Star | exp.Column):
             listed = _star(node, scope)
             self._count(listed)
@@ -221,7 +224,7 @@ class NameResolver:
         return [(node, meaning)]
 
     def _expression(self, node: exp.Expr, scope: QueryScope, clause: Clause = "plain") -> None:
-        """Resolve every column and query inside an expression or a clause."""
+        """Resolve every column and query inside an expression or clause."""
         stack = [node]
         while stack:
             one = stack.pop()
@@ -237,7 +240,7 @@ class NameResolver:
                 raise refused("forbidden_syntax", message, one.name)
             else:
                 parts = _parts(one, scope)
-                # The ORDER BY of a call or of its window sees columns only, and no alias.
+                # The ORDER BY of a call or its window sees only columns, no aliases.
                 if clause == "order" and isinstance(one, (*_CALLS, exp.Window)):
                     for part in parts:
                         self._expression(part, scope)
@@ -247,7 +250,7 @@ class NameResolver:
     def _column(
         self, node: exp.Column, scope: QueryScope, clause: Clause, *, bare: bool
     ) -> Visible | None:
-        """Resolve one column in place; None when it is a name of the select list."""
+        """Resolve one column in place; None if it is a name of the select list."""
         if not isinstance(node.this, exp.Identifier):
             message = "A star is only allowed in the select list and in COUNT(*)."
             raise refused("forbidden_syntax", message, "*")
@@ -271,7 +274,9 @@ class NameResolver:
         return _rewrite(node, found)
 
     def _order_of_outputs(self, node: exp.Expr, outputs: tuple[Column, ...]) -> None:
-        """After a set operation or brackets, ORDER BY takes output columns and positions."""
+        """Resolve ORDER BY after a set operation or brackets, which accepts output columns and
+        positions.
+        """
         order = node.args.get("order")
         for item in order.expressions if order is not None else []:
             key = item.this
@@ -286,7 +291,7 @@ class NameResolver:
 
 
 def _star(node: exp.Star | exp.Column, scope: QueryScope) -> list[Visible]:
-    """The unmasked columns of `*` or `t.*`."""
+    """Return the unmasked columns of `*` or `t.*`."""
     if isinstance(node, exp.Column):
         source = scope.sources.get(fold(node.table))
         if source is None or node.db:
@@ -324,7 +329,9 @@ def _use_output(node: exp.Column, name: str, output: Output) -> Visible | None:
 
 
 def _refuse_masked(name: str, scope: QueryScope) -> None:
-    """A name of the select list that any source here masks could mean the masked column."""
+    """Refuse a name of the select list that is masked in any source here and so could refer to
+    it.
+    """
     if any(one.column.masked and fold(one.column.name) == fold(name) for one in scope.visible):
         raise masked(name)
 
@@ -338,7 +345,7 @@ def _counted(star: exp.Star) -> None:
 
 
 def _parts(node: exp.Expr, scope: QueryScope) -> list[exp.Expr]:
-    """What an expression is made of; a window may name those of WINDOW only."""
+    """Return the parts of an expression; a window may only name those of WINDOW."""
     if not isinstance(node, exp.Window):
         return list(node.iter_expressions())
     name = node.args.get("alias")
@@ -352,7 +359,7 @@ def _parts(node: exp.Expr, scope: QueryScope) -> list[exp.Expr]:
 
 
 def _only_columns(node: exp.Select) -> bool:
-    """Whether a query is a list of columns of one table, perhaps with a LIMIT, and no more."""
+    """Return whether a query is only a list of columns of one table, optionally with a LIMIT."""
     others = {name for name, value in node.args.items() if value}
     plain = all(isinstance(one.unalias(), exp.Column | exp.Star) for one in node.expressions)
     return plain and others <= {"expressions", "from_", "limit", "offset"}

@@ -1,4 +1,4 @@
-"""What stands in FROM: which table, CTE or subquery it is, and which columns it shows."""
+"""Entries of FROM: tables, CTEs or subqueries, and their visible columns."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ def quoted(name: str) -> exp.Identifier:
 
 
 def column(name: str, alias: str | None) -> exp.Column:
-    """A column by its own spelling, with the name of its source unless it is merged."""
+    """Return a column in its own spelling, with the name of its source unless merged."""
     return exp.Column(this=quoted(name), table=quoted(alias) if alias is not None else None)
 
 
 def find_table(node: exp.Table, access: TableAccess) -> TableSchema:
-    """Find the authorised table that a reference names.
+    """Find the authorized table of a reference.
 
     Raises:
-        SqlRefused: It is not authorised, a system table, a table function, or has no columns.
+        SqlRefused: It is not authorized, a system table, a table function, or has no columns.
     """
     if not isinstance(node.this, exp.Identifier):
         raise refused("forbidden_syntax", "Table functions are not allowed in FROM.", "FROM")
@@ -74,9 +74,8 @@ def find_table(node: exp.Table, access: TableAccess) -> TableSchema:
 def write_table(node: exp.Table, table: TableSchema, alias: str, *, bare: bool) -> None:
     """Write a table with its schema and alias, in the database's spelling.
 
-    One with masked columns becomes a subquery of the others, so that no masked column exists
-    where the statement could reach it; `bare` leaves it, for a query that names plain columns
-    and nothing else.
+    A table with masked columns becomes a subquery of the others, so that no masked column is
+    reachable; `bare` prevents this, for a query of plain columns only.
     """
     real = exp.Table(
         this=quoted(table.name), db=quoted(table.schema), alias=exp.TableAlias(this=quoted(alias))
@@ -111,9 +110,9 @@ def rename(
         raise refused("unknown_column", message, name)
     renamed = tuple(Column(one.name) for one in listed)
     query = alias.parent.this if isinstance(alias.parent, exp.Subquery) else None
-    inner = ("group", "having", "order")  # they may use the names that would go
+    inner = ("group", "having", "order")  # they may use the names that would be removed
     if isinstance(query, exp.Select) and not any(query.args.get(part) for part in inner):
-        # MariaDB and SQLite know no list of columns after a subquery.
+        # MariaDB and SQLite do not support a list of columns after a subquery.
         query.set(
             "expressions", [_named(*pair) for pair in zip(query.expressions, renamed, strict=True)]
         )
@@ -129,7 +128,7 @@ def _named(item: exp.Expr, name: Column) -> exp.Expr:
 
 
 def join_columns(join: exp.Join, scope: QueryScope, source: QuerySource) -> None:
-    """Add what a joined source shows; NATURAL becomes USING, USING merges columns.
+    """Add the columns of a joined source; NATURAL becomes USING, USING merges columns.
 
     Raises:
         SqlRefused: A merged column is masked, unknown or ambiguous on either side.
@@ -176,10 +175,10 @@ def _system(shown: str) -> SqlRefused:
 
 
 def find_column(node: exp.Column, scope: QueryScope) -> Visible:
-    """Find what a qualified column means.
+    """Resolve a qualified column.
 
     Raises:
-        SqlRefused: Nothing in FROM has this name, or no such column, or a masked one.
+        SqlRefused: No entry of FROM has the name, or the column is missing or masked.
     """
     name, alias = node.name, node.table
     source = scope.source(alias)

@@ -1,4 +1,4 @@
-"""Which names a piece of a query can see, and what each of them means."""
+"""Visible names of a part of a query, and their meanings."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from app.knowledge.sources.guard.model import Column, SqlRefused, TableSchema, n
 
 
 def fold(name: str) -> str:
-    """The form in which names are compared."""
+    """Return the form for comparison of names."""
     return name.lower()
 
 
 @dataclass(frozen=True, slots=True)
 class QuerySource:
-    """A table, a CTE or a subquery of one FROM, under the name that it has there."""
+    """Table, CTE or subquery in a FROM, under its name there."""
 
     alias: str
     columns: tuple[Column, ...]
     table: TableSchema | None = None
 
     def find(self, name: str) -> Column | None:
-        """Find a column whatever its case; of two that differ in case only, the exact one.
+        """Find a column case-insensitively; of two that differ only in case, the exact one.
 
         Raises:
-            SqlRefused: Several columns fit.
+            SqlRefused: Several columns match.
         """
         found = [column for column in self.columns if fold(column.name) == fold(name)]
         if len(found) > 1:
@@ -39,14 +39,14 @@ class QuerySource:
 
 @dataclass(frozen=True, slots=True)
 class Visible:
-    """One column of `SELECT *`: of one source, or merged from several (`alias` is None)."""
+    """Column of `SELECT *`: of one source, or merged from several (`alias` is None)."""
 
     column: Column
     alias: str | None
 
 
 class Several(Enum):
-    """A name that more than one column of a select list has."""
+    """Name shared by several columns of a select list."""
 
     SEVERAL = "several"
 
@@ -54,19 +54,19 @@ class Several(Enum):
 SEVERAL: Final = Several.SEVERAL
 
 Output = tuple[str, Visible | None] | Several
-"""The spelling of an alias and the column it stands for, if it is no more than a column."""
+"""Spelling of an alias, and its column if it is only a column."""
 
 
 @dataclass
 class QueryScope:
-    """The names of one SELECT.
+    """Names of one SELECT.
 
     Attributes:
         parent: The query around it, which a correlated subquery may use.
         ctes: Visible CTEs by folded name.
-        sources: What stands in FROM, by folded alias.
+        sources: Entries of FROM, by folded alias.
         visible: The columns in the order of `SELECT *`, masked ones included.
-        outputs: What the names of the select list mean, by folded name, once it is read.
+        outputs: Meanings of the names of the select list, by folded name, once resolved.
         windows: The folded names of WINDOW.
     """
 
@@ -78,7 +78,7 @@ class QueryScope:
     windows: set[str] = field(default_factory=set)
 
     def add(self, source: QuerySource) -> None:
-        """Add a source of FROM; its columns are seen once `see` says so.
+        """Add a source of FROM; its columns become visible with `see`.
 
         Raises:
             SqlRefused: Another one has the name.
@@ -90,7 +90,7 @@ class QueryScope:
         self.sources[key] = source
 
     def add_output(self, name: str, meaning: Visible | None) -> None:
-        """Note one name of the select list; two different things of one name are `SEVERAL`."""
+        """Record a name of the select list; two different meanings of one name are `SEVERAL`."""
         known = self.outputs.get(fold(name))
         output = (name, meaning)
         same = known is None or (meaning is not None and known == output)
@@ -114,7 +114,7 @@ class QueryScope:
         return find_visible(self.visible, name)
 
     def column(self, name: str) -> Visible | None:
-        """Find an unqualified column, here or in the queries around, the nearest first.
+        """Find an unqualified column, here or in the surrounding queries, nearest first.
 
         Raises:
             SqlRefused: Several sources have it, it is masked, or its source cannot be named
@@ -133,10 +133,10 @@ class QueryScope:
 
 
 def find_visible(visible: Sequence[Visible], name: str) -> Visible | None:
-    """Find the one column of this name.
+    """Find the only column with the name.
 
     Raises:
-        SqlRefused: Several fit, or it is masked.
+        SqlRefused: Several match, or it is masked.
     """
     found = [one for one in visible if fold(one.column.name) == fold(name)]
     if len(found) > 1:
@@ -162,7 +162,7 @@ def ambiguous(name: str) -> SqlRefused:
 
 
 def unknown(name: str, sources: Mapping[str, QuerySource], alias: str = "") -> SqlRefused:
-    """Say that nothing has this name, and what there is."""
+    """Return the refusal of an unknown name, with the existing ones."""
     shown = f"{alias}.{name}" if alias else name
     wanted = [sources[fold(alias)]] if fold(alias) in sources else list(sources.values())
     there = [column.name for one in wanted for column in one.columns if not column.masked]
