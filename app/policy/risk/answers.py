@@ -18,8 +18,9 @@ from app.policy.risk.unknown_senders import sends_by_shape
 
 def judged(call: CommandCall) -> tuple[Answer, ...]:
     found = _judged(call)
-    if any(isinstance(answer, RuleMatch) and answer.code == "secret_read" for answer in found):
-        return found
+    for answer in found:
+        if type(answer) is RuleMatch and answer.code == "secret_read":
+            return found
     known = call.name in RULES and call.name not in HARDLY_KNOWN
     return (*found, *shows_secret(call, known=known))
 

@@ -196,7 +196,11 @@ def unresolved_verb(call: CommandCall, verb: str) -> Iterator[RuleMatch]:
 
 
 def only_help(args: Sequence[str]) -> bool:
-    return bool(args) and all(arg in {"--help", "--version", "-h", "-V", "/?"} for arg in args)
+    return bool(args) and args[0] in _HELP and _HELP.issuperset(args)
+
+
+_HELP = frozenset(["--help", "--version", "-h", "-V", "/?"])
+_HELP_ANYWHERE = frozenset(["--help", "--version"])
 
 
 def prints_help(args: Sequence[str]) -> bool:
@@ -205,7 +209,7 @@ def prints_help(args: Sequence[str]) -> bool:
     For programs that then do nothing else, wherever it stands.
     """
     before = args[: args.index("--")] if "--" in args else args
-    return not {"--help", "--version"}.isdisjoint(before)
+    return not _HELP_ANYWHERE.isdisjoint(before)
 
 
 def resolve(path: str, cwd: str | None, home: str) -> str:

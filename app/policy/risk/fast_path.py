@@ -23,7 +23,7 @@ def plain_words(text: str, at: int) -> tuple[list[str], int] | None:
     match = _PLAIN_COMMAND.match(text, at)
     if match is None:
         return None
-    found = match.group()
+    found = match[0]
     if "'" not in found and '"' not in found:
         return found.split(), match.end()
     words = [

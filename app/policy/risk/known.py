@@ -87,8 +87,11 @@ def is_short(argv: list[str], stdin: Stream | None) -> bool:
     """Whether what is known of a command may be kept."""
     if stdin is not None and (stdin.listed or len(stdin.text or "") > MAX_CHARACTERS):
         return False
+    length = len("".join(argv))
+    if length <= MAX_CHARACTERS:
+        return True
     name = len(argv[0])
-    return name <= MAX_CHARACTERS and sum(map(len, argv)) - name <= MAX_CHARACTERS
+    return name <= MAX_CHARACTERS and length - name <= MAX_CHARACTERS
 
 
 @lru_cache(maxsize=MAX_KEPT)

@@ -95,6 +95,8 @@ def _extension(verb: str, args: list[str]) -> Iterator[Answer]:
 
 
 def moved(call: CommandCall, before: Options) -> CommandCall:
+    if not before.values and call.name == "git":
+        return call
     cwd = call.cwd
     for path in before.all_values("-C", "--work-tree"):
         resolved = CommandCall("", [], cwd, call.home).at(path)
@@ -177,10 +179,14 @@ def _push(call: CommandCall, args: list[str]) -> Iterator[Answer]:
 
 
 def _long_or(given: Options, *names: str) -> bool:
-    safe = {"--follow-tags", "--progress", "--porcelain", "--push-option", "--recurse-submodules"}
     return any(
-        flag in names or (flag not in safe and given_has(flag, names)) for flag in given.flags
+        flag in names or (flag not in _SAFE and given_has(flag, names)) for flag in given.flags
     )
+
+
+_SAFE = frozenset(
+    ["--follow-tags", "--progress", "--porcelain", "--push-option", "--recurse-submodules"]
+)
 
 
 def given_has(flag: str, names: tuple[str, ...]) -> bool:

@@ -293,7 +293,7 @@ def prints_secret(call: CommandCall) -> str:
         return f"{call.name} shows the settings of a running program, including its keys"
     if call.name in _DATABASES:
         return _database(call)
-    if call.name == "git" and _git_credential(call):
+    if call.name == "git" and "get" in call.args and _git_credential(call):
         return "git shows stored credentials"
     return ""
 
