@@ -23,7 +23,7 @@ from app.policy.rules.arguments import texts_of
 from app.policy.rules.fields import as_text
 from app.policy.rules.globs import GLOBBED, is_wider, overlaps
 from app.policy.rules.inner_names import names_inside
-from app.policy.rules.pattern_words import pattern_words
+from app.policy.rules.pattern_words import PatternWords, pattern_words
 from app.policy.rules.words import MAX_WORDS, MAYBE, NO, YES, WordMatch
 
 _PATH_FIELD = re.compile(
@@ -55,7 +55,8 @@ class CallPath:
     Attributes:
         surely: False for a reading of a word that few programs would share (`-f.env`,
             `@.env`): good enough to deny or ask by, no hindrance to an allow.
-        perhaps: where the path would be if a change of the directory failed.
+        perhaps: it is one only in a case that is not likely: where a change of the directory fails,
+            or where a `*` becomes an option.
     """
 
     path: str | None
@@ -90,18 +91,14 @@ def word_places(segment: Segment, *, windows: bool, alone: bool = False) -> tupl
     found: dict[CallPath, None] = {}
     if program and "/" in program:
         found[CallPath(resolve(program, segment.cwd), surely=False)] = None
-    looked_for = frozenset() if windows else pattern_words(segment.argv, alone=alone)
-    words = [word for at, word in enumerate(segment.argv[:MAX_WORDS]) if at not in looked_for]
-    for word in words[1:]:
-        if word is None:
-            if name != "cd":
-                found[CallPath(None)] = None
+    looked_for = PatternWords() if windows else pattern_words(segment.argv, alone=alone)
+    for at, word in enumerate(segment.argv[1:MAX_WORDS], 1):
+        if at in looked_for.surely:
             continue
-        text = word.replace("\\", "/") if windows else word
-        for reading, surely in _word_readings(text):
-            found[CallPath(resolve(reading, segment.cwd), surely)] = None
-        for inner in names_inside(name, text):
-            found.setdefault(CallPath(resolve(inner, segment.cwd), surely=False))
+        text = word.replace("\\", "/") if windows and word is not None else word
+        for place in _places_of_word(name, text, segment.cwd):
+            perhaps = at in looked_for.perhaps
+            found.setdefault(replace(place, perhaps=True) if perhaps else place)
     globbed = [place for place in found if place.path and GLOBBED.search(place.path)]
     for place in globbed[_MAX_GLOBBED:]:
         # Each is compared with every pattern, which takes long: they may be anything instead.
@@ -109,6 +106,18 @@ def word_places(segment: Segment, *, windows: bool, alone: bool = False) -> tupl
     if len(segment.argv) > MAX_WORDS or len(globbed) > _MAX_GLOBBED:
         found[CallPath(None)] = None
     return tuple(found)
+
+
+def _places_of_word(name: str, word: str | None, cwd: str | None) -> Iterator[CallPath]:
+    """Every path that one word of a program may mean."""
+    if word is None:
+        if name != "cd":
+            yield CallPath(None)
+        return
+    for reading, surely in _word_readings(word):
+        yield CallPath(resolve(reading, cwd), surely)
+    for inner in names_inside(name, word):
+        yield CallPath(resolve(inner, cwd), surely=False)
 
 
 def _word_readings(word: str) -> Iterator[tuple[str, bool]]:
