@@ -30,13 +30,13 @@ from app.policy.risk.command import (
 )
 from app.policy.risk.control import SILENT, UNSEEN
 from app.policy.risk.expand import Expander
-from app.policy.risk.known import Known, is_short, known, sees_secrets
+from app.policy.risk.known import Known, is_short, known
 from app.policy.risk.model import Given, RiskLevel
 from app.policy.risk.parse import parse
 from app.policy.risk.payloads import Payloads
 from app.policy.risk.possible_values import Possible, names_in, possible, written_by
 from app.policy.risk.redirections import runs_a_reader
-from app.policy.risk.registry import READING, RULES, WRAPPING
+from app.policy.risk.registry import RULES, WRAPPING
 from app.policy.risk.rules.environment import assignment
 from app.policy.risk.scope import ShellScope
 from app.policy.risk.syntax import Assign, Part, Simple, Unreadable
@@ -387,21 +387,12 @@ class Assessor(Payloads):
             return (*judged(call), _RUNS_WRITTEN)
         if call.name in scope.functions and call.name not in RULES:
             return ()
-        if call.stdin is None and not (files and call.name in READING) and not self._sees(call):
-            argv = [word, *call.args]
-            if is_short(argv, None):
-                found = known(tuple(argv), call.cwd, call.home, None, contained=call.contained)
-                if found is not None:
-                    return found.answers
+        argv = [word, *call.args]
+        if call.stdin is None and is_short(argv, None):
+            found = known(tuple(argv), call.cwd, call.home, None, contained=call.contained)
+            if found is not None and found.holds(files, self.flow):
+                return found.answers
         return judged(call)
-
-    def _sees(self, call: CommandCall) -> bool:
-        """Whether what the script has done before decides what `call` sends."""
-        flow = self.flow
-        if not flow.files and not flow.remotes:
-            return False
-        done = flow.remotes if call.name == "git" else flow.files
-        return bool(done) and sees_secrets(call.name)
 
     def _unresolved(self, hit: RuleMatch, argv: list[str], scope: ShellScope, index: int) -> Stream:
         """A command whose name is not all told; its end may tell which file it is."""

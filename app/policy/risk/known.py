@@ -18,7 +18,7 @@ from app.policy.risk.carriers import FILLING
 from app.policy.risk.collected import CollectedCommand
 from app.policy.risk.command import READERS, may_name_written, program_name, unresolved
 from app.policy.risk.model import FileRun, RiskLevel
-from app.policy.risk.registry import READING, RULES, SENDING, WRAPPING
+from app.policy.risk.registry import WRAPPING
 from app.policy.risk.rules import git_publication
 from app.policy.risk.runs import may_run_files, runs_of
 
@@ -128,18 +128,13 @@ def known(
         may_fill,
         _looked(call, word, files),
         name in READERS and may_name_written(call),
-        secrets.paths if stdin is not None or sees_secrets(name) else (),
+        secrets.paths,
         name in git_publication.RULES,
     )
 
 
-def sees_secrets(name: str) -> bool:
-    """Whether rules of the program `name` look at what files hold by now."""
-    return name in SENDING or name not in RULES
-
-
 def _looked(call: CommandCall, word: str, files: _Watched) -> tuple[str, ...]:
-    looked = files.paths if call.stdin is not None or call.name in READING else ()
+    looked = files.paths
     if "/" in word:
         looked = (*looked, call.at(word))
     if call.name in READERS:

@@ -149,15 +149,3 @@ HARDLY_KNOWN = frozenset(RULES.keys() - _of_others(*_BY_SUBJECT))
 """Programs of which the rules know one subject, and nothing of what else they do."""
 WRAPPING = unwrap.TRANSPARENT | shells.TRANSPARENT | {"xargs", "gxargs"}
 """Commands that do nothing but run others, as the same user on the same host."""
-READING = frozenset(
-    [
-        *database.RULES,
-        *search.RULES,
-        *dispatch.RULES,
-        *remote.RULES,
-        *foreign_packages.FETCHED,
-    ]
-)
-"""Commands whose rules look at what files hold that the script wrote before."""
-SENDING = frozenset([*uploads.RULES, *git_publication.RULES])
-"""Commands that may send what the script has read before."""
