@@ -110,18 +110,14 @@ class Uploads:
             self._cache.written(project_id)
         digest = await asyncio.to_thread(lambda: hashlib.sha256(data).hexdigest())
         kept = Upload(path, len(data), digest, change)
+        seen = {"sha256": digest, "change": change}
         self._audit.record(
             AuditEntry(
                 "file.uploaded",
                 actor=actor,
                 subject=path,
                 session_id=session.id,
-                detail={
-                    "project_id": project_id,
-                    "size": kept.size,
-                    "sha256": digest,
-                    "change": change,
-                },
+                detail={"project_id": project_id, "size": kept.size} | seen,
             )
         )
         return kept
