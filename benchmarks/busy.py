@@ -41,7 +41,7 @@ async def _round(calls: int) -> list[list[float]]:
         words = ("-m", "app.cli", "serve", "--port", "0", "--data-dir", folder)
         async with _server(words) as url, _server(("-m", "benchmarks.bare")) as bare:
             polled = [f"{url}/api/v1/health", f"{bare}/api/v1/ready"]
-            polling = (sys.executable, "-m", "benchmarks.polling", *polled)
+            polling = (sys.executable, "-m", "benchmarks.poll", *polled)
             async with started(*polling, limit=1 << 24) as poller:
                 assert poller.stdout is not None
                 assert poller.stdin is not None

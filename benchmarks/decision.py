@@ -24,7 +24,7 @@ COMMANDS = (
 )
 
 
-def rulebook(size: int) -> RuleSet:
+def rule_set_of(size: int) -> RuleSet:
     """Rules as teams write them: most name a program, one in ten paths or fields."""
     tools = {"bash": bash}
     bodies = [_body(at) for at in range(size)]
@@ -82,14 +82,14 @@ async def _compare(scale: Scale, rules: RuleSet, *, concerned: bool) -> Compared
 
 
 def _decisions(scale: Scale) -> list[Result]:
-    books = {size: rulebook(size) for size in SIZES}
+    rule_sets = {size: rule_set_of(size) for size in SIZES}
     results = [
-        run(_compare(scale, book, concerned=True)).result(
+        run(_compare(scale, rule_set, concerned=True)).result(
             f"decide_{size}_rules", "CPU us/call", "cpu"
         )
-        for size, book in books.items()
+        for size, rule_set in rule_sets.items()
     ]
-    unconcerned = run(_compare(scale, books[SIZES[-1]], concerned=False))
+    unconcerned = run(_compare(scale, rule_sets[SIZES[-1]], concerned=False))
     return [*results, unconcerned.result("decide_unconcerned", "CPU us/call", "cpu")]
 
 

@@ -32,7 +32,7 @@ from app.core.origins import env_name, setting_fields  # noqa: E402
 from app.core.settings import Settings  # noqa: E402
 from app.events import union  # noqa: E402
 from app.events.envelope import DurableEvent, EphemeralEvent  # noqa: E402
-from app.events.older import OlderEvent  # noqa: E402
+from app.events.legacy import OlderEvent  # noqa: E402
 from app.toolkit.tool import Tool  # noqa: E402
 from scripts.meanings import CONFIGURATION, MEANINGS, SETTING_GROUPS  # noqa: E402
 

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.requirements.pages import proven_by_scenes
+from tests.support.assertion_rewrite import rewrite_all
 from tests.support.binaries import require_part
 from tests.support.installed import installed_once  # noqa: F401 - a fixture for all tests
 from tests.support.last_run import LastRun
-from tests.support.rewriting import rewrite_all
 
 ROOT = Path(__file__).resolve().parent.parent
 TESTED = pytest.StashKey[set[str]]()

@@ -39,9 +39,9 @@ def close_run(
     close_open(runtime, log, trail)
     moment = isoformat(runtime.clock.now())
     body = None if error is None else error_body(error)
-    told = None if body is None else orjson.dumps(body).decode()
+    error_json = None if body is None else orjson.dumps(body).decode()
     used = orjson.dumps(usage or {}).decode()
-    runtime.db.append(FINISH_RUN, ("interrupted", None, told, used, moment, run_id))
+    runtime.db.append(FINISH_RUN, ("interrupted", None, error_json, used, moment, run_id))
     log.emit(RunFinished, run_id=run_id, status="interrupted", error=body, usage=usage or {})
 
 

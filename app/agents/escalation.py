@@ -324,8 +324,12 @@ def _unavailable(to: Addressee, why: str) -> ToolFailed:
 
 def _goal(wanted: Escalation, agent_id: str | None) -> str:
     asker = f"The agent {agent_id!r}" if agent_id else "An agent"
-    told = f"{asker} asks you to decide (severity: {wanted.severity}):\n{wanted.reason}"
-    return f"{told}\n\nWhat it says you must know:\n{wanted.context}" if wanted.context else told
+    question_text = f"{asker} asks you to decide (severity: {wanted.severity}):\n{wanted.reason}"
+    return (
+        f"{question_text}\n\nWhat it says you must know:\n{wanted.context}"
+        if wanted.context
+        else question_text
+    )
 
 
 def _answer_of(task: TaskReport) -> str | None:

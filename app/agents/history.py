@@ -64,11 +64,11 @@ def entry_message(role: str, content: list[Block]) -> Message:
     if role == "assistant":
         return {"role": "assistant", "content": content}
     if any(block.get("type") == "tool_use" for block in content):
-        told = [_told_call(block) for block in content]
-        return {"role": "user", "content": told, "direct": True}
+        as_text = [_call_as_text(block) for block in content]
+        return {"role": "user", "content": as_text, "direct": True}
     if role == "tool" and any(block.get("direct") for block in content):
-        told = [_told_result(block) for block in content]
-        return {"role": "user", "content": told, "direct": True}
+        as_text = [_result_as_text(block) for block in content]
+        return {"role": "user", "content": as_text, "direct": True}
     return {"role": "user", "content": content}
 
 
@@ -130,14 +130,14 @@ def missing_result(call_id: str, text: str = INTERRUPTED) -> Block:
     }
 
 
-def _told_call(block: Block) -> Block:
+def _call_as_text(block: Block) -> Block:
     if block.get("type") != "tool_use":
         return block
     arguments = orjson.dumps(block.get("input") or {}).decode()
     return {"type": "text", "text": f"[I ran the tool {block['name']} myself with {arguments}]"}
 
 
-def _told_result(block: Block) -> Block:
+def _result_as_text(block: Block) -> Block:
     if block.get("type") != "tool_result":
         return block
     parts = block.get("content") or []

@@ -139,8 +139,8 @@ def read_lost(transaction: Transaction, row: RunHead, progress: RunProgress | No
     """Read the stored data of an orphaned run."""
     ids = (row.session_id, row.id)
     bodies = events_of(transaction.fetch, row.session_id, row.epoch, _KINDS)
-    told = (orjson.loads(body) for _, _, body in bodies)
-    events = [event for event in told if event.get("run_id") == row.id]
+    reported = (orjson.loads(body) for _, _, body in bodies)
+    events = [event for event in reported if event.get("run_id") == row.id]
     verdicts = dict(transaction.fetch(_DECIDED, (row.started_at, *ids)))
     unanswered = frozenset(found[0] for found in transaction.fetch(_OPEN, ids))
     trail = Trail(row.user_id, events, verdicts, unanswered)
@@ -175,7 +175,7 @@ def _batch(
         rows=calls,
         confirmations={row[0]: StoredConfirmation(*row[1:]) for row in asked},
         started={e["operation_id"]: e["ts"] for e in events if e["type"] == "tool_call_started"},
-        told=frozenset(
+        reported=frozenset(
             e["confirmation_id"] for e in events if e["type"] == "tool_confirmation_resolved"
         ),
         awaited={row[0]: StoredWait(row[1], row[2], orjson.loads(row[3])) for row in awaited},

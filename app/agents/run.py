@@ -118,7 +118,7 @@ def error_body(error: TollgateError) -> dict[str, Any]:
     return body
 
 
-def told_call(request: CallRequest, redactor: Redactor) -> Block:
+def redacted_call(request: CallRequest, redactor: Redactor) -> Block:
     """Return a person's call as history for the model; truncated, because it is not run again."""
     name = redactor.text(request.name)
     block: Block = {"type": "tool_use", "id": request.id, "name": name, "direct": True}

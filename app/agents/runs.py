@@ -32,10 +32,10 @@ from app.agents.run import (
     direct_context,
     error_of,
     last_word,
+    redacted_call,
     require_alike,
     revoked,
     stopped,
-    told_call,
 )
 from app.agents.run_repository import RunRepository
 from app.agents.sessions import Block, Session, Sessions
@@ -382,7 +382,7 @@ class RunService:
         max_workers: int | None,
     ) -> RunStatus:
         session = run.session
-        calls = [told_call(request, self._runtime.redactor) for request in requests]
+        calls = [redacted_call(request, self._runtime.redactor) for request in requests]
         self._sessions.append(session, "user", calls, run_id=run.id)
         executor = self._runtime.executor
         execute = partial(executor.run, requests, context, max_workers=max_workers)

@@ -16,7 +16,7 @@ from app.api.idempotency import IdempotencyKeys
 from app.api.lazy_routes import LazyRoutes
 from app.api.openapi import ServedDocument, document
 from app.api.rest import health
-from app.api.rest.compressed import Compressed
+from app.api.rest.compression import Compressed
 from app.api.rest.idempotent import IdempotentRequests
 from app.api.rest.middleware import BodyLimit, SameSite
 from app.api.rest.routing import PREFIX

@@ -32,7 +32,7 @@ CSRF_HEADER = "x-csrf-token"
 UNKNOWN_SOURCE = "unknown"
 # How long an open connection or stream may outlive what gave it its rights.
 RECHECK_S = 2.0
-_MAX_TOLD = 300
+_MAX_SHOWN = 300
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:@/\\\[\]\s]+)(?::[0-9]{1,5})?")
 
 
@@ -192,7 +192,7 @@ class Authenticator:
         self, principal: Principal, error: TollgateError, *, source: str, what: str
     ) -> None:
         """Put on record what somebody who is known may not do."""
-        detail = {"what": truncate(what, _MAX_TOLD), "token_id": principal.token_id}
+        detail = {"what": truncate(what, _MAX_SHOWN), "token_id": principal.token_id}
         self._audit.refused(source, reason=error.message, user_id=principal.user_id, detail=detail)
 
     def _stopped(self, key: str, seconds: float) -> None:

@@ -24,7 +24,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from app.core.errors import Overloaded, TollgateError
 from app.core.machine_limits import file_limit
-from app.core.serving import ServingSettings
+from app.core.server import ServingSettings
 
 EXTENSION = "tollgate.place"
 SHARE_FULL = "Too many unauthenticated connections from this address; try again later"

@@ -175,20 +175,20 @@ async def _validation_error(_: Request, error: Exception) -> Response:
             reason = item.get("ctx", {}).get("error", item["msg"])
             return problem_response(BadFrame(f"The body is not valid UTF-8 JSON: {reason}"))
     errors = [field_problem(error_path(tuple(item["loc"])), item) for item in raw[:MAX_ERRORS]]
-    told = "; ".join(f"{item['path']}: {item['message']}" for item in errors)
-    return problem_response(InvalidInput(truncate(told, 2000), errors=errors))
+    message = "; ".join(f"{item['path']}: {item['message']}" for item in errors)
+    return problem_response(InvalidInput(truncate(message, 2000), errors=errors))
 
 
 async def _http_exception(request: Request, error: Exception) -> Response:
     """Errors of the framework itself: no such route, wrong method, unreadable body."""
     assert isinstance(error, HTTPException)
     path = truncate(request.url.path, 200)
-    told = {
+    message = {
         404: f"Nothing is served at {path}",
         405: f"{request.method} is not supported at {path}",
     }
     code = _HTTP_CODES.get(error.status_code, InvalidInput.code)
-    detail = told.get(error.status_code, error.detail)
+    detail = message.get(error.status_code, error.detail)
     headers = dict(error.headers or {})
     if error.status_code == WRONG_METHOD:
         headers = {"allow": ", ".join(_methods(request))}

@@ -25,7 +25,7 @@ from app.api.connection_limits import (
 )
 from app.api.errors import problem_response
 from app.api.rest.routing import ALWAYS_ANSWERED
-from app.api.ws.raw import FastWebSocketProtocol
+from app.api.ws.frame_writer import FastWebSocketProtocol
 from app.core.errors import BadFrame, HeadersTooLarge, RequestTimeout, TollgateError
 
 MAX_HEAD_BYTES = 64 << 10

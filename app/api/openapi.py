@@ -16,7 +16,7 @@ from starlette.responses import Response
 from app.api import errors
 from app.api.deps import SAFE_METHODS
 from app.api.rest import idempotent
-from app.api.rest.compressed import may_pack
+from app.api.rest.compression import may_pack
 from app.core.errors import AnswerNotKept, IdempotencyKeyReused, OutcomeUnknown, RequestInFlight
 
 _REF = "#/components/schemas/{model}"

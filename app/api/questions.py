@@ -32,13 +32,13 @@ async def answer_question(
     """
     questions = service.runtime.questions
     taken = await questions.answer(question_id, reply, by=principal.user_id, session_id=session.id)
-    told: dict[str, Any] = {"outcome": taken.outcome}
+    outcome_data: dict[str, Any] = {"outcome": taken.outcome}
     if taken.is_repeat:
-        told["repeat"] = True
+        outcome_data["repeat"] = True
     if taken.message is None:
-        return told if taken.run_id is None else told | {"run_id": taken.run_id}
+        return outcome_data if taken.run_id is None else outcome_data | {"run_id": taken.run_id}
     try:
-        told |= await bring(
+        outcome_data |= await bring(
             service,
             session,
             taken.message,
@@ -49,7 +49,7 @@ async def answer_question(
     except TollgateError:
         await questions.reopen(taken)
         raise
-    return told
+    return outcome_data
 
 
 async def bring(

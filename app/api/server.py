@@ -20,7 +20,7 @@ from fastapi import FastAPI
 from app.api.app import end_feeds
 from app.api.connection_limits import ConnectionLimits
 from app.api.http_protocol import HttpProtocol, ServingConfig
-from app.api.ws.raw import FastWebSocketProtocol
+from app.api.ws.frame_writer import FastWebSocketProtocol
 from app.core.error_boundary import ErrorBoundary
 from app.core.errors import ConfigurationError, TollgateError
 from app.core.settings import Settings

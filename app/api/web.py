@@ -13,7 +13,7 @@ from starlette.datastructures import Headers
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.api.rest.compressed import takes_gzip
+from app.api.rest.compression import takes_gzip
 
 DIST = Path(__file__).resolve().parent.parent / "web" / "dist"
 _API = "/api"

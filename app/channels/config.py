@@ -113,5 +113,5 @@ def read_config(value: Any) -> ChannelConfig:
             field_problem(".".join(["config", *map(str, item["loc"])]), item)
             for item in error.errors(include_url=False, include_input=False)
         ]
-        told = "; ".join(f"{item['path']}: {item['message']}" for item in problems[:5])
-        raise InvalidInput(told, errors=problems[:50]) from None
+        message = "; ".join(f"{item['path']}: {item['message']}" for item in problems[:5])
+        raise InvalidInput(message, errors=problems[:50]) from None

@@ -17,7 +17,7 @@ from typing import Literal
 
 from app.channels import task_rows
 from app.channels.notifier import TaskNotifier, TaskSubscription
-from app.channels.operator_messages import Progress
+from app.channels.operator_messages import OperatorProgress
 from app.channels.task_rows import DesktopTask, TaskFilter
 from app.core.background import background
 from app.core.channels import ChannelSettings
@@ -32,7 +32,7 @@ from app.tools.channels.ports import Watermark
 
 log = logging.getLogger(__name__)
 
-Report = Callable[[Progress], Awaitable[None]]
+Report = Callable[[OperatorProgress], Awaitable[None]]
 Unsent = Literal["failed", "expired", "cancelled"]
 
 _MINUTE = timedelta(minutes=1)

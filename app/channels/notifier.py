@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from app.channels.operator_messages import Progress
+from app.channels.operator_messages import OperatorProgress
 from app.channels.task_rows import FINISHED, DesktopTask
 
 MAX_REPORTS = 50
@@ -16,13 +16,13 @@ class TaskSubscription:
     """Call that waits for its task."""
 
     def __init__(self) -> None:
-        self._news: asyncio.Queue[DesktopTask | Progress] = asyncio.Queue()
+        self._news: asyncio.Queue[DesktopTask | OperatorProgress] = asyncio.Queue()
 
-    async def next(self) -> DesktopTask | Progress:
+    async def next(self) -> DesktopTask | OperatorProgress:
         """Return a report, or the finished task."""
         return await self._news.get()
 
-    def tell(self, news: DesktopTask | Progress) -> None:
+    def tell(self, news: DesktopTask | OperatorProgress) -> None:
         """Pass on news; unread reports are dropped, the end never is."""
         if isinstance(news, DesktopTask) or self._news.qsize() < MAX_REPORTS:
             self._news.put_nowait(news)
@@ -66,7 +66,7 @@ class TaskNotifier:
         if waiter is not None and task.status in FINISHED:
             waiter.tell(task)
 
-    def reported(self, task_id: str, progress: Progress) -> None:
+    def reported(self, task_id: str, progress: OperatorProgress) -> None:
         """Notify waiters of an operator's progress."""
         waiter = self._waiters.get(task_id)
         if waiter is not None:

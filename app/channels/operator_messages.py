@@ -51,7 +51,7 @@ class Claim(Message):
     claim_id: ClaimId
 
 
-class Progress(Message):
+class OperatorProgress(Message):
     """Progress of an operator."""
 
     stage: str = Field(min_length=1, max_length=80)

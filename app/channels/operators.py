@@ -21,7 +21,7 @@ from app.channels.operator_messages import (
     Claim,
     Done,
     Failed,
-    Progress,
+    OperatorProgress,
     TaskForOperator,
     WaitingTask,
 )
@@ -208,7 +208,7 @@ class OperatorService:
 
         await self._db.transact(extend)
 
-    async def progress(self, holder: TokenHolder, claim: Claim, progress: Progress) -> None:
+    async def progress(self, holder: TokenHolder, claim: Claim, progress: OperatorProgress) -> None:
         """Report progress to the waiting call.
 
         Raises:
@@ -216,7 +216,9 @@ class OperatorService:
         """
         await self.beat(holder, claim)
         message = None if progress.message is None else visible(progress.message)
-        self._news.reported(claim.task_id, Progress(stage=visible(progress.stage), message=message))
+        self._news.reported(
+            claim.task_id, OperatorProgress(stage=visible(progress.stage), message=message)
+        )
 
     async def complete(self, holder: TokenHolder, claim: Claim, done: Done) -> None:
         """Finish a task whose text was sent.

@@ -9,7 +9,7 @@ import orjson
 
 from app.channels.config import WeixinReply
 from app.channels.desktop import DesktopOpService, DesktopTaskRequest, new_task_id
-from app.channels.operator_messages import Progress
+from app.channels.operator_messages import OperatorProgress
 from app.channels.store import Channel, ChannelStore
 from app.channels.task_rows import DesktopTask
 from app.channels.watermark import marked
@@ -65,7 +65,7 @@ class WeixinTexts:
             )
         order = self._order(wish, ctx, channel)
 
-        async def report(progress: Progress) -> None:
+        async def report(progress: OperatorProgress) -> None:
             await ctx.progress(progress.stage, progress.message)
 
         task = await self._desktop.run_and_wait(order, report=report, wait_s=self._wait_s(ctx))

@@ -30,12 +30,12 @@ async def show_audit(
         pages = _served(place, filters, limit=limit, follow=follow)
     else:
         # Reading the database loads what takes most of the time of a short answer.
-        from app.cli.audit_stored import stored
+        from app.cli.local_audit import stored
 
         pages = stored(place.settings, filters, limit=limit, follow=follow)
     async for rows in pages:
         for row in rows:
-            typer.echo(_line(row) if as_json else _told(row))
+            typer.echo(_line(row) if as_json else _detail_text(row))
     return 0
 
 
@@ -44,7 +44,7 @@ async def verify_audit(place: Place, *, as_json: bool) -> int:
     if isinstance(place, RemoteService):
         found = await place.send("POST", "admin", "audit", "verify")
     else:
-        from app.cli.audit_stored import verified
+        from app.cli.local_audit import verified
 
         found = await verified(place.settings)
     if as_json:
@@ -110,7 +110,7 @@ def _line(row: Mapping[str, Any]) -> str:
     return dump_json({**row, "detail": text}).decode()
 
 
-def _told(row: Mapping[str, Any]) -> str:
+def _detail_text(row: Mapping[str, Any]) -> str:
     parts = (row.get("tool_name") or row.get("subject"), row.get("verdict"), row.get("outcome"))
     what = " ".join(visible(part) for part in parts if part is not None)
     who = visible(row["actor"]) + (f"/{visible(row['agent_id'])}" if row.get("agent_id") else "")

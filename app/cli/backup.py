@@ -26,8 +26,8 @@ from app.cli.target import Place, RemoteService
 from app.core.clock import SystemClock, isoformat
 from app.core.errors import ConfigurationError, InvalidInput, StorageUnavailable
 from app.core.escaping import visible
-from app.core.homes import DATABASE
 from app.core.setting_files import files_in
+from app.core.user_folders import DATABASE
 from app.db.schema import current_revision
 from app.governance.audit.anchor import FILE_NAME as ANCHOR
 

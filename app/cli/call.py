@@ -115,9 +115,9 @@ class _LocalCall:
             task = asyncio.create_task(self._tell(session_id, event))
             self._questions[event["question_id"]] = task
         elif event["type"] == "question_answered":
-            told = self._questions.pop(event["question_id"], None)
-            if told is not None:
-                told.cancel()
+            reported = self._questions.pop(event["question_id"], None)
+            if reported is not None:
+                reported.cancel()
         elif event["type"] == "tool_confirmation_resolved":
             question = self._questions.pop(event["confirmation_id"], None)
             if question is not None:

@@ -13,7 +13,7 @@ async def make_call(options: CallOptions, place: Place) -> int:
         TollgateError: No service or installation can run it.
     """
     if isinstance(place, RemoteService):
-        from app.cli.call_served import call_served
+        from app.cli.remote_call import call_served
 
         return await call_served(options, place)
     from app.cli.call import call_once

@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from app.cli.arguments import parse_pairs
-from app.cli.call_served import arguments_for
+from app.cli.remote_call import arguments_for
 from app.cli.target import Place, RemoteService
 from app.core.errors import InvalidInput
 from app.core.escaping import visible

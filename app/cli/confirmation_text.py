@@ -87,12 +87,12 @@ def option_lines(request: Mapping[str, Any]) -> list[str]:
     """Number the offered answers; lasting ones show what they cover."""
     lines = []
     for number, option in enumerate(request["options"], 1):
-        told = visible(str(option["label"]))
+        described = visible(str(option["label"]))
         if option.get("expires_in_s"):
-            told += f" for {_span(float(option['expires_in_s']))}"
+            described += f" for {_span(float(option['expires_in_s']))}"
         if option.get("requires_scope"):
-            told += f" (requires the scope {option['requires_scope']})"
-        lines.append(f"  {number}) {told}")
+            described += f" (requires the scope {option['requires_scope']})"
+        lines.append(f"  {number}) {described}")
     covers = {visible(str(o["covers"])) for o in request["options"] if o.get("covers")}
     return [*lines, *(f"     standing approval covers {item}" for item in covers)]
 

@@ -52,7 +52,7 @@ def _found(data_dir: Path | None) -> list[dict[str, Any]]:
             checks: list[dict[str, Any]] = answer["checks"]
             return checks
     # What looks at a machine loads most of the service.
-    from app.cli.doctor_here import found_here
+    from app.cli.local_doctor import found_here
 
     return found_here(subject)
 

@@ -18,7 +18,7 @@ from app.cli.service_errors import CommandRefused, checked_token, checked_url, i
 from app.cli.terminal import is_terminal
 from app.core.errors import ConfigurationError, InvalidInput
 from app.core.escaping import visible
-from app.core.homes import config_home
+from app.core.user_folders import config_home
 
 FILE_NAME = "login.json"
 MAX_CHARS = 8192

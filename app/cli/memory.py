@@ -79,7 +79,7 @@ async def list_memories(place: Place, wish: Wish, *, limit: int, as_json: bool) 
         print_json({"memories": shown, "total": total})
         return 0
     for facts in shown:
-        typer.echo(_told(facts))
+        typer.echo(_memory_text(facts))
     if total > len(shown):
         typer.echo(f"{total - len(shown)} more; use --limit to show them", err=True)
     elif not shown:
@@ -171,7 +171,7 @@ async def _forget_served(
     return found, done["forgotten"]
 
 
-def _told(memory: Mapping[str, Any]) -> str:
+def _memory_text(memory: Mapping[str, Any]) -> str:
     line = " ".join(str(memory["content"]).split())
     if len(line) > _SHOWN_CHARS:
         line = line[: _SHOWN_CHARS - 1] + "…"

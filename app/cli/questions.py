@@ -37,10 +37,10 @@ class Form:
         question = self._next
         lines = [f"? {visible(str(question['question']))}"]
         for number, choice in enumerate(question["choices"], 1):
-            told = f"  {number}) {visible(str(choice['label']))}"
+            message = f"  {number}) {visible(str(choice['label']))}"
             if choice.get("description"):
-                told += f" - {visible(str(choice['description']))}"
-            lines.append(told)
+                message += f" - {visible(str(choice['description']))}"
+            lines.append(message)
         return lines
 
     def prompt(self) -> str:

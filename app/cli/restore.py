@@ -25,9 +25,9 @@ from app.cli.unpack import Unpacking
 from app.core.clock import SystemClock
 from app.core.errors import InvalidInput, StorageUnavailable
 from app.core.escaping import visible
-from app.core.homes import DATABASE, holds_database
 from app.core.setting_files import CONFIG_FILE, ENV_FILE
 from app.core.settings import Settings
+from app.core.user_folders import DATABASE, holds_database
 from app.db.engine import Database
 from app.db.schema import current_revision, ensure_schema, make_data_dir, refuse_newer
 from app.db.writer import SqliteWriter, Transaction

@@ -36,7 +36,7 @@ class Rules:
     """Stored rules and their evaluation."""
 
     store: RuleStore
-    books: RuleSetCache
+    rule_sets: RuleSetCache
 
 
 @asynccontextmanager
@@ -162,7 +162,7 @@ async def _add_stored(settings: Settings, entries: list[Any]) -> None:
         for definition in definitions:
             stored = await rules.store.create(definition.to_json(), actor=ACTOR)
             typer.echo(stored.id)
-        warnings = rules.books.review(SystemClock().time())()
+        warnings = rules.rule_sets.review(SystemClock().time())()
         for rule_id, found in warnings.items():
             for warning in found:
                 typer.echo(f"warning: {rule_id}: {visible(warning['message'])}", err=True)
@@ -196,8 +196,8 @@ async def _listed(place: Place) -> list[dict[str, Any]]:
         return await place.pages("rules", "admin", "rules", limit=500)
     async with open_rules(place.settings) as rules:
         counted = await rules.store.counted()
-        loaded = rules.books.loaded()
-        warnings = rules.books.review(SystemClock().time())()
+        loaded = rules.rule_sets.loaded()
+        warnings = rules.rule_sets.review(SystemClock().time())()
     return [
         _row(item, warnings.get(item.stored.id, []), counted.get(item.stored.id, (0, None)))
         for item in loaded

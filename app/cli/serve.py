@@ -197,8 +197,8 @@ def banner(
     lines += [f"  {name:10} {value}" for name, value in facts.items()]
     for problem in problems:
         place = f" ({visible(problem.at)})" if problem.at else ""
-        told = f"{visible(problem.name)} is not loaded{place}: {visible(problem.error)}"
-        lines += [f"  {'plugin':10} {told}", f"  {'fix':10} {visible(problem.fix)}"]
+        message = f"{visible(problem.name)} is not loaded{place}: {visible(problem.error)}"
+        lines += [f"  {'plugin':10} {message}", f"  {'fix':10} {visible(problem.fix)}"]
     return [*lines, "Press Ctrl-C to stop."]
 
 

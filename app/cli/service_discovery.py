@@ -20,7 +20,7 @@ from pathlib import Path
 
 from app.cli.instance_lock import LOCK
 from app.core.errors import ConfigurationError
-from app.core.homes import state_home
+from app.core.user_folders import state_home
 
 MAX_NOTE = 8192
 # `struct flock`: where its fields stand differs by system.

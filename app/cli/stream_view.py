@@ -202,8 +202,8 @@ class StreamView:
         self.line(f"! ticket {event['ticket_id']} ({severity}): {reason}", "bold magenta")
 
     def _on_ticket_resolved(self, event: Event) -> None:
-        told = f": {visible(event['answer'])}" if event.get("answer") else ""
-        self.line(f"! ticket {event['ticket_id']} {event['status']}{told}", "magenta")
+        message = f": {visible(event['answer'])}" if event.get("answer") else ""
+        self.line(f"! ticket {event['ticket_id']} {event['status']}{message}", "magenta")
 
     def _on_tool_call_completed(self, event: Event) -> None:
         call_id, status = event["tool_call_id"], event["status"]

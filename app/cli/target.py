@@ -36,8 +36,8 @@ from app.cli.service_errors import (
     is_here,
 )
 from app.core.errors import ConfigurationError, InvalidInput
-from app.core.homes import FORMER_DATA, holds_database
 from app.core.settings import Settings, load_settings
+from app.core.user_folders import FORMER_DATA, holds_database
 from app.db.schema import require_current
 
 URL = "TOLLGATE_URL"

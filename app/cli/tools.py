@@ -8,8 +8,8 @@ import typer
 
 from app.catalog.catalog import Catalog
 from app.cli.options import print_json
+from app.cli.remote_tools import Switch, listed, state_line, switch_served
 from app.cli.target import Place, RemoteService, tell_change
-from app.cli.tools_served import Switch, listed, state_line, switch_served
 from app.core.errors import Conflict, InvalidInput, ToolNotFound
 from app.core.escaping import visible
 from app.core.text import json_default
@@ -102,11 +102,11 @@ async def _switch_toolset(runtime: Runtime, switch: Switch) -> None:
 
 def _guesses(catalog: Catalog, unknown: list[str]) -> str:
     """Return the unknown names, each with a suggestion."""
-    told = []
+    reported = []
     for name in unknown:
         meant = catalog.suggest(name, limit=1)
-        told.append(f"{name} (did you mean {meant[0]}?)" if meant else name)
-    return ", ".join(told)
+        reported.append(f"{name} (did you mean {meant[0]}?)" if meant else name)
+    return ", ".join(reported)
 
 
 async def _switch(runtime: Runtime, names: list[str], switch: Switch) -> None:

@@ -12,7 +12,7 @@ from pydantic_core import CoreSchema, ErrorDetails
 from app.core.text import truncate
 
 MAX_VALUE = 300
-MAX_TOLD = 20
+MAX_SHOWN = 20
 MAX_MESSAGE = 500
 # Limits and choices of the service. What was sent is in none of them.
 VALUES = frozenset(
@@ -90,19 +90,19 @@ def field_problem(path: str, found: ErrorDetails) -> Problem:
 
 def problem(path: str, message: str, code: str, values: Mapping[str, Any] | None = None) -> Problem:
     """Return a `FieldProblem` as JSON, with the values that may be disclosed."""
-    told: Problem = {"path": path, "message": message, "code": code}
+    data: Problem = {"path": path, "message": message, "code": code}
     named = {
         name: value if isinstance(value, int | float) else truncate(str(value), MAX_VALUE)
         for name, value in (values or {}).items()
         if name in VALUES and value is not None
     }
-    return {**told, "values": named} if named else told
+    return {**data, "values": named} if named else data
 
 
 def problems_in(details: Any) -> list[Problem]:
     """The first problems in an error's details, cut to what fits beside its message."""
     listed = details.get("errors") if isinstance(details, Mapping) else None
-    found = listed[:MAX_TOLD] if isinstance(listed, list) else []
+    found = listed[:MAX_SHOWN] if isinstance(listed, list) else []
     return [
         {**item, "message": truncate(item["message"], MAX_MESSAGE)}
         for item in found

@@ -71,7 +71,7 @@ class LanguageServersSettings(Section):
     )
 
     @model_validator(mode="after")
-    def _told_apart(self) -> LanguageServersSettings:
+    def _named_once(self) -> LanguageServersSettings:
         names = [server.name for server in self.servers]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:

@@ -241,9 +241,9 @@ def encodings(secret: str) -> Iterator[str]:
         if len(core) >= _SHORTEST:
             yield core
             yield core.translate(_URL_SAFE)
-    for told in (data.hex(), data.hex().upper()):
-        if len(told) >= _SHORTEST:
-            yield told
+    for written in (data.hex(), data.hex().upper()):
+        if len(written) >= _SHORTEST:
+            yield written
 
 
 _SHORTEST = 14

@@ -11,9 +11,9 @@ from pydantic import BaseModel
 from pydantic_settings import InitSettingsSource, PydanticBaseSettingsSource
 
 from app.core.errors import ConfigurationError
-from app.core.homes import data_folder, data_home
 from app.core.origins import Origin, SettingPath
 from app.core.setting_files import CONFIG_FILE, ENV_FILE, Environment
+from app.core.user_folders import data_folder, data_home
 
 FILES: Mapping[Origin, str] = MappingProxyType({"env_file": ENV_FILE, "config_file": CONFIG_FILE})
 

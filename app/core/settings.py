@@ -32,7 +32,6 @@ from pydantic_settings import (
 )
 
 from app.core.channels import ChannelSettings
-from app.core.homes import DATABASE, DataFolder, data_home
 from app.core.images import ImageSettings
 from app.core.language_servers import LanguageServersSettings
 from app.core.memory import MemorySettings
@@ -53,13 +52,14 @@ from app.core.sections import (
     SubAgentSettings,
     split_words,
 )
-from app.core.serving import ServingSettings
+from app.core.server import ServingSettings
 from app.core.setting_files import ConfigFile, EnvFile, Environment, files_in
 from app.core.setting_folder import named_folder, require_folder, start_where_the_file_is
 from app.core.setting_names import refusal_of
 from app.core.skills import SkillSettings
 from app.core.sources import SourceSettings
 from app.core.triggers import TriggerSettings
+from app.core.user_folders import DATABASE, DataFolder, data_home
 from app.core.weather import WeatherSettings
 from app.core.web import WebSettings
 
@@ -396,7 +396,7 @@ class Settings(ModelOptions):
 
     @field_validator("hooks")
     @classmethod
-    def _told_apart(cls, value: list[HookSettings]) -> list[HookSettings]:
+    def _named_once(cls, value: list[HookSettings]) -> list[HookSettings]:
         names = [(hook.name, hook.event) for hook in value]
         twice = sorted({name for name, event in names if names.count((name, event)) > 1})
         if twice:

@@ -427,10 +427,10 @@ class SqliteWriter:
 
     def _tell_lost(self, connection: SqliteTransaction, error: DatabaseLost) -> None:
         is_news = not self._is_lost
-        told = lost(error, self._path, self._files.rescue(connection.raw))
+        loss = lost(error, self._path, self._files.rescue(connection.raw))
         if is_news:
-            log.critical("%s", told.message)
-        self._call(self._lost, told)
+            log.critical("%s", loss.message)
+        self._call(self._lost, loss)
 
     def _commit(self, connection: SqliteTransaction, batch: _WriteBatch) -> None:
         try:

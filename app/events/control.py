@@ -9,7 +9,7 @@ from pydantic import Field
 from app.events.envelope import ErrorBody, Wire
 
 
-class Ready(Wire):
+class ConnectionReady(Wire):
     """The answer to `hello`: the connection is usable."""
 
     type: Literal["ready"] = "ready"

@@ -6,7 +6,7 @@ from typing import Annotated, TypeAlias
 
 from pydantic import Field, TypeAdapter
 
-from app.events import control, durable, ephemeral, older
+from app.events import control, durable, ephemeral, legacy
 
 Durable: TypeAlias = (
     durable.RunStarted
@@ -36,7 +36,7 @@ Ephemeral: TypeAlias = (
     | ephemeral.ProcessProgress
 )
 Control: TypeAlias = (
-    control.Ready
+    control.ConnectionReady
     | control.Subscribed
     | control.Ack
     | control.ErrorMessage
@@ -45,13 +45,13 @@ Control: TypeAlias = (
     | control.GoingAway
 )
 Older: TypeAlias = (
-    older.OlderToolCall
-    | older.OlderToolResult
-    | older.OlderToolStart
-    | older.OlderToolProgress
-    | older.OlderToolComplete
-    | older.OlderToolError
-    | older.OlderBatchComplete
+    legacy.OlderToolCall
+    | legacy.OlderToolResult
+    | legacy.OlderToolStart
+    | legacy.OlderToolProgress
+    | legacy.OlderToolComplete
+    | legacy.OlderToolError
+    | legacy.OlderBatchComplete
 )
 ServerMessage: TypeAlias = Annotated[
     Durable | Ephemeral | Control | Older, Field(discriminator="type")

@@ -22,8 +22,8 @@ from app.execution.arguments import PreparedArguments, prepare, validate
 from app.execution.call import CallState, Judgement, Refusal, call_key, command_key
 from app.execution.calls import CallRequest
 from app.execution.context import CallContext, Project
-from app.execution.created import CreatedFiles
-from app.execution.provenance.written import WrittenFiles
+from app.execution.created_files import CreatedFiles
+from app.execution.provenance.written_files import WrittenFiles
 from app.governance.agents import AgentProfile, SubagentScope
 from app.policy.decision import ALLOW, Decision
 from app.policy.evaluator import decide, is_plain, written_files

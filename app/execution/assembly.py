@@ -20,12 +20,12 @@ from app.execution.cache import ResultCache
 from app.execution.call_audit import CallAudit
 from app.execution.checkpoints.blobs import BlobStore
 from app.execution.checkpoints.store import CheckpointStore
-from app.execution.checkpoints.watched import WorkspaceWatch
+from app.execution.checkpoints.watched_files import WorkspaceWatch
 from app.execution.confirmation.options import GrantTtls
 from app.execution.confirmation.service import ConfirmationService
 from app.execution.confirmation.step import ConfirmationStep
-from app.execution.created import CreatedFiles
-from app.execution.deferred import DeferredTools
+from app.execution.created_files import CreatedFiles
+from app.execution.deferred_tools import DeferredTools
 from app.execution.execution import Execution
 from app.execution.executor import Executor
 from app.execution.hooks.chain import Hooks
@@ -37,7 +37,7 @@ from app.execution.limits.limiter import Limiter, assemble_limits
 from app.execution.loops import LoopGuard
 from app.execution.operation_logs import operation_logs_of
 from app.execution.outcome_builder import OutcomeBuilder
-from app.execution.provenance.written import WrittenFiles
+from app.execution.provenance.written_files import WrittenFiles
 from app.execution.record import Recorder
 from app.execution.result_archive import ResultArchive
 from app.execution.runner import ToolRunner

@@ -21,7 +21,7 @@ from app.execution.call import CallConfirmation, CallState, ToolCallBatch
 from app.execution.calls import CallRequest
 from app.execution.confirmation.answers import ConfirmationResolution
 from app.execution.confirmation.options import option_from_dict
-from app.execution.confirmation.pending import ConfirmationRequest
+from app.execution.confirmation.pending_confirmations import ConfirmationRequest
 from app.execution.confirmation.request import digest_of, tool_version
 from app.execution.confirmation.step import ConfirmationStep
 from app.execution.confirmation.targets import kept_targets
@@ -78,8 +78,8 @@ class BatchRecovery:
         confirmation = suspended.confirmations.get(operation_id)
         awaited = suspended.awaited.get(operation_id)
         if row is None and confirmation is not None:
-            is_told = confirmation.id in suspended.told
-            return self._wait_again(call, confirmation, is_told=is_told)
+            is_reported = confirmation.id in suspended.reported
+            return self._wait_again(call, confirmation, is_reported=is_reported)
         shown = self._recorder.stored_arguments(call)
         if awaited is not None and confirmation is None:
             # The call only asked, so it may start again and finds its request.
@@ -92,7 +92,7 @@ class BatchRecovery:
         return replace(call, outcome=end.outcome)
 
     def _wait_again(
-        self, call: CallState, stored: StoredConfirmation, *, is_told: bool
+        self, call: CallState, stored: StoredConfirmation, *, is_reported: bool
     ) -> CallState:
         """The call where it was: in front of its question."""
         kept = orjson.loads(stored.call)
@@ -109,12 +109,12 @@ class BatchRecovery:
         context = call.context
         offers = [
             option_from_dict(
-                told,
+                reported,
                 run_id=context.run_id,
                 session_id=context.session_id,
                 agent_id=context.agent_id,
             )
-            for told in request["options"]
+            for reported in request["options"]
         ]
         question = ConfirmationRequest(
             ids=call.head(),
@@ -132,7 +132,7 @@ class BatchRecovery:
             request,
             stored.expires_at,
             answer=_answer_of(stored),
-            is_told=is_told,
+            is_reported=is_reported,
         )
         return call
 

@@ -110,7 +110,7 @@ class SuspendedBatch:
     rows: Mapping[str, RecordedCall]
     confirmations: Mapping[str, StoredConfirmation]
     started: Mapping[str, str]
-    told: frozenset[str]
+    reported: frozenset[str]
     awaited: Mapping[str, StoredWait]
     notes: Mapping[str, str]
 
@@ -121,7 +121,7 @@ def suspended_batch(
     rows: Mapping[str, RecordedCall],
     confirmations: Mapping[str, StoredConfirmation],
     started: Mapping[str, str],
-    told: frozenset[str],
+    reported: frozenset[str],
     awaited: Mapping[str, StoredWait],
     notes: Mapping[str, str],
 ) -> SuspendedBatch:
@@ -139,7 +139,7 @@ def suspended_batch(
         rows,
         confirmations,
         started,
-        told,
+        reported,
         awaited,
         notes,
     )

@@ -73,7 +73,7 @@ class CallConfirmation:
     answer: ConfirmationResolution | None = None
 
 
-LEAST_TOLD = 1000
+LEAST_SHOWN = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +274,7 @@ class ToolCallBatch:
     calls: list[CallState]
     max_workers: int | None = None
     is_kept: bool = False
-    told_chars: int = 0
+    shown_chars: int = 0
 
     def __post_init__(self) -> None:
         for call in self.calls:
@@ -288,9 +288,9 @@ class ToolCallBatch:
         """
         if len(self.calls) > 1:
             others = sum([call.outcome is None for call in self.calls]) - 1
-            budget -= max(0, others) * LEAST_TOLD
-        limit = min(limit, max(LEAST_TOLD, budget - self.told_chars))
-        self.told_chars += min(limit, size)
+            budget -= max(0, others) * LEAST_SHOWN
+        limit = min(limit, max(LEAST_SHOWN, budget - self.shown_chars))
+        self.shown_chars += min(limit, size)
         return limit
 
     def let_go(self) -> None:

@@ -38,7 +38,7 @@ from app.policy.decision import ALLOW, Decision
 from app.policy.risk.model import Verdict
 
 EDITED = "A person changed the arguments before approving the call. It ran with: "
-_MAX_TOLD_CHARS = 8_000
+_MAX_SHOWN_CHARS = 8_000
 
 
 class Executor:
@@ -358,7 +358,7 @@ class Executor:
         call.asked, call.asked_again = result.asked, result.again
         if result.is_edited:
             call.arguments_json = self._recorder.stored_arguments(call)
-            call.note = EDITED + truncate(call.arguments_json, _MAX_TOLD_CHARS)
+            call.note = EDITED + truncate(call.arguments_json, _MAX_SHOWN_CHARS)
 
     async def _try(self, call: CallState, arguments: dict[str, Any]) -> CallState:
         """The call as it would be with other arguments, hooks included; it is not made."""

@@ -50,7 +50,7 @@ class OutcomeBuilder:
 
     async def ran(self, call: CallState, ran: ToolExecution) -> CallEnd:
         """Return the outcome of a call that ran, successful or not."""
-        result, text, data = self._told(ran.result)
+        result, text, data = self._rendered(ran.result)
         shown, artifact_id, truncated = text, None, False
         limit = self._limit(call, text)
         if ran.live is not None or len(text) > limit:
@@ -182,7 +182,7 @@ class OutcomeBuilder:
             call.context.session_id, call.key, text, wrote=call.tool.has_side_effects
         )
 
-    def _told(self, result: ToolResult) -> tuple[ToolResult, str, bytes | None]:
+    def _rendered(self, result: ToolResult) -> tuple[ToolResult, str, bytes | None]:
         """Return the redacted result, the model's text, and its data if encoded."""
         bare = result.success and result.text is None and result.raw_result is None
         if bare and result.error is None and not isinstance(result.data, str):
@@ -220,13 +220,13 @@ class OutcomeBuilder:
             return limit
         return call.batch.allot(len(text), limit=limit, budget=self._turn_chars)
 
-    async def _fitting(self, call: CallState, told: CallOutcome) -> CallOutcome:
+    async def _fitting(self, call: CallState, reported: CallOutcome) -> CallOutcome:
         """Return a repeated result, truncated to what remains of the turn."""
-        limit = self._limit(call, told.text)
-        if not call.context.is_agents or len(told.text) <= limit + _NOTES:
-            return told
-        text, artifact_id, _ = await self._capped(call, told.text, limit, None)
-        return replace(told, text=text, artifact_id=artifact_id, truncated=True)
+        limit = self._limit(call, reported.text)
+        if not call.context.is_agents or len(reported.text) <= limit + _NOTES:
+            return reported
+        text, artifact_id, _ = await self._capped(call, reported.text, limit, None)
+        return replace(reported, text=text, artifact_id=artifact_id, truncated=True)
 
     async def _capped(
         self, call: CallState, text: str, limit: int, ran: ToolExecution | None

@@ -227,8 +227,8 @@ def _error(outcome: CallOutcome) -> str:
     }
     if wait is not None:
         error["retry_after_ms"] = wait
-    if outcome.status == "invalid_arguments" and (told := problems_in(result.data)):
-        error["details"] = {"errors": told}
+    if outcome.status == "invalid_arguments" and (reported := problems_in(result.data)):
+        error["details"] = {"errors": reported}
     return dump_json(error).decode()
 
 

@@ -22,7 +22,7 @@ from app.events.durable import CallStatus
 from app.execution.artifacts import Spool
 from app.execution.call import NOT_BEGUN, CallState, PartialOutput
 from app.execution.checkpoints.store import ChangeOrigin
-from app.execution.checkpoints.watched import WorkspaceWatch
+from app.execution.checkpoints.watched_files import WorkspaceWatch
 from app.execution.context import Project
 from app.execution.deadline import Deadlines
 from app.execution.operation_logs import OperationLogs

@@ -24,7 +24,7 @@ from app.execution.catalog_sync import CatalogSync, in_step
 from app.execution.checkpoints.undo import Undo
 from app.execution.conditions import HealthMonitor
 from app.execution.confirmation.service import ConfirmationService
-from app.execution.deferred import DeferredTools
+from app.execution.deferred_tools import DeferredTools
 from app.execution.executor import Executor
 from app.execution.hooks.chain import Hooks
 from app.execution.interactions.pending_inputs import PendingInputs
@@ -32,7 +32,7 @@ from app.execution.interactions.questions import UserQuestions
 from app.execution.interactions.tickets import OperatorTickets
 from app.execution.limits.limiter import Limiter
 from app.execution.projects import OwnFolders, Projects
-from app.execution.provenance.written import WrittenFiles
+from app.execution.provenance.written_files import WrittenFiles
 from app.execution.stores import Stores, open_stores
 from app.execution.suspension import RunSuspension
 from app.execution.uploads import Uploads

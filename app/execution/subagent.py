@@ -55,6 +55,6 @@ class Subagent:
     counted_run: str | None = None
     process: OwnProcess
 
-    def told(self) -> dict[str, Any]:
+    def to_details(self) -> dict[str, Any]:
         """Return the form shown with a confirmation."""
         return {"subagent": self.label, "task_id": self.task_id}

@@ -34,8 +34,8 @@ def decided_by(profile: AgentProfile | None) -> dict[SettingPath, Any]:
     """Return the settings that the profile overrides, with its values."""
     if profile is None:
         return {}
-    told = {path: _field(profile, name) for path, name in OF_PROFILE.items()}
-    found = {path: value for path, value in told.items() if value is not None}
+    data = {path: _field(profile, name) for path, name in OF_PROFILE.items()}
+    found = {path: value for path, value in data.items() if value is not None}
     if not found.keys().isdisjoint(_THINKING):
         found = {**_THINKING, **found}
     return found

@@ -71,8 +71,8 @@ class Limits:
             errors = [
                 problem(f"{field}.{key!s:.60}", why, "invalid_limit") for key, why in found.items()
             ]
-            told = "; ".join(f"{item['path']}: {item['message']}" for item in errors)
-            raise InvalidInput(told, field=field, errors=errors)
+            message = "; ".join(f"{item['path']}: {item['message']}" for item in errors)
+            raise InvalidInput(message, field=field, errors=errors)
         return cls(**{key: _number(key, item) for key, item in value.items()}) or NO_LIMITS
 
     def to_json(self) -> dict[str, int | float]:

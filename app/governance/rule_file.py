@@ -38,8 +38,8 @@ def parse_rules(data: bytes, name: str, *, single: bool = False) -> list[Any]:
         # Every JSON document is YAML; dates stay text, as rules expect.
         entries = yaml.load(data, Loader=_Loader)  # noqa: S506 - a safe loader with fewer types
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        told = " ".join(str(error).split())
-        raise ConfigurationError(f"{name} is not valid YAML: {told}") from None
+        message = " ".join(str(error).split())
+        raise ConfigurationError(f"{name} is not valid YAML: {message}") from None
     if isinstance(entries, dict) and list(entries) == ["rules"]:
         entries = entries["rules"]
     if single and isinstance(entries, dict):

@@ -6,7 +6,13 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from app.operations.marks import as_utf8, has_mark, is_binary, unmarked, with_plain_breaks
+from app.operations.content_detection import (
+    as_utf8,
+    has_mark,
+    is_binary,
+    unmarked,
+    with_plain_breaks,
+)
 from app.operations.protocols.search import GrepLine, GrepQuery, GrepResult
 from app.operations.scan import LineMatcher, MatchWriter, Span, TooMuchWork
 

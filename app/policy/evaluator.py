@@ -187,8 +187,8 @@ class _Weighing:
             )
             self._asks.append(_said("rule_unresolved", at, why, Verdict.ASK))
             return
-        told = self._denies if rule.verdict is Verdict.DENY else self._asks
-        told.append(_said(rule.id, at, rule.justification, rule.verdict))
+        reasons = self._denies if rule.verdict is Verdict.DENY else self._asks
+        reasons.append(_said(rule.id, at, rule.justification, rule.verdict))
 
     def _suspect(self) -> None:
         """What runs unseen may be what a rule is about."""

@@ -131,8 +131,8 @@ def describe_pattern(pattern: Mapping[str, Any]) -> str:
     """One sentence for the person who is asked."""
     kind = pattern.get("kind")
     if kind == "segments":
-        told = [f"`{shlex.join(s['argv'])}` in {s['cwd']}" for s in pattern["segments"]]
-        return ", ".join(told) + ", also together with commands that need no approval"
+        message = [f"`{shlex.join(s['argv'])}` in {s['cwd']}" for s in pattern["segments"]]
+        return ", ".join(message) + ", also together with commands that need no approval"
     if kind == "command":
         return f"only this exact command in {pattern['cwd']}: {pattern['command']}"
     return f"only these exact arguments: {_canonical(pattern.get('arguments')).decode()}"
@@ -175,8 +175,8 @@ def _has_glob(text: str) -> bool:
 
 def _is_stateful(words: tuple[str, ...]) -> bool:
     """Whether a command may change what the words of later ones mean, `printf -v PATH .` too."""
-    told = words[0] in ("printf", "wait") and any(word.startswith("-") for word in words[1:])
-    return told or words[0] in _STATEFUL
+    message = words[0] in ("printf", "wait") and any(word.startswith("-") for word in words[1:])
+    return message or words[0] in _STATEFUL
 
 
 def _exact(facts: CallFacts, report: RiskReport | Decision | None) -> dict[str, Any]:

@@ -27,8 +27,8 @@ _GLOB = re.compile(r"[*?\[]")
 _MAX_FOLLOWED = 2_000
 # They take in what lies below the folder they are given.
 _RECURSIVE = frozenset({"find", "fd", "rg", "ag", "tar", "rsync", "zip", "scp", "7z", "cpio"})
-_RECURSIVE_WHEN_TOLD = frozenset({"grep", "egrep", "fgrep", "cp"})
-_TOLD = re.compile(r"-[A-Za-z]*[rRa][A-Za-z]*|--(?:recursive|archive|dereference-recursive)")
+_RECURSIVE_ON_REQUEST = frozenset({"grep", "egrep", "fgrep", "cp"})
+_SHOWN = re.compile(r"-[A-Za-z]*[rRa][A-Za-z]*|--(?:recursive|archive|dereference-recursive)")
 _DECISIVE = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprintf"})
 
 
@@ -92,10 +92,10 @@ class SelfProtection:
             cwd: where it starts.
         """
         found = self._pattern.search(command)
-        told = found[0] if found else self._reached(command, segments, cwd)
-        if told is None:
+        reported = found[0] if found else self._reached(command, segments, cwd)
+        if reported is None:
             return None
-        why = f"it names the service itself ({told[:60]})"
+        why = f"it names the service itself ({reported[:60]})"
         return CommandFinding("service_access", None, why, RiskLevel.HIGH, Verdict.ASK)
 
     def _reached(self, command: str, segments: Sequence[Segment], cwd: str | None) -> str | None:
@@ -150,8 +150,8 @@ def _recursive(argv: Sequence[str | None]) -> bool:
     name = (argv[0] or "").rsplit("/", 1)[-1] if argv else ""
     if name in {"find", "fd"}:
         return not _DECISIVE.isdisjoint(argv)
-    if name in _RECURSIVE_WHEN_TOLD:
-        return any(word is not None and _TOLD.fullmatch(word) for word in argv[1:])
+    if name in _RECURSIVE_ON_REQUEST:
+        return any(word is not None and _SHOWN.fullmatch(word) for word in argv[1:])
     return name in _RECURSIVE
 
 

@@ -67,7 +67,7 @@ class Resolver:
     ) -> None:
         self._registry = registry
         self._governance = governance
-        self._surroundings = host or HostCapabilities()
+        self._host = host or HostCapabilities()
         self._from_catalog: Catalog | None = None
         self._from_governance: GovernanceSnapshot | None = None
         self._answers: dict[tuple[str | None, SubagentScope | None], ResolvedToolset] = {}
@@ -112,7 +112,7 @@ class Resolver:
         viewer = AccessSubject(agent_id, stored.profile if stored else None)
         if subagent is not None:
             viewer = viewer.as_subagent(subagent)
-        return project(catalog, governance, viewer, self._surroundings)
+        return project(catalog, governance, viewer, self._host)
 
 
 def project(

@@ -157,8 +157,8 @@ def _failed(frame: Execute, error: BaseException) -> Executed:
             execution_id=frame.execution_id, success=False, error=_BROKEN, code="internal"
         )
     code = str(error.details.get("code", error.code))
-    told = ToolResult.fail(error.message, code=code, data=error.details or None)
-    executed = _executed(frame.execution_id, told)
+    described = ToolResult.fail(error.message, code=code, data=error.details or None)
+    executed = _executed(frame.execution_id, described)
     is_invalid = isinstance(error, InvalidArguments)
     return executed.model_copy(update={"invalid_arguments": is_invalid})
 

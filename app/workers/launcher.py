@@ -18,8 +18,8 @@ from app.operations.process_errors import sandbox_unavailable
 from app.operations.protocols.processes import ProcessLimits, ProcessSpec
 from app.operations.sandbox.sandbox import Sandbox
 from app.operations.sandbox.scratch import ScratchSandbox
-from app.workers.equipment import Equipment
 from app.workers.worker import ConfinedWorker
+from app.workers.worker_setup import WorkerSetup
 
 _PACKAGE = str(Path(app.__file__).resolve().parent)
 # The folder above the package is unreadable, so the package is not searched there.
@@ -104,7 +104,7 @@ class SandboxedWorkers:
         return worker
 
     def _spec(self, place: WorkerScope, folders: tuple[WorkerFolder, ...]) -> ProcessSpec:
-        equipment = Equipment(place.roots, self._calculator_functions)
+        equipment = WorkerSetup(place.roots, self._calculator_functions)
         flags = ("-I", "-B", "-X", "utf8")
         return ProcessSpec(
             argv=(sys.executable, *flags, "-c", self._program, equipment.encode()),

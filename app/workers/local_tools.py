@@ -21,7 +21,7 @@ from app.toolkit.ports import NOT_HERE
 from app.toolkit.services import Services
 from app.toolkit.tool import Tool
 from app.tools.data.ports import CALCULATOR_RULES, CLOCK, CalculatorRules
-from app.workers.equipment import Equipment
+from app.workers.worker_setup import WorkerSetup
 
 T = TypeVar("T")
 
@@ -84,12 +84,12 @@ def local_tools() -> Mapping[str, Tool]:
     return {tool.name: tool for tool in found if tool.route == "worker-local"}
 
 
-def local_services(equipment: Equipment) -> Services:
+def local_services(equipment: WorkerSetup) -> Services:
     rules = CalculatorRules(equipment.calculator_functions)
     return LocalServices(**{CLOCK: SystemClock(), CALCULATOR_RULES: rules})
 
 
-def local_operations(root: str, equipment: Equipment) -> Operations:
+def local_operations(root: str, equipment: WorkerSetup) -> Operations:
     """Return the workspace, as far as this process's sandbox allows reading it.
 
     Raises:

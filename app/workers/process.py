@@ -23,10 +23,10 @@ from app.agents.delegation.frames import (
 )
 from app.core.error_boundary import ErrorBoundary
 from app.operations.protocols.operations import Operations
-from app.workers.equipment import Equipment
 from app.workers.executions import Executions
 from app.workers.local_tools import local_operations, local_services, local_tools
 from app.workers.loop import Answer, go_through_rounds
+from app.workers.worker_setup import WorkerSetup
 
 _log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ def main() -> None:
     frames = os.dup(_OUTPUT)
     os.dup2(_ERRORS, _OUTPUT)  # output of libraries must not appear between frames
     logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
-    asyncio.run(_work(Equipment.decode(sys.argv[1]), frames))
+    asyncio.run(_work(WorkerSetup.decode(sys.argv[1]), frames))
 
 
 def _end(status: int) -> NoReturn:
@@ -48,7 +48,7 @@ def _end(status: int) -> NoReturn:
     os._exit(status)
 
 
-async def _work(equipment: Equipment, frames: int) -> NoReturn:
+async def _work(equipment: WorkerSetup, frames: int) -> NoReturn:
     with ErrorBoundary() as held:
         worker = _Worker(equipment, await _writer(frames))
         await worker.introduce()
@@ -73,7 +73,7 @@ class _Worker:
         writer: stream of frames to the service.
     """
 
-    def __init__(self, equipment: Equipment, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, equipment: WorkerSetup, writer: asyncio.StreamWriter) -> None:
         self._equipment = equipment
         self._writer = writer
         self._tools = local_tools()

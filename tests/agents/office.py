@@ -17,7 +17,7 @@ from app.execution.calls import CallRequest
 from app.execution.setup import Runtime
 from app.main import open_service
 from app.toolkit.tool import Tool
-from tests.agents.models.asking import KEY, Waits
+from tests.agents.models.exchange import KEY, Waits
 from tests.execution.lab import PATIENCE_S, Event, Watcher
 from tests.support.scripted_anthropic.server import ScriptedAnthropic
 

@@ -138,10 +138,10 @@ async def test_calls_of_a_run_are_counted_for_whoever_asked(settings: Settings):
             event["error"]["code"] if "error" in event else "none"
             for event in office.watcher.of("tool_call_completed")
         )
-        told = str(await office.seen_by_model(2))
+        reported = str(await office.seen_by_model(2))
         assert office.runtime.limits.store.usage() == []
     assert (ended["status"], codes) == ("success", ["calls_per_run", "none", "none"])
-    assert "finish with the results you have" in told
+    assert "finish with the results you have" in reported
 
 
 def test_every_kind_of_token_has_its_price():

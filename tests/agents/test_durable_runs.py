@@ -15,7 +15,7 @@ from app.agents.restart_policy import MOST_TRIES, ResumeOnRestart
 from app.core.settings import Settings
 from app.governance.limits import Limits, QuotaSubject
 from app.main import local_runtime, open_service
-from tests.agents.models.asking import KEY
+from tests.agents.models.exchange import KEY
 from tests.agents.office import open_office
 from tests.agents.suspended import Killed, events_of, killed, run_is_over, watched
 from tests.support.scripted_anthropic.server import Received, ScriptedAnthropic
@@ -38,7 +38,7 @@ def change(settings: Settings, sql: str, *values: Any) -> None:
     connection.close()
 
 
-def told(request: Received) -> dict[str, str]:
+def reported(request: Received) -> dict[str, str]:
     """What the model reads of each call, by its id."""
     return {key: item["content"][0]["text"] for key, item in request.tool_results().items()}
 
@@ -80,7 +80,7 @@ async def ended(settings: Settings, left: Killed) -> list[dict[str, Any]]:
         return await events_of(service.archive, left.session_id)
 
 
-async def test_a_run_goes_on_and_each_call_of_its_last_turn_is_told_as_what_it_came_to(
+async def test_a_run_goes_on_and_each_call_of_its_last_turn_is_reported_as_what_it_came_to(
     settings: Settings,
 ):
     async with ScriptedAnthropic(THREE, DONE, api_key=KEY) as provider:
@@ -88,7 +88,7 @@ async def test_a_run_goes_on_and_each_call_of_its_last_turn_is_told_as_what_it_c
         events = await ended(successor(settings, provider), left)
         async with open_service(settings) as service:
             row = await service.archive.run(left.run_id)
-        results = told(provider.requests[1])
+        results = reported(provider.requests[1])
         assert provider.refused == []
     assert "42" in results["t1"]
     assert (results["t2"], results["t3"]) == (INTERRUPTED, NOT_RUN)
@@ -286,7 +286,7 @@ async def test_an_orderly_stop_in_a_call_tells_the_model_what_the_call_came_to(
         session_id = office.session.id
     async with open_office(settings, DONE) as office:
         await run_is_over(office.service, session_id)
-        results = told(office.provider.requests[0])
+        results = reported(office.provider.requests[0])
         events = await events_of(office.service.archive, session_id)
         assert office.provider.refused == []
     assert list(results) == ["t1", "t2", "t3"]
@@ -334,7 +334,7 @@ async def test_a_message_that_the_last_word_did_not_know_is_answered(settings: S
     assert words(request) == ["one", "and this"]
 
 
-async def test_a_run_that_was_told_to_stop_leaves_nothing_to_go_on_with(settings: Settings):
+async def test_a_run_that_was_asked_to_stop_leaves_nothing_to_go_on_with(settings: Settings):
     held = Gate()
     async with open_office(settings, Turn(text("I", held))) as office:
         run_id = await office.say("one")

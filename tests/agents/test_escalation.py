@@ -90,8 +90,8 @@ async def test_a_supervisor_decides_as_a_sub_agent_and_its_answer_is_the_result(
         department.goals.script(GOAL, Turn(text("Pay once.")))
         assert (await department.office.ask("hello"))["status"] == "success"
         (asked,) = department.goals.asked[GOAL]
-        told = asked.messages[0]["content"][0]["text"]
-        assert ("Pay twice?" in told, "Order 17" in told) == (True, True)
+        reported = asked.messages[0]["content"][0]["text"]
+        assert ("Pay twice?" in reported, "Order 17" in reported) == (True, True)
         assert asked.body["model"] == "m-boss"
         assert "You supervise the agent that asks" in str(asked.body["system"])
         assert "The supervisor boss decided:\\nPay once." in heard(department, 1)
@@ -114,8 +114,8 @@ async def test_the_answer_of_a_supervisor_answers_the_ticket_and_becomes_a_messa
         (ticket,) = await tickets(department)
         assert (ticket.status, ticket.to) == ("open", "supervisor_agent")
         gate.open()
-        told = await department.office.watcher.until("ticket_resolved")
-        assert (told["answer"], told["by"]) == ("Pay once.", "agent:boss")
+        reported = await department.office.watcher.until("ticket_resolved")
+        assert (reported["answer"], reported["by"]) == ("Pay once.", "agent:boss")
         await department.office.watcher.until("run_finished", 2)
         said = heard(department, -1)
         assert "Your supervisor boss has answered your ticket" in said
@@ -133,7 +133,7 @@ async def test_a_ticket_stays_open_for_people_when_the_supervisor_fails(settings
         assert ticket.status == "open"
 
 
-async def test_a_supervisor_that_fails_is_told_as_a_failure(settings: Settings):
+async def test_a_supervisor_that_fails_is_reported_as_a_failure(settings: Settings):
     async with supervised(settings, supervisor="boss") as department:
         await make_boss(department)
         department.goals.script("hello", up())

@@ -81,13 +81,13 @@ async def digging(settings: Settings, script: Script, most: int) -> AsyncIterato
         yield office
 
 
-async def test_two_hundred_turns_stay_within_the_budget_and_keep_what_they_were_told(
+async def test_two_hundred_turns_stay_within_the_budget_and_keep_what_they_learned(
     settings: Settings,
 ):
     async with digging(settings, digger(), 400) as office:
-        told = {0: FACTS[0], 1: FACTS[1], 4: FACTS[2]}
+        reported = {0: FACTS[0], 1: FACTS[1], 4: FACTS[2]}
         for message in range(10):
-            words = f"Remember {told[message]}, and dig." if message in told else "Dig on."
+            words = f"Remember {reported[message]}, and dig." if message in reported else "Dig on."
             assert (await office.ask(words, agent_id="digger"))["status"] == "success"
         asked = [request for request in office.provider.requests if not is_summary(request)]
         summaries = len(office.provider.requests) - len(asked)

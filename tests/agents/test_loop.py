@@ -11,7 +11,7 @@ from app.core.settings import Settings
 from app.execution.confirmation.answers import Approver, ConfirmationReply
 from app.main import open_service
 from app.toolkit.tool import ToolArgs
-from tests.agents.models.asking import KEY
+from tests.agents.models.exchange import KEY
 from tests.agents.office import Office, open_office, settle
 from tests.execution.lab import WRITES, AnyArgs, made
 from tests.support.scripted_anthropic.server import ScriptedAnthropic

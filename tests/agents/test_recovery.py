@@ -68,8 +68,8 @@ async def test_the_audit_keeps_that_an_interrupted_call_had_asked(settings: Sett
     async with open_service(settings):
         pass
     kinds = ("call.decided", "confirmation.answered", "call.finished")
-    told = [row[:4] for row in await audited(settings, *kinds)]
-    assert told == [
+    reported = [row[:4] for row in await audited(settings, *kinds)]
+    assert reported == [
         ("call.decided", "bash", "ask", None),
         ("confirmation.answered", "bash", None, "cancelled"),
         ("call.finished", "bash", "ask", "interrupted"),
@@ -106,8 +106,8 @@ async def test_a_sub_agents_run_is_closed_and_never_goes_on_alone(settings: Sett
         about = {**ids, "operation_id": "op_1", "parent_tool_call_id": "c0"}
         row = ("run_c", lab.session.id, "delegation", "running", None, None, "run_p", "1-0")
         lab.runtime.db.append(ADD_RUN, (*row, "2026-01-01"))
-        told = {**about, "tool_name": "bash", "title": "b", "kind": "execute", "args": {}}
-        log.append("tool_call_started", orjson.dumps(told).decode()[1:])
+        reported = {**about, "tool_name": "bash", "title": "b", "kind": "execute", "args": {}}
+        log.append("tool_call_started", orjson.dumps(reported).decode()[1:])
         kept = {
             "calls": [["c1", "bash", {"command": "x"}, "op_1"]],
             "max_workers": None,

@@ -131,7 +131,7 @@ async def test_a_run_that_is_cancelled_before_its_first_step_ends_too(settings: 
         assert await office.cancel("run_none") is False
 
 
-async def test_direct_calls_are_recorded_and_told_to_the_model_as_text(settings: Settings):
+async def test_direct_calls_are_recorded_and_passed_to_the_model_as_text(settings: Settings):
     async with open_office(settings, Turn(text("I see."))) as office:
         ended = await office.call(
             CallRequest("c1", "calculator", {"expression": "6*7"}),

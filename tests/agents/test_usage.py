@@ -49,20 +49,20 @@ async def test_sums_by_agent_model_session_and_day(settings: Settings):
         first, _ = await office.ask(), await office.ask()
         await office.ask(agent_id="writer")
         await office.runtime.db.flush()
-        book = UsageReader(office.service.database)
-        agents = dict((await book.sums("agent")).groups)
+        usage = UsageReader(office.service.database)
+        agents = dict((await usage.sums("agent")).groups)
         assert set(agents) == {"default", "writer"}
         assert (agents["default"].runs, agents["default"].input_tokens) == (2, 3_000)
         assert agents["default"].cost == pytest.approx(0.006)
         assert (agents["writer"].cost, agents["writer"].unpriced_tokens) == (0, 500)
-        models = await book.sums("model", agent_id="writer")
+        models = await usage.sums("model", agent_id="writer")
         assert [key for key, _ in models.groups] == ["no-price"]
-        sessions = await book.sums("session", session_id=office.session.id)
+        sessions = await usage.sums("session", session_id=office.session.id)
         assert [key for key, _ in sessions.groups] == [office.session.id]
         assert sessions.total.input_tokens == 3_500
-        days = await book.sums("day", agent_id="default")
+        days = await usage.sums("day", agent_id="default")
         assert [key for key, _ in days.groups] == [first["ts"][:10]]
-        assert (await book.sums("day", until="2000-01-01T00:00:00.000Z")).groups == []
+        assert (await usage.sums("day", until="2000-01-01T00:00:00.000Z")).groups == []
 
 
 async def test_the_budget_counts_for_a_session_and_for_whoever_asked(settings: Settings):

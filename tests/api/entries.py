@@ -29,7 +29,7 @@ from app.execution.setup import Runtime
 from app.execution.toolbox import Toolbox
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import Tool
-from tests.agents.models.asking import KEY, Waits
+from tests.agents.models.exchange import KEY, Waits
 from tests.execution.lab import PATIENCE_S
 from tests.execution.test_every_tool import CASES, store_trigger
 from tests.support.http import HttpClient
@@ -221,9 +221,9 @@ Enter = Callable[[Site, str, Arguments], Awaitable[None]]
 
 async def rest_single(site: Site, name: str, arguments: Arguments) -> None:
     # Without a session nobody can be asked.
-    told = {"session_id": site.session().id} if site.person else {}
+    reported = {"session_id": site.session().id} if site.person else {}
     path = f"/tools/{name}/call"
-    answer = await site.client.post(path, json={"arguments": arguments, **told})
+    answer = await site.client.post(path, json={"arguments": arguments, **reported})
     assert answer.status_code == 200, answer.text
 
 

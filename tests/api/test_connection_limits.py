@@ -6,7 +6,7 @@ import pytest
 
 from app.api.connection_limits import ConnectionLimits
 from app.core.errors import TollgateError
-from app.core.serving import ServingSettings
+from app.core.server import ServingSettings
 
 FEW = ServingSettings(connections=9)
 

@@ -145,8 +145,8 @@ async def check_records(runtime: Runtime, witness: Witness) -> None:
         at, verdict, _ = finished[seen.operation_id]
         assert verdict in ("allow", "ask"), seen
         if verdict == "ask":
-            ((seq, told),) = seen.decided
-            assert (seq < at, told) == (True, "ask"), seen
+            ((seq, reported),) = seen.decided
+            assert (seq < at, reported) == (True, "ask"), seen
     ran = {seen.operation_id for seen in witness.ran}
     for operation_id, (at, verdict, outcome) in finished.items():
         if verdict == "deny" or outcome in NOT_RUN:

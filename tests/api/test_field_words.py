@@ -43,27 +43,27 @@ _REFUSED: dict[str, tuple[dict[str, Any], Any]] = {
 
 def test_what_has_words_is_a_code_and_at_a_release_every_one_has_some():
     own, _ = own_codes(ROOT)
-    told, led = CHINESE["told"], CHINESE["led"]
-    assert list(told) == sorted(told)
+    reported, led = CHINESE["told"], CHINESE["led"]
+    assert list(reported) == sorted(reported)
     assert list(led) == sorted(led)
-    assert told.keys() & led.keys() == set()
-    check_translated(own | pydantic_types(), told.keys() | led.keys())
-    for code, words in {**told, **led}.items():
+    assert reported.keys() & led.keys() == set()
+    check_translated(own | pydantic_types(), reported.keys() | led.keys())
+    for code, words in {**reported, **led}.items():
         assert any("一" <= character <= "鿿" for character in words), code
         assert not any(mark in words for mark in ";!?。"), code
 
 
-def test_words_name_only_values_that_are_told():
+def test_words_name_only_values_that_are_reported():
     named = {name for words in CHINESE["told"].values() for name in re.findall(r"{(\w+)}", words)}
     assert named <= VALUES
     assert not [words for words in CHINESE["led"].values() if "{" in words]
 
 
 def test_a_refusal_of_a_validator_gives_the_values_that_its_words_name():
-    told, led = CHINESE["told"], CHINESE["led"]
+    reported, led = CHINESE["told"], CHINESE["led"]
     for code, given in misfits(ROOT):
-        if code in told or code in led:
-            assert given == set(re.findall(r"{(\w+)}", told.get(code, ""))), code
+        if code in reported or code in led:
+            assert given == set(re.findall(r"{(\w+)}", reported.get(code, ""))), code
 
 
 def test_every_own_code_stands_in_the_sources_as_text():

@@ -206,8 +206,8 @@ async def test_routes_that_cannot_be_loaded_are_errors_and_end_the_service(
         await visited()
 
     assert (await problem(answers[0]))["code"] == "internal"
-    told = [record for record in caplog.records if record.levelno == logging.CRITICAL]
-    assert [record.exc_info[1] for record in told if record.exc_info] == [held.error]
+    reported = [record for record in caplog.records if record.levelno == logging.CRITICAL]
+    assert [record.exc_info[1] for record in reported if record.exc_info] == [held.error]
 
 
 def test_routes_that_come_later_are_those_of_a_whole_application(settings: Settings):

@@ -30,7 +30,7 @@ from tests.support.binaries import in_ci
 from tests.support.http import HttpClient
 from tests.support.server_process import ENVIRONMENT, Server
 from tests.support.service import Chat
-from tests.support.telling import TOLD
+from tests.support.stack_dump import DUMPED
 
 ORDINARY, CANCELLED, TIMED_OUT, FLOODING = (120, 50, 20, 10) if in_ci() else (30, 12, 5, 3)
 TOGETHER = ORDINARY + CANCELLED + TIMED_OUT + FLOODING
@@ -62,7 +62,7 @@ async def loaded_server(folder: Path) -> AsyncIterator[Server]:
     with (folder / "log").open("wb") as log:
         process = await asyncio.create_subprocess_exec(
             sys.executable,
-            *("-m", "tests.support.telling", "serve", "--data-dir", str(folder / "data")),
+            *("-m", "tests.support.stack_dump", "serve", "--data-dir", str(folder / "data")),
             cwd=folder,
             env=ENVIRONMENT,
             stdout=asyncio.subprocess.PIPE,
@@ -103,14 +103,14 @@ async def bounded(server: Server, log: Path, waiting: set[str]) -> AsyncIterator
     except TimeoutError:
         server.process.send_signal(signal.SIGUSR1)
         async with asyncio.timeout(END_S):
-            told = await until_told(log)
-        pytest.fail(f"not finished: {sorted(waiting)}\n{told}")
+            reported = await until_reported(log)
+        pytest.fail(f"not finished: {sorted(waiting)}\n{reported}")
 
 
-async def until_told(log: Path) -> str:
+async def until_reported(log: Path) -> str:
     while True:
-        if TOLD in (told := said(log)):
-            return told
+        if DUMPED in (reported := said(log)):
+            return reported
         await asyncio.sleep(0)
 
 
@@ -180,8 +180,8 @@ async def run_bash(
     with awaited(waiting, f"{command} in {session_id}"):
         answer = await client.post("/tools/bash/call", json=body)
     assert answer.status_code == 200, answer.text
-    told: dict[str, Any] = answer.json()
-    return told
+    reported: dict[str, Any] = answer.json()
+    return reported
 
 
 async def start_over_websocket(chat: Chat, session_id: str, command: str) -> str:

@@ -30,7 +30,7 @@ def test_scripts_of_shells_are_found_once_and_no_other_file_is(tmp_path: Path):
     assert packaged_scripts([str(tmp_path)]) == [*texts, "#!/usr/bin/env bash\n"]
 
 
-def test_a_machine_with_few_scripts_is_told_so(tmp_path: Path):
+def test_a_machine_with_few_scripts_is_reported(tmp_path: Path):
     install(tmp_path, FEWEST_SCRIPTS - 1)
 
     with pytest.raises(Skipped, match=f"only {FEWEST_SCRIPTS - 1} shell scripts"):

@@ -76,7 +76,7 @@ def test_a_value_of_the_right_type_passes(wanted, right):
 
 
 @pytest.mark.requirement("VAL-03")
-def test_a_value_outside_an_enum_is_told_the_choices():
+def test_a_value_outside_an_enum_is_shown_the_choices():
     message = "a must be one of ['asc', 'desc']"
     assert one({"enum": ["asc", "desc"]}, "up") == [("a", message, "literal_error")]
 
@@ -103,7 +103,7 @@ def test_a_value_outside_an_enum_is_told_the_choices():
     ],
 )
 @pytest.mark.requirement("VAL-04")
-def test_a_value_out_of_range_is_told_the_limit(schema, value, message, code):
+def test_a_value_out_of_range_is_shown_the_limit(schema, value, message, code):
     assert one(schema, value) == [("a", message, code)]
 
 

@@ -35,8 +35,8 @@ def changed(*changes: tuple[str, Any]) -> Settings:
     settings = USUAL
     for setting, value in changes:
         section, name = setting.split(".")
-        told = getattr(settings, section).model_copy(update={name: value})
-        settings = settings.model_copy(update={section: told})
+        reported = getattr(settings, section).model_copy(update={name: value})
+        settings = settings.model_copy(update={section: reported})
     return settings
 
 
@@ -74,12 +74,12 @@ def test_nothing_else_of_any_schema_changes():
 def test_a_call_within_what_is_served_is_taken(tool: str, place: str, setting: str):
     keyword = place.split(".")[1]
     section, name = setting.split(".")
-    told = type(getattr(USUAL, section)).model_json_schema()["properties"][name]
+    reported = type(getattr(USUAL, section)).model_json_schema()["properties"][name]
     own = found(schemas(None)[tool], place)
     if keyword in ("maximum", "maxItems"):
-        assert told["maximum"] <= own
+        assert reported["maximum"] <= own
     elif keyword == "minimum":
-        assert told["minimum"] >= own
+        assert reported["minimum"] >= own
 
 
 def test_a_default_is_never_above_the_maximum():

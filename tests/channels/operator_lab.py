@@ -14,7 +14,7 @@ from app.channels.operator_messages import (
     Claim,
     Done,
     Failed,
-    Progress,
+    OperatorProgress,
     TaskForOperator,
 )
 from app.channels.operators import Operator, OperatorService
@@ -72,7 +72,7 @@ async def sitting(
             while (task := await desk.claim(who)) is not None:
                 at_work.got.append(task)
                 await desk.start(who, claim_of(task))
-                await desk.progress(who, claim_of(task), Progress(stage="pasting"))
+                await desk.progress(who, claim_of(task), OperatorProgress(stage="pasting"))
                 if at_work.failure is None:
                     await desk.complete(who, claim_of(task), Done(verified=True))
                 else:

@@ -17,7 +17,7 @@ from app.channels.operator_messages import (
     Claim,
     Done,
     Failed,
-    Progress,
+    OperatorProgress,
     TaskForOperator,
 )
 from app.channels.operators import TokenHolder
@@ -51,7 +51,7 @@ class World:
             changes=self.changes,
         )
         self.calls: list[asyncio.Task[DesktopTask]] = []
-        self.told: list[Progress] = []
+        self.reported: list[OperatorProgress] = []
 
     @property
     def desk(self) -> Any:
@@ -75,8 +75,8 @@ class World:
     async def call(self, **fields: Any) -> tuple[str, asyncio.Task[DesktopTask]]:
         """A call that waits for a task which is stored."""
 
-        async def report(progress: Progress) -> None:
-            self.told.append(progress)
+        async def report(progress: OperatorProgress) -> None:
+            self.reported.append(progress)
 
         order = self.order(**fields)
         work = self.channels.desktop.run_and_wait(order, report=report, wait_s=LONG_S)
@@ -178,12 +178,14 @@ async def test_a_finished_task_wakes_its_call_with_the_result(world: World):
     _, calling = await world.call()
     held = await world.claim()
     await world.desk.start(operator(), claim_of(held))
-    await world.desk.progress(operator(), claim_of(held), Progress(stage="a\x1b", message="b"))
+    await world.desk.progress(
+        operator(), claim_of(held), OperatorProgress(stage="a\x1b", message="b")
+    )
     await world.desk.complete(operator(), claim_of(held), Done(verified=True, detail="ok\x1b[2J"))
     task = await calling
     assert (task.status, task.operator, task.claim_id) == ("succeeded", "desk-1", None)
     assert task.result == '{"verified":true,"detail":"ok\\\\x1b[2J"}'
-    assert [(item.stage, item.message) for item in world.told] == [("a\\x1b", "b")]
+    assert [(item.stage, item.message) for item in world.reported] == [("a\\x1b", "b")]
 
 
 async def test_no_word_about_a_task_counts_without_its_claim(world: World):
@@ -200,7 +202,7 @@ async def test_no_word_about_a_task_counts_without_its_claim(world: World):
         for word in (
             world.desk.start(holder, claim),
             world.desk.beat(holder, claim),
-            world.desk.progress(holder, claim, Progress(stage="x")),
+            world.desk.progress(holder, claim, OperatorProgress(stage="x")),
             world.desk.complete(holder, claim, Done()),
             world.desk.fail(holder, claim, Failed(code="driver_failed")),
             world.desk.release(holder, claim),
@@ -209,7 +211,7 @@ async def test_no_word_about_a_task_counts_without_its_claim(world: World):
                 await word
     assert (await world.channels.desktop.get(held.task_id)).status == "claimed"
     assert not calling.done()
-    assert world.told == []
+    assert world.reported == []
 
 
 async def test_nothing_is_complete_that_was_not_started_and_nothing_starts_twice(world: World):
@@ -317,8 +319,8 @@ async def test_what_an_operator_has_started_is_not_taken_back(world: World):
 async def test_a_call_whose_time_ends_while_an_operator_sends_says_that_it_runs(world: World):
     order = world.order()
 
-    async def report(progress: Progress) -> None:
-        world.told.append(progress)
+    async def report(progress: OperatorProgress) -> None:
+        world.reported.append(progress)
 
     async def work() -> None:
         news = asyncio.Event()
@@ -343,7 +345,7 @@ async def test_so_many_tasks_may_wait(world: World):
     assert failed.value.details["code"] == "desktop_busy"
 
 
-async def _ignore(_: Progress) -> None:
+async def _ignore(_: OperatorProgress) -> None:
     return None
 
 

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.answering import Answering, answering
+from tests.cli.foreign_server import Answering, answering
 from tests.cli.program import tollgate
 from tests.cli.user import User
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from app.cli.bootstrap_token import FILE_NAME
-from app.cli.doctor_here import stored_tokens
+from app.cli.local_doctor import stored_tokens
 from app.core.settings import load_settings
 from app.execution.doctor.access_checks import access_checks
 from app.governance.identity.tokens import SCOPES

@@ -141,7 +141,7 @@ def test_a_confirmation_stands_between_start_and_output(installation, workspace)
     ]
 
 
-def test_a_call_that_nobody_could_answer_is_told_apart_in_its_events(installation, workspace):
+def test_a_call_that_nobody_could_answer_is_distinguished_in_its_events(installation, workspace):
     done = call(installation, workspace, "bash", "--events", RISKY)
     by_kind = {event["type"]: event for event in json_lines(done.stdout)}
     assert done.returncode == 3

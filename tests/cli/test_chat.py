@@ -108,7 +108,7 @@ async def test_an_open_question_is_put_again_to_whoever_comes(running):
         await terminal.expect("declined by local")
 
 
-async def test_without_a_model_the_reason_is_told_and_the_chat_goes_on(running):
+async def test_without_a_model_the_reason_is_reported_and_the_chat_goes_on(running):
     async with chat(running, "--new") as terminal:
         await terminal.expect("› ")
         terminal.type("hello\n")

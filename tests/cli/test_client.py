@@ -67,7 +67,7 @@ async def test_a_lost_connection_loses_and_doubles_nothing(running):
     assert states[:3] == ["connected", "lost", "connected"]
 
 
-async def test_a_position_that_is_gone_is_told(running):
+async def test_a_position_that_is_gone_is_reported(running):
     session = running.session()
     async with WsClient(running.url) as client:
         answer = await client.subscribe(session.id, after=99)
@@ -83,7 +83,7 @@ async def test_a_refused_command_carries_what_the_server_said(running):
         assert client.positions == {}
 
 
-async def test_an_address_where_nobody_answers_is_told_at_once(running):
+async def test_an_address_where_nobody_answers_is_reported_at_once(running):
     with pytest.raises(ConnectionFailed):
         await WsClient("http://127.0.0.1:9").connect()
 

@@ -157,7 +157,7 @@ async def test_a_heartbeat_reveals_what_was_lost_silently():
         assert await events_of(client, 2) == [1, 2]
 
 
-async def test_a_new_epoch_is_told_and_gone_on_from():
+async def test_a_new_epoch_is_reported_and_gone_on_from():
     async def before(peer: Peer) -> None:
         await peer.subscribed(5)
         await peer.close(1012, "restart")

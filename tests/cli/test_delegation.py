@@ -6,7 +6,7 @@ from pathlib import Path
 
 from app.cli.confirmation_text import confirmation_lines
 from tests.agents.delegation.department import Goals
-from tests.agents.models.asking import KEY
+from tests.agents.models.exchange import KEY
 from tests.cli.test_chat import chat, delta, shown
 from tests.support.scripted_anthropic.server import ScriptedAnthropic
 from tests.support.scripted_anthropic.turns import Turn, text, tool_use
@@ -32,8 +32,8 @@ LISTED: dict[str, object] = {
 def test_a_sub_agent_is_named_before_its_calls():
     ended = {"type": "subagent_finished", "child_run_id": "run_2", "status": "success"}
     calls = {"type": "tool_call_started", "tool_call_id": "c", "title": "list_dir: src"}
-    told = {**delta("between", 0, 1), "run_id": "run_2"}
-    events = (BEGUN, told, CHILD | calls, CHILD | LISTED, ended | {"rounds": 2}, calls)
+    reported = {**delta("between", 0, 1), "run_id": "run_2"}
+    events = (BEGUN, reported, CHILD | calls, CHILD | LISTED, ended | {"rounds": 2}, calls)
     assert shown(*events) == (
         "▸ [eye\\x1b[2J] Look\n"
         "● [eye\\x1b[2J] list_dir: src\n  │ a.txt\n  ✓ [eye\\x1b[2J] list_dir done, 0.00 s\n"
@@ -42,7 +42,7 @@ def test_a_sub_agent_is_named_before_its_calls():
     )
 
 
-def test_a_sub_agent_that_was_begun_before_is_still_told_apart():
+def test_a_sub_agent_that_was_begun_before_is_still_distinguished():
     error = {"code": "worker_lost", "message": "Its process has ended", "retryable": False}
     ended = {
         "type": "subagent_finished",

@@ -175,7 +175,7 @@ class Cutting:
 
 
 @pytest.mark.parametrize(("when", "tried"), [("before", 2), ("after", 1)])
-async def test_a_text_is_sent_once_and_told_over_a_connection_that_is_cut(
+async def test_a_text_is_sent_once_and_reported_over_a_connection_that_is_cut(
     running: Running, when: str, tried: int
 ):
     async with Relay(running).opened() as relay:
@@ -192,12 +192,12 @@ async def test_a_text_is_sent_once_and_told_over_a_connection_that_is_cut(
 
 async def until_busy(working: asyncio.Task[int], capsys: pytest.CaptureFixture[str]) -> None:
     """Wait until the operator was told to finish what it holds."""
-    told = ""
+    reported = ""
     async with asyncio.timeout(PATIENCE_S):
-        while "Finish your current task" not in told:
-            assert not working.done(), told
+        while "Finish your current task" not in reported:
+            assert not working.done(), reported
             await asyncio.wait([working], timeout=0.01)
-            told += capsys.readouterr().err
+            reported += capsys.readouterr().err
 
 
 async def test_an_operator_that_comes_back_waits_until_its_former_life_is_over(

@@ -40,10 +40,10 @@ async def test_a_tool_s_question_outlives_its_server(installation: Path, number:
             subscribed = await watch(chat, session_id)
             assert subscribed["pending_questions"] == [listed]
             assert await chat.until("question_asked") == asked
-            told = rest(
+            reported = rest(
                 facts["url"], f"{path}/{asked['question_id']}/answer", {"answer": "choice_2"}
             )
-            assert told["outcome"] == "answered"
+            assert reported["outcome"] == "answered"
             completed = await chat.until("tool_call_completed")
             assert completed["status"] == "success"
             assert '"blue"' in completed["content"][0]["text"]

@@ -12,7 +12,7 @@ from app.cli.desktop_link import checked_address, connect
 from app.cli.rest import lines_of, request
 from app.cli.service_errors import CommandRefused, ConnectionFailed, checked_token, checked_url
 from app.core.errors import InvalidInput
-from tests.cli.answering import Answering, answering
+from tests.cli.foreign_server import Answering, answering
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.agents.models.asking import KEY
+from tests.agents.models.exchange import KEY
 from tests.cli.program import PATIENCE_S
 from tests.cli.test_restart import TOKEN, rest
 from tests.cli.test_serve import started

@@ -130,14 +130,14 @@ REFUSED = (
 )
 
 
-def test_what_is_not_meant_changes_nothing_and_is_told(place: Place):
+def test_what_is_not_meant_changes_nothing_and_is_reported(place: Place):
     place.run("add", "Shop", "--kind", "sqlite", "--file", str(place.file))
     place.run("authorise", "Shop", "--table", "main.customers:email")
     before = place.listed()
-    for words, code, told in REFUSED:
+    for words, code, reported in REFUSED:
         refused = place.run(*words)
         assert (refused.returncode, refused.stdout) == (code, ""), words
-        assert told in refused.stderr
+        assert reported in refused.stderr
     assert place.listed() == before
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from app.cli.service_discovery import holder_of
 from app.cli.target import find_service
-from tests.cli.answering import Answering
+from tests.cli.foreign_server import Answering
 from tests.cli.program import PATIENCE_S, json_lines
 from tests.cli.user import Served, User
 from tests.support import forked

@@ -51,7 +51,7 @@ def test_times_are_utc_with_milliseconds_and_a_z():
     assert SystemClock().now().tzinfo is UTC
 
 
-def test_a_manual_clock_moves_only_when_told():
+def test_a_manual_clock_moves_only_when_asked():
     clock = ManualClock()
     before = (clock.now(), clock.time(), clock.monotonic())
     assert (clock.now(), clock.time(), clock.monotonic()) == before

@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from app.core.field_problems import (
     MAX_MESSAGE,
-    MAX_TOLD,
+    MAX_SHOWN,
     MAX_VALUE,
     FieldError,
     field_problem,
@@ -75,11 +75,11 @@ def found(**fields: Any) -> dict[str, Any]:
         ({"note": "own"}, "needs", {"given": "a", "needed": "b"}),
     ],
 )
-def test_limits_and_choices_are_told_and_not_what_was_sent(
+def test_limits_and_choices_are_reported_and_not_what_was_sent(
     fields: dict[str, Any], code: str, values: dict[str, Any]
 ):
-    told = found(**fields)
-    assert (told["path"], told["code"], told["values"]) == ("p", code, values)
+    reported = found(**fields)
+    assert (reported["path"], reported["code"], reported["values"]) == ("p", code, values)
 
 
 @pytest.mark.parametrize(
@@ -92,9 +92,9 @@ def test_limits_and_choices_are_told_and_not_what_was_sent(
     ],
 )
 def test_where_nothing_of_ours_is_named_there_are_no_values(fields: dict[str, Any], code: str):
-    told = found(**fields)
-    assert told["code"] == code
-    assert told.keys() == {"path", "message", "code"}
+    reported = found(**fields)
+    assert reported["code"] == code
+    assert reported.keys() == {"path", "message", "code"}
 
 
 def test_a_validators_sentence_stands_without_a_lead():
@@ -103,16 +103,16 @@ def test_a_validators_sentence_stands_without_a_lead():
 
 
 def test_a_long_value_is_cut():
-    told = problem("p", "…", "literal_error", {"expected": "x" * 1000, "ge": None})
-    assert told["values"].keys() == {"expected"}
-    assert len(told["values"]["expected"]) == MAX_VALUE
+    reported = problem("p", "…", "literal_error", {"expected": "x" * 1000, "ge": None})
+    assert reported["values"].keys() == {"expected"}
+    assert len(reported["values"]["expected"]) == MAX_VALUE
 
 
 def test_only_the_first_problems_go_beside_a_message_and_none_is_long():
-    listed = [problem(str(at), "x" * 1000, "missing") for at in range(MAX_TOLD + 1)]
-    told = problems_in({"errors": listed})
-    assert [item["path"] for item in told] == [str(at) for at in range(MAX_TOLD)]
-    assert {len(item["message"]) for item in told} == {MAX_MESSAGE}
+    listed = [problem(str(at), "x" * 1000, "missing") for at in range(MAX_SHOWN + 1)]
+    reported = problems_in({"errors": listed})
+    assert [item["path"] for item in reported] == [str(at) for at in range(MAX_SHOWN)]
+    assert {len(item["message"]) for item in reported} == {MAX_MESSAGE}
 
 
 @pytest.mark.parametrize("details", [None, {}, {"errors": None}, {"errors": ["text", {}]}, []])

@@ -85,9 +85,9 @@ def test_what_git_writes_by_itself_is_harmless():
         ("[core]\nfs\\\nmonitor = x", "?"),
     ],
 )
-def test_what_may_run_something_is_told(text: str, name: str):
+def test_what_may_run_something_is_reported(text: str, name: str):
     assert name in {setting.partition("=")[0] for setting in risky_settings(text)}
 
 
-def test_the_value_is_told_with_the_setting():
+def test_the_value_is_reported_with_the_setting():
     assert risky_settings("[core]\nfsmonitor = a") != risky_settings("[core]\nfsmonitor = b")

@@ -17,7 +17,7 @@ def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("TOLLGATE_DATA_DIR", str(tmp_path))
 
 
-def test_each_source_is_told_and_the_strongest_speaks(
+def test_each_source_is_reported_and_the_strongest_speaks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     (tmp_path / "config.yml").write_text("port: 1\nmodel: m\nsandbox:\n  weaker: ask\n")

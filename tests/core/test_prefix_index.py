@@ -21,7 +21,7 @@ from app.core.prefix_index import PrefixIndex
         ("a secret in the middle", 0),
     ],
 )
-def test_the_longest_beginning_at_the_end_is_told(text, held):
+def test_the_longest_beginning_at_the_end_is_reported(text, held):
     assert PrefixIndex(["secret-1", "serious"]).at_end(text) == held
 
 

@@ -79,12 +79,12 @@ def test_a_known_value_is_masked_wherever_it_stands():
 def test_a_known_value_is_masked_in_base64_and_hex_wherever_it_stood(before: bytes, after: bytes):
     secret = "correct horse battery"
     redactor = Redactor([secret])
-    told = before + secret.encode() + after
+    reported = before + secret.encode() + after
     encoded = (
-        b64encode(told),
-        urlsafe_b64encode(told),
-        told.hex().encode(),
-        told.hex().upper().encode(),
+        b64encode(reported),
+        urlsafe_b64encode(reported),
+        reported.hex().encode(),
+        reported.hex().upper().encode(),
     )
 
     for text in (item.decode() for item in encoded):
@@ -97,11 +97,11 @@ def test_what_is_learned_later_is_masked_until_its_owner_has_another():
     redactor = Redactor(["first-secret-1"])
     redactor.learn("source", ["second-secret-2"])
     redactor.learn("other", ["third-secret-3"])
-    told = "first-secret-1 second-secret-2 third-secret-3"
-    assert redactor.text(told) == f"{MASK} {MASK} {MASK}"
+    reported = "first-secret-1 second-secret-2 third-secret-3"
+    assert redactor.text(reported) == f"{MASK} {MASK} {MASK}"
     assert not redactor.is_clean(dump_json({"a": "second-secret-2"}))
     redactor.learn("source", ["fourth-secret-4"])
-    assert redactor.text(told) == f"{MASK} second-secret-2 {MASK}"
+    assert redactor.text(reported) == f"{MASK} second-secret-2 {MASK}"
     assert redactor.text("fourth-secret-4") == MASK
 
 
@@ -159,9 +159,9 @@ def test_what_is_called_clean_has_nothing_to_mask(arguments: dict[str, Any]):
 def test_what_was_encoded_beside_a_known_value_is_masked_with_it():
     redactor = Redactor(["known-secret-value1"])
     beside = b"unknown-Xy12Zt9"
-    for told in (b"known-secret-value1" + beside, beside + b"known-secret-value1"):
-        assert redactor.text(f"it is {b64encode(told).decode()}.") == f"it is {MASK}."
-        assert redactor.text(f"it is {told.hex()}.") == f"it is {MASK}."
+    for reported in (b"known-secret-value1" + beside, beside + b"known-secret-value1"):
+        assert redactor.text(f"it is {b64encode(reported).decode()}.") == f"it is {MASK}."
+        assert redactor.text(f"it is {reported.hex()}.") == f"it is {MASK}."
 
 
 def test_of_two_values_encoded_of_which_one_begins_the_other_nothing_remains():

@@ -79,9 +79,9 @@ class DelegatedTrial(Trial):
             yield f"{len(self.batches)} batches came of one call"
         for task in (task for batch in self.batches for task in batch["tasks"]):
             name = task["label"]
-            told = self._over().get(task["run_id"])
-            if told is not None and told != task["status"]:
-                yield f"{name} ended as {task['status']}, and was told as {told}"
+            reported = self._over().get(task["run_id"])
+            if reported is not None and reported != task["status"]:
+                yield f"{name} ended as {task['status']}, and was told as {reported}"
             if not self.goes_on:
                 continue
             if (task["status"], task["response"]) != ("success", LAST_WORDS):

@@ -71,7 +71,7 @@ def test_a_trial_tells_what_is_wrong():
         marks=Counter({"m1-a": 2, "m9-a": 1}),
         refused=["the provider refused: no result"],
     )
-    told = "\n".join(trial.wrong())
+    reported = "\n".join(trial.wrong())
     for word in (
         "m1-a took effect 2 times",
         "nobody was told of m9-a",
@@ -85,12 +85,12 @@ def test_a_trial_tells_what_is_wrong():
         "the model has no result of m1-a",
         "the last word is",
     ):
-        assert word in told
+        assert word in reported
 
 
 def test_a_trial_tells_what_is_wrong_with_sub_agents():
     task = {"task_id": "t", "child_run_id": "c", "status": "success"}
-    told = DelegatedTrial(
+    reported = DelegatedTrial(
         begun=True,
         events=[
             {"type": "subagent_started", "seq": 1, "run_id": "r", **task},
@@ -126,4 +126,4 @@ def test_a_trial_tells_what_is_wrong_with_sub_agents():
         "apples took 5 rounds, and not 7",
         "apples used",
     ):
-        assert words in "\n".join(told)
+        assert words in "\n".join(reported)

@@ -157,7 +157,7 @@ class Trial:
             yield f"{answers} answers, and not {TURNS + 1}"
 
     def _in_messages(self) -> Iterator[str]:
-        told = {
+        reported = {
             block["tool_use_id"]: block["content"][0]["text"]
             for message in self.messages
             if message["role"] == "tool"
@@ -168,7 +168,7 @@ class Trial:
             if message["role"] == "assistant":
                 asked = [b["id"] for b in message["content"] if b["type"] == "tool_use"]
                 for call_id in asked:
-                    yield from _mistold(call_id, told.get(call_id), ended.get(call_id))
+                    yield from _mistold(call_id, reported.get(call_id), ended.get(call_id))
         if self.runs and self.messages[-1]["content"][-1].get("text") != LAST_WORDS:
             yield f"the last word is {self.messages[-1]['content']}"
 
@@ -178,8 +178,8 @@ def _mistold(call_id: str, text: str | None, status: str | None) -> Iterator[str
     if text is None:
         yield f"the model has no result of {call_id}"
         return
-    is_told = (text == INTERRUPTED, text == NOT_RUN)
-    if is_told != (status == "interrupted", status is None):
+    is_reported = (text == INTERRUPTED, text == NOT_RUN)
+    if is_reported != (status == "interrupted", status is None):
         yield f"{call_id} is {status}, and the model is told: {text}"
 
 

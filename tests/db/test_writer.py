@@ -197,12 +197,12 @@ async def test_a_listener_that_fails_holds_up_nobody_s_rows(db: SqliteWriter, pa
         db.append(ADD, (2, "appended meanwhile"))
         raise RuntimeError("a listener is broken")
 
-    told: list[dict[str, Any]] = []
-    asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
+    reported: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context))
     db.subscribe(fail)
     db.append(ADD, (1, "x"))
     await db.flush()
     db._listeners.clear()
     await db.flush()
     assert stored(path) == [1, 2]
-    assert [str(context["exception"]) for context in told] == ["a listener is broken"]
+    assert [str(context["exception"]) for context in reported] == ["a listener is broken"]

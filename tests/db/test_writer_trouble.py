@@ -28,7 +28,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(app.db.writer, "RETRY_S", 0.01)
 
 
-async def test_a_full_disk_is_told_at_once_and_everything_is_written_when_there_is_room(
+async def test_a_full_disk_is_reported_at_once_and_everything_is_written_when_there_is_room(
     db: SqliteWriter, path: Path
 ):
     commits = Commits(db)
@@ -73,7 +73,7 @@ async def test_work_that_finds_the_disk_full_fails_and_leaves_the_writer_whole(
     assert stored(path) == [2]
 
 
-async def test_a_locked_database_is_told_and_left_when_it_is_free_again(
+async def test_a_locked_database_is_reported_and_left_when_it_is_free_again(
     db: SqliteWriter, path: Path
 ):
     commits = Commits(db)

@@ -85,8 +85,8 @@ def test_code_on_a_page_is_the_code_of_the_file_it_names():
 def test_every_reason_why_a_tool_is_missing_is_explained_under_its_layer():
     page = (ROOT / "docs" / "governance.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (\w+) \| (`[a-z_`, ]+) \|", page, re.MULTILINE)
-    told = {code: layer for layer, codes in rows for code in re.findall(r"\w+", codes)}
-    assert told == dict(LAYERS)
+    reported = {code: layer for layer, codes in rows for code in re.findall(r"\w+", codes)}
+    assert reported == dict(LAYERS)
 
 
 def test_a_line_of_prose_holds_one_sentence():

@@ -109,7 +109,7 @@ def test_every_hook_type_action_and_scope_is_explained():
         ({}, "any"),
     ],
 )
-def test_a_schema_is_told_in_a_few_words(schema, words):
+def test_a_schema_is_reported_in_a_few_words(schema, words):
     assert schema_type(schema) == words
 
 

@@ -49,8 +49,8 @@ def test_every_part_of_a_seed_has_its_place_here():
 @pytest.mark.requirement("FS-01", "FS-02", "FS-03")
 @pytest.mark.parametrize("design", SEEDS)
 def test_every_module_that_a_seed_names_has_its_row(design: str):
-    told = {path for cell, _ in rows() for path in re.findall(r"`([^`]+)`", cell)}
-    assert set(SEEDS[design].split()) - told == set()
+    reported = {path for cell, _ in rows() for path in re.findall(r"`([^`]+)`", cell)}
+    assert set(SEEDS[design].split()) - reported == set()
 
 
 def test_every_module_that_is_named_exists_and_can_be_imported():

@@ -67,10 +67,10 @@ def text_of(attempt: Attempt, level: Level, world: World, limits: Limits, *, hel
     if attempt.then is not None:
         names["FIRST"] = world.secrets["first"]
     if attempt.shell:
-        told = [f"{name}={shlex.quote(str(value))}" for name, value in names.items()]
-        return "\n".join([*told, f"echo {shlex.quote(BEGUN)}", attempt.source])
-    told = [f"{name} = {value!r}" for name, value in names.items()]
-    begin = [*told, f"print({BEGUN!r}, flush=True)"] if attempt.begins else told
+        reported = [f"{name}={shlex.quote(str(value))}" for name, value in names.items()]
+        return "\n".join([*reported, f"echo {shlex.quote(BEGUN)}", attempt.source])
+    reported = [f"{name} = {value!r}" for name, value in names.items()]
+    begin = [*reported, f"print({BEGUN!r}, flush=True)"] if attempt.begins else reported
     if attempt.raw:
         return "\n".join([*begin, attempt.source])
     if helped and level in ("strict", "standard"):

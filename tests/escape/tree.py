@@ -64,8 +64,8 @@ def marked(token: str) -> set[int]:
     for name in _names("/proc"):
         if name.isdigit() and name != own:
             with suppress(OSError):
-                told = read(f"/proc/{name}/cmdline") + read(f"/proc/{name}/comm")
-                if mark in told and runs(int(name)):
+                reported = read(f"/proc/{name}/cmdline") + read(f"/proc/{name}/comm")
+                if mark in reported and runs(int(name)):
                     found.add(int(name))
     return found
 

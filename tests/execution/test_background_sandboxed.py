@@ -24,9 +24,9 @@ async def test_every_result_tells_the_sandbox_also_of_what_ran_in_the_background
     started = await house.call("bash", "back", command="read line", background=True)
     process_id = started.result.data["process_id"]
     killed = await house.call("process", "kill", action="kill", process_id=process_id)
-    told = [front.result.data["sandbox"], killed.result.data["sandbox"]]
-    assert [sandbox["level"] for sandbox in told] == ["bash", "bash"]
-    assert [set(sandbox) for sandbox in told] == [{"level", "layers", "missing", "kill"}] * 2
+    reported = [front.result.data["sandbox"], killed.result.data["sandbox"]]
+    assert [sandbox["level"] for sandbox in reported] == ["bash", "bash"]
+    assert [set(sandbox) for sandbox in reported] == [{"level", "layers", "missing", "kill"}] * 2
 
 
 async def test_on_a_terminal_a_program_talks_with_whoever_types(house: Lab):

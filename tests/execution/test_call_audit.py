@@ -140,11 +140,11 @@ async def test_every_way_a_call_may_end_leaves_a_row(house: Lab):
     twins = [CallRequest(f"t{n}", "calculator", {"expression": "1+1"}) for n in range(2)]
     await house.run(*twins)
     await house.call("calculator", "cached", expression="6*7")
-    told = {
+    reported = {
         row["detail"]["tool_call_id"]: (row["verdict"], row["outcome"])
         for row in await rows(house, "call.finished")
     }
-    assert told == {
+    assert reported == {
         "ok": ("allow", "success"),
         "bad": (None, "invalid_arguments"),
         "unknown": (None, "error"),

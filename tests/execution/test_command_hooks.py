@@ -138,7 +138,7 @@ async def test_a_program_that_hangs_is_ended_with_all_it_started(guarded: Writte
     assert [pid for pid in pids if alive(pid)] == []
 
 
-async def test_a_broken_program_may_be_told_to_ask_or_to_let_pass(guarded: Written):
+async def test_a_broken_program_may_be_configured_to_ask_or_to_let_pass(guarded: Written):
     async with noting(guarded("sys.exit(1)", on_error="allow")) as (lab, ran):
         assert (await lab.call("note")).status == "success"
         stats = lab.runtime.hooks.stats(hook_named(lab, "guard"))
@@ -160,7 +160,7 @@ async def test_a_program_that_is_missing_denies_whatever_its_on_error(
     assert "guard" in outcome.text
 
 
-async def test_changed_input_is_validated_and_judged_anew(guarded: Written):
+async def test_changed_input_is_validated_and_judged_again(guarded: Written):
     answer = "print(json.dumps({'modified_input': {'text': call['tool_input'].get('text') + '!'}}))"
     async with noting(guarded(answer)) as (lab, ran):
         assert (await lab.call("note", text="a")).status == "success"

@@ -97,7 +97,7 @@ async def test_a_short_one_does_not_wait_for_a_long_one(
     assert not long.task.done()
 
 
-async def test_a_length_that_nobody_has_any_more_begins_anew(
+async def test_a_length_that_nobody_has_any_more_begins_again(
     deadlines: Deadlines, workers: list[Worker]
 ):
     for _ in range(3):

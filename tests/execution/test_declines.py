@@ -27,7 +27,7 @@ async def ask(lab: Lab, number: int, command: str, **changes: Any) -> CallOutcom
     return (await running)[0]
 
 
-async def test_after_three_declines_of_one_goal_the_model_is_told_to_stop_and_not_asked_for_again(
+async def test_after_three_declines_of_one_goal_the_model_is_asked_to_stop_and_not_asked_for_again(
     house: Lab,
 ):
     outcomes = [await ask(house, number, f"rm file{number}") for number in range(STOP_AFTER)]

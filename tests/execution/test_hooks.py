@@ -382,7 +382,7 @@ async def test_no_hook_can_hide_from_the_next_one_what_was_found(house: Lab):
     assert (outcome.result.code, seen) == ("unattended", [{"command": "rm -rf build"}])
 
 
-async def test_a_result_from_the_cache_is_told_as_a_skip(lab: Lab):
+async def test_a_result_from_the_cache_is_reported_as_a_skip(lab: Lab):
     reasons: list[Any] = []
     with counted() as (function, _):
         lab.add(made(function, name="note", cacheable=True))

@@ -215,10 +215,10 @@ async def test_a_revoked_grant_answers_nothing_from_the_next_call_on(lab: Lab):
     assert (await lab.runtime.grants.revoke(grant.id, by="ann")).revoked_by == "root"
     with pytest.raises(NotFound):
         await lab.runtime.grants.revoke("grt_none", by="root")
-    told = await lab.rows(
+    reported = await lab.rows(
         "SELECT actor, outcome FROM audit WHERE kind = 'governance.grant' ORDER BY seq"
     )
-    assert told == [("ann", "created"), ("root", "revoked")]
+    assert reported == [("ann", "created"), ("root", "revoked")]
 
 
 async def test_a_grant_ends_with_its_time_and_does_not_come_back(settings: Settings):

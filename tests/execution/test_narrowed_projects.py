@@ -77,7 +77,7 @@ async def test_a_narrowed_project_is_opened_once_and_keeps_the_paths_of_the_whol
 
 
 @pytest.mark.parametrize(
-    ("roots", "error", "told"),
+    ("roots", "error", "reported"),
     [
         (("nothing",), NotFound, "folder 'nothing' does not exist"),
         (("a/x.txt/y",), InvalidInput, "not a folder"),
@@ -95,10 +95,10 @@ async def test_a_narrowed_project_is_opened_once_and_keeps_the_paths_of_the_whol
     ],
 )
 async def test_roots_that_are_no_folders_of_the_workspace_are_refused_by_name(
-    house: Lab, root: Path, roots: tuple[str, ...], error: type[TollgateError], told: str
+    house: Lab, root: Path, roots: tuple[str, ...], error: type[TollgateError], reported: str
 ):
     (root / "link").symlink_to("c")
-    with pytest.raises(error, match=told) as caught:
+    with pytest.raises(error, match=reported) as caught:
         house.runtime.projects.narrowed("default", roots)
     assert caught.value.message.startswith("workspace_roots: ")
     assert caught.value.details["field"] == "workspace_roots"
@@ -118,7 +118,7 @@ async def test_narrowed_projects_are_bounded_and_give_back_what_they_held(house:
     assert open_descriptors() == before
 
 
-async def test_a_changed_project_is_narrowed_anew(house: Lab, root: Path, tmp_path: Path):
+async def test_a_changed_project_is_narrowed_again(house: Lab, root: Path, tmp_path: Path):
     projects = house.runtime.projects
     made = await projects.create("Site", str(root), actor="ann")
     assert projects.narrowed(made.id, ("a",)).root == str(root)
@@ -198,9 +198,9 @@ async def test_what_the_agent_itself_has_read_is_not_served_to_its_sub_agent(
 
 
 async def test_a_sub_agent_works_in_its_folders_as_everybody_does(house: Lab, root: Path):
-    told = await by_subagent(house, "read_file", roots=("a", "c/d"), path="c/d/z.txt")
+    reported = await by_subagent(house, "read_file", roots=("a", "c/d"), path="c/d/z.txt")
     written = await by_subagent(house, "write_file", path="a/new.txt", content="new")
-    assert (told.status, written.status) == ("success", "success")
+    assert (reported.status, written.status) == ("success", "success")
     assert (root / "a/new.txt").read_text() == "new"
 
 

@@ -46,7 +46,9 @@ async def test_a_long_result_is_capped_and_read_on_line_by_line(house: Lab):
 
 @pytest.mark.requirement("D-18")
 @pytest.mark.parametrize("workers", [1, 6])
-async def test_the_results_of_one_turn_share_what_a_model_is_told(settings: Settings, workers: int):
+async def test_the_results_of_one_turn_share_what_a_model_is_given(
+    settings: Settings, workers: int
+):
     small = settings.model_copy(update={"turn_output_chars": 20_000})
 
     async def talks(args: AnyArgs, ctx: Any) -> str:
@@ -59,10 +61,10 @@ async def test_the_results_of_one_turn_share_what_a_model_is_told(settings: Sett
         outcomes = await lab.run(*requests, workers=workers)
         again = await lab.run(*(CallRequest(f"d{r.id}", r.name, r.arguments) for r in requests))
         by_hand = await lab.run(*requests, workers=workers, caller="rest", cacheable=False)
-        for told in (outcomes, again):
-            assert sum(len(outcome.text) for outcome in told) < 20_000 + 12 * 300
-            assert all(len(outcome.text) > 900 for outcome in told)
-            assert all(outcome.artifact_id for outcome in told)
+        for reported in (outcomes, again):
+            assert sum(len(outcome.text) for outcome in reported) < 20_000 + 12 * 300
+            assert all(len(outcome.text) > 900 for outcome in reported)
+            assert all(outcome.artifact_id for outcome in reported)
         path = artifact_of(outcomes[5].text)
         page = await lab.call("read_file", "page", path=path)
         assert page.result.data["content"].startswith("n5 n5 ")

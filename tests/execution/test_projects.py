@@ -102,7 +102,7 @@ async def test_another_process_s_project_is_seen_with_the_next_look(settings: Se
 
 
 @pytest.mark.parametrize(
-    ("root", "told"),
+    ("root", "reported"),
     [
         ("relative", "absolute"),
         ("", "absolute"),
@@ -114,8 +114,8 @@ async def test_another_process_s_project_is_seen_with_the_next_look(settings: Se
         ("/home", "a system folder"),
     ],
 )
-def test_a_root_that_can_hardly_be_meant_is_refused(tmp_path: Path, root: str, told: str):
-    with pytest.raises(InvalidInput, match=told):
+def test_a_root_that_can_hardly_be_meant_is_refused(tmp_path: Path, root: str, reported: str):
+    with pytest.raises(InvalidInput, match=reported):
         check_root(root, data_dir=tmp_path, workspace=tmp_path / "workspace", force=False)
 
 

@@ -45,12 +45,12 @@ async def test_what_would_be_deleted_is_looked_up_and_counted(house: Lab):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text("x", encoding="utf-8")
     asked = await question(house, "bash", {"command": "rm -r build one gone /srv/other"})
-    told = {target["path"].rpartition("/")[2]: target for target in asked["targets"]}
-    assert (told["build"]["type"], told["build"]["files"]) == ("directory", 3)
-    assert told["one"]["type"] == "file"
-    assert told["gone"]["type"] == "missing"
-    assert told["other"]["type"] == "unknown"
-    assert "files" not in told["other"]
+    reported = {target["path"].rpartition("/")[2]: target for target in asked["targets"]}
+    assert (reported["build"]["type"], reported["build"]["files"]) == ("directory", 3)
+    assert reported["one"]["type"] == "file"
+    assert reported["gone"]["type"] == "missing"
+    assert reported["other"]["type"] == "unknown"
+    assert "files" not in reported["other"]
 
 
 async def test_who_asks_is_named(house: Lab):

@@ -129,11 +129,11 @@ async def test_a_secret_in_the_name_of_no_tool_is_masked_also_where_the_name_is_
     outcome = await vault.call(before + TOKEN)
     assert outcome.result.code == "tool_not_found"
     seen = await everything(vault) + str(outcome) + str(await vault.rows("SELECT * FROM audit"))
-    told = seen.replace(repr(outcome.request), "")
-    assert TOKEN[: len(TOKEN) // 2] not in told
+    reported = seen.replace(repr(outcome.request), "")
+    assert TOKEN[: len(TOKEN) // 2] not in reported
 
 
-async def test_what_is_told_of_arguments_that_do_not_fit_holds_no_secret(vault: Lab):
+async def test_what_is_reported_about_arguments_that_do_not_fit_holds_no_secret(vault: Lab):
     async def login(args: LoginArgs, ctx: Any) -> str:
         return "ok"
 

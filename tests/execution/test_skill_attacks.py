@@ -58,7 +58,7 @@ def attempt(work):
 async def test_a_poisoned_skill_does_not_take_the_others_along(house: Lab, front: str):
     put(project_folder(house), "poison", {"SKILL.md": f"---\n{front}\n---\n"})
     assert (await row_of(house, "project:default:poison")).status == "invalid"
-    assert "image-statistics" in await house.runtime.skills.told(SkillViewer(None, "default"))
+    assert "image-statistics" in await house.runtime.skills.prompt(SkillViewer(None, "default"))
 
 
 async def test_skills_that_hold_too_much_together_are_not_read(
@@ -269,5 +269,5 @@ async def test_a_skill_that_nobody_enabled_says_nothing_to_the_model(house: Lab)
     refused = await house.call("read_skill", "c2", name="trap")
     row = next(row for row in listed.result.data["skills"] if row["name"] == "trap")
     assert (row["missing"], row["warnings"]) == ([], [])
-    told = f"{listed.result.to_json()}{listed.result.text}{refused.result.to_json()}"
-    assert ("IGNORE-ALL-RULES" in told, "OBEY-ME" in told) == (False, False)
+    reported = f"{listed.result.to_json()}{listed.result.text}{refused.result.to_json()}"
+    assert ("IGNORE-ALL-RULES" in reported, "OBEY-ME" in reported) == (False, False)

@@ -80,7 +80,7 @@ async def test_the_annotated_image_is_kept_and_shown(house: Lab, files: FileOper
         ({"image": "text.png"}, "skill_failed", "exited with status 1"),
     ],
 )
-async def test_what_cannot_be_measured_is_told(
+async def test_what_cannot_be_measured_is_reported(
     house: Lab, files: FileOperations, args: dict[str, Any], code: str, said: str
 ):
     await files.write("text.png", b"no image")
@@ -121,7 +121,7 @@ async def test_what_the_child_says_is_progress_output_and_a_result(house: Lab):
         ('say("result", data="x" * (2 << 20))', "skill_bad_output", "exceeds"),
     ],
 )
-async def test_a_program_that_goes_wrong_is_told(house: Lab, script: str, code: str, said: str):
+async def test_a_program_that_goes_wrong_is_reported(house: Lab, script: str, code: str, said: str):
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
     await running(house, "wrong", script, schemas={"output_schema": schema})
     outcome = await house.call("execute_skill", name="wrong")

@@ -23,7 +23,7 @@ def test_what_the_profile_leaves_open_is_the_settings():
     assert decided_by(AgentProfile(id="default", system_prompt="Be brief.")) == {}
 
 
-def test_what_the_profile_decides_is_told_with_its_value():
+def test_what_the_profile_decides_is_reported_with_its_value():
     profile = AgentProfile(
         id="default",
         max_iterations=25,

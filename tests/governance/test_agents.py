@@ -47,10 +47,10 @@ async def test_changes_grow_the_version_and_are_on_record_with_what_changed(lab:
         await agents.change("writer", {"model": "o"}, actor="bob", expected=1)
     await agents.remove("writer", actor="bob", expected=2)
     rows = await lab.rows("SELECT actor, detail FROM audit WHERE kind = 'governance.agent'")
-    told = [(actor, json.loads(detail)) for actor, detail in rows]
-    assert [actor for actor, _ in told] == ["ann", "bob", "bob"]
-    assert told[1][1] == {"before": {"model": "m"}, "after": {"model": "n"}}
-    assert set(told[2][1]) == {"before"}
+    reported = [(actor, json.loads(detail)) for actor, detail in rows]
+    assert [actor for actor, _ in reported] == ["ann", "bob", "bob"]
+    assert reported[1][1] == {"before": {"model": "m"}, "after": {"model": "n"}}
+    assert set(reported[2][1]) == {"before"}
 
 
 async def test_an_override_is_put_and_taken_back(lab: Lab):
@@ -89,7 +89,7 @@ async def test_ids_differ_in_more_than_case(lab: Lab):
         await lab.runtime.agents.create(AgentProfile(id="Writer"), actor="ann")
 
 
-async def test_an_unknown_agent_is_told_with_those_that_there_are(lab: Lab):
+async def test_an_unknown_agent_is_reported_with_those_that_there_are(lab: Lab):
     with pytest.raises(NotFound, match="No agent has been created yet"):
         lab.runtime.agents.require("ghost")
     await lab.runtime.agents.create(AgentProfile(id="writer"), actor="ann")

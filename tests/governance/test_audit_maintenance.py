@@ -246,8 +246,8 @@ async def test_a_kill_in_the_middle_of_writing_leaves_a_chain_that_holds(path: P
             line = await asyncio.to_thread(writer.stdout.readline)
         writer.send_signal(signal.SIGKILL)
         rest = await asyncio.to_thread(writer.communicate)
-        told = [line, *rest[0].splitlines()]
-        promised += int([text for text in told if text.strip().isdecimal()][-1])
+        reported = [line, *rest[0].splitlines()]
+        promised += int([text for text in reported if text.strip().isdecimal()][-1])
     found = await check(path)
     assert found.broken is None
     assert found.rows >= promised

@@ -89,12 +89,12 @@ async def test_a_file_in_a_folder_that_becomes_a_file_is_refused(fill: Fill):
     assert [child.path for child in await files.list_dir(".")] == ["keep"]
 
 
-async def test_what_is_told_before_a_write_may_prevent_it(fill: Fill):
+async def test_what_is_reported_before_a_write_may_prevent_it(fill: Fill):
     files = fill({"a.txt": "one", "b.txt": "two"}).files
-    told: list[Edited] = []
+    reported: list[Edited] = []
 
     async def refuse(edits: Sequence[Edited]) -> None:
-        told.extend(edits)
+        reported.extend(edits)
         raise ToolFailed("no", code="refused")
 
     states = {"a.txt": FileState(b"1"), "new/c": FileState(b"2")}
@@ -105,7 +105,7 @@ async def test_what_is_told_before_a_write_may_prevent_it(fill: Fill):
         with pytest.raises(ToolFailed, match="no"):
             await call
 
-    assert told == [
+    assert reported == [
         Edited("a.txt", b"one", b"1"),
         Edited("new/c", None, b"2"),
         Edited("b.txt", b"two", None),

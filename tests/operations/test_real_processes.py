@@ -158,7 +158,7 @@ async def test_too_much_output_ends_the_tree(operations: Operations):
     assert ended.reason == "output"
 
 
-async def test_being_killed_is_told_from_ending(operations: Operations):
+async def test_being_killed_is_distinguished_from_ending(operations: Operations):
     async with asyncio.timeout(60), operations.processes.open(shell("sleep 600")) as process:
         await process.kill()
         assert (await process.wait()).reason == "killed"

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.operations.content_detection import with_plain_breaks
 from app.operations.grep_page import GrepPage, Joined
-from app.operations.marks import with_plain_breaks
 from app.operations.protocols.search import GrepQuery, GrepResult
 from app.operations.scan import STEP_BYTES, LineMatcher
 

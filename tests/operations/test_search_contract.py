@@ -57,7 +57,7 @@ async def test_find_matches_globs_in_path_order(fill: Fill):
     assert await found(operations, type="dir") == ["src", "src/app"]
 
 
-async def test_find_leaves_out_ignored_and_hidden_unless_told(fill: Fill):
+async def test_find_leaves_out_ignored_and_hidden_unless_asked(fill: Fill):
     operations = fill(TREE)
 
     assert await found(operations, pattern="*.log") == ["keep.log"]

@@ -48,7 +48,7 @@ def test_a_wheel_without_its_pages_is_refused_with_what_to_do(
 
 
 @pytest.mark.parametrize(("version", "chosen"), [("editable", ""), ("standard", "skip")])
-def test_in_place_and_when_told_so_nothing_is_built(
+def test_in_place_and_on_request_nothing_is_built(
     hook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, chosen: str
 ):
     monkeypatch.setenv("TOLLGATE_WEB", chosen)

@@ -27,7 +27,7 @@ def test_an_old_node_is_refused(version: str):
     assert not webbuild.fits(version)
 
 
-def test_without_node_of_its_own_the_machine_is_told_what_is_needed_where_only_that_may_be_used(
+def test_without_node_of_its_own_the_machine_is_shown_what_is_needed_where_only_that_may_be_used(
     monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setenv("PATH", "/nowhere")
@@ -80,7 +80,7 @@ def test_another_lock_installs_the_packaged_node_again(
     assert {"--require-hashes", "--no-deps", "--only-binary=:all:"} <= set(started[1])
 
 
-def test_the_packaged_node_is_removed_after_the_build_when_told_so(
+def test_the_packaged_node_is_removed_after_the_build_on_request(
     packaged: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("TOLLGATE_NODE", "remove")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.policy.risk.model import Verdict
-from tests.policy.judging import Body, allow, book, judge
+from tests.policy.verdicts import Body, allow, judge, rule_set
 
 ORDER = tuple(Verdict)
 WORDS = st.sampled_from(
@@ -146,9 +146,9 @@ def test_no_arguments_break_a_rule_about_them(arguments: dict[str, Any], match: 
 
 
 @given(rules)
-def test_a_book_answers_in_any_order_of_its_rules(known: list[Body]):
+def test_a_rule_set_answers_in_any_order_of_its_rules(known: list[Body]):
     forwards = judge("git push && rm build", *known, **by_agent)
     backwards = judge("git push && rm build", *reversed(known), **by_agent)
 
     assert forwards.verdict is backwards.verdict
-    assert len(book(*known).rules) <= len(known)
+    assert len(rule_set(*known).rules) <= len(known)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from app.policy.grants import Grant, GrantSet, describe_pattern, pattern_for
-from tests.policy.judging import allow, ask, deny, facts, judge
+from tests.policy.verdicts import allow, ask, deny, facts, judge
 
 
 def pattern(call: str | dict[str, Any], *rules: Any, **more: Any) -> dict[str, Any] | None:

@@ -49,8 +49,8 @@ def _codes() -> Iterator[str]:
             if isinstance(code, ast.Constant):
                 yield str(code.value)
             elif code is not None:
-                told = ast.unparse(code)
-                assert told in {"code", "hit.code", *NO_CODES}, told
+                reported = ast.unparse(code)
+                assert reported in {"code", "hit.code", *NO_CODES}, reported
 
 
 def _makers(trees: list[ast.Module]) -> dict[str, int]:

@@ -216,7 +216,7 @@ def test_what_is_not_configured_or_not_for_this_platform_says_so():
     assert "search_key" in answer.disabled_reasons["a"].message
 
 
-def test_a_lost_tool_is_told_apart_from_a_broken_plugin_s():
+def test_a_lost_tool_is_distinguished_from_a_broken_plugin_s():
     states = {"gone": ToolState(present=False), "torn": ToolState(present=False, source="plugin")}
     broken = Catalog(
         1, {}, (PluginProblem("mine", "plugins/mine.py", "SyntaxError", "plugin_syntax"),)

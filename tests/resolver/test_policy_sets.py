@@ -23,51 +23,51 @@ def rules(*bodies: Any) -> tuple[StoredRule, ...]:
 DENY = {"tool": "calculator", "decision": "deny", "justification": "count yourself"}
 
 
-def test_a_book_is_built_once_for_each_change():
+def test_a_rule_set_is_built_once_for_each_change():
     file = RuleFile(rules(DENY))
     state: dict[str, Any] = {"catalog": catalog_of(calculator)}
-    books = RuleSetCache(file, lambda: state["catalog"])
+    rule_sets = RuleSetCache(file, lambda: state["catalog"])
 
-    first = books.current()
-    assert books.current() is first
+    first = rule_sets.current()
+    assert rule_sets.current() is first
     assert len(first.for_tool("calculator")) == 1
     assert first.for_tool("calculator") is first.for_tool("calculator")
 
     kept = first.rules[0]
     file.snapshot = rules(DENY, {**DENY, "enabled": False})
-    assert books.current().rules == (kept,), "what has not changed is not compiled again"
+    assert rule_sets.current().rules == (kept,), "what has not changed is not compiled again"
     state["catalog"] = Catalog()
-    assert not books.current().for_tool("calculator")
+    assert not rule_sets.current().for_tool("calculator")
 
 
 def test_an_invalid_rule_is_listed_and_leaves_the_rest():
-    books = RuleSetCache(
+    rule_sets = RuleSetCache(
         RuleFile(rules({**DENY, "justification": ""}, DENY, 7)), lambda: catalog_of(calculator)
     )
 
-    listed = [(item.stored.id, item.problems != ()) for item in books.loaded()]
+    listed = [(item.stored.id, item.problems != ()) for item in rule_sets.loaded()]
 
     assert listed == [("file:1", True), ("file:2", False), ("file:3", True)]
-    assert [rule.broken != "" for rule in books.current().rules] == [True, False, True]
+    assert [rule.broken != "" for rule in rule_sets.current().rules] == [True, False, True]
 
 
 def test_a_rule_can_be_put_beside_the_others_or_in_the_place_of_one():
     stored = rules(DENY)
-    books = RuleSetCache(RuleFile(stored), lambda: catalog_of(calculator))
+    rule_sets = RuleSetCache(RuleFile(stored), lambda: catalog_of(calculator))
     draft = compile_rule("draft", read_definition({**DENY, "decision": "ask"}))
 
-    assert [rule.id for rule in books.with_rule(draft).rules] == ["file:1", "draft"]
-    assert [rule.id for rule in books.with_rule(draft, instead_of="file:1").rules] == ["draft"]
-    assert [rule.id for rule in books.with_rule(None, instead_of="file:1").rules] == []
-    assert [rule.id for rule in books.current().rules] == ["file:1"]
+    assert [rule.id for rule in rule_sets.with_rule(draft).rules] == ["file:1", "draft"]
+    assert [rule.id for rule in rule_sets.with_rule(draft, instead_of="file:1").rules] == ["draft"]
+    assert [rule.id for rule in rule_sets.with_rule(None, instead_of="file:1").rules] == []
+    assert [rule.id for rule in rule_sets.current().rules] == ["file:1"]
 
 
 def test_a_review_takes_in_a_rule_that_is_not_stored():
     stored = rules(DENY)
-    books = RuleSetCache(RuleFile(stored), lambda: catalog_of(calculator))
+    rule_sets = RuleSetCache(RuleFile(stored), lambda: catalog_of(calculator))
     draft = read_definition({**DENY, "decision": "ask"})
 
-    found = books.review(0.0, further={"draft": draft})()
+    found = rule_sets.review(0.0, further={"draft": draft})()
 
     assert [item["code"] for item in found["draft"]] == ["unreachable"]
     assert found["file:1"] == []

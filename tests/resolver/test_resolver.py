@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.catalog.registry import ToolRegistry
-from app.execution.checkpoints.watched import WatchedFiles
+from app.execution.checkpoints.watched_files import WatchedFiles
 from app.governance.agents import AgentProfile, SubagentScope
 from app.governance.snapshot import GovernanceSnapshot, ToolState
 from app.operations.local.files import LocalFiles
@@ -88,7 +88,7 @@ async def test_importing_a_tool_exposes_nothing_and_the_catalog_needs_no_databas
     assert (await lab.call("read_file", path="x")).result.code == "tool_not_found"
 
 
-async def test_the_answer_is_computed_anew_only_when_something_changed(lab: Lab):
+async def test_the_answer_is_computed_again_only_when_something_changed(lab: Lab):
     resolver, store = lab.runtime.resolver, lab.runtime.governance
     before = resolver.resolve()
     assert resolver.resolve() is before

@@ -53,18 +53,18 @@ def test_a_finished_environment_is_recognised(made):
 
 
 @pytest.mark.parametrize("lost", ["bin/python", "bin/tollgate", bootstrap.STAMP])
-def test_an_environment_that_lost_a_file_is_made_anew(made, lost):
+def test_an_environment_that_lost_a_file_is_made_again(made, lost):
     (made / lost).unlink()
     assert bootstrap.read_stamp(made) == {}
 
 
-def test_an_environment_that_lost_a_package_is_made_anew(made):
+def test_an_environment_that_lost_a_package_is_made_again(made):
     (made / "lib/python3.11/site-packages/rich-15.dist-info").rmdir()
     assert bootstrap.read_stamp(made) == {}
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"packages": 3}'])
-def test_a_damaged_stamp_means_that_the_environment_is_made_anew(made, text):
+def test_a_damaged_stamp_means_that_the_environment_is_made_again(made, text):
     (made / bootstrap.STAMP).write_text(text, encoding="utf-8")
     assert bootstrap.read_stamp(made) == {}
 
@@ -114,7 +114,7 @@ def test_two_set_ups_do_not_work_at_the_same_time(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_old_python_is_told_what_is_needed():
+def test_an_old_python_is_shown_what_is_needed():
     with pytest.raises(bootstrap.SetupFailed, match=r"needs Python 3\.11 or newer; old is 3\.9"):
         bootstrap.check_python((3, 9), "old")
 

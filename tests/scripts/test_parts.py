@@ -28,7 +28,7 @@ def test_a_machine_without_programs_lacks_every_part_that_packages_would_provide
     assert all(part.packages for part in parts.missing())
 
 
-def test_whoever_may_not_install_is_told_what_would_provide_each_part(monkeypatch, capsys):
+def test_whoever_may_not_install_is_shown_what_would_provide_each_part(monkeypatch, capsys):
     monkeypatch.setattr(parts, "missing", lambda: [parts.CHROMIUM])
     monkeypatch.setattr(shutil, "which", lambda _: "/usr/bin/apt-get")
     monkeypatch.setattr(os, "geteuid", lambda: 1000)

@@ -210,8 +210,8 @@ def _tls(folder: Path) -> tuple[str, ...]:
 def _knows_tls(programs: Path) -> bool:
     """Whether a PostgreSQL was built with TLS: the one in a Python package was not."""
     asked = [str(programs / "pg_config"), "--configure"]
-    told = subprocess.run(asked, capture_output=True, text=True, check=False).stdout
-    return "openssl" in told
+    reported = subprocess.run(asked, capture_output=True, text=True, check=False).stdout
+    return "openssl" in reported
 
 
 def _reachable(programs: Path, folder: Path) -> Path:

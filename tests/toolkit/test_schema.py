@@ -68,7 +68,7 @@ def test_an_integer_is_a_number():
 
 
 @pytest.mark.requirement("VAL-03")
-def test_a_value_outside_an_enum_is_told_the_choices():
+def test_a_value_outside_an_enum_is_shown_the_choices():
     with pytest.raises(InvalidArguments, match=r"sort must be one of \['asc', 'desc'\]"):
         argument_validator(OrderArgs)(order('"sort": "up"').encode())
 

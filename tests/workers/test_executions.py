@@ -103,19 +103,19 @@ async def test_a_result_that_is_too_large_is_cut_and_says_so():
         assert len(cut.text) > 1_000_000
 
 
-async def test_of_a_mistake_in_a_tool_only_that_there_was_one_is_told():
+async def test_of_a_mistake_in_a_tool_only_that_there_was_one_is_reported():
     for chosen in (broken, leaves):
-        told = await executed(chosen)
-        assert (told.success, told.code, told.data) == (False, "internal", None)
-        assert "secret" not in encode(told).decode()
-        assert "Traceback" not in encode(told).decode()
+        reported = await executed(chosen)
+        assert (reported.success, reported.code, reported.data) == (False, "internal", None)
+        assert "secret" not in encode(reported).decode()
+        assert "Traceback" not in encode(reported).decode()
 
 
 async def test_what_json_cannot_hold_is_replaced():
-    told = await executed(odd)
-    assert told.success
-    assert told.data["path"] == "a"
-    assert told.data["none"] == "nan"
+    reported = await executed(odd)
+    assert reported.success
+    assert reported.data["path"] == "a"
+    assert reported.data["none"] == "nan"
 
 
 async def test_output_and_progress_go_out_as_they_come():

@@ -139,9 +139,9 @@ async def main() -> None:
                     "ann", ("chat", "tools:call", "approve", "admin", "audit:read")
                 )
                 other, _ = await running.service.tokens.create("bob", ("chat",))
-                told = {"url": running.url, "token": token, "other": other}
+                reported = {"url": running.url, "token": token, "other": other}
                 places = {"data": str(folder), "shop": str(shop)}
-                print(json.dumps({**told, **places}), flush=True)
+                print(json.dumps({**reported, **places}), flush=True)
                 await _obey()
     finally:
         shutil.rmtree(base, ignore_errors=True)

@@ -102,10 +102,10 @@ def _cuts(messages: Sequence[Message]) -> frozenset[int]:
             cuts.add(index)
         for block in message["content"]:
             if block.get("type") == "tool_use":
-                told = answered.get(block["id"])
-                if told is None:
-                    told = next((later for later in spoken if later > index), len(messages))
-                reach = max(reach, told)
+                answered_at = answered.get(block["id"])
+                if answered_at is None:
+                    answered_at = next((later for later in spoken if later > index), len(messages))
+                reach = max(reach, answered_at)
     return frozenset(cuts)
 
 

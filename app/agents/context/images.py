@@ -83,15 +83,15 @@ async def with_images(
         ]
     sizes = [size for message in messages for size in _sizes(message["content"])]
     dropped = _dropped(sizes)
-    told: list[Message] = []
+    prepared: list[Message] = []
     seen = 0
     for message in messages:
         blocks = []
         for block in message["content"]:
             blocks.append(await _block(block, dropped - seen, load))
             seen += _count(block)
-        told.append({**message, "content": blocks})
-    return told
+        prepared.append({**message, "content": blocks})
+    return prepared
 
 
 def _dropped(sizes: Sequence[int]) -> int:

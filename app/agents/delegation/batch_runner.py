@@ -49,7 +49,7 @@ class BatchRunner:
         *,
         workers: Workers,
         limits: TaskLimitResolver,
-        book: DelegationRepository,
+        repository: DelegationRepository,
         run_ended: Callable[[str], None],
     ) -> None:
         self.is_closing = False
@@ -58,7 +58,7 @@ class BatchRunner:
         self._settings = settings
         self._workers = workers
         self._limits = limits
-        self._book = book
+        self._repository = repository
         self._run_ended = run_ended
         self._owner = process.identity()
         self._slots = DelegationSlots(limits, settings.sub_agent.processes)
@@ -73,12 +73,12 @@ class BatchRunner:
         ]
         recorded = await asyncio.gather(*working, return_exceptions=True)
         if any(task.is_left for task in batch.tasks):
-            await self._record(batch.id, partial(self._book.leave, batch))
+            await self._record(batch.id, partial(self._repository.leave, batch))
             return
         batch.finished_at = isoformat(self._runtime.clock.now())
         # Tasks without a stored end are ended by the next process.
         if all(is_recorded is True for is_recorded in recorded):
-            await self._record(batch.id, partial(self._book.end, batch))
+            await self._record(batch.id, partial(self._repository.end, batch))
         with suppress(StorageUnavailable):
             await self._runtime.db.flush()
         self._runtime.metrics.count("delegations", batch.report().status)
@@ -111,7 +111,7 @@ class BatchRunner:
                 if task.suspended is not None and not is_left:
                     self._runtime.executor.abandon(task.suspended)
         if held.error is not None:
-            task.error = self._told(task, held.error)
+            task.error = self._redacted_error(task, held.error)
         if task.is_left and status == "interrupted":
             return await self._leave(batch, task)
         task.is_left = False
@@ -146,7 +146,7 @@ class BatchRunner:
             if task.started_at is None:
                 task.started_at = isoformat(self._runtime.clock.now())
                 tell_started(self._runtime, task, parent, self._owner)
-            self._book.save(task)
+            self._repository.save(task)
             await self._runtime.db.flush()
             conversation = Conversation(
                 *(self._runtime, self._model, self._settings),
@@ -162,11 +162,11 @@ class BatchRunner:
                 worker=worker,
                 project=project,
                 conversation=conversation,
-                save=self._book.save,
+                save=self._repository.save,
             )
             return "success" if await session_of_task.run() else "max_rounds"
 
-    def _told(self, task: SubagentTask, error: BaseException) -> dict[str, Any]:
+    def _redacted_error(self, task: SubagentTask, error: BaseException) -> dict[str, Any]:
         """Return the public part of the error that ended a task."""
         if isinstance(error, TollgateError):
             return _error(str(error.details.get("code", error.code)), error.message)
@@ -197,13 +197,13 @@ class BatchRunner:
         return is_recorded
 
     def _write_left(self, task: SubagentTask) -> None:
-        self._book.save(task)
+        self._repository.save(task)
         if task.started_at is not None:
             leave(self._runtime, task)
 
     def _write_end(self, batch: TaskBatch, task: SubagentTask) -> None:
         """Write the end and its event in one commit; the event last, because it may be retried."""
-        self._book.save(task)
+        self._repository.save(task)
         if task.started_at is not None:
             tell_ended(self._runtime, task, batch.parent)
 

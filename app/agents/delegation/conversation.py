@@ -159,17 +159,19 @@ class Conversation:
         found = self._runtime.deferred.shown_to(task.run_id)
         # A sub-agent with a restricted workspace does not see skills in the rest of it.
         sees_all = self._project is not None and not limits.roots
-        skills = await self._runtime.skills.told(
+        skills = await self._runtime.skills.prompt(
             SkillViewer(limits.agent_id, self._project.id if self._project and sees_all else None)
         )
         facts = Facts(root=self._project.root if self._project else None, skills=skills)
         system = build_prompt(toolset, facts, found=found).system
         role = _ROLE.format(label=task.spec.label, rounds=limits.max_rounds)
         seen = _SEEN.format(folders=", ".join(limits.roots)) if limits.roots else ""
-        told = "\n\n".join(part for part in (system, role, seen, task.spec.instructions) if part)
+        system_text = "\n\n".join(
+            part for part in (system, role, seen, task.spec.instructions) if part
+        )
         tools = definitions_for(toolset.exposure, found)
         self._window.reader = READ_RESULT if READ_RESULT in toolset.tool_names else None
-        overhead = text_tokens(told) + text_tokens(str(tools))
+        overhead = text_tokens(system_text) + text_tokens(str(tools))
         summarise = Summariser(
             self._model,
             limits.model,
@@ -182,7 +184,7 @@ class Conversation:
             model=limits.model,
             messages=await self._messages(fitted, limits.model),
             max_tokens=limits.max_tokens,
-            system=told,
+            system=system_text,
             tools=tools,
             answer_only=not with_tools,
             temperature=limits.temperature,

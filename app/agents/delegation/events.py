@@ -86,7 +86,7 @@ def tell_ended(runtime: Runtime, task: SubagentTask, parent: Parent) -> None:
     """
     status = run_status(task.status)
     usage = task.spending.fields()
-    error = _told(runtime, task.error)
+    error = _redacted_error(runtime, task.error)
     row = (
         *(status, None, None if error is None else orjson.dumps(error).decode()),
         *(orjson.dumps(usage).decode(), task.finished_at, task.run_id),
@@ -125,7 +125,7 @@ def tell_lost(runtime: Runtime, log: Any, run_id: str | None, task: TaskReport) 
         name=runtime.redactor.text(task.label),
         task_id=task.task_id,
         batch_id=task.batch_id,
-        error=_told(runtime, task.error),
+        error=_redacted_error(runtime, task.error),
         rounds=task.rounds,
         usage=dict(task.usage),
     )
@@ -136,11 +136,11 @@ def run_status(status: TaskStatus) -> RunStatus:
     return _RUN_STATUS.get(status, "error")
 
 
-def _told(runtime: Runtime, error: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def _redacted_error(runtime: Runtime, error: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if not error:
         return None
-    told: dict[str, Any] = runtime.redactor.secrets_in({**error, "retryable": False})
-    return told
+    redacted: dict[str, Any] = runtime.redactor.secrets_in({**error, "retryable": False})
+    return redacted
 
 
 def _ids(parent: Parent) -> dict[str, Any]:

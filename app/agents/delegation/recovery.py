@@ -45,12 +45,12 @@ class DelegationRecovery:
         runtime: Runtime,
         sessions: Sessions,
         limits: TaskLimitResolver,
-        book: DelegationRepository,
+        repository: DelegationRepository,
     ) -> None:
         self._runtime = runtime
         self._sessions = sessions
         self._limits = limits
-        self._book = book
+        self._repository = repository
 
     async def take_over(self, left: Iterable[FoundRun], is_revoked: IsRevoked) -> list[TaskBatch]:
         """Take over the batches to continue; close all others.
@@ -60,7 +60,7 @@ class DelegationRecovery:
         """
         runs = {run.id: run for run in left}
         going_on = []
-        for lost in await self._book.take_lost():
+        for lost in await self._repository.take_lost():
             session = await self._sessions.get(lost.report.session_id)
             batch = None
             if session is not None and lost.parent is not None and runs_of(lost) <= runs.keys():
@@ -80,7 +80,7 @@ class DelegationRecovery:
                 if task.run_id in runs:
                     trail = runs[task.run_id].trail
                     close_delegated(self._runtime, session.log, task.run_id, trail)
-        for task in self._book.close(lost):
+        for task in self._repository.close(lost):
             if session is not None:
                 tell_lost(self._runtime, session.log, lost.report.parent_run_id, task)
 
@@ -197,7 +197,7 @@ class DelegationRecovery:
         Synchronous, so that one commit contains all of it, and an interrupted process leaves
         nothing half done.
         """
-        self._book.keep_parent(batch)
+        self._repository.keep_parent(batch)
         for task in batch.tasks:
             if task.is_over:
                 continue
@@ -211,7 +211,7 @@ class DelegationRecovery:
                 if task.id in results:
                     _note(task, run.trail.events)
                     task.messages.append({"role": "user", "content": results[task.id]})
-            self._book.save(task)
+            self._repository.save(task)
 
     def _wait_again(self, task: SubagentTask, parent: Parent, run: SuspendedRun) -> None:
         """Accept answers to the task's questions again, even before it continues."""

@@ -277,7 +277,7 @@ def _batch_of(row: Sequence[Any], tasks: Sequence[TaskReport]) -> BatchReport:
 
 def _task_of(row: Sequence[Any]) -> TaskReport:
     (task_id, batch_id, run_id, label, spec, routes, blocked, status, state, error, *times) = row
-    told = orjson.loads(state)
+    saved = orjson.loads(state)
     return TaskReport(
         task_id=task_id,
         batch_id=batch_id,
@@ -285,16 +285,16 @@ def _task_of(row: Sequence[Any]) -> TaskReport:
         label=label,
         goal=orjson.loads(spec)["goal"],
         status=status,
-        response=told["response"],
-        partial=bool(told["response"]) and status != "success",
+        response=saved["response"],
+        partial=bool(saved["response"]) and status != "success",
         error=None if error is None else orjson.loads(error),
-        rounds=told["rounds"],
-        model=told["model"],
-        usage=told["usage"],
-        calls=tuple(told["calls"]),
+        rounds=saved["rounds"],
+        model=saved["model"],
+        usage=saved["usage"],
+        calls=tuple(saved["calls"]),
         routes=orjson.loads(routes),
         blocked=orjson.loads(blocked),
-        worker_pid=told["worker_pid"],
+        worker_pid=saved["worker_pid"],
         started_at=times[0],
         finished_at=times[1],
     )

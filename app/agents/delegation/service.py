@@ -57,14 +57,14 @@ class DelegationService:
         self._settings = settings
         self._standing_of = standing_of
         self._continues = restart_policy.continues
-        self._book = DelegationRepository(runtime)
+        self._repository = DelegationRepository(runtime)
         self._limits = TaskLimitResolver(runtime, settings)
         self._live: dict[str, TaskBatch] = {}
         self._batch_runner = BatchRunner(
             *(runtime, model, settings),
             workers=workers,
             limits=self._limits,
-            book=self._book,
+            repository=self._repository,
             run_ended=self._run_ended,
         )
         # Status of tasks that the service, or their waiter, stops from now on.
@@ -77,7 +77,7 @@ class DelegationService:
             left: runs of sub-agents that may continue.
             is_revoked: returns whether work started with a token ID must stop.
         """
-        recovery = DelegationRecovery(self._runtime, self._sessions, self._limits, self._book)
+        recovery = DelegationRecovery(self._runtime, self._sessions, self._limits, self._repository)
         for batch in await recovery.take_over(left, is_revoked):
             self._live[batch.id] = batch
             batch.work = asyncio.create_task(self._go_on(batch), name=batch.id)
@@ -103,7 +103,7 @@ class DelegationService:
                 self._check_room(parent, len(specs), background=True)
                 duplicate_of.background = True
                 if self._outlives(duplicate_of):
-                    self._book.goes_on(duplicate_of)
+                    self._repository.goes_on(duplicate_of)
             await self._follow(duplicate_of, background=background)
             return duplicate_of.report(duplicate=True)
         self._check_room(parent, len(specs), background=background)
@@ -133,7 +133,7 @@ class DelegationService:
         """See `Delegation.report`."""
         batch = self._batch(batch_or_task_id, session_id)
         if batch is None:
-            return await self._book.report(batch_or_task_id, session_id=session_id)
+            return await self._repository.report(batch_or_task_id, session_id=session_id)
         return batch.report().about(batch_or_task_id)
 
     async def reports(
@@ -145,7 +145,7 @@ class DelegationService:
         limit: int = 50,
     ) -> list[BatchReport]:
         """See `Delegation.reports`."""
-        stored = await self._book.reports(
+        stored = await self._repository.reports(
             session_id=session_id, run_id=run_id, running=running, limit=limit
         )
         return [
@@ -181,8 +181,8 @@ class DelegationService:
                 f"text has {len(text)} characters; the maximum is {_MAX_BROADCAST}", field="text"
             )
         if batch_id is not None and self._batch(batch_id, session_id) is None:
-            await self._book.report(batch_id, session_id=session_id)
-        told = []
+            await self._repository.report(batch_id, session_id=session_id)
+        notified = []
         for batch in self._of_session(session_id):
             if batch_id not in (None, batch.id):
                 continue
@@ -190,9 +190,9 @@ class DelegationService:
                 if task.status == "running" and len(task.unheard) < _MAX_UNHEARD:
                     task.unheard.append(text)
                     if task.goes_on:
-                        self._book.save(task)
-                    told.append(task.id)
-        return told
+                        self._repository.save(task)
+                    notified.append(task.id)
+        return notified
 
     def left_by(self, operation_id: str) -> str | None:
         """See `Delegation.left_by`."""
@@ -351,7 +351,7 @@ class DelegationService:
     async def _work(self, batch: TaskBatch, depth: int) -> None:
         """Run every task, and then the batch, to its end."""
         with ErrorBoundary() as held:
-            await self._book.add(batch)
+            await self._repository.add(batch)
         if held.error is not None:
             self._give_up(batch, held.error)
             return
@@ -391,7 +391,7 @@ class DelegationService:
         if task.is_left:
             self._runtime.suspension.suspend(task.run_id)
         if task.goes_on and not task.is_over:
-            _, error = try_call(self._book.save, task)
+            _, error = try_call(self._repository.save, task)
             if error is not None:
                 log.error("cannot record that %s was stopped", task.id, exc_info=error)
 

@@ -153,9 +153,9 @@ class TaskLimitResolver:
         resolved = self._runtime.resolver.resolve(limits.agent_id, subagent=limits.scope)
         if spec.tools and not resolved.tool_names:
             why = {name: resolved.disabled_reasons.get(name) for name in limits.scope.allowed or ()}
-            told = "; ".join(reason.message for reason in why.values() if reason is not None)
+            message = "; ".join(reason.message for reason in why.values() if reason is not None)
             raise InvalidInput(
-                f"None of its tools would be available: {told}", field=f"{field}.tools"
+                f"None of its tools would be available: {message}", field=f"{field}.tools"
             )
         return SubagentTask(
             id=new_id("tsk"),

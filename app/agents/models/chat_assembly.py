@@ -66,7 +66,7 @@ class _PendingCall:
     id: str = ""
     name: str = ""
     pieces: list[str] = field(default_factory=list)
-    told: int | None = None
+    emitted: int | None = None
 
     def block(self) -> Block:
         return tool_use({"id": self.id, "name": self.name}, "".join(self.pieces))
@@ -80,12 +80,12 @@ class _PendingCall:
         """Yield parts that have not been reported yet."""
         if not self.id or not self.name:
             return
-        if self.told is None:
-            self.told = 0
+        if self.emitted is None:
+            self.emitted = 0
             yield ModelToolInputDelta(self.index, self.id, self.name, "")
-        for piece in self.pieces[self.told :]:
+        for piece in self.pieces[self.emitted :]:
             yield ModelToolInputDelta(self.index, self.id, self.name, piece)
-        self.told = len(self.pieces)
+        self.emitted = len(self.pieces)
 
 
 class ChatAssembler:

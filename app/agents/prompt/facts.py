@@ -10,7 +10,7 @@ from app.core.errors import StorageUnavailable
 from app.core.text import truncate
 from app.execution.context import Project
 from app.execution.setup import Runtime
-from app.tools.memory.lines import marked, told
+from app.tools.memory.lines import line_text, marked
 from app.tools.memory.ports import Line, MemoryScope, RecallQuery
 from app.tools.skills.ports import SkillViewer
 
@@ -90,7 +90,7 @@ class FactFinder:
         may_read = project is not None and _READ_FILE in subject.tools
         return Facts(
             root=project.root if project else None,
-            skills="" if "skills" in without else await self._runtime.skills.told(viewer),
+            skills="" if "skills" in without else await self._runtime.skills.prompt(viewer),
             instructions=await self._instructions(project, known)
             if project and may_read and "instructions" not in without
             else "",
@@ -171,7 +171,7 @@ def _places(subject: FactSubject) -> list[MemoryScope]:
 def _bounded(lines: Sequence[Line]) -> str:
     shown, room = [], _MEMORY_CHARS
     for line in lines:
-        text = truncate(told(line), _MEMORY_LINE, "…")
+        text = truncate(line_text(line), _MEMORY_LINE, "…")
         room -= len(text)
         if room < 0:
             break

@@ -106,13 +106,13 @@ def _judged(
     missed = count - 1 if on_time else count
     reason = reasons.missed(missed) if missed else None
     if not on_time and schedule.missed == "skip":
-        return _told(slot, "missed", reason)
+        return _with_status(slot, "missed", reason)
     if transaction.fetch(rows.BUSY, (schedule.id,)):
-        return _told(slot, "skipped", reasons.BUSY)
-    return _told(slot, slot.status, reason)
+        return _with_status(slot, "skipped", reasons.BUSY)
+    return _with_status(slot, slot.status, reason)
 
 
-def _told(
+def _with_status(
     slot: Occurrence, status: SlotStatus, reason: reasons.ScheduleReason | None
 ) -> Occurrence:
     code, sentence = reason or (None, "")

@@ -11,7 +11,7 @@ from app.agents.schedules.reasons import ScheduleReason
 from app.core.clock import isoformat
 from app.db.writer import Transaction
 from app.tools.automation.ports import Occurrence, Schedule
-from app.tools.automation.timing import Timing
+from app.tools.automation.recurrence import Timing
 
 COLUMNS = (
     "id, owner, name, prompt, cron, every_seconds, at, timezone, since, missed, session,"

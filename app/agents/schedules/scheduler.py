@@ -35,32 +35,32 @@ class Scheduler:
     def __init__(
         self,
         runtime: Runtime,
-        book: ScheduleService,
+        schedules: ScheduleService,
         sessions: Sessions,
         runs: RunService,
         tokens: Tokens,
     ) -> None:
         self._runtime = runtime
-        self._book = book
+        self._schedules = schedules
         self._sessions = sessions
         self._runs = runs
         self._tokens = tokens
         self._settings = runtime.settings.schedules
         # At the first check, times may have been written under another clock.
         self._looked_at = datetime.max.replace(tzinfo=UTC)
-        book.begins_with(self.begin)
+        schedules.begins_with(self.begin)
 
     async def run(self) -> None:
         """Check whenever an occurrence is due, until cancelled."""
         await self._contained(self.recover)
         while True:
             await self._runtime.conditions.admitted()
-            self._book.news.clear()
+            self._schedules.news.clear()
             await self._contained(self.tick)
             wait = await self._wait()
             with suppress(TimeoutError):
                 async with asyncio.timeout(wait):
-                    await self._book.news.wait()
+                    await self._schedules.news.wait()
 
     async def tick(self) -> None:
         """Claim and start every due occurrence."""
@@ -85,15 +85,15 @@ class Scheduler:
     async def _go_on(self, schedule_id: str, slot: Occurrence) -> None:
         """Start an orphaned occurrence, or record why not."""
         if slot.run_status is not None:
-            await self._book.settle(slot, "started")
+            await self._schedules.settle(slot, "started")
             return
         schedule = await self._found(schedule_id)
         if schedule is None:
-            await self._book.settle(slot, "failed", reasons.SCHEDULE_GONE)
+            await self._schedules.settle(slot, "failed", reasons.SCHEDULE_GONE)
         elif schedule.paused:
-            await self._book.settle(slot, "skipped", reasons.standing_still(schedule.paused))
+            await self._schedules.settle(slot, "skipped", reasons.standing_still(schedule.paused))
         elif self._is_late(slot) and schedule.missed == "skip":
-            await self._book.settle(slot, "missed", reasons.STOPPED)
+            await self._schedules.settle(slot, "missed", reasons.STOPPED)
         else:
             await self.begin(schedule, slot)
 
@@ -121,14 +121,14 @@ class Scheduler:
             reason = ScheduleReason(code=error.code, sentence=error.message)
             await self._fails(schedule, slot, reason, for_good=for_good)
             return
-        await self._book.settle(slot, "started")
+        await self._schedules.settle(slot, "started")
 
     async def _fails(
         self, schedule: Schedule, slot: Occurrence, reason: ScheduleReason, *, for_good: bool
     ) -> None:
-        await self._book.settle(slot, "failed", reason)
+        await self._schedules.settle(slot, "failed", reason)
         if for_good:
-            await self._book.stand_still(schedule.id, reason)
+            await self._schedules.stand_still(schedule.id, reason)
 
     async def _payer(self, schedule: Schedule) -> QuotaSubject | ScheduleReason:
         """Return the subject the run is counted for, or why the schedule cannot run any more."""
@@ -192,19 +192,23 @@ class Scheduler:
 
 def open_schedules(runtime: Runtime) -> ScheduleService:
     """Register the schedule service for tools."""
-    book = ScheduleService(
+    schedules = ScheduleService(
         runtime.db, runtime.clock, runtime.audit, runtime.changes, runtime.settings.schedules
     )
-    runtime.services.register(SCHEDULES, book)
-    return book
+    runtime.services.register(SCHEDULES, schedules)
+    return schedules
 
 
 @asynccontextmanager
 async def scheduling(
-    runtime: Runtime, book: ScheduleService, sessions: Sessions, runs: RunService, tokens: Tokens
+    runtime: Runtime,
+    schedules: ScheduleService,
+    sessions: Sessions,
+    runs: RunService,
+    tokens: Tokens,
 ) -> AsyncIterator[None]:
     """Start scheduled runs for the duration of the block."""
-    async with background(Scheduler(runtime, book, sessions, runs, tokens).run()):
+    async with background(Scheduler(runtime, schedules, sessions, runs, tokens).run()):
         yield
 
 

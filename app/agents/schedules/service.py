@@ -20,7 +20,7 @@ from app.db.writer import DatabaseWriter, Transaction
 from app.governance.audit.log import AuditEntry, AuditLog
 from app.governance.config_versions import ConfigVersions, increment
 from app.tools.automation.ports import Occurrence, Schedule, ScheduleInput, ScheduleOwner
-from app.tools.automation.timing import Timing, check_cron, check_interval, moment_of
+from app.tools.automation.recurrence import Timing, check_cron, check_interval, moment_of
 
 SUBJECT = "schedules"
 _RECENT = 20

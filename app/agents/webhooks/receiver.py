@@ -54,12 +54,12 @@ class WebhookReceiver:
     def __init__(
         self,
         runtime: Runtime,
-        book: WebhookRepository,
+        repository: WebhookRepository,
         sessions: Sessions,
         runs: RunService,
         tokens: Tokens,
     ) -> None:
-        self.book = book
+        self.repository = repository
         self._runtime = runtime
         self._sessions = sessions
         self._runs = runs
@@ -93,7 +93,7 @@ class WebhookReceiver:
             RateLimited: there were too many deliveries.
             StorageUnavailable: the database is not writable; the delivery may be sent again.
         """
-        found = self.book.named(name)
+        found = self.repository.named(name)
         fits = signature.fits(self._nobody if found is None else found[1], body)
         # Checked again: a slow body must not outlive the record of the first delivery.
         if found is None or not fits or not signature.is_timely(self._runtime.clock.time()):
@@ -210,10 +210,10 @@ class WebhookReceiver:
                 return QuotaSubject(user_id=webhook.owner)
             token = await self._tokens.holder(webhook.token_id)
         except NotFound as error:
-            await self.book.stand_still(webhook.id, error.message)
+            await self.repository.stand_still(webhook.id, error.message)
         except Unauthenticated:
             reason = "The token that created or resumed this webhook is no longer valid"
-            await self.book.stand_still(webhook.id, reason)
+            await self.repository.stand_still(webhook.id, reason)
         else:
             return QuotaSubject(token.id, token.limits, webhook.owner)
         raise _paused(webhook)
@@ -240,6 +240,8 @@ async def open_webhooks(
     Raises:
         ConfigurationError: the keys in the settings are invalid.
     """
-    book = WebhookRepository(runtime, outbound_request_keys(runtime.settings, runtime.redactor))
-    await book.load()
-    return WebhookReceiver(runtime, book, sessions, runs, tokens)
+    repository = WebhookRepository(
+        runtime, outbound_request_keys(runtime.settings, runtime.redactor)
+    )
+    await repository.load()
+    return WebhookReceiver(runtime, repository, sessions, runs, tokens)

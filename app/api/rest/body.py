@@ -102,5 +102,5 @@ def check_query(request: Request, known: Sequence[str]) -> None:
         problem(f"query.{name}", f"unknown; {there}", "extra_forbidden")
         for name in dict.fromkeys(unknown)
     ]
-    told = "; ".join(f"{item['path']}: {item['message']}" for item in errors[:5])
-    raise InvalidInput(told, errors=errors[:MAX_NAMED])
+    message = "; ".join(f"{item['path']}: {item['message']}" for item in errors[:5])
+    raise InvalidInput(message, errors=errors[:MAX_NAMED])

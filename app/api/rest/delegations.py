@@ -104,8 +104,8 @@ class DelegatedTask(TaskLine):
 
     @classmethod
     def of(cls, task: TaskReport) -> Self:
-        told = task_data(task)
-        return cls(**{name: told[name] for name in cls.model_fields})
+        data = task_data(task)
+        return cls(**{name: data[name] for name in cls.model_fields})
 
 
 class BatchLine(BaseModel):
@@ -240,10 +240,10 @@ async def broadcast_to_subagents(
     session: ReadableSession, body: Broadcast, service: ServiceDep
 ) -> BroadcastSent:
     """Scope `chat`. Each running sub-agent is notified once."""
-    told = await delegation_of(service).broadcast(
+    data = await delegation_of(service).broadcast(
         body.text, session_id=session.id, batch_id=body.batch_id
     )
-    return BroadcastSent(task_ids=told)
+    return BroadcastSent(task_ids=data)
 
 
 async def page_of(

@@ -83,7 +83,7 @@ class HeldBody(Body):
     claim_id: messages.ClaimId
 
 
-class ProgressBody(HeldBody, messages.Progress):
+class ProgressBody(HeldBody, messages.OperatorProgress):
     """Progress of a task."""
 
     model_config = example(claim_id=_CLAIM_ID, stage="pasting")
@@ -173,7 +173,7 @@ async def report_desktop_task(
 ) -> HeldTask:
     """Scope `desktop`."""
     desk = service.runtime.channels.operators
-    progress = messages.Progress(stage=body.stage, message=body.message)
+    progress = messages.OperatorProgress(stage=body.stage, message=body.message)
     await desk.progress(_holder(principal), _claim(task_id, body), progress)
     return HeldTask(task_id=task_id, lease_s=desk.lease_s)
 

@@ -19,7 +19,7 @@ from app.api import errors
 from app.api.deps import SAFE_METHODS, principal_of
 from app.api.idempotency import IdempotencyKeys, Key, StoredResponse
 from app.api.principal import Principal
-from app.api.rest.once import is_shown_once
+from app.api.rest.one_time import is_shown_once
 from app.api.rest.routing import PREFIX
 from app.api.service import Service
 from app.core.errors import (

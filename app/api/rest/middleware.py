@@ -145,10 +145,10 @@ class BodyLimit:
             await self._app(scope, receive, send)
             return
         limit = self._uploads if _UPLOAD.match(scope["path"]) else self._limit
-        told = f"The body exceeds {limit} bytes"
+        text = f"The body exceeds {limit} bytes"
         announced = Headers(scope=scope).get("content-length", "")
         if announced.isdecimal() and int(announced[:20]) > limit:
-            await problem_response(TooLarge(told))(scope, receive, send)
+            await problem_response(TooLarge(text))(scope, receive, send)
             return
         expected = _large(int(announced) if announced.isdecimal() else 0)
         if expected and not self._has_room(expected):
@@ -162,7 +162,7 @@ class BodyLimit:
             received += len(message.get("body", b""))
             # The framework lets its own exception through, and no other.
             if received > limit:
-                raise HTTPException(TooLarge.http_status, told)
+                raise HTTPException(TooLarge.http_status, text)
             # What is announced and not sent takes no memory, and no place of others.
             self._under_way += _large(received) - counted
             counted = _large(received)

@@ -12,7 +12,7 @@ from app.api.deps import Anyone, Auditor, ServiceDep
 from app.api.errors import problems
 from app.api.rest.examples import example
 from app.api.rest.metrics import MetricsCollector
-from app.api.rest.once import SHOWN_ONCE
+from app.api.rest.one_time import SHOWN_ONCE
 from app.api.rest.routing import routes_of
 from app.api.ws_tickets import TTL_S
 from app.core.errors import Overloaded, RateLimited, StorageUnavailable

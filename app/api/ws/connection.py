@@ -23,10 +23,10 @@ from app.api.ws import close_codes
 from app.api.ws.commands import ClientCommand, Hello
 from app.api.ws.dispatch import Dispatcher
 from app.api.ws.error_boundary import contain
+from app.api.ws.frame_writer import EXTENSION, RawWriter
 from app.api.ws.frames import Refused, error_body, id_of, parse_command, receive_text
 from app.api.ws.limits import CommandRate, Remembered
 from app.api.ws.outbox import Outbox
-from app.api.ws.raw import EXTENSION, RawWriter
 from app.api.ws.rights import end_of_rights, wait_for_end_of_rights
 from app.api.ws.subscription import Subscription
 from app.core.clock import stamp
@@ -39,10 +39,10 @@ from app.core.errors import (
 from app.core.ids import new_id
 from app.events.control import (
     Ack,
+    ConnectionReady,
     ErrorMessage,
     GoingAway,
     Heartbeat,
-    Ready,
     ServiceCondition,
 )
 from app.events.envelope import Wire
@@ -196,7 +196,7 @@ class Connection:
             "max_subscriptions": settings.max_subscriptions,
             "replay": settings.replay_limit,
         }
-        ready = Ready(
+        ready = ConnectionReady(
             connection_id=self.id,
             server=f"tollgate/{__version__}",
             user_id=self.principal.user_id,

@@ -230,7 +230,7 @@ class OperatorConnection:
             case StartTask():
                 await desk.start(operator, _claim(command))
             case ReportProgress():
-                progress = messages.Progress(stage=command.stage, message=command.message)
+                progress = messages.OperatorProgress(stage=command.stage, message=command.message)
                 await desk.progress(operator, _claim(command), progress)
             case CompleteTask():
                 done = messages.Done(verified=command.verified, detail=command.detail)

@@ -42,7 +42,7 @@ class Beat(Command):
     claim: messages.Claim | None = None
 
 
-class ReportProgress(Command, messages.Claim, messages.Progress):
+class ReportProgress(Command, messages.Claim, messages.OperatorProgress):
     """Progress report."""
 
     type: Literal["progress"]
@@ -98,5 +98,7 @@ def parse_operator_command(text: str | None) -> OperatorCommand:
             field_problem(path_label(item["loc"][1:]), item)
             for item in error.errors(include_url=False, include_input=False)
         ]
-        told = "; ".join(f"{item['path']}: {item['message']}" for item in problems[:5])
-        raise Refused(InvalidInput(f"Invalid: {told}", errors=problems[:20]), id_of(text)) from None
+        message = "; ".join(f"{item['path']}: {item['message']}" for item in problems[:5])
+        raise Refused(
+            InvalidInput(f"Invalid: {message}", errors=problems[:20]), id_of(text)
+        ) from None

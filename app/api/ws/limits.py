@@ -88,8 +88,8 @@ class Remembered:
         if running is not None:
             return dict(await asyncio.shield(running.answer)), True
         if kept is not None:
-            told: Result = orjson.loads(kept.answer or b"{}")
-            return told, True
+            data: Result = orjson.loads(kept.answer or b"{}")
+            return data, True
         answer = self._begin(key, content, work(), waits=command.type in _STORED)
         return await asyncio.shield(answer), False
 
@@ -107,8 +107,8 @@ class Remembered:
             try:
                 answer = await work or {}
                 # Nothing is awaited between what the command has written and this.
-                told = orjson.dumps(answer)
-                self._keys.keep(key, content, _ANSWERED, told, whole=True)
+                data = orjson.dumps(answer)
+                self._keys.keep(key, content, _ANSWERED, data, whole=True)
                 if waits:
                     await self._db.flush_with_retry()
                 return answer

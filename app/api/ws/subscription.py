@@ -5,8 +5,8 @@ from __future__ import annotations
 from app.agents.session_queries import SessionQueries
 from app.api.ws.outbox import Backlog, Outbox
 from app.events.control import Subscribed
+from app.events.legacy import OlderEvents, OlderStyle
 from app.events.log import Frame, SessionLog
-from app.events.older import OlderEvents, OlderStyle
 
 
 class Subscription:

@@ -14,7 +14,7 @@ from app.execution.cache import ResultCache
 from app.execution.checkpoints.blobs import digest_of
 from app.execution.checkpoints.restore import MAX_NAMED, RestorePlan, chosen, stay_in_place
 from app.execution.checkpoints.store import MAX_KEPT_BYTES, ChangeOrigin, Record
-from app.execution.checkpoints.watched import WorkspaceWatch
+from app.execution.checkpoints.watched_files import WorkspaceWatch
 from app.execution.projects import Projects
 from app.governance.audit.log import AuditEntry, AuditLog
 from app.operations.protocols.files import Edited, FileOperations, FileState

@@ -68,7 +68,7 @@ class AnswerOption:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the form in the event."""
-        told: dict[str, Any] = {
+        option_data: dict[str, Any] = {
             "option_id": self.option_id,
             "label": self.label,
             "kind": self.kind,
@@ -76,8 +76,8 @@ class AnswerOption:
         for name in ("expires_in_s", "requires_scope", "covers", "covers_kind"):
             value = getattr(self, name)
             if value is not None:
-                told[name] = value
-        return told
+                option_data[name] = value
+        return option_data
 
 
 ONCE_OR_NOT = (
@@ -141,20 +141,20 @@ def options_for(
 
 
 def option_from_dict(
-    told: Mapping[str, Any], *, run_id: str | None, session_id: str, agent_id: str | None
+    option_data: Mapping[str, Any], *, run_id: str | None, session_id: str, agent_id: str | None
 ) -> AnswerOption:
     """Parse an option from its serialized form."""
-    option_id = str(told["option_id"])
+    option_id = str(option_data["option_id"])
     scope = _SCOPES.get(option_id)
     ids = {"run": run_id, "session": session_id, "agent": agent_id}
     return AnswerOption(
         option_id,
-        str(told["label"]),
-        told["kind"],
+        str(option_data["label"]),
+        option_data["kind"],
         scope,
         ids.get(scope) if scope else None,
-        told.get("expires_in_s"),
-        told.get("requires_scope"),
-        told.get("covers"),
-        told.get("covers_kind"),
+        option_data.get("expires_in_s"),
+        option_data.get("requires_scope"),
+        option_data.get("covers"),
+        option_data.get("covers_kind"),
     )

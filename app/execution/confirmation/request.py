@@ -13,7 +13,7 @@ from app.core.redaction import Redactor
 from app.core.text import truncate
 from app.execution.call import CallState, Judgement
 from app.execution.confirmation.options import GrantCoverage, GrantTtls, options_for
-from app.execution.confirmation.pending import ConfirmationRequest
+from app.execution.confirmation.pending_confirmations import ConfirmationRequest
 from app.execution.confirmation.targets import Targets
 from app.execution.context import CallContext
 from app.execution.record import bounded, title
@@ -179,9 +179,9 @@ def _description(call: CallState, decision: Decision, again: str) -> str:
 
 def _coverage(pattern: Mapping[str, Any], redactor: Redactor, targets: Targets) -> GrantCoverage:
     """Describe what a standing approval covers: the call, and its targets at that time."""
-    told = redactor.text(unpadded(describe_pattern(pattern)))
+    reported = redactor.text(unpadded(describe_pattern(pattern)))
     later = _WHATEVER_IS_THERE if targets.count > len(targets.shown) else ""
-    return GrantCoverage(told + later, pattern["kind"])
+    return GrantCoverage(reported + later, pattern["kind"])
 
 
 _WHATEVER_IS_THERE = ", whatever the folders and patterns contain at that time"
@@ -190,7 +190,7 @@ _WHATEVER_IS_THERE = ", whatever the folders and patterns contain at that time"
 def _requester(context: CallContext, agent: str | None) -> dict[str, Any]:
     known = {"user_id": context.user_id, "agent_id": context.agent_id, "agent": agent}
     if context.subagent is not None:
-        known |= context.subagent.told()
+        known |= context.subagent.to_details()
     return {
         "caller": context.caller,
         **{name: value for name, value in known.items() if value is not None},
@@ -214,12 +214,12 @@ def _rules(decision: Decision, again: str) -> list[dict[str, Any]]:
         {"rule_id": finding.code, "reason": unpadded(finding.why)} for finding in decision.findings
     ]
     known = {finding.code for finding in decision.findings}
-    told = [
+    reported = [
         {"rule_id": rule, "reason": unpadded(decision.justification or decision.reason)}
         for rule in decision.rule_ids
         if rule not in known
     ]
-    return [*changed, *found, *told][:MAX_RULES]
+    return [*changed, *found, *reported][:MAX_RULES]
 
 
 def _segments(decision: Decision) -> list[dict[str, Any]]:

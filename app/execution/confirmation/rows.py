@@ -17,7 +17,10 @@ from app.db.statements import (
 )
 from app.db.writer import DatabaseWriter, Row, Transaction
 from app.execution.confirmation.answers import ConfirmationResolution
-from app.execution.confirmation.pending import ConfirmationRequest, PendingConfirmation
+from app.execution.confirmation.pending_confirmations import (
+    ConfirmationRequest,
+    PendingConfirmation,
+)
 from app.governance.audit.log import AuditEntry, AuditLog
 
 Write = Callable[[Transaction], bool]
@@ -101,7 +104,7 @@ class ConfirmationRows:
                     subject=confirmation_id,
                     **_about(pending.log.session_id, question),
                     outcome=answer.outcome,
-                    detail=_told(answer),
+                    detail=_resolution_data(answer),
                     edited_args=answer.edited_args,
                 ),
             )
@@ -188,14 +191,14 @@ def _about(session_id: str, question: ConfirmationRequest) -> dict[str, Any]:
 def _asked(question: ConfirmationRequest) -> dict[str, Any]:
     fields = question.fields
     listed = {name: fields.get(name) for name in ("target_list", "asked_again")}
-    told = {"digest": question.digest, "risk": fields["risk"]}
-    return told | {name: value for name, value in listed.items() if value is not None}
+    data = {"digest": question.digest, "risk": fields["risk"]}
+    return data | {name: value for name, value in listed.items() if value is not None}
 
 
-def _told(answer: ConfirmationResolution) -> dict[str, Any]:
-    told = {
+def _resolution_data(answer: ConfirmationResolution) -> dict[str, Any]:
+    data = {
         "option_id": answer.option_id,
         "message": answer.message,
         "grant_id": answer.grant_id,
     }
-    return {key: value for key, value in told.items() if value is not None}
+    return {key: value for key, value in data.items() if value is not None}

@@ -34,7 +34,7 @@ from app.execution.confirmation.answers import (
     refusal,
 )
 from app.execution.confirmation.options import AnswerOption
-from app.execution.confirmation.pending import (
+from app.execution.confirmation.pending_confirmations import (
     ConfirmationRequest,
     PendingConfirmation,
     PendingConfirmations,
@@ -114,7 +114,7 @@ class ConfirmationService:
         expires: float | None,
         *,
         answer: ConfirmationResolution | None,
-        is_told: bool,
+        is_reported: bool,
     ) -> None:
         """Reopen a confirmation of a previous process, without a new row or event.
 
@@ -125,7 +125,7 @@ class ConfirmationService:
         pending = self._remember(confirmation_id, log, question, request, requester, expires)
         if answer is None:
             return
-        if is_told:
+        if is_reported:
             self._forget(confirmation_id)
             self._note_unused(confirmation_id, pending, answer)
             pending.future.set_result(answer)

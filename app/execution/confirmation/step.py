@@ -17,7 +17,7 @@ from app.execution.call import CallConfirmation, CallState, Judgement, Refusal, 
 from app.execution.confirmation.answers import ConfirmationResolution
 from app.execution.confirmation.declines import REFUSED, STOP_AFTER, Declines
 from app.execution.confirmation.options import GrantTtls
-from app.execution.confirmation.pending import ConfirmationRequest
+from app.execution.confirmation.pending_confirmations import ConfirmationRequest
 from app.execution.confirmation.request import (
     confirmation_request,
     reasons_of,
@@ -243,7 +243,7 @@ class ConfirmationStep:
         expires: float | None,
         *,
         answer: ConfirmationResolution | None,
-        is_told: bool,
+        is_reported: bool,
     ) -> None:
         """Make a call wait again for a confirmation of a previous process."""
         options = {
@@ -259,7 +259,7 @@ class ConfirmationStep:
             CallRequester(self, call),
             expires,
             answer=answer,
-            is_told=is_told,
+            is_reported=is_reported,
         )
 
     # -- for the confirmation ---------------------------------------------------------

@@ -24,7 +24,7 @@ MAX_LISTED = 10_000
 "Maximum number of files and folders in one list."
 LOOK_S = 5.0
 "Time limit for listing targets."
-_MAX_TOLD = 5
+_MAX_SHOWN = 5
 _UNSEEN, _PLACE = "unseen", "place"
 _NO_FILES = frozenset(["missing", _UNSEEN, _PLACE])
 _NO_LETTER = re.compile(r"[*?\[\]{},!\\]")
@@ -283,5 +283,5 @@ def _named(word: str, entries: set[TargetEntry]) -> str:
     if not entries:
         return ""
     paths = sorted(unpadded(entry.path) for entry in entries)
-    rest = f" and {len(paths) - _MAX_TOLD} more" if len(paths) > _MAX_TOLD else ""
-    return f"{word}: {', '.join(paths[:_MAX_TOLD])}{rest}"
+    rest = f" and {len(paths) - _MAX_SHOWN} more" if len(paths) > _MAX_SHOWN else ""
+    return f"{word}: {', '.join(paths[:_MAX_SHOWN])}{rest}"

@@ -217,7 +217,7 @@ class Hooks:
                     answer = await hook.handler(seen)
         stats.ran(self._clock.monotonic() - started)
         if held.error is not None:
-            return self._failed(hook, context, _told(hook, held.error), held.error)
+            return self._failed(hook, context, _failure_of(hook, held.error), held.error)
         if answer is None:
             return CONTINUE
         wrong = _wrong(hook, answer)
@@ -244,7 +244,7 @@ class Hooks:
         outcome = _outcome(hook, missing=isinstance(error, HookMissing))
         message = failure.message
         self.stats(hook).failed(failure, isoformat(self._clock.now()))
-        told = isinstance(error, HookBroken | TimeoutError) or error is None
+        expected = isinstance(error, HookBroken | TimeoutError) or error is None
         log.error(
             "hook %s failed on %s of %s (%s): %s",
             hook.name,
@@ -252,7 +252,7 @@ class Hooks:
             context.tool_name,
             outcome,
             message,
-            exc_info=None if told else error,
+            exc_info=None if expected else error,
         )
         if self.on_failure is not None:
             self.on_failure(hook, context, failure, outcome)
@@ -299,7 +299,7 @@ def _outcome(hook: HookConfig, *, missing: bool) -> str:
     return "ignored"
 
 
-def _told(hook: HookConfig, error: BaseException) -> HookFailure:
+def _failure_of(hook: HookConfig, error: BaseException) -> HookFailure:
     name = repr(hook.name)
     if isinstance(error, TimeoutError):
         message = f"Hook {name} did not respond within {hook.timeout_s:g} s"

@@ -139,7 +139,7 @@ class CommandHook:
         spec = ProcessSpec(
             argv=self._argv,
             env=self._env,
-            stdin=dump_json(told(self._kind, context)),
+            stdin=dump_json(hook_input(self._kind, context)),
             limits=self._limits,
         )
         async with AsyncExitStack() as stack:
@@ -169,7 +169,7 @@ def argv_of(item: HookSettings) -> tuple[str, ...]:
     return tuple(item.command)
 
 
-def told(kind: HookType, context: HookContext) -> dict[str, Any]:
+def hook_input(kind: HookType, context: HookContext) -> dict[str, Any]:
     """Return the input of a program about a call; unknown fields are omitted."""
     decision, result = context.decision, context.result
     fields: dict[str, Any] = {

@@ -128,7 +128,7 @@ class UserQuestions:
         if stored is None or stored.status == "cancelled":
             raise ToolFailed("The question was withdrawn", code="question_closed")
         outcome = "expired" if stored.status == "late" else stored.status
-        if not stored.told:
+        if not stored.reported:
             self._tell(wait.call.context.log, stored, outcome)
         return _answers(InputResult(outcome, stored.responses))
 
@@ -332,6 +332,6 @@ def _late_message(stored: StoredQuestion, said: StoredReply) -> str:
     lines = ["My answer to what you asked before, which comes late:"]
     for question in stored.questions:
         response = said.responses[question["id"]]
-        told = response if isinstance(response, str) else ", ".join(response)
-        lines += [f"You asked: {question['question']}", f"My answer: {told}"]
+        reported = response if isinstance(response, str) else ", ".join(response)
+        lines += [f"You asked: {question['question']}", f"My answer: {reported}"]
     return "\n".join(lines)

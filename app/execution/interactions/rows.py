@@ -53,7 +53,7 @@ class StoredQuestion:
     answer: str | None
     answered_by: str | None
     expires_at: float | None
-    told: bool
+    reported: bool
 
     @property
     def questions(self) -> list[dict[str, Any]]:

@@ -249,10 +249,10 @@ def why_unusable(address: str) -> str | None:
         with psycopg.connect(address, connect_timeout=CONNECT_S) as connection:
             connection.execute("SELECT 1")
     except psycopg.Error as error:
-        told = " ".join(str(error).split())
+        message = " ".join(str(error).split())
         for secret in secrets:
-            told = told.replace(secret, "…")
-        return told[:300]
+            message = message.replace(secret, "…")
+        return message[:300]
     return None
 
 

@@ -144,7 +144,7 @@ class OutboundRequestStore:
 
         def write(transaction: Transaction) -> str:
             before = self._table.current(transaction, trigger_id, expected)
-            after = self._aimed_anew(replace(before, **change.fields), change)
+            after = self._retargeted(replace(before, **change.fields), change)
             if after == before:
                 return trigger_id
             self._check(transaction, after)
@@ -168,7 +168,7 @@ class OutboundRequestStore:
             trigger_id, actor=actor, expected=expected, outcome="removed"
         )
 
-    def _aimed_anew(
+    def _retargeted(
         self, trigger: OutboundRequest, change: OutboundRequestChange
     ) -> OutboundRequest:
         """Return the trigger with the change's target, if any."""

@@ -81,8 +81,8 @@ def check_value(schema: Mapping[str, Any], value: Any, what: str) -> None:
     try:
         validate(dump_json(value))
     except InvalidArguments as error:
-        told = error.message.removeprefix("Invalid arguments: ")
-        raise InvalidArguments(f"{what}: {told}"[:4000], errors=error.details["errors"]) from None
+        text = error.message.removeprefix("Invalid arguments: ")
+        raise InvalidArguments(f"{what}: {text}"[:4000], errors=error.details["errors"]) from None
 
 
 @lru_cache(maxsize=200)
@@ -273,8 +273,8 @@ class _DocumentReader:
         try:
             return compile_schema(value, closed=key == "input_schema")[0]
         except InvalidTool as error:
-            told = error.message.replace("parameters", f"entry.{key}", 1)
-            self._fail("entry", "skill_entry_schema", told[:500])
+            text = error.message.replace("parameters", f"entry.{key}", 1)
+            self._fail("entry", "skill_entry_schema", text[:500])
             return {}
 
     def _fail(self, key: str | None, code: str, message: str) -> None:

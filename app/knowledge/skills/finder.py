@@ -89,8 +89,8 @@ class Finder:
             return _unusable(place, name, "skill_too_large", str(error))
         except OSError as error:
             why = error.strerror or type(error).__name__
-            told = f"its folder is a link or cannot be read ({why})"
-            return _unusable(place, name, "skill_unreadable", told)
+            message = f"its folder is a link or cannot be read ({why})"
+            return _unusable(place, name, "skill_unreadable", message)
 
     def _remembered(
         self, place: SkillLocation, name: str, inside: int, listing: Listing
@@ -109,8 +109,8 @@ class Finder:
         contents = read_files(inside, listing)
         file = contents.files.get(DOCUMENT)
         if file is None:
-            told = f"it contains no regular file {DOCUMENT}"
-            return _unusable(place, name, "skill_no_document", told)
+            message = f"it contains no regular file {DOCUMENT}"
+            return _unusable(place, name, "skill_no_document", message)
         document = read_document(file.data, name)
         return FoundSkill(place, name, document, contents.digest, listing.left_out, contents)
 

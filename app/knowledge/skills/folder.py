@@ -22,7 +22,7 @@ MAX_FILE_BYTES = 5 << 20
 MAX_TOTAL_BYTES = 20 << 20
 _MAX_DEPTH = 6
 _MAX_ENTRIES = 1000
-_MAX_TOLD = 20
+_MAX_SHOWN = 20
 _CHUNK = 1 << 20
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -79,7 +79,7 @@ def list_folder(folder: int) -> Listing:
     for path, status in files:
         if status.st_size > MAX_FILE_BYTES:
             raise TooMuch(f"the file {path!r} exceeds {MAX_FILE_BYTES} bytes")
-    listing = Listing(tuple(files), tuple(left_out[:_MAX_TOLD]))
+    listing = Listing(tuple(files), tuple(left_out[:_MAX_SHOWN]))
     if listing.size > MAX_TOTAL_BYTES:
         raise TooMuch(f"its files exceed {MAX_TOTAL_BYTES} bytes in total")
     return listing

@@ -15,7 +15,7 @@ _INTRODUCTION = (
 )
 
 
-def told(seen: Sequence[tuple[SkillEntry, str]], limit: int) -> str:
+def skills_prompt(seen: Sequence[tuple[SkillEntry, str]], limit: int) -> str:
     """Return the list of skills, up to `limit` characters, and those always included.
 
     Args:

@@ -18,7 +18,7 @@ from app.core.skills import SkillSettings
 from app.knowledge.skills.document import check_value, is_name, read_document
 from app.knowledge.skills.finder import Finder, FoundSkill
 from app.knowledge.skills.locations import BUILTIN, SkillLocation
-from app.knowledge.skills.prompt import told
+from app.knowledge.skills.prompt import skills_prompt
 from app.knowledge.skills.store import SkillStore
 from app.operations.local.beneath import Beneath
 from app.operations.local.environment import SAFE_PATH
@@ -174,12 +174,12 @@ class SkillService:
     def check(self, schema: Mapping[str, Any], value: Any, what: str) -> None:
         check_value(schema, value, what)
 
-    async def told(self, viewer: SkillViewer) -> str:
+    async def prompt(self, viewer: SkillViewer) -> str:
         """Return the part of a system prompt about the skills visible to the viewer's model."""
         places = self._places(viewer)
         judged = await in_thread(self._judged, places, viewer)
         seen = [(row, found.document.body) for row, found in judged if row.status == "visible"]
-        return told(seen, self._settings.prompt_chars)
+        return skills_prompt(seen, self._settings.prompt_chars)
 
     async def _find_id(self, skill_id: str, viewer: SkillViewer) -> tuple[SkillEntry, FoundSkill]:
         name = skill_id.rpartition(":")[2]
@@ -242,8 +242,11 @@ class SkillService:
         elif found.place.origin == "project" and not trusted:
             status, reason = "untrusted", _why_untrusted(found, changed=decision.enabled is True)
         elif missing:
-            told = f"missing: {', '.join(missing)}"
-            status, reason = "missing_requirement", _Reason(code="skill_requirement", message=told)
+            described = f"missing: {', '.join(missing)}"
+            status, reason = (
+                "missing_requirement",
+                _Reason(code="skill_requirement", message=described),
+            )
         return SkillEntry(
             id=found.id,
             name=found.name,
@@ -291,12 +294,12 @@ def _shadowed(row: SkillEntry, by: FoundSkill) -> SkillEntry:
 
 def _why_untrusted(found: FoundSkill, *, changed: bool) -> _Reason:
     if changed:
-        told = "it has changed since an operator enabled it"
-        return _Reason(code="skill_altered", message=told)
-    told = "no operator has enabled it"
+        described = "it has changed since an operator enabled it"
+        return _Reason(code="skill_altered", message=described)
+    described = "no operator has enabled it"
     if is_name(found.name):
-        told += f" yet: `tollgate skills enable {found.id}`"
-    return _Reason(code="skill_not_enabled", message=told)
+        described += f" yet: `tollgate skills enable {found.id}`"
+    return _Reason(code="skill_not_enabled", message=described)
 
 
 def _said(reason: _Reason | None) -> dict[str, Any]:

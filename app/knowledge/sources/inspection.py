@@ -143,7 +143,7 @@ class SourceInspection:
         file = self._key_file
         try:
             added = await asyncio.to_thread(file.add) if file is not None else None
-            count = await self._store.seal_anew(actor=actor)
+            count = await self._store.reseal(actor=actor)
             if file is not None and added is not None:
                 await asyncio.to_thread(file.retire, added)
         except ConfigurationError as error:

@@ -163,7 +163,7 @@ class SourceStore:
             source_id, actor=actor, expected=expected, outcome="removed"
         )
 
-    async def seal_anew(self, *, actor: str) -> int:
+    async def reseal(self, *, actor: str) -> int:
         """Encrypt every password with the present key; return their number.
 
         Raises:

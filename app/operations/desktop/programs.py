@@ -91,13 +91,13 @@ class X11Programs:
 
     async def _run(self, *command: str, stdin: bytes = b"", quiet: bool = False) -> ProgramExit:
         # The remaining process would hold a pipe open, and its reader waits for the end.
-        told = asyncio.subprocess.DEVNULL if quiet else asyncio.subprocess.PIPE
+        target = asyncio.subprocess.DEVNULL if quiet else asyncio.subprocess.PIPE
         try:
             process = await asyncio.create_subprocess_exec(
                 *command,
                 stdin=asyncio.subprocess.PIPE,
-                stdout=told,
-                stderr=told,
+                stdout=target,
+                stderr=target,
                 env=self._environment,
                 cwd=os.sep,
                 start_new_session=True,

@@ -12,9 +12,9 @@ import os
 import stat
 import threading
 
+from app.operations.content_detection import as_utf8, has_mark, with_plain_breaks
 from app.operations.grep_page import GrepPage, Joined
 from app.operations.local.walk import OPEN_FILE, Entry, identity
-from app.operations.marks import as_utf8, has_mark, with_plain_breaks
 
 _JOINED_BYTES = 512 << 10
 _LEAST_ROOM = 128 << 10

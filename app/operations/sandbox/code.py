@@ -15,7 +15,7 @@ from app.operations.protocols.processes import ProcessChunk
 from app.operations.sandbox.change_watch import ChangeWatch, WatchedProgramFiles
 from app.operations.sandbox.jail.job import Work
 from app.operations.sandbox.policies import lenient_policy, module_folders, pure_policy
-from app.operations.sandbox.produced import read_produced
+from app.operations.sandbox.produced_files import read_produced
 from app.operations.sandbox.sandbox import Sandbox
 from app.operations.sandbox.workers import SCRATCH, WORK, Worker, python_job, start_worker
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from app.operations.sandbox.inside import inside, inside_environment
+from app.operations.sandbox.jail_programs import inside, inside_environment
 
 _log = logging.getLogger(__name__)
 

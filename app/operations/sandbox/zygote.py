@@ -22,8 +22,8 @@ from app.core.loop_pacer import LoopPacer
 from app.operations.local.failures import failure
 from app.operations.local.threads import PROCESSES, run_in, to_end
 from app.operations.process_errors import sandbox_unavailable
-from app.operations.sandbox.inside import inside, inside_environment
 from app.operations.sandbox.jail.job import MESSAGE, READY, Job, encode
+from app.operations.sandbox.jail_programs import inside, inside_environment
 
 _log = logging.getLogger(__name__)
 

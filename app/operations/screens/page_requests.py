@@ -30,7 +30,7 @@ _NOT_ASKED = frozenset(
     {"authorization-internal", "x-devtools-emulate-network-conditions-client-id"}
 )
 # Headers of our connection, and of the encoded body.
-_NOT_TOLD = frozenset(
+_NOT_SHOWN = frozenset(
     {"connection", "content-encoding", "content-length", "keep-alive", "transfer-encoding"}
 )
 
@@ -116,7 +116,7 @@ def _response(number: str, fetched: RawResponse) -> dict[str, Any]:
         "requestId": number,
         "responseCode": fetched.status,
         "responseHeaders": [
-            {"name": name, "value": value} for name, value in _without(fetched.headers, _NOT_TOLD)
+            {"name": name, "value": value} for name, value in _without(fetched.headers, _NOT_SHOWN)
         ],
         "body": base64.b64encode(fetched.body).decode("ascii"),
     }

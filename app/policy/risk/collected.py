@@ -136,7 +136,7 @@ class Collected:
         if listed:
             self.found(hit, at)
 
-    def tentatively(self, walk: Callable[[], object], *, told: bool = False) -> None:
+    def tentatively(self, walk: Callable[[], object], *, certain: bool = False) -> None:
         """Keep what `walk` adds to the report only if it finds something new, or if it holds a
         call that alone decides what a function does (`kept`).
 
@@ -146,7 +146,7 @@ class Collected:
         segments, findings, targets = len(self.segments), len(self.findings), len(self.targets)
         kept = self.kept
         walk()
-        if self.kept != kept or (told and self._met_more(segments)):
+        if self.kept != kept or (certain and self._met_more(segments)):
             return
         if len(self.findings) > findings:
             every = [(code, why, verdict) for code, _, why, _, verdict in self.findings]

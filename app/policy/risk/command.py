@@ -23,7 +23,7 @@ _VERSIONED = re.compile(r"(python|pypy|perl|ruby|node|lua|php|bash|zsh|ksh|tclsh
 
 
 _SCRIPT = re.compile(r"[\w./-]*[\w-]\.\w+|\.{0,2}/[\w./-]+")
-_NOT_TOLD = re.compile(f"[*?\\[{UNKNOWN}]")
+_NOT_SHOWN = re.compile(f"[*?\\[{UNKNOWN}]")
 _MOST_COMPARED = 50
 _SIMPLE_FLAG = re.compile(r"-[a-zA-Z]+")
 
@@ -58,7 +58,7 @@ def may_run_written(call: CommandCall, files: Mapping[str, str | None]) -> bool:
 
 def may_name_written(call: CommandCall) -> bool:
     """Whether it is not told which script an interpreter runs."""
-    return call.name != "cat" and _NOT_TOLD.search(_script_of(call)) is not None
+    return call.name != "cat" and _NOT_SHOWN.search(_script_of(call)) is not None
 
 
 def _script_of(call: CommandCall) -> str:

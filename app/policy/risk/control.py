@@ -315,8 +315,10 @@ class ControlFlow(Collected):
             outputs.append(self.node(body, inner, call.stdin))
             self.kept += 1
         else:
-            told = call.stdin is not None and call.stdin.text is not None and not scope.guess
-            self.tentatively(lambda: outputs.append(self.node(body, inner, call.stdin)), told=told)
+            certain = call.stdin is not None and call.stdin.text is not None and not scope.guess
+            self.tentatively(
+                lambda: outputs.append(self.node(body, inner, call.stdin)), certain=certain
+            )
         self.running.discard(call.name)
         self._leaves(inner, names, scope)
         scope.files.update(inner.files)

@@ -260,7 +260,7 @@ def _braces(word: Word) -> Iterator[Word]:
     if len(word) > _MAX_PARTS or any(
         isinstance(part, Lit) and _PRIVATE.search(part.text) for part in word
     ):
-        yield _TOLD_LATER
+        yield _RESOLVED_LATER
         return
     budget = [_MAX_BRACES]
     for text in _brace_texts(pattern, budget):
@@ -270,10 +270,10 @@ def _braces(word: Word) -> Iterator[Word]:
             for at, piece in enumerate(pieces)
             if piece and (at % 2 == 0 or ord(piece) - _HOLE < len(word))
         ]
-        yield _TOLD_LATER if any(starmap(_is_longer_name, pairwise(parts))) else parts
+        yield _RESOLVED_LATER if any(starmap(_is_longer_name, pairwise(parts))) else parts
 
 
-_TOLD_LATER: Word = [Lit(UNKNOWN, quoted=True)]
+_RESOLVED_LATER: Word = [Lit(UNKNOWN, quoted=True)]
 _GOES_ON = re.compile(r"\w", re.ASCII)
 
 

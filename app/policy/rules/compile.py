@@ -139,10 +139,10 @@ def _failure(
     if found is (YES if wanted else WordMatch.NO):
         return None
     if found is MAYBE:
-        told = "can only be told when it runs"
+        message = "can only be told when it runs"
     else:
-        told = "is not matched" if wanted else "is matched"
-    return problem(path, f"{_short(example)} {told}", "example_failed")
+        message = "is not matched" if wanted else "is matched"
+    return problem(path, f"{_short(example)} {message}", "example_failed")
 
 
 def _short(example: str | dict[str, Any]) -> str:
@@ -160,5 +160,5 @@ def _label(location: tuple[int | str, ...]) -> str:
 
 
 def _invalid(problems: list[Problem]) -> InvalidInput:
-    told = "; ".join(f"{problem['path']}: {problem['message']}" for problem in problems[:10])
-    return InvalidInput(f"The rule is invalid: {told}", errors=problems)
+    message = "; ".join(f"{problem['path']}: {problem['message']}" for problem in problems[:10])
+    return InvalidInput(f"The rule is invalid: {message}", errors=problems)

@@ -125,10 +125,10 @@ class _FieldRules:
         rules = tuple(rules)
         self.numbers = [at for at, _ in rules]
         self._path = path
-        told = [field.operand for _, rule in rules if (field := _telling(rule)) is not None]
+        reported = [field.operand for _, rule in rules if (field := _telling(rule)) is not None]
         self._any: re2._Regexp | None = None
         try:
-            self._any = regex("|".join(f"(?:{text})" for text in told))
+            self._any = regex("|".join(f"(?:{text})" for text in reported))
         except re2.error:
             return  # two groups of one name, or too much for one pattern
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, Self, runtime_checkable
 
 from app.toolkit.context import ToolContext
-from app.tools.automation.timing import Timing
+from app.tools.automation.recurrence import Timing
 from app.tools.planning.owners import owner_of
 
 SCHEDULES = "schedule_book"

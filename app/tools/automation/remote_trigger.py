@@ -100,12 +100,12 @@ async def remote_trigger(args: RemoteTriggerArgs, ctx: ToolContext) -> ToolResul
         "body": answered.body,
         "success": success,
     }
-    told = f"{answered.method} {answered.url} answered {answered.status}"
-    text = f"{told} without a body"
+    message = f"{answered.method} {answered.url} answered {answered.status}"
+    text = f"{message} without a body"
     if answered.body:
         cut = ", cut" if answered.cut else ""
-        text = f"{told}{cut}:\n{untrusted(answered.body, answered.url)}"
+        text = f"{message}{cut}:\n{untrusted(answered.body, answered.url)}"
     raw = RawResult("json", data)
     if success:
         return ToolResult.ok(data, text=text, raw_result=raw)
-    return ToolResult.fail(told, code="http_status", data=data, text=text, raw_result=raw)
+    return ToolResult.fail(message, code="http_status", data=data, text=text, raw_result=raw)

@@ -24,7 +24,7 @@ from app.tools.automation.ports import (
     Schedules,
 )
 from app.tools.automation.returns import SCHEDULE_CRON_RESULT
-from app.tools.moments import ZoneName, shown
+from app.tools.datetimes import ZoneName, shown
 
 _COMING = 3
 _CREATING = ("name", "prompt", "cron", "every_seconds", "at")
@@ -205,25 +205,27 @@ async def schedule_cron(args: ScheduleCronArgs, ctx: ToolContext) -> ToolResult:
     confirmation is denied there unless the agent is set to wait. Returns the schedule with its next
     times, or the results of past ones. Schedules of other agents or projects are not visible.
     """
-    book = ctx.services.require(SCHEDULES, Schedules)  # type: ignore[type-abstract]
+    schedules = ctx.services.require(SCHEDULES, Schedules)  # type: ignore[type-abstract]
     owner = ScheduleOwner.of(ctx)
     if args.action == "create":
-        return _one("Created", await book.create(_draft(args), owner))
+        return _one("Created", await schedules.create(_draft(args), owner))
     if args.action == "list":
-        return _listed([_fields(item) for item in await book.find(owner)])
+        return _listed([_fields(item) for item in await schedules.find(owner)])
     assert args.id is not None
     if args.action == "history":
-        return _told(await book.history(owner, args.id, args.limit))
+        return _history_text(await schedules.history(owner, args.id, args.limit))
     if args.action == "run_now":
-        return _told([await book.run_now(owner, args.id)])
+        return _history_text([await schedules.run_now(owner, args.id)])
     if args.action == "get":
-        return _one("Schedule", await book.get(owner, args.id))
+        return _one("Schedule", await schedules.get(owner, args.id))
     if args.action == "delete":
-        return _one("Deleted", await book.delete(owner, args.id))
+        return _one("Deleted", await schedules.delete(owner, args.id))
     if args.action == "update":
-        return _one("Changed", await book.update(owner, args.id, args.changes))
+        return _one("Changed", await schedules.update(owner, args.id, args.changes))
     paused = args.action == "pause"
-    return _one("Paused" if paused else "Resumed", await book.pause(owner, args.id, paused=paused))
+    return _one(
+        "Paused" if paused else "Resumed", await schedules.pause(owner, args.id, paused=paused)
+    )
 
 
 def _draft(args: ScheduleCronArgs) -> ScheduleInput:
@@ -286,7 +288,7 @@ def _line(fields: dict[str, Any]) -> str:
     return f"{fields['id']} {fields['name']!r} ({when}, {fields['timezone']}): {state}"
 
 
-def _told(slots: Sequence[Occurrence]) -> ToolResult:
+def _history_text(slots: Sequence[Occurrence]) -> ToolResult:
     data = {"history": [asdict(slot) for slot in slots]}
     lines = []
     for slot in slots:

@@ -101,5 +101,5 @@ def _failure(outcome: TextOutcome) -> tuple[str, str]:
             "have been sent",
             "outcome_unknown",
         )
-    told = outcome.error or "the desktop operator gave no reason"
-    return told, outcome.code or "desktop_failed"
+    reported = outcome.error or "the desktop operator gave no reason"
+    return reported, outcome.code or "desktop_failed"

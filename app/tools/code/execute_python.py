@@ -23,11 +23,11 @@ from app.toolkit.ports import CODE_OPERATIONS, CODE_RULES
 from app.toolkit.result import ToolResult
 from app.toolkit.services import Services
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
-from app.tools.code.endings import MAX_CHARS as MAX_OUTPUT
-from app.tools.code.endings import result_of
+from app.tools.code.artifacts import keep_files
 from app.tools.code.modules import CodeRules
+from app.tools.code.outcome import MAX_CHARS as MAX_OUTPUT
+from app.tools.code.outcome import result_of
 from app.tools.code.output import Printed
-from app.tools.code.produced import keep_files
 from app.tools.code.returns import EXECUTE_PYTHON_RESULT
 
 _ENDING_S = 30

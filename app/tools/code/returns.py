@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.toolkit.returns import FLAG, INTEGER, NUMBER, TEXT, listed, maybe, record
-from app.tools.returned import CONFINED
+from app.tools.result_parts import CONFINED
 
 _FILE = record({"artifact_id": TEXT, "error": TEXT}, name=TEXT, media_type=TEXT, size=INTEGER)
 EXECUTE_PYTHON_RESULT = record(

@@ -24,22 +24,22 @@ def multi_agent_shape(result: ToolResult) -> ToolResult:
     if not isinstance(tasks, list):
         return result
     results = [_outcome(task) for task in tasks]
-    told = {"success": result.success, "results": results, "total": len(results)}
-    return replace(result, data=told)
+    fields = {"success": result.success, "results": results, "total": len(results)}
+    return replace(result, data=fields)
 
 
 def _task(item: Any) -> Any:
     if not isinstance(item, dict):
         return item
-    told = {_NAMES.get(name, name): value for name, value in item.items()}
-    if not told.get("tools", True):
-        del told["tools"]
-    return told
+    fields = {_NAMES.get(name, name): value for name, value in item.items()}
+    if not fields.get("tools", True):
+        del fields["tools"]
+    return fields
 
 
 def _outcome(task: dict[str, Any]) -> dict[str, Any]:
     if task["status"] == "success":
         return {"task_name": task["label"], "success": True, "response": task["response"]}
     error = task["error"] or {}
-    told = str(error.get("message") or task["status"])
-    return {"task_name": task["label"], "success": False, "error": told}
+    fields = str(error.get("message") or task["status"])
+    return {"task_name": task["label"], "success": False, "error": fields}

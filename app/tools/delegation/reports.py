@@ -35,15 +35,17 @@ def task_data(task: TaskReport) -> dict[str, Any]:
 
 def batch_data(batch: BatchReport) -> dict[str, Any]:
     """Return a batch in JSON form, with its tasks in order; see `task_data`."""
-    told = {item.name: getattr(batch, item.name) for item in fields(batch) if item.name != "tasks"}
-    return {**told, "tasks": [task_data(task) for task in batch.tasks]}
+    message = {
+        item.name: getattr(batch, item.name) for item in fields(batch) if item.name != "tasks"
+    }
+    return {**message, "tasks": [task_data(task) for task in batch.tasks]}
 
 
 def one_answer(batch: BatchReport) -> ToolResult:
     """Return the result of an ended batch with one task."""
     (task,) = batch.tasks
     data = {**task_data(task), "duplicate": batch.duplicate}
-    text = _noted(batch, _told(task, headed=False))
+    text = _noted(batch, _task_text(task, headed=False))
     drawn = RawResult("json", batch_data(batch))
     if task.status == "success":
         return ToolResult.ok(data, text=text, raw_result=drawn)
@@ -54,7 +56,7 @@ def one_answer(batch: BatchReport) -> ToolResult:
 def all_answers(batch: BatchReport) -> ToolResult:
     """Return the result of an ended batch: a success if one of its tasks succeeded."""
     data = batch_data(batch)
-    text = _noted(batch, "\n\n".join(_told(task, headed=True) for task in batch.tasks))
+    text = _noted(batch, "\n\n".join(_task_text(task, headed=True) for task in batch.tasks))
     drawn = RawResult("json", data)
     if any(task.status == "success" for task in batch.tasks):
         return ToolResult.ok(data, text=text, raw_result=drawn)
@@ -80,8 +82,8 @@ def begun(batch: BatchReport) -> ToolResult:
 def progress(batch: BatchReport) -> ToolResult:
     """Return the progress of a batch; a failed batch is not a failure of this call."""
     data = batch_data(batch)
-    told = "\n\n".join(_told(task, headed=True) for task in batch.tasks)
-    text = f"{batch_line(batch)}\n{told}"
+    message = "\n\n".join(_task_text(task, headed=True) for task in batch.tasks)
+    text = f"{batch_line(batch)}\n{message}"
     return ToolResult.ok(data, text=text, raw_result=RawResult("json", data))
 
 
@@ -96,7 +98,7 @@ def _noted(batch: BatchReport, text: str) -> str:
     return f"{_AGAIN}\n{text}" if batch.duplicate else text
 
 
-def _told(task: TaskReport, *, headed: bool) -> str:
+def _task_text(task: TaskReport, *, headed: bool) -> str:
     """Return the result of a task; model output is marked as untrusted."""
     said = untrusted(task.response, f"sub-agent {task.label}") if task.response else ""
     if task.status == "success" and not headed:

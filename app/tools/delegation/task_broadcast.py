@@ -44,11 +44,13 @@ async def task_broadcast(args: TaskBroadcastArgs, ctx: ToolContext) -> ToolResul
     before its next step. Returns the ids of the tasks that were told.
     """
     session_id = session_of(ctx)
-    told = await delegation_of(ctx).broadcast(
+    notified = await delegation_of(ctx).broadcast(
         args.text, session_id=session_id, batch_id=args.batch_id
     )
-    data = {"task_ids": told, "total": len(told)}
+    data = {"task_ids": notified, "total": len(notified)}
     text = (
-        f"Notified {', '.join(told)}" if told else "No sub-agent is running, so nobody was notified"
+        f"Notified {', '.join(notified)}"
+        if notified
+        else "No sub-agent is running, so nobody was notified"
     )
     return ToolResult.ok(data, text=text, raw_result=RawResult("json", data))

@@ -74,22 +74,22 @@ def _result(
 ) -> ToolResult:
     added, removed = sum(diff.added for diff in diffs), sum(diff.removed for diff in diffs)
     whole = "\n".join(diff.text for diff in diffs if diff.text)
-    told = [item.to_dict(diff) for item, diff in zip(patched, diffs, strict=True)]
+    reported = [item.to_dict(diff) for item, diff in zip(patched, diffs, strict=True)]
     data: dict[str, Any] = {
         "dry_run": dry_run,
-        "files": told,
+        "files": reported,
         "added": added,
         "removed": removed,
         "diff": truncate(whole, _MAX_DIFF, "\n… (diff cut)"),
     }
     verb = "Would patch" if dry_run else "Patched"
     head = f"{verb} {len(patched)} file(s), +{added} -{removed} lines"
-    lines = [_line(item, entry) for item, entry in zip(patched, told, strict=True)]
+    lines = [_line(item, entry) for item, entry in zip(patched, reported, strict=True)]
     shown = truncate(whole, _SHOWN_DIFF, "\n… (diff cut)")
     raw = RawResult(
         "diff",
         {
-            "path": told[0]["path"] if len(told) == 1 else f"{len(told)} files",
+            "path": reported[0]["path"] if len(reported) == 1 else f"{len(reported)} files",
             "diff": data["diff"],
             "added": added,
             "removed": removed,

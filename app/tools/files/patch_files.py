@@ -16,7 +16,7 @@ from app.tools.files.text import MAX_FILE_BYTES, encode
 
 _EXECUTE = 0o111
 _NEW_PROGRAM = 0o755
-_MAX_TOLD = 10
+_MAX_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,11 +152,11 @@ def _mode(file: FilePatch, state: FileState | None) -> int | None:
 
 
 def _failed(problems: list[tuple[str, int | None, str]]) -> ToolFailed:
-    told = "\n".join(message for *_, message in problems[:_MAX_TOLD])
-    more = f"\nand {len(problems) - _MAX_TOLD} more" if len(problems) > _MAX_TOLD else ""
+    described = "\n".join(message for *_, message in problems[:_MAX_SHOWN])
+    more = f"\nand {len(problems) - _MAX_SHOWN} more" if len(problems) > _MAX_SHOWN else ""
     failures = [{"path": path, "hunk": hunk} for path, hunk, _ in problems]
     return ToolFailed(
-        f"The patch does not apply; no files were modified:\n{told}{more}",
+        f"The patch does not apply; no files were modified:\n{described}{more}",
         code="patch_failed",
         failures=failures,
     )

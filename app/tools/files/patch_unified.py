@@ -152,10 +152,10 @@ class _UnifiedReader:
             self._block.old, self._block.new = old, new
 
     def _extended(self, block: _Block, line: str) -> None:
-        for begins, told in (("rename from ", "old"), ("rename to ", "new")):
+        for begins, side in (("rename from ", "old"), ("rename to ", "new")):
             if line.startswith(begins):
                 block.is_moved = True
-                setattr(block, told, name_of(line.removeprefix(begins)))
+                setattr(block, side, name_of(line.removeprefix(begins)))
         word, _, mode = line.rpartition(" mode ")
         if word in ("old", "new", "new file", "deleted file"):
             if not mode.startswith("100"):

@@ -87,7 +87,7 @@ async def read_pages(
     argv = (sys.executable, "-I", "-c", _source(), str(first), str(last), str(room + 1))
     program = Program(argv=argv, stdin=data, wall_s=_WALL_S, max_bytes=_MAX_OUTPUT)
     finished = await run(ctx.operations.processes, program)
-    total, texts = _told(path, finished.stdout)
+    total, texts = _pages_of(path, finished.stdout)
     if first > total:
         raise ToolFailed(
             f"page {first} is past the end: {path!r} has {total} pages",
@@ -100,7 +100,7 @@ async def read_pages(
     return PdfPages(path, len(data), total, first, min(last, total), shown, cut, sandbox)
 
 
-def _told(path: str, printed: bytes) -> tuple[int, list[str]]:
+def _pages_of(path: str, printed: bytes) -> tuple[int, list[str]]:
     """Return the output of the program, which its input may control."""
     try:
         answer = json.loads(printed)

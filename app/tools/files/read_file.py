@@ -16,7 +16,7 @@ from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, ToolArgs, tool
 from app.tools.arguments import Encoding, PathText
-from app.tools.code.produced import keep_files, shown
+from app.tools.code.artifacts import keep_files, shown
 from app.tools.files.document import open_document
 from app.tools.files.excerpt import MAX_CHARS, LineRange, cut_out
 from app.tools.files.image_size import image_size
@@ -222,18 +222,18 @@ async def _pdf(args: ReadFileArgs, path: str, data: bytes, room: int, ctx: ToolC
 async def _image(path: str, data: bytes, kind: str, ctx: ToolContext) -> Content:
     """Return an image, stored for the session so that a client can show it."""
     if path.startswith(ARTIFACT_PATH):
-        told: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "name": path,
             "media_type": kind,
             "size": len(data),
             "artifact_id": path.removeprefix(ARTIFACT_PATH),
         }
-        image: RawResult | None = shown_images([told])
+        image: RawResult | None = shown_images([fields])
     else:
         (kept,) = files = await keep_files([ProducedFile(path, data)], ctx)
-        told, image = kept.to_dict(), shown(files)
+        fields, image = kept.to_dict(), shown(files)
     size = image_size(data, kind)
     pixels = f"{size[0]} x {size[1]} pixels" if size else "size unknown: its header is damaged"
-    told |= {"path": path, "width": size and size[0], "height": size and size[1]}
+    fields |= {"path": path, "width": size and size[0], "height": size and size[1]}
     text = f"[Image: {path} | {kind} | {pixels} | {len(data)} bytes]\nIt contains no text to read."
-    return Content(told, text, image)
+    return Content(fields, text, image)

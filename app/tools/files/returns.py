@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.toolkit.returns import FLAG, INTEGER, TEXT, listed, maybe, record
-from app.tools.returned import CONFINED
+from app.tools.result_parts import CONFINED
 
 _READ = {
     "content": TEXT,

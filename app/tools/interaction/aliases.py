@@ -28,12 +28,12 @@ def one_question_shape(result: ToolResult) -> ToolResult:
     if not responses:
         return result
     first = responses[0]
-    told = {
+    fields = {
         "question": first["question"],
         "answer": _joined(first["user_response"]),
         "status": _status(result),
     }
-    return replace(result, data=told, text=None)
+    return replace(result, data=fields, text=None)
 
 
 def as_claude(raw: dict[str, Any]) -> dict[str, Any]:
@@ -56,24 +56,24 @@ def claude_shape(result: ToolResult) -> ToolResult:
     responses = _responses(result)
     if not responses:
         return result
-    told = {
+    fields = {
         "questions": [
             {"question": item["question"], "options": item["choices_offered"]} for item in responses
         ],
         "answers": {item["question"]: _joined(item["user_response"]) for item in responses},
     }
-    return replace(result, data=told, text=None)
+    return replace(result, data=fields, text=None)
 
 
 def _question(item: Any, at: int) -> Any:
     if not isinstance(item, dict):
         return item
     names = {"options": "choices", "multiSelect": "multi_select"}
-    told = {names.get(name, name): value for name, value in item.items()}
-    choices = told.get("choices")
+    fields = {names.get(name, name): value for name, value in item.items()}
+    choices = fields.get("choices")
     if isinstance(choices, list) and len(choices) not in _CHOICES:
         raise _problem(f"questions.{at}.options", "between 2 and 4 options", 2, 4)
-    return told
+    return fields
 
 
 def _problem(path: str, message: str, least: int, most: int) -> Exception:

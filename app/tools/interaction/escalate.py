@@ -88,7 +88,7 @@ async def escalate(args: EscalateArgs, ctx: ToolContext) -> ToolResult:
         state = await tickets.escalate(
             wanted, operation_id=ctx.operation_id, timeout_s=ctx.timeout_s
         )
-        return _shown({"to": args.to, **_fields(state)}, _told(state, args))
+        return _shown({"to": args.to, **_fields(state)}, _ticket_text(state, args))
     escalations = _superiors(ctx, args.to)
     if args.to == "model_tier":
         return _handed_over(await escalations.hand_over(wanted, ctx))
@@ -115,7 +115,7 @@ def _decided(decision: SupervisorDecision, args: EscalateArgs) -> ToolResult:
     }
     if decision.ticket is None:
         return _shown(data, f"The supervisor {decision.supervisor} decided:\n{decision.answer}")
-    return _shown({**data, **_fields(decision.ticket)}, _told(decision.ticket, args))
+    return _shown({**data, **_fields(decision.ticket)}, _ticket_text(decision.ticket, args))
 
 
 def _handed_over(handover: Handover) -> ToolResult:
@@ -143,7 +143,7 @@ def _shown(data: dict[str, Any], text: str) -> ToolResult:
     return ToolResult.ok(data, text=text, raw_result=RawResult("json", data))
 
 
-def _told(state: TicketState, args: EscalateArgs) -> str:
+def _ticket_text(state: TicketState, args: EscalateArgs) -> str:
     head = f"Ticket {state.ticket_id}"
     if state.status == "answered":
         return f"{head} was answered:\n{state.answer}"

@@ -108,16 +108,16 @@ async def make(
         await ctx.progress("keeping", current=number, total=len(files), unit="images")
         kept.append(await _keep(data, number, order, provider, ctx))
     paths = await _written(files, output_path, ctx)
-    told = {
+    fields = {
         "images": [item.data for item in kept],
         "provider": provider.name,
         "model": provider.model,
         "simulated": provider.simulated,
     }
     if paths:
-        told["paths"] = paths
+        fields["paths"] = paths
     text = _text(kept, paths, provider)
-    return ToolResult.ok(told, text=text, raw_result=shown_images([item.shown for item in kept]))
+    return ToolResult.ok(fields, text=text, raw_result=shown_images([item.shown for item in kept]))
 
 
 async def _keep(

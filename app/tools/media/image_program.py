@@ -51,7 +51,7 @@ def _made(order: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
         image = _opened()
         image.thumbnail((order["side"], order["side"]))
     written = io.BytesIO()
-    image.save(written, "PNG", pnginfo=_told(order))
+    image.save(written, "PNG", pnginfo=_metadata(order))
     return {"width": image.width, "height": image.height}, written.getvalue()
 
 
@@ -65,15 +65,15 @@ def _opened() -> Image.Image:
         return image.convert("RGB")
 
 
-def _told(order: dict[str, Any]) -> Any:
+def _metadata(order: dict[str, Any]) -> Any:
     """Mark the file itself as simulated."""
     from PIL.PngImagePlugin import PngInfo
 
     if order["do"] == "thumbnail":
         return None
-    told = PngInfo()
-    told.add_text("Software", "Tollgate draw (simulated)")
-    return told
+    reported = PngInfo()
+    reported.add_text("Software", "Tollgate draw (simulated)")
+    return reported
 
 
 def _drawn(order: dict[str, Any]) -> Image.Image:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.toolkit.returns import ANYTHING, FLAG, INTEGER, TEXT, listed, maybe, record
-from app.tools.returned import CONFINED, KEPT
+from app.tools.result_parts import CONFINED, KEPT
 
 SCREENSHOT_RESULT = record(
     {"url": TEXT, "title": TEXT, "refused": listed(ANYTHING), "sandbox": CONFINED},

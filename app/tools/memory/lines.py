@@ -41,7 +41,7 @@ def shown(line: Line) -> dict[str, Any]:
     }
 
 
-def told(line: Line) -> str:
+def line_text(line: Line) -> str:
     """Return a line for a model: number, content, and how to change or delete it."""
     memory = line.memory
     tags = "".join(f" #{tag}" for tag in memory.tags)

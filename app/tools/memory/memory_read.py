@@ -10,7 +10,7 @@ from app.core.field_problems import FieldError
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import PermissionClass, ToolArgs, tool
-from app.tools.memory.lines import ScopeName, marked, shown, told
+from app.tools.memory.lines import ScopeName, line_text, marked, shown
 from app.tools.memory.ports import MEMORY
 from app.tools.memory.returns import MEMORY_READ_RESULT
 from app.tools.memory.scopes import memory_of, places_of
@@ -77,7 +77,7 @@ async def memory_read(args: MemoryReadArgs, ctx: ToolContext) -> ToolResult:
     if not page.lines:
         where = f"Lines {start} to {end} do not exist: " if start > 0 and page.total else ""
         return ToolResult.ok(data, text=f"{where}{page.total} lines in total")
-    text = "\n".join(told(line) for line in page.lines)
+    text = "\n".join(line_text(line) for line in page.lines)
     text = marked(text, [line.memory for line in page.lines], ctx.session_id)
     first, last = page.lines[0].number, page.lines[-1].number
     said = f"{text}\n(lines {first} to {last} of {page.total})"

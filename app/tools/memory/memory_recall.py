@@ -10,7 +10,7 @@ from app.core.field_problems import FieldError
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, PermissionClass, ToolArgs, tool
-from app.tools.memory.lines import ScopeName, Tag, marked, plain_lines, shown, told
+from app.tools.memory.lines import ScopeName, Tag, line_text, marked, plain_lines, shown
 from app.tools.memory.ports import MEMORY, Recalled, RecallQuery
 from app.tools.memory.returns import MEMORY_RECALL_RESULT
 from app.tools.memory.scopes import memory_of, places_of
@@ -67,7 +67,7 @@ async def memory_recall(args: MemoryRecallArgs, ctx: ToolContext) -> ToolResult:
         "total": found.matched,
         "words_left_out": found.left_out,
     }
-    text = "\n".join(told(line) for line in found.lines)
+    text = "\n".join(line_text(line) for line in found.lines)
     if found.lines:
         text = marked(text, [line.memory for line in found.lines], ctx.session_id)
     said = "\n".join(filter(None, (text, *_notes(found))))

@@ -13,7 +13,7 @@ from app.core.field_problems import FieldError
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
-from app.tools.moments import MomentText, ZoneName, is_date, next_day, shown, to_utc
+from app.tools.datetimes import MomentText, ZoneName, is_date, next_day, shown, to_utc
 from app.tools.planning.owners import actor_of, owner_of
 from app.tools.planning.ports import CALENDAR, Appointment, Calendar
 from app.tools.planning.returns import SCHEDULE_RESULT
@@ -87,7 +87,8 @@ async def schedule(args: ScheduleArgs, ctx: ToolContext) -> ToolResult:
         assert args.id is not None
         gone = await calendar.remove(owner, args.id)
         return ToolResult.ok(
-            {"removed": _fields(gone, args.tz)}, text=f"Removed:\n{_told([gone], args)}"
+            {"removed": _fields(gone, args.tz)},
+            text=f"Removed:\n{_appointments_text([gone], args)}",
         )
     if args.action == "add":
         kept, overlaps = await calendar.add(owner, _appointment(args, ctx))
@@ -97,7 +98,7 @@ async def schedule(args: ScheduleArgs, ctx: ToolContext) -> ToolResult:
         }
         text = f"Added {_line(kept, args)}"
         if overlaps:
-            text += f"\nIt overlaps with:\n{_told(overlaps, args)}"
+            text += f"\nIt overlaps with:\n{_appointments_text(overlaps, args)}"
         return ToolResult.ok(data, text=text)
     return await _listed(args, calendar, owner)
 
@@ -111,13 +112,13 @@ async def _listed(args: ScheduleArgs, calendar: Calendar, owner: str) -> ToolRes
         args.limit,
     )
     data = {"appointments": [_fields(item, args.tz) for item in found], "total": total}
-    text = _told(found, args) if found else "No appointments"
+    text = _appointments_text(found, args) if found else "No appointments"
     if total > len(found):
         text += f"\n({total - len(found)} more)"
     return ToolResult.ok(data, text=text, raw_result=RawResult("json", data))
 
 
-def _told(found: Sequence[Appointment], args: ScheduleArgs) -> str:
+def _appointments_text(found: Sequence[Appointment], args: ScheduleArgs) -> str:
     """Return appointments marked as untrusted: another chat may have stored text from a web
     page.
     """

@@ -12,7 +12,7 @@ from app.core.field_problems import FieldError
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
-from app.tools.moments import MomentText, ZoneName, kept
+from app.tools.datetimes import MomentText, ZoneName, kept
 from app.tools.planning.owners import actor_of, owner_of
 from app.tools.planning.ports import TASKS, Task, Tasks, TaskStatus
 from app.tools.planning.returns import TASK_RESULT

@@ -23,7 +23,7 @@ from app.tools.shell.arguments import (
 from app.tools.shell.command_run import ShellCommand, run
 from app.tools.shell.ports import SHELL_STATES, ShellState, ShellStates
 from app.tools.shell.returns import COMMAND_RESULT
-from app.tools.shell.state import StateTap, read_record, told
+from app.tools.shell.state import StateTap, loss_text, read_record
 
 _BASH = ("/bin/bash", "--noprofile", "--norc", "-c")
 
@@ -105,7 +105,7 @@ async def _kept(args: BashArgs, ctx: ToolContext) -> ShellCommand:
             return "Not saved: directory and variables; the shell did not exit normally"
         left = read_record(tap.record, root, before)
         states.put(ctx.shell_id, ctx.project_id, left.state)
-        return told(left, args.command)
+        return loss_text(left, args.command)
 
     argv = (*_BASH, tap.script, "bash", args.command)
     return ShellCommand(args, argv, cwd, before.variables, tap, after)

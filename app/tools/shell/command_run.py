@@ -157,8 +157,8 @@ async def _out_of_time(
             notes = f"{notes}\n{full.message}".strip()
         else:
             process.seen = process.size
-            told = f"Still running after {seconds:g} s; it continues in the background"
-            return goes_on(process, transcript, told)
+            message = f"Still running after {seconds:g} s; it continues in the background"
+            return goes_on(process, transcript, message)
     process.unfollow()
     await process.kill()
     return timed_out(args.command, transcript, process.exit, f"{seconds:g} s", notes)

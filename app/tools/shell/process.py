@@ -130,11 +130,11 @@ async def process(args: ProcessArgs, ctx: ToolContext) -> ToolResult:
     end, write types into one, kill ends it with all it started. Start them with `background` or
     `on_timeout` of bash.
     """
-    keeper = ctx.services.require(SESSION_PROCESSES, SessionProcesses)  # type: ignore[type-abstract]
+    processes = ctx.services.require(SESSION_PROCESSES, SessionProcesses)  # type: ignore[type-abstract]
     session_id = ctx.session_id or ""
     if args.process_id is None:
-        return _listed(keeper.of(session_id, ctx.subagent_id))
-    found = keeper.find(session_id, args.process_id, ctx.subagent_id)
+        return _listed(processes.of(session_id, ctx.subagent_id))
+    found = processes.find(session_id, args.process_id, ctx.subagent_id)
     if args.action == "log":
         return await _page(args, found)
     matched: str | None = None
@@ -149,7 +149,7 @@ async def process(args: ProcessArgs, ctx: ToolContext) -> ToolResult:
 
 def _listed(processes: Sequence[SessionProcess]) -> ToolResult:
     rows = [_state(one) for one in processes]
-    lines = [f"{row['process_id']}: {_told(row)}: {row['command']}" for row in rows]
+    lines = [f"{row['process_id']}: {_state_text(row)}: {row['command']}" for row in rows]
     text = "\n".join(lines) or "No background processes in this session"
     return ToolResult.ok({"processes": rows, "total": len(rows)}, text=text)
 
@@ -219,7 +219,7 @@ async def _news(args: ProcessArgs, found: SessionProcess, matched: str | None) -
     if args.pattern is not None:
         data["matched"] = matched
         lines.append(f"Matched: {matched}" if matched is not None else "No match so far")
-    lines.append(f"{found.id}: {_told(data)}")
+    lines.append(f"{found.id}: {_state_text(data)}")
     return ToolResult.ok(data, text="\n".join(lines), raw_result=RawResult("terminal", data))
 
 
@@ -240,7 +240,7 @@ def _state(found: SessionProcess) -> dict[str, Any]:
     }
 
 
-def _told(state: dict[str, Any]) -> str:
+def _state_text(state: dict[str, Any]) -> str:
     seconds = f"{state['seconds']:g} s"
     if state["running"]:
         return f"running for {seconds}, {state['output_bytes']} bytes of output"

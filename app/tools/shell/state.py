@@ -138,20 +138,20 @@ def read_record(record: bytes, root: str, before: ShellState) -> Left:
     room = MAX_VALUES
     for pair in pairs:
         name, _, raw = pair.partition(b"=")
-        told, value = _text(name) or "", _text(raw)
-        if not _NAME.fullmatch(told) or _OWN.fullmatch(told):
+        reported, value = _text(name) or "", _text(raw)
+        if not _NAME.fullmatch(reported) or _OWN.fullmatch(reported):
             continue
-        fits = value is not None and len(value) <= min(MAX_VALUE, room - len(told))
-        if value is None or not fits or len(kept) >= MAX_VARIABLES or _NEVER.fullmatch(told):
-            dropped.append(told)
+        fits = value is not None and len(value) <= min(MAX_VALUE, room - len(reported))
+        if value is None or not fits or len(kept) >= MAX_VARIABLES or _NEVER.fullmatch(reported):
+            dropped.append(reported)
             continue
-        room -= len(told) + len(value)
-        kept[told] = value
+        room -= len(reported) + len(value)
+        kept[reported] = value
     state = ShellState(cwd if inside else before.cwd, kept)
     return Left(state, None if inside else cwd, tuple(dropped))
 
 
-def told(left: Left, command: str) -> str:
+def loss_text(left: Left, command: str) -> str:
     """Return what the next call will not find, as lines for the model; usually none.
 
     Only variables named in the command are mentioned, because it has not set the others.

@@ -151,8 +151,8 @@ def _progress(event: dict[str, Any]) -> Progress | None:
 
 
 def _line(text: str, limit: int) -> str:
-    told = "".join(letter if letter.isprintable() else " " for letter in str(scrub(text)))
-    return told.strip()[:limit]
+    described = "".join(letter if letter.isprintable() else " " for letter in str(scrub(text)))
+    return described.strip()[:limit]
 
 
 def _is_path(value: object) -> bool:

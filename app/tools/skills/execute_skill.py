@@ -13,8 +13,8 @@ from app.toolkit.context import Output, Progress, ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.services import Services
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
+from app.tools.code.artifacts import keep_files
 from app.tools.code.output import Printed
-from app.tools.code.produced import keep_files
 from app.tools.skills.events import EventReader
 from app.tools.skills.inputs import gather
 from app.tools.skills.outcome import MAX_OUTPUT, SkillRun, failure_of, read_artifacts, result_of

@@ -12,8 +12,8 @@ from app.core.text import dump_json
 from app.operations.protocols.code import ProducedFile
 from app.operations.protocols.processes import ProcessExit
 from app.toolkit.result import RawResult, ToolResult
+from app.tools.code.artifacts import KeptFile, shown
 from app.tools.code.output import Printed
-from app.tools.code.produced import KeptFile, shown
 from app.tools.shell.results import code_of_end, why_ended
 from app.tools.shell.transcript import clip
 from app.tools.skills.events import EventReader
@@ -84,8 +84,8 @@ async def read_artifacts(
                 max_bytes=min(MAX_ARTIFACT_BYTES, left),
             )
         except TollgateError as error:
-            told = error.message.replace(room.root, "")
-            return [], ("skill_bad_output", f"Cannot store the artifact {path[:200]!r}: {told}")
+            message = error.message.replace(room.root, "")
+            return [], ("skill_bad_output", f"Cannot store the artifact {path[:200]!r}: {message}")
         left -= len(data)
         files.append(ProducedFile(inner, data))
     return files, None
@@ -109,8 +109,8 @@ def result_of(run: SkillRun, files: Sequence[KeptFile], failure: Failure | None)
     }
     if failure is not None:
         code, error = failure
-        told = clip(data["stderr"] or data["output"], _MAX_ERRORS).strip()
-        text = f"{error}\n{told}" if told else error
+        message = clip(data["stderr"] or data["output"], _MAX_ERRORS).strip()
+        text = f"{error}\n{message}" if message else error
         return ToolResult.fail(error, code=code, data=data, text=text)
     text = "\n".join([clip(dump_json(data["data"]).decode(), _MAX_DATA), *map(str, files)])
     pictures = shown(files)

@@ -75,12 +75,12 @@ def _text(skill: Skill) -> str:
 def _how_to_run(skill: Skill) -> str:
     assert skill.entry is not None
     schema = skill.entry.input_schema
-    told = "Run it with execute_skill."
+    message = "Run it with execute_skill."
     if schema:
-        told += f" Its args follow this schema: {clip(dump_json(schema).decode(), _MAX_SCHEMA)}"
+        message += f" Its args follow this schema: {clip(dump_json(schema).decode(), _MAX_SCHEMA)}"
     if not skill.is_trusted:
-        told += (
+        message += (
             f" No operator has enabled this version, so pass digest {skill.digest!r} "
             "to request approval."
         )
-    return told
+    return message

@@ -175,37 +175,37 @@ async def _written(args: SkillManageArgs, name: str, ctx: ToolContext) -> ToolRe
     wanted = skill_id(args.scope, name, ctx.project_id)
     row = next((row for row in rows if row.id == wanted), None)
     data = {"action": args.action, "name": name, "scope": args.scope, "changed": changed}
-    told = f"{args.action}: {', '.join(changed)}"
+    message = f"{args.action}: {', '.join(changed)}"
     if row is None:
-        return ToolResult.ok(data, text=told)
-    return ToolResult.ok(data | {"skill": row.to_dict()}, text=f"{told}\n{_line(row)}")
+        return ToolResult.ok(data, text=message)
+    return ToolResult.ok(data | {"skill": row.to_dict()}, text=f"{message}\n{_line(row)}")
 
 
 def _listed(rows: Sequence[SkillEntry], name: str | None) -> ToolResult:
     chosen = [row for row in rows if name is None or row.name == name]
     text = "\n".join(map(_line, chosen)) or "No skills"
-    return ToolResult.ok({"skills": [_told(row) for row in chosen]}, text=text)
+    return ToolResult.ok({"skills": [_row_data(row) for row in chosen]}, text=text)
 
 
-def _told(row: SkillEntry) -> dict[str, Any]:
+def _row_data(row: SkillEntry) -> dict[str, Any]:
     """Return the text for the model, without a skill's own words before it is enabled."""
-    told = row.to_dict()
+    message = row.to_dict()
     if row.status in ("visible", "missing_requirement"):
-        return told
-    return told | {
+        return message
+    return message | {
         "description": "",
         "license": None,
         "compatibility": None,
         "allowed_tools": [],
-        "problems": told["problems"][:1],
+        "problems": message["problems"][:1],
         "warnings": [],
     }
 
 
 def _line(row: SkillEntry) -> str:
     why = f" ({row.reason})" if row.reason else ""
-    told = f": {row.description}" if row.status == "visible" else ""
+    message = f": {row.description}" if row.status == "visible" else ""
     version = f", digest {row.digest}" if row.digest else ""
-    told_of = row.warnings if row.status == "visible" else ()
-    warnings = "".join(f"\n  warning: {warning}" for warning in told_of)
-    return f"- {row.name} [{row.id}] {row.status}{why}{told}{version}{warnings}"
+    notified_of = row.warnings if row.status == "visible" else ()
+    warnings = "".join(f"\n  warning: {warning}" for warning in notified_of)
+    return f"- {row.name} [{row.id}] {row.status}{why}{message}{version}{warnings}"

@@ -111,9 +111,9 @@ class SkillWriter:
     def _check(self, text: str) -> None:
         problems = self._skills.problems_of(self._name, text)
         if problems:
-            told = "; ".join(str(problem) for problem in problems[:20])
+            message = "; ".join(str(problem) for problem in problems[:20])
             raise InvalidInput(
-                f"The SKILL.md is invalid: {told}",
+                f"The SKILL.md is invalid: {message}",
                 errors=[problem("content", str(item), "skill_problem") for item in problems[:100]],
             )
 

@@ -74,5 +74,5 @@ async def read_result(args: ReadResultArgs, ctx: ToolContext) -> ToolResult:
     }
     head = f"[{found.tool_name}: characters {args.offset} to {end} of {len(found.text)}]"
     more = f"\n[Continue with offset={going_on}.]" if going_on is not None else ""
-    told = f"{head}\n{untrusted(part, found.tool_name)}{more}"
-    return ToolResult.ok(data, text=told, raw_result=RawResult("text", part))
+    message = f"{head}\n{untrusted(part, found.tool_name)}{more}"
+    return ToolResult.ok(data, text=message, raw_result=RawResult("text", part))

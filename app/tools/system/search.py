@@ -155,6 +155,6 @@ _SEARCHES: Mapping[str, Callable[[SearchArgs, ToolContext], Awaitable[list[Row]]
 
 def _text(found: dict[str, list[Row]], unavailable: dict[str, str]) -> str:
     lines = [f"[{row['source']}] {row['text']}" for rows in found.values() for row in rows]
-    told = untrusted("\n".join(lines), "search") if lines else "No results."
+    described = untrusted("\n".join(lines), "search") if lines else "No results."
     missing = [f"({scope} could not be searched: {why})" for scope, why in unavailable.items()]
-    return "\n".join([told, *missing])
+    return "\n".join([described, *missing])

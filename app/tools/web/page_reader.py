@@ -68,7 +68,7 @@ async def read_html(
     order = {"mode": mode, "url": url, "max_chars": max_chars, "max_links": max_links}
     # JSON writes a non-ASCII letter with at most twelve characters.
     most = 12 * (max_chars + 400 * max_links) + _ROOM
-    return _told(url, await _printed(html, order, rooms, wall_s=wall_s, max_bytes=most))
+    return _page_of(url, await _printed(html, order, rooms, wall_s=wall_s, max_bytes=most))
 
 
 async def read_results(html: str, rooms: PageSandbox) -> list[dict[str, str]]:
@@ -115,7 +115,7 @@ async def read_pdf(data: bytes, url: str, room: int, rooms: PageSandbox) -> PdfP
         return await read_pages(url, data, None, room, inside)
 
 
-def _told(url: str, printed: bytes) -> ReadPage:
+def _page_of(url: str, printed: bytes) -> ReadPage:
     """Return the output of the program, which its input may control."""
     try:
         answer = json.loads(printed)

@@ -85,9 +85,9 @@ async def test_large_images_of_a_user_are_bounded_in_all():
     data = "x" * 4_000_000
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
     messages = [{"role": "user", "content": [image]} for _ in range(9)]
-    told = await with_images(messages, load)
-    assert sum(len(str(message)) for message in told) < 28_000_000
-    assert told[-1]["content"] == [image]
+    reported = await with_images(messages, load)
+    assert sum(len(str(message)) for message in reported) < 28_000_000
+    assert reported[-1]["content"] == [image]
 
 
 async def test_a_picture_that_a_tool_reads_and_one_of_the_user_reach_the_model(
@@ -114,7 +114,7 @@ async def test_a_picture_that_a_tool_reads_and_one_of_the_user_reach_the_model(
         assert source["data"] not in stored.content
 
 
-async def test_what_only_calls_itself_an_image_is_told_as_a_note():
+async def test_what_only_calls_itself_an_image_is_reported_as_a_note():
     (message,) = await with_images([{"role": "user", "content": [seen("text")]}], load)
     assert "cannot be shown" in message["content"][0]["text"]
 

@@ -210,7 +210,7 @@ def test_estimates_know_letters_images_and_calls():
         (None, "no_model_key", "No key", False),
     ],
 )
-def test_a_refusal_as_too_long_is_told_from_others(
+def test_a_refusal_as_too_long_is_distinguished_from_others(
     status: int | None, code: str, message: str, *, expected: bool
 ):
     assert is_overflow(ModelFailed(message, status=status, provider_code=code)) is expected

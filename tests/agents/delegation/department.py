@@ -22,7 +22,7 @@ from app.main import open_service
 from app.toolkit.context import Progress, ToolContext
 from app.tools.delegation.ports import BatchReport, TaskSpec
 from tests.agents.delegation.doubles import Doubles
-from tests.agents.models.asking import KEY, Waits
+from tests.agents.models.exchange import KEY, Waits
 from tests.agents.office import Office, settle
 from tests.execution.lab import PATIENCE_S
 from tests.support.scripted_anthropic.server import Received, ScriptedAnthropic

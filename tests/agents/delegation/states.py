@@ -87,12 +87,12 @@ def wrong(settings: Settings) -> list[str]:
     ended = Counter(e["task_id"] for e in events if e["type"] == "subagent_finished")
     if started != ended or set(started.values()) - {1}:
         found.append(f"starts and ends are no pairs: {started} {ended}")
-    told = {e["task_id"]: e["status"] for e in events if e["type"] == "subagent_finished"}
+    reported = {e["task_id"]: e["status"] for e in events if e["type"] == "subagent_finished"}
     for id_, status, of_run in rows_of(settings, _ENDS):
         if status in ("waiting", "running") or of_run == "running":
             found.append(f"{id_} is {status}, its run {of_run}")
-        if told.get(id_, run_status(status)) != run_status(status):
-            found.append(f"{id_} is {status}, and was told as {told[id_]}")
+        if reported.get(id_, run_status(status)) != run_status(status):
+            found.append(f"{id_} is {status}, and was told as {reported[id_]}")
     batches = rows_of(settings, "SELECT id, status FROM delegation_batches")
     found += [f"{id_} is {status}" for id_, status in batches if status == "running"]
     return found

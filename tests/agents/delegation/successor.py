@@ -16,7 +16,7 @@ from app.core.settings import Settings
 from app.main import open_service
 from tests.agents.delegation.department import Department, Goals, open_department
 from tests.agents.delegation.states import rows_of, states_kept
-from tests.agents.models.asking import KEY, Waits
+from tests.agents.models.exchange import KEY, Waits
 from tests.execution.lab import PATIENCE_S
 from tests.support.scripted_anthropic.server import Received, ScriptedAnthropic
 
@@ -51,7 +51,7 @@ async def until(happens: Callable[[], Any]) -> None:
             await asyncio.sleep(0)
 
 
-def told(request: Received) -> dict[str, str]:
+def reported(request: Received) -> dict[str, str]:
     """What the model reads of each call, by its id."""
     return {key: item["content"][0]["text"] for key, item in request.tool_results().items()}
 

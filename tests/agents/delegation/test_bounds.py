@@ -112,7 +112,7 @@ async def test_what_is_kept_of_a_task_holds_no_secrets(department: Department):
     assert SECRET not in str(office.watcher.of("subagent_finished"))
 
 
-async def test_what_never_began_is_not_told_to_have_ended(settings: Settings):
+async def test_what_never_began_is_not_reported_to_have_ended(settings: Settings):
     async with open_department(settings) as department:
         await department.delegate(spec("begun"), spec("waiting"))
         changes = (
@@ -128,10 +128,10 @@ async def test_what_never_began_is_not_told_to_have_ended(settings: Settings):
     async with open_department(settings) as department:
         batch = (await department.delegation.reports(session_id=session))[0]
     with closing(sqlite3.connect(settings.database_path)) as database:
-        told = [e for e in stored_events(database, session) if e.type == "subagent_finished"]
+        reported = [e for e in stored_events(database, session) if e.type == "subagent_finished"]
     assert [task.status for task in batch.tasks] == ["interrupted", "interrupted"]
-    assert len(told) == before + 1
-    assert "run_none" not in str(told)
+    assert len(reported) == before + 1
+    assert "run_none" not in str(reported)
 
 
 async def test_what_a_run_may_call_is_not_more_for_its_sub_agents(department: Department):

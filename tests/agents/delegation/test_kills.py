@@ -41,7 +41,7 @@ async def test_every_start_has_one_end_whenever_the_service_was_killed(
     assert seen == {("waiting",), ("running",), ("success",)}
 
 
-async def test_an_end_is_told_once_also_when_the_next_service_is_killed_too(
+async def test_an_end_is_reported_once_also_when_the_next_service_is_killed_too(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     states = await _worked(settings, tmp_path / "states", monkeypatch)

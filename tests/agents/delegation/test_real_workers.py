@@ -23,7 +23,7 @@ from app.main import open_service
 from app.tools.sql.toolset import TOOLS as SQL_TOOLS
 from scripts.parts import SANDBOX
 from tests.agents.delegation.department import Goals
-from tests.agents.models.asking import KEY, Waits
+from tests.agents.models.exchange import KEY, Waits
 from tests.agents.office import Office, settle
 from tests.execution.lab import Event, Watcher
 from tests.operations.sandbox.procs import environment
@@ -150,15 +150,15 @@ async def test_the_password_of_a_data_source_is_not_in_the_memory_of_a_worker(fi
 
 
 @pytest.mark.requirement("SUB-12")
-async def test_routes_are_told_again_after_a_restart(settings: Settings):
+async def test_routes_are_reported_again_after_a_restart(settings: Settings):
     async with open_firm(settings) as firm:
         await firm.ask("please", delegate("look", read_only=True), Turn(text("Done.")))
         session_id = firm.office.session.id
-        told = firm.office.watcher.of("subagent_started")[0]["tool_runtime_routes"]
+        reported = firm.office.watcher.of("subagent_started")[0]["tool_runtime_routes"]
     async with open_firm(settings) as firm:
         reports = await firm.office.service.delegation.reports(session_id=session_id)
         task = reports[0].tasks[0]
-        assert dict(task.routes) == told
+        assert dict(task.routes) == reported
         assert task.routes["write_file"] == "disabled"
         assert task.blocked["write_file"]["code"] == "subagent_read_only"
 

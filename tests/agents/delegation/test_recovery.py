@@ -25,7 +25,7 @@ from tests.agents.delegation.states import (
     states_kept,
     wrong,
 )
-from tests.agents.delegation.successor import all_over, cut, next_service, tasks_of, told, until
+from tests.agents.delegation.successor import all_over, cut, next_service, reported, tasks_of, until
 from tests.execution.lab import PATIENCE_S
 from tests.support.scripted_anthropic.turns import Gate, Turn, text, tool_use
 
@@ -102,7 +102,7 @@ async def test_it_goes_on_also_when_the_next_service_is_killed(
         assert len({e["tool_call_id"] for e in calls}) == len(calls) <= 2
 
 
-async def test_a_call_that_had_begun_is_told_as_interrupted_and_not_run_again(
+async def test_a_call_that_had_begun_is_reported_as_interrupted_and_not_run_again(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     calls = [
@@ -123,7 +123,7 @@ async def test_a_call_that_had_begun_is_told_as_interrupted_and_not_run_again(
     goals = Goals()
     async with next_service(left, goals) as service:
         await all_over(service)
-    results = told(goals.asked["a"][0])
+    results = reported(goals.asked["a"][0])
     assert results["t1"] == "42"
     assert results["t2"] == INTERRUPTED
     assert not (left.workspace_dir / "ran").exists()
@@ -136,8 +136,8 @@ async def test_a_call_that_had_begun_is_told_as_interrupted_and_not_run_again(
     ended = {e["tool_call_id"]: e["status"] for e in events if e["type"] == "tool_call_completed"}
     assert (ended["t1"], ended["t2"]) == ("success", "interrupted")
     # It may have begun beside the second.
-    told_as = {None: NOT_RUN, "interrupted": INTERRUPTED, "success": "Exit code: 0"}
-    assert results["t3"] == told_as[ended.get("t3")]
+    reported_as = {None: NOT_RUN, "interrupted": INTERRUPTED, "success": "Exit code: 0"}
+    assert results["t3"] == reported_as[ended.get("t3")]
 
 
 async def test_an_orderly_stop_leaves_work_in_the_background_to_the_next_service(
@@ -154,7 +154,7 @@ async def test_an_orderly_stop_leaves_work_in_the_background_to_the_next_service
         await all_over(service)
     assert wrong(settings) == []
     first = goals.asked["a"][0]
-    assert told(first) == {"t1": "2"}
+    assert reported(first) == {"t1": "2"}
     assert "Hurry." in str(first.messages[-1])
 
 
@@ -283,7 +283,7 @@ async def test_what_a_token_began_ends_when_that_is_revoked(settings: Settings):
     assert tasks_of(settings) == [("a", "interrupted")]
 
 
-async def test_what_was_told_to_stop_is_stopped_by_the_next_service(
+async def test_what_was_asked_to_stop_is_stopped_by_the_next_service(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     kept: list[Any] = []

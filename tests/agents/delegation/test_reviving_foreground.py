@@ -16,7 +16,7 @@ from app.core.settings import Settings
 from app.execution.calls import CallRequest
 from tests.agents.delegation.department import Department, Goals, open_department
 from tests.agents.delegation.states import as_left, events_of, rows_of, states_kept, wrong
-from tests.agents.delegation.successor import all_over, cut, next_service, tasks_of, told, until
+from tests.agents.delegation.successor import all_over, cut, next_service, reported, tasks_of, until
 from tests.agents.suspended import ASKS, answer
 from tests.execution.lab import PATIENCE_S
 from tests.support.scripted_anthropic.server import Received
@@ -85,7 +85,7 @@ async def test_it_goes_on_whenever_the_service_was_killed(
             department.goals.script("please", Turn(delegating("a", "b")))
             department.goals.script("a", SUM)
             await department.office.ask("please")
-    was_told = set()
+    was_reported = set()
     for number, state in enumerate(states):
         left = as_left(state, settings, tmp_path / f"left{number}")
         before = tasks_of(left)
@@ -98,14 +98,14 @@ async def test_it_goes_on_whenever_the_service_was_killed(
         calls = [e for e in events_of(left) if e["type"] == "tool_call_started"]
         assert len({e["operation_id"] for e in calls}) == len(calls), where
         for first in goals.asked["please"][:1]:
-            result, batches = told(first).get("d1"), batches_of(left)
+            result, batches = reported(first).get("d1"), batches_of(left)
             if result is not None and batches and end_of(left, "d1") == "interrupted":
                 ((batch_id, *_),) = batches
                 assert DELEGATED.format(batch_id=batch_id) in result, where
-                was_told.add(tuple(before))
+                was_reported.add(tuple(before))
     # Before they began, while they worked, and when they had ended and the call had not.
-    assert len(was_told) >= 3
-    assert (("a", "success"), ("b", "success")) in was_told
+    assert len(was_reported) >= 3
+    assert (("a", "success"), ("b", "success")) in was_reported
 
 
 async def test_the_agent_takes_its_answer_from_the_background(
@@ -120,16 +120,16 @@ async def test_the_agent_takes_its_answer_from_the_background(
     ((batch_id, *_),) = batches_of(left)
 
     def ask_for_it(received: Received) -> Turn:
-        assert told(received)["d1"] == f"{INTERRUPTED} {DELEGATED.format(batch_id=batch_id)}"
+        assert reported(received)["d1"] == f"{INTERRUPTED} {DELEGATED.format(batch_id=batch_id)}"
         return Turn(tool_use("delegate_status", {"id": batch_id, "wait_s": 60}, id="s1"))
 
     goals = Goals()
     goals.script("please", ask_for_it)
     await ended(left, goals)
     _, second = goals.asked["please"]
-    assert "answer to a" in told(second)["s1"]
+    assert "answer to a" in reported(second)["s1"]
     (again,) = goals.asked["a"]
-    assert told(again) == {"t1": "42"}
+    assert reported(again) == {"t1": "42"}
     assert batches_of(left) == [(batch_id, "success", 1)]
     assert wrong(left) == []
 
@@ -142,7 +142,7 @@ async def test_an_orderly_stop_leaves_it_to_the_next_service(settings: Settings)
     goals = Goals()
     await ended(settings, goals)
     (first,) = goals.asked["please"]
-    assert DELEGATED.format(batch_id=batch_id) in told(first)["d1"]
+    assert DELEGATED.format(batch_id=batch_id) in reported(first)["d1"]
     assert tasks_of(settings) == [("a", "success")]
     assert runs_of(settings) == ["success"]
     assert wrong(settings) == []
@@ -172,7 +172,7 @@ async def test_what_the_sub_agent_asks_stays_open(
     assert wrong(left) == []
 
 
-async def test_an_agent_that_asks_beside_it_is_told_once_it_is_answered(
+async def test_an_agent_that_asks_beside_it_is_reported_once_it_is_answered(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     async with (
@@ -190,7 +190,7 @@ async def test_an_agent_that_asks_beside_it_is_told_once_it_is_answered(
         await answer(service, session_id)
         await until(lambda: "running" not in runs_of(left))
     (first,) = goals.asked["please"]
-    assert DELEGATED.format(batch_id=batch_id) in told(first)["d1"]
+    assert DELEGATED.format(batch_id=batch_id) in reported(first)["d1"]
     assert tasks_of(left) == [("a", "success")]
     assert wrong(left) == []
 

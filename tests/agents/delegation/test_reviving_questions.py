@@ -17,7 +17,7 @@ from app.governance.limits import QuotaSubject
 from app.tools.delegation.ports import TaskSpec
 from tests.agents.delegation.department import Department, Goals, open_department, spec
 from tests.agents.delegation.states import as_left, changed, events_of, rows_of, states_kept, wrong
-from tests.agents.delegation.successor import all_over, cut, next_service, tasks_of, told, until
+from tests.agents.delegation.successor import all_over, cut, next_service, reported, tasks_of, until
 from tests.agents.suspended import ASKS, answer
 from tests.support.scripted_anthropic.turns import Gate, Turn, text, tool_use
 
@@ -45,8 +45,8 @@ async def asking(department: Department, *calls: Any, **fields: Any) -> str:
 
 def ran(settings: Settings) -> int:
     """How often the command was run that asks."""
-    told_by = settings.workspace_dir / "ran"
-    return len(told_by.read_text().split()) if told_by.exists() else 0
+    reported_by = settings.workspace_dir / "ran"
+    return len(reported_by.read_text().split()) if reported_by.exists() else 0
 
 
 def kinds(settings: Settings) -> list[str]:
@@ -80,7 +80,7 @@ async def test_a_kill_leaves_the_question_open_and_its_answer_is_heard(
         await all_over(service)
     assert ran(left) == times
     (first,) = goals.asked["a"]
-    assert ("A person declined" in told(first)["t1"]) == (option == "decline")
+    assert ("A person declined" in reported(first)["t1"]) == (option == "decline")
     assert tasks_of(left) == [("a", "success")]
     assert wrong(left) == []
     assert "run_resumed" not in kinds(left)
@@ -114,7 +114,7 @@ async def test_whenever_the_service_is_killed_the_command_runs_at_most_once(
         assert ran(left) == before.count((None,)), where
         assert {status for _, status in tasks_of(left)} <= {"success"}, where
         for first in goals.asked["a"][:1]:
-            assert len(told(first)) in (0, 2), where
+            assert len(reported(first)) in (0, 2), where
     assert asked_again
 
 
@@ -132,7 +132,7 @@ async def test_an_orderly_stop_leaves_the_question_to_the_next_service(settings:
         await answer(service, session_id)
         await all_over(service)
     assert ran(settings) == 1
-    assert list(told(goals.asked["a"][0])) == ["t1"]
+    assert list(reported(goals.asked["a"][0])) == ["t1"]
     assert tasks_of(settings) == [("a", "success")]
     assert wrong(settings) == []
 
@@ -152,7 +152,7 @@ async def test_what_was_called_beside_it_keeps_its_result_or_was_interrupted(
         await answer(service, session_id)
         await all_over(service)
     assert ends(left) == {"t1": "success", "t2": "success", "t3": "interrupted"}
-    results = told(goals.asked["a"][0])
+    results = reported(goals.asked["a"][0])
     assert list(results) == ["t1", "t2", "t3"]
     assert (results["t2"], results["t3"]) == ("42", INTERRUPTED)
     assert ran(left) == 1
@@ -299,7 +299,7 @@ async def test_a_ticket_that_it_waits_for_outlives_it_too(
             opened["ticket_id"], "answered", "Pay it", actor="boss", expected=1, log=session.log
         )
         await all_over(service)
-    assert "Pay it" in told(goals.asked["a"][0])["t1"]
+    assert "Pay it" in reported(goals.asked["a"][0])["t1"]
     assert tasks_of(left) == [("a", "success")]
     assert kinds(left).count("ticket_opened") == 1
     assert wrong(left) == []
@@ -334,7 +334,7 @@ async def test_an_answer_that_nobody_has_acted_on_outlives_the_next_service_too(
     async with next_service(settings, goals) as service:
         assert service.runtime.confirmations.pending(session_id) == []
         await all_over(service)
-    assert "A person declined" in told(goals.asked["a"][0])["t1"]
+    assert "A person declined" in reported(goals.asked["a"][0])["t1"]
     assert ends(settings) == {"t1": "declined"}
     assert ran(settings) == 0
     assert tasks_of(settings) == [("a", "success")]

@@ -115,7 +115,7 @@ async def test_a_tool_that_is_switched_on_and_not_for_sub_agents_is_blocked_with
 
 
 @pytest.mark.requirement("SUB-03", "SUB-11", "SUB-13")
-async def test_a_sub_agent_is_offered_what_it_was_given_and_told_why_not_the_rest(
+async def test_a_sub_agent_is_offered_what_it_was_given_and_shown_why_not_the_rest(
     department: Department,
 ):
     report = await department.delegate(spec("narrow", tools=("read_file",)), spec("wide"))
@@ -308,15 +308,17 @@ async def test_a_broadcast_reaches_everybody_who_works_once(department: Departme
     await department.office.watcher.until("subagent_started", 2)
     async with asyncio.timeout(PATIENCE_S):
         await department.office.provider.received(2)
-    told = await department.delegation.broadcast("stop at noon", session_id=department.session.id)
-    assert len(told) == 2
+    reported = await department.delegation.broadcast(
+        "stop at noon", session_id=department.session.id
+    )
+    assert len(reported) == 2
     assert await department.delegation.broadcast("x", session_id="ses_other") == []
     gate.open()
     report = await working
     assert [task.response for task in report.tasks] == ["second", "second"]
     for goal in ("a", "b"):
         texts = [str(request.messages) for request in department.goals.asked[goal]]
-        assert [told.count("stop at noon") for told in texts] == [0, 1]
+        assert [reported.count("stop at noon") for reported in texts] == [0, 1]
 
 
 @pytest.mark.requirement("COL-01", "SUB-14")

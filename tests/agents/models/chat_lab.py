@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.agents.models.openai import OpenAIModel, OpenAISettings
-from tests.agents.models.asking import KEY, Waits
+from tests.agents.models.exchange import KEY, Waits
 from tests.support.scripted_anthropic.turns import RawData, Turn
 from tests.support.scripted_openai.server import ScriptedOpenAI
 from tests.support.scripted_openai.wire import UNSAID

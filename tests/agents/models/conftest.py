@@ -8,7 +8,7 @@ import pytest
 
 from app.agents.models.anthropic import AnthropicModel, AnthropicSettings
 from app.agents.models.protocol import ModelClient
-from tests.agents.models.asking import KEY, Waits
+from tests.agents.models.exchange import KEY, Waits
 from tests.support.scripted_anthropic.server import ScriptedAnthropic
 
 

@@ -19,7 +19,7 @@ from app.agents.models.protocol import (
     ModelToolInputDelta,
     TokenUsage,
 )
-from tests.agents.models.asking import ASK, KEY, answer, ask
+from tests.agents.models.exchange import ASK, KEY, answer, ask
 from tests.support.scripted_anthropic.server import ScriptedAnthropic
 from tests.support.scripted_anthropic.turns import (
     Event,

@@ -13,7 +13,7 @@ from app.agents.models.protocol import (
     ModelTextDelta,
 )
 from app.core.errors import ConfigurationError
-from tests.agents.models.asking import KEY, Waits, answer, ask, failure
+from tests.agents.models.exchange import KEY, Waits, answer, ask, failure
 from tests.support.scripted_anthropic.server import ScriptedAnthropic
 from tests.support.scripted_anthropic.turns import (
     Gate,

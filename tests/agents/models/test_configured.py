@@ -14,7 +14,7 @@ from app.core.sections import LimitSettings, ModelPrice
 from app.core.settings import Settings, load_settings
 from app.execution.setup import secret_values
 from app.main import model_client, open_service
-from tests.agents.models.asking import ASK, KEY, answer, ask
+from tests.agents.models.exchange import ASK, KEY, answer, ask
 from tests.agents.office import Office, settle
 from tests.execution.lab import AnyArgs, made
 from tests.support.scripted_anthropic.server import ScriptedAnthropic

@@ -21,7 +21,7 @@ from app.agents.models.protocol import (
     ModelToolInputDelta,
     TokenUsage,
 )
-from tests.agents.models.asking import ASK, KEY, Waits, answer, ask, failure
+from tests.agents.models.exchange import ASK, KEY, Waits, answer, ask, failure
 from tests.support.scripted_anthropic.server import ScriptedAnthropic
 from tests.support.scripted_anthropic.turns import (
     Gate,

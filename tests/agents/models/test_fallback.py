@@ -22,7 +22,7 @@ from app.agents.models.unavailable import NoModel
 from app.core.clock import ManualClock
 from app.core.errors import InvalidInput, ModelFailed
 from app.core.models import split_model
-from tests.agents.models.asking import ASK, answer, ask
+from tests.agents.models.exchange import ASK, answer, ask
 
 BUSY = ("overloaded_error", True)
 WRONG = ("authentication_error", False)
@@ -88,7 +88,7 @@ async def test_the_next_model_answers_for_one_that_is_busy(case: str) -> None:
     assert [replace(request, model="a") for request in provider.asked] == [A] * len(asked)
 
 
-async def test_when_all_are_busy_the_first_failure_is_told_with_the_others() -> None:
+async def test_when_all_are_busy_the_first_failure_is_reported_with_the_others() -> None:
     client, _, _ = models({name: [BUSY] for name in "abc"})
 
     with pytest.raises(ModelFailed, match=r"a broke\. The fallbacks also failed: b, c\.") as caught:
@@ -98,7 +98,7 @@ async def test_when_all_are_busy_the_first_failure_is_told_with_the_others() -> 
     assert caught.value.details["tried"] == tried
 
 
-async def test_a_failure_that_lasts_is_told_at_once() -> None:
+async def test_a_failure_that_lasts_is_reported_at_once() -> None:
     client, provider, _ = models({"a": [WRONG]})
 
     with pytest.raises(ModelFailed, match="a broke") as caught:

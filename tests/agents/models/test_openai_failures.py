@@ -10,8 +10,8 @@ import pytest
 
 from app.agents.models.openai import OpenAIModel, OpenAISettings
 from app.core.errors import ConfigurationError, ModelFailed
-from tests.agents.models.asking import ASK, KEY, answer, failure
 from tests.agents.models.chat_lab import chat_lab, raw
+from tests.agents.models.exchange import ASK, KEY, answer, failure
 from tests.support.scripted_anthropic.turns import HttpError, PlainAnswer, Turn, text
 from tests.support.scripted_openai.server import ScriptedOpenAI
 
@@ -66,7 +66,7 @@ BODIES: dict[str, tuple[int, Any, str, str]] = {
 
 
 @pytest.mark.parametrize("case", BODIES)
-async def test_a_lasting_failure_is_told_in_the_servers_words(case: str) -> None:
+async def test_a_lasting_failure_is_reported_in_the_servers_words(case: str) -> None:
     status, body, code, words = BODIES[case]
     async with chat_lab() as lab:
         lab.provider.script(HttpError(status, "", "", body=body), Turn(text("never")))
@@ -104,7 +104,7 @@ IN_STREAM: dict[str, tuple[Any, str, bool]] = {
 
 
 @pytest.mark.parametrize("case", IN_STREAM)
-async def test_an_error_inside_the_stream_is_told_apart(case: str) -> None:
+async def test_an_error_inside_the_stream_is_distinguished(case: str) -> None:
     chunk, code, passing = IN_STREAM[case]
     async with chat_lab(max_retries=0) as lab:
         lab.provider.script(raw(chunk))

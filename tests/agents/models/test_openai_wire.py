@@ -14,8 +14,8 @@ from app.agents.models.protocol import (
     ModelToolInputDelta,
     TokenUsage,
 )
-from tests.agents.models.asking import ASK, answer, ask, failure
 from tests.agents.models.chat_lab import CALLED, STOP, call, chat_lab, delta, raw
+from tests.agents.models.exchange import ASK, answer, ask, failure
 from tests.support.scripted_anthropic.turns import Turn, text, tool_use
 
 LS: tuple[str, dict[str, Any]] = ("ls", {"path": "."})
@@ -134,12 +134,12 @@ async def test_calls_are_read_however_they_are_streamed(case: str) -> None:
     ids = [block["id"] for block in completed.content]
     assert len(set(ids)) == len(ids)
     # What was told piece by piece is what came out in the end.
-    told: dict[str, str] = {}
+    reported: dict[str, str] = {}
     for event in deltas:
         assert isinstance(event, ModelToolInputDelta)
-        assert (event.tool_use_id in told) == bool(event.partial_json)
-        told[event.tool_use_id] = told.get(event.tool_use_id, "") + event.partial_json
-    assert list(told) == ids
+        assert (event.tool_use_id in reported) == bool(event.partial_json)
+        reported[event.tool_use_id] = reported.get(event.tool_use_id, "") + event.partial_json
+    assert list(reported) == ids
 
 
 async def test_a_call_without_a_name_fails_the_answer() -> None:
@@ -268,7 +268,7 @@ async def test_a_refusal_says_why() -> None:
     assert completed.stop_details == {"type": "refusal", "explanation": "I can't do that."}
 
 
-async def test_thinking_is_told_while_it_comes() -> None:
+async def test_thinking_is_reported_while_it_comes() -> None:
     async with chat_lab() as lab:
         lab.provider.script(
             raw(delta(reasoning="h"), delta(reasoning="m"), delta("stop", content="x"))

@@ -13,7 +13,7 @@ from app.agents.models.anthropic import AnthropicModel, AnthropicSettings
 from app.agents.models.openai import OpenAIModel, OpenAISettings
 from app.agents.models.protocol import ModelClient
 from app.agents.models.transport import client_options
-from tests.agents.models.asking import KEY, Waits, failure
+from tests.agents.models.exchange import KEY, Waits, failure
 
 Answer = Callable[[asyncio.StreamWriter], None]
 

@@ -19,7 +19,7 @@ from app.execution.calls import CallRequest
 from app.execution.outcome import CallOutcome
 from app.main import open_service
 from app.tools.automation.ports import Occurrence
-from tests.agents.models.asking import KEY, Waits
+from tests.agents.models.exchange import KEY, Waits
 from tests.execution.lab import PATIENCE_S, Lab, furnish
 from tests.support.scripted_anthropic.server import ScriptedAnthropic
 from tests.support.scripted_anthropic.turns import Turn, text
@@ -37,7 +37,7 @@ class Desk:
     lab: Lab
 
     @property
-    def book(self) -> ScheduleService:
+    def schedules(self) -> ScheduleService:
         return self.service.schedules
 
     async def call(self, name: str = "schedule_cron", /, **arguments: Any) -> CallOutcome:
@@ -68,16 +68,16 @@ class Desk:
             # The service has a scheduler of its own, which may be beginning one.
             while await self._is_beginning(schedule_id):
                 pass
-        for slot in await self.book.history(None, schedule_id, 100):
+        for slot in await self.schedules.history(None, schedule_id, 100):
             run = self.service.runs.active(slot.session_id)
             if run is not None:
                 async with asyncio.timeout(PATIENCE_S):
                     await run.done
         await self.service.runtime.db.flush()
-        return list(await self.book.history(None, schedule_id, 100))
+        return list(await self.schedules.history(None, schedule_id, 100))
 
     async def _is_beginning(self, schedule_id: str) -> bool:
-        found = await self.book.history(None, schedule_id, 100)
+        found = await self.schedules.history(None, schedule_id, 100)
         return any(slot.status == "claimed" for slot in found)
 
 

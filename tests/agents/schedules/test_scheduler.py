@@ -129,7 +129,7 @@ async def test_a_run_is_skipped_while_the_one_before_is_busy(settings: Settings)
         await desk.pass_time(HOUR)
         await desk.provider.received(1)
         await desk.pass_time(HOUR)
-        skipped, busy = await desk.book.history(None, made["id"], 10)
+        skipped, busy = await desk.schedules.history(None, made["id"], 10)
         assert (skipped.status, skipped.reason) == ("skipped", "The previous run has not ended")
         assert skipped.reason_code == "run_not_ended"
         assert busy.run_status == "running"
@@ -159,7 +159,7 @@ async def test_an_agent_that_waits_for_people_waits_in_a_schedule_too(settings: 
         await desk.service.runtime.agents.create(profile, actor="root")
         made = await desk.make(every_seconds=HOUR, context={"agent_id": "patient"})
         await desk.pass_time(HOUR)
-        (slot,) = await desk.book.history(None, made["id"], 10)
+        (slot,) = await desk.schedules.history(None, made["id"], 10)
         session = await desk.service.sessions.get(slot.session_id)
         assert session is not None
         watcher = Watcher()
@@ -183,7 +183,7 @@ async def test_a_schedule_whose_agent_is_gone_stands_still_and_says_why(desk: De
     assert "helper" in slot.reason
     await desk.pass_time(HOUR)
     assert len(await desk.history(made["id"])) == 1
-    still = await desk.book.get(None, made["id"])
+    still = await desk.schedules.get(None, made["id"])
     assert ("helper" in still.paused, still.paused_code) == (True, "agent_gone")
 
 
@@ -209,7 +209,7 @@ async def test_a_schedule_ends_when_it_has_expired(desk: Desk):
     assert len(await desk.history(made["id"])) == 1
     (listed,) = (await desk.call()).result.data["schedules"]
     assert listed["paused"] == "expired"
-    assert (await desk.book.get(None, made["id"])).paused_code == "schedule_expired"
+    assert (await desk.schedules.get(None, made["id"])).paused_code == "schedule_expired"
 
 
 async def test_a_claimed_time_whose_process_died_before_the_run_is_begun_once(
@@ -268,8 +268,8 @@ async def test_a_time_left_behind_of_a_schedule_that_stands_still_is_not_begun(
         await desk.scheduler().recover()
         (slot,) = await desk.history(made["id"])
         assert (slot.status, slot.run_status) == ("skipped", None)
-        told = (slot.reason, slot.reason_code)
-        assert told == ("The schedule is paused: paused", "schedule_still")
+        reported = (slot.reason, slot.reason_code)
+        assert reported == ("The schedule is paused: paused", "schedule_still")
         assert desk.provider.requests == []
 
 
@@ -288,7 +288,7 @@ async def test_one_that_cannot_begin_does_not_take_others_along(
     monkeypatch.setattr(desk.service.sessions, "create", fails)
     await desk.pass_time(HOUR)
     assert [slot.status for slot in await desk.history(good["id"])] == ["started"]
-    (left,) = await desk.book.history(None, bad["id"], 10)
+    (left,) = await desk.schedules.history(None, bad["id"], 10)
     assert (left.status, left.run_status) == ("claimed", None)
 
 
@@ -301,11 +301,11 @@ async def test_a_clock_that_was_ahead_does_not_silence_a_schedule(settings: Sett
         await desk.history(made["id"])
         clock.advance(-10 * 365 * 24 * HOUR)
         await desk.pass_time(HOUR / 2)
-        assert (await desk.book.get(None, made["id"])).next_at == "2026-01-05T09:00:00.000Z"
+        assert (await desk.schedules.get(None, made["id"])).next_at == "2026-01-05T09:00:00.000Z"
         await desk.pass_time(HOUR / 2)
         ran = [slot.scheduled_at[:4] for slot in await desk.history(made["id"]) if slot.run_status]
         assert ran == ["2036", "2026"]
-        assert (await desk.book.get(None, once["id"])).next_at is None
+        assert (await desk.schedules.get(None, once["id"])).next_at is None
 
 
 async def test_a_time_that_comes_again_because_a_clock_was_set_back_begins_nothing(desk: Desk):
@@ -313,7 +313,7 @@ async def test_a_time_that_comes_again_because_a_clock_was_set_back_begins_nothi
     await desk.pass_time(HOUR)
     await desk.history(made["id"])
     await desk.pass_time(-HOUR)
-    assert (await desk.book.get(None, made["id"])).next_at == "2026-01-05T09:00:00.000Z"
+    assert (await desk.schedules.get(None, made["id"])).next_at == "2026-01-05T09:00:00.000Z"
     await desk.pass_time(HOUR)
     assert len(await desk.history(made["id"])) == 1
     assert await desk.lab.rows("SELECT COUNT(*) FROM runs WHERE trigger = 'schedule'") == [(1,)]
@@ -355,7 +355,7 @@ async def test_a_failing_look_does_not_end_the_scheduler(
     async with asyncio.timeout(PATIENCE_S):
         await failed.wait()
         while not again.is_set():
-            desk.book.news.set()
+            desk.schedules.news.set()
             await asyncio.sleep(0)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -78,9 +78,9 @@ async def test_a_run_begins_at_once_when_somebody_wants_it(desk: Desk):
     assert begun.status == "success"
     (slot,) = await desk.history(made["id"])
     assert (slot.trigger, slot.run_status) == ("manual", "success")
-    told = await desk.call(action="history", id=made["id"])
-    assert told.result.data["history"][0]["run_id"] == slot.run_id
-    assert slot.run_id in str(told.result.text)
+    reported = await desk.call(action="history", id=made["id"])
+    assert reported.result.data["history"][0]["run_id"] == slot.run_id
+    assert slot.run_id in str(reported.result.text)
 
 
 async def test_nobody_sees_or_changes_the_schedules_of_somebody_else(desk: Desk):
@@ -115,22 +115,22 @@ async def test_whoever_changes_a_schedule_is_whom_it_is_counted_for(desk: Desk):
     _, rich = await desk.service.tokens.create("ann", by="root")
     _, poor = await desk.service.tokens.create("ann", limits=Limits(concurrent=1), by="root")
     made = await desk.make(every_seconds=HOUR, context={"quota_subject": QuotaSubject(rich.id)})
-    assert (await desk.book.get(None, made["id"])).token_id == rich.id
+    assert (await desk.schedules.get(None, made["id"])).token_id == rich.id
     context = {"quota_subject": QuotaSubject(poor.id)}
     await desk.call(action="update", id=made["id"], prompt="Much work", context=context)
-    assert (await desk.book.get(None, made["id"])).token_id == poor.id
+    assert (await desk.schedules.get(None, made["id"])).token_id == poor.id
 
 
 async def test_what_an_administrator_paused_goes_on_at_their_word_alone(desk: Desk):
     made = await desk.make(every_seconds=HOUR)
-    await desk.book.pause(None, made["id"], paused=True, by="root")
+    await desk.schedules.pause(None, made["id"], paused=True, by="root")
     for action in ("resume", "run_now", "pause"):
         refused = await desk.call(action=action, id=made["id"])
         assert (refused.status, refused.result.code) == ("error", "held"), action
     await desk.call(action="update", id=made["id"], every_seconds=2 * HOUR)
     await desk.pass_time(4 * HOUR)
     assert await desk.history(made["id"]) == []
-    await desk.book.pause(None, made["id"], paused=False, by="root")
+    await desk.schedules.pause(None, made["id"], paused=False, by="root")
     assert (await desk.call(action="run_now", id=made["id"])).status == "success"
 
 
@@ -143,7 +143,7 @@ async def test_a_run_that_begins_its_own_schedule_does_not_multiply(settings: Se
         desk.clock.advance(1)
         again = await desk.call(action="run_now", id=made["id"])
         assert (again.status, again.result.code) == ("error", "already_begun")
-        (slot,) = await desk.book.history(None, made["id"], 10)
+        (slot,) = await desk.schedules.history(None, made["id"], 10)
         await desk.service.runs.cancel(slot.session_id, slot.run_id)
 
 

@@ -55,8 +55,8 @@ class Sender:
 
 async def made(desk: Desk, **fields: Any) -> Sender:
     token_id = fields.pop("token_id", None)
-    book = desk.service.webhooks.book
-    return Sender(desk, *await book.create(FIELDS | fields, actor="boss", token_id=token_id))
+    repository = desk.service.webhooks.repository
+    return Sender(desk, *await repository.create(FIELDS | fields, actor="boss", token_id=token_id))
 
 
 @pytest.fixture
@@ -166,12 +166,12 @@ async def test_a_name_that_is_not_there_is_answered_like_a_wrong_signature(
     desk: Desk, sender: Sender
 ):
     header = f"t={int(desk.clock.time())},v1={'0' * 64}"
-    told = []
+    reported = []
     for name in ("ci", "nothing", "", "x" * 5000, "ci\0", "CI", "../ci", "💥"):
         with pytest.raises(Unauthenticated) as caught:
             await sender.send(header=header, name=name)
-        told.append((caught.value.message, caught.value.details))
-    assert told == [told[0]] * len(told)
+        reported.append((caught.value.message, caught.value.details))
+    assert reported == [reported[0]] * len(reported)
 
 
 async def test_a_secret_is_for_its_own_webhook(desk: Desk, sender: Sender):
@@ -278,33 +278,37 @@ async def test_one_whose_agent_is_gone_is_paused_with_the_reason(desk: Desk):
     await agents.remove("helper", actor="root")
     with pytest.raises(Conflict, match="paused"):
         await sender.send()
-    book = desk.service.webhooks.book
-    assert "helper" in book.get(sender.webhook.id).paused
+    repository = desk.service.webhooks.repository
+    assert "helper" in repository.get(sender.webhook.id).paused
     with pytest.raises(InvalidInput):
-        await book.pause(sender.webhook.id, paused=False, actor="a", token_id=None, expected=None)
-    await book.change(sender.webhook.id, {"agent_id": None}, actor="a", expected=None)
-    await book.pause(sender.webhook.id, paused=False, actor="a", token_id=None, expected=None)
+        await repository.pause(
+            sender.webhook.id, paused=False, actor="a", token_id=None, expected=None
+        )
+    await repository.change(sender.webhook.id, {"agent_id": None}, actor="a", expected=None)
+    await repository.pause(sender.webhook.id, paused=False, actor="a", token_id=None, expected=None)
     await sender.ended(await sender.send())
     assert await sender.runs() == 1
 
 
 async def test_one_whose_token_is_revoked_is_paused_until_somebody_resumes_it(desk: Desk):
-    tokens, book = desk.service.tokens, desk.service.webhooks.book
+    tokens, repository = desk.service.tokens, desk.service.webhooks.repository
     _, token = await tokens.create("ann", ("admin",))
     sender = await made(desk, token_id=token.id)
     await sender.ended(await sender.send(b"1"))
     await tokens.revoke(token.id)
     with pytest.raises(Conflict):
         await sender.send(b"2")
-    assert "token" in book.get(sender.webhook.id).paused
-    await book.pause(sender.webhook.id, paused=False, actor="root", token_id=None, expected=None)
+    assert "token" in repository.get(sender.webhook.id).paused
+    await repository.pause(
+        sender.webhook.id, paused=False, actor="root", token_id=None, expected=None
+    )
     await sender.ended(await sender.send(b"2"))
     assert await sender.runs() == 2
 
 
 async def test_a_paused_one_begins_nothing(desk: Desk, sender: Sender):
-    book = desk.service.webhooks.book
-    await book.pause(sender.webhook.id, paused=True, actor="a", token_id=None, expected=None)
+    repository = desk.service.webhooks.repository
+    await repository.pause(sender.webhook.id, paused=True, actor="a", token_id=None, expected=None)
     with pytest.raises(Conflict, match="paused"):
         await sender.send()
     with pytest.raises(Unauthenticated):
@@ -313,8 +317,8 @@ async def test_a_paused_one_begins_nothing(desk: Desk, sender: Sender):
 
 
 async def test_a_new_secret_ends_the_old_one(desk: Desk, sender: Sender):
-    book = desk.service.webhooks.book
-    _, secret = await book.rotate(sender.webhook.id, actor="a", expected=1)
+    repository = desk.service.webhooks.repository
+    _, secret = await repository.rotate(sender.webhook.id, actor="a", expected=1)
     assert secret != sender.secret
     with pytest.raises(Unauthenticated):
         await sender.send()
@@ -333,7 +337,7 @@ async def test_one_whose_secret_does_not_open_is_as_if_it_were_not_there(
         transaction.execute(sql, (rows[0][0],))
 
     await desk.service.runtime.db.transact(swap)
-    await desk.service.webhooks.book.load()
+    await desk.service.webhooks.repository.load()
     for secret in (sender.secret, other.secret):
         with pytest.raises(Unauthenticated):
             await Sender(desk, sender.webhook, secret).send()

@@ -30,10 +30,10 @@ async def call(client: httpx2.AsyncClient, name: str, **body: Any) -> dict[str, 
 async def problem(answer: httpx2.Response) -> dict[str, Any]:
     """The problem details of an answer, checked against the status."""
     assert answer.headers["content-type"] == "application/problem+json"
-    told: dict[str, Any] = answer.json()
-    assert told["status"] == answer.status_code
-    assert told["type"] == f"urn:tollgate:error:{told['code']}"
-    return told
+    reported: dict[str, Any] = answer.json()
+    assert reported["status"] == answer.status_code
+    assert reported["type"] == f"urn:tollgate:error:{reported['code']}"
+    return reported
 
 
 class EventReader:

@@ -76,9 +76,9 @@ async def test_a_right_that_was_not_granted_is_named(
     missing: str,
 ):
     async with user(serving, "ann", *scopes) as ann:
-        told = await problem(await ann.request(method, path, json=body))
+        reported = await problem(await ann.request(method, path, json=body))
 
-    assert (told["status"], told["details"]) == (403, {"scope": missing})
+    assert (reported["status"], reported["details"]) == (403, {"scope": missing})
 
 
 async def test_what_belongs_to_somebody_else_is_not_found(serving: Running):
@@ -121,11 +121,14 @@ async def test_nobody_else_answers_a_confirmation(serving: Running):
             path = f"/confirmations/{asked['confirmation_id']}"
             answer = {"option_id": "approve_once", "digest": asked["digest"]}
 
-            told = await problem(await bob.post(path, json=answer))
+            reported = await problem(await bob.post(path, json=answer))
 
             await ann.post(path, json={**answer, "option_id": "decline"})
             result = (await calling).json()
-    assert (told["status"], told["details"]) == (404, {"confirmation_id": asked["confirmation_id"]})
+    assert (reported["status"], reported["details"]) == (
+        404,
+        {"confirmation_id": asked["confirmation_id"]},
+    )
     assert result["status"] == "declined"
 
 
@@ -159,17 +162,17 @@ async def test_the_catalog_is_served_while_the_database_is_not_there(
 
 
 async def test_a_foreign_host_name_is_refused(client: httpx2.AsyncClient):
-    told = await problem(await client.get("/health", headers={"host": "evil.example"}))
+    reported = await problem(await client.get("/health", headers={"host": "evil.example"}))
 
-    assert (told["status"], told["details"]) == (403, {"host": "evil.example"})
+    assert (reported["status"], reported["details"]) == (403, {"host": "evil.example"})
 
 
 async def test_a_change_from_a_foreign_page_is_refused(client: httpx2.AsyncClient):
     headers = {"authorization": f"Bearer {OWNER}", "origin": "https://evil.example"}
 
-    told = await problem(await client.post("/sessions", json={}, headers=headers))
+    reported = await problem(await client.post("/sessions", json={}, headers=headers))
 
-    assert (told["status"], told["code"]) == (403, "forbidden")
+    assert (reported["status"], reported["code"]) == (403, "forbidden")
 
 
 async def test_a_change_from_the_own_page_is_allowed(client: httpx2.AsyncClient, service_url: str):

@@ -66,7 +66,7 @@ async def test_a_taken_id_is_refused(client: httpx2.AsyncClient, writer: dict[st
     assert (answer.status_code, (await problem(answer))["code"]) == (409, "already_exists")
 
 
-async def test_names_that_are_no_tools_are_told_and_kept(client: httpx2.AsyncClient):
+async def test_names_that_are_no_tools_are_reported_and_kept(client: httpx2.AsyncClient):
     body = {"id": "a", "selection": ["grep", "later", "toolset:later"]}
     answer = await client.post("/admin/agents", json=body)
     assert answer.json()["unknown"] == ["later", "toolset:later"]
@@ -150,8 +150,8 @@ async def test_a_session_s_agent_must_be_there_and_decides_its_calls(
     client: httpx2.AsyncClient, writer: dict[str, Any]
 ):
     answer = await client.post("/sessions", json={"agent_id": "ghost"})
-    told = await problem(answer)
-    assert (answer.status_code, told["details"]["agents"]) == (404, ["writer"])
+    reported = await problem(answer)
+    assert (answer.status_code, reported["details"]["agents"]) == (404, ["writer"])
     session = await new_session(client, agent_id="writer")
     result = await call(client, "bash", arguments={"command": "ls"}, session_id=session)
     assert (result["status"], "not in the selection" in result["text"]) == ("disabled", True)

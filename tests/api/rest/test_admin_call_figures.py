@@ -89,7 +89,7 @@ async def test_groups_and_filters(
     assert [group["key"] for group in report["groups"]] == keys
 
 
-async def test_more_calls_than_one_answer_counts_are_told(
+async def test_more_calls_than_one_answer_counts_are_reported(
     client: httpx2.AsyncClient, called: Running, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(call_statistics, "MAX_CALLS", 5)

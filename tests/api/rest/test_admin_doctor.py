@@ -51,7 +51,7 @@ async def test_every_finding_says_what_it_means_and_what_to_do(
     assert sum(report["counts"].values()) == len(report["checks"])
 
 
-async def test_what_is_broken_is_not_ok_and_no_secret_is_told(
+async def test_what_is_broken_is_not_ok_and_no_secret_is_reported(
     serving: Running, client: httpx2.AsyncClient
 ):
     answer = await client.get("/admin/doctor", headers={"authorization": f"Bearer {OWNER}"})

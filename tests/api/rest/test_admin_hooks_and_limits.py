@@ -47,8 +47,8 @@ async def test_hooks_are_listed_with_what_they_did_and_what_is_missing(client: h
     built_in = hooks["confirm_dangerous_operations", "pre_tool_use"]
     assert (built_in["origin"], built_in["matcher"]) == ("built-in", None)
     (missing,) = listed["missing"]
-    told = (missing["name"], missing["code"], missing["is_shut"])
-    assert told == ("guard", "plugin_syntax", False)
+    reported = (missing["name"], missing["code"], missing["is_shut"])
+    assert reported == ("guard", "plugin_syntax", False)
 
 
 async def test_limits_are_shown_with_their_use(client: httpx2.AsyncClient, serving: Running):

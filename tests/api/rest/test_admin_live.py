@@ -45,5 +45,5 @@ async def test_a_tool_switched_off_meanwhile_is_refused_and_no_longer_offered(
     second = await provider.received(2)
     assert "calculator" in provider.requests[0].tool_names
     assert "calculator" not in second.tool_names
-    told = second.tool_results()["t1"]["content"][0]["text"]
-    assert "Tool 'calculator' is disabled by an administrator" in told
+    reported = second.tool_results()["t1"]["content"][0]["text"]
+    assert "Tool 'calculator' is disabled by an administrator" in reported

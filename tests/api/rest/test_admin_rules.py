@@ -88,28 +88,28 @@ async def test_operators_write_edit_and_remove_the_patterns_that_ask(client: htt
     assert await status_of(client, "echo release") == "success"
 
 
-async def test_every_problem_of_a_rule_is_told_with_its_path(client: httpx2.AsyncClient):
+async def test_every_problem_of_a_rule_is_reported_with_its_path(client: httpx2.AsyncClient):
     body = {**NO_PUSH, "justification": "", "scope": "all", "match": {"fields": {"a": {}}}}
-    told = await problem(await client.post("/admin/rules", json=body))
-    assert told["status"] == 422
-    paths = {error["path"] for error in told["details"]["errors"]}
+    reported = await problem(await client.post("/admin/rules", json=body))
+    assert reported["status"] == 422
+    paths = {error["path"] for error in reported["details"]["errors"]}
     assert paths == {"body.justification", "body.scope", "body.match.fields.a"}
 
     wrong = {**NO_PUSH, "examples": {"match": ["ls"]}}
-    told = await problem(await client.post("/admin/rules", json=wrong))
-    assert [error["path"] for error in told["details"]["errors"]] == ["examples.match[0]"]
+    reported = await problem(await client.post("/admin/rules", json=wrong))
+    assert [error["path"] for error in reported["details"]["errors"]] == ["examples.match[0]"]
 
 
 async def test_a_change_that_breaks_the_examples_changes_nothing(client: httpx2.AsyncClient):
     made = await make(client, NO_PUSH)
 
-    told = await problem(
+    reported = await problem(
         await client.patch(
             f"/admin/rules/{made['id']}", json={"match": {"argv": ["git", "status"]}}
         )
     )
 
-    assert told["code"] == "validation_failed"
+    assert reported["code"] == "validation_failed"
     assert (await client.get(f"/admin/rules/{made['id']}")).json()["version"] == 1
 
 
@@ -162,8 +162,8 @@ async def test_a_page_after_a_rule_that_is_gone_is_refused_and_not_the_first_one
     gone = await make(client, NO_PUSH)
     await make(client, NO_SUMS)
     await client.delete(f"/admin/rules/{gone['id']}")
-    told = await problem(await client.get("/admin/rules", params={"after": gone["id"]}))
-    assert (told["status"], told["details"]["errors"][0]["path"]) == (422, "query.after")
+    reported = await problem(await client.get("/admin/rules", params={"after": gone["id"]}))
+    assert (reported["status"], reported["details"]["errors"][0]["path"]) == (422, "query.after")
 
 
 async def test_a_call_is_judged_with_and_without_a_rule_and_nothing_runs(
@@ -182,11 +182,11 @@ async def test_a_call_is_judged_with_and_without_a_rule_and_nothing_runs(
         },
     )
 
-    told = answer.json()
-    assert (told["decision"]["verdict"], told["without"]["verdict"]) == ("deny", "ask")
-    assert told["decision"]["rule_ids"] == ["denied_by_rule", "draft"]
-    assert [segment["argv"] for segment in told["segments"]] == [["cd", "x"], ["git", "push"]]
-    assert told["rules"] == [
+    reported = answer.json()
+    assert (reported["decision"]["verdict"], reported["without"]["verdict"]) == ("deny", "ask")
+    assert reported["decision"]["rule_ids"] == ["denied_by_rule", "draft"]
+    assert [segment["argv"] for segment in reported["segments"]] == [["cd", "x"], ["git", "push"]]
+    assert reported["rules"] == [
         {"id": stored["id"], "decision": "ask", "match": "yes", "segments": [1]},
         {"id": "draft", "decision": "deny", "match": "yes", "segments": [1]},
     ]
@@ -214,16 +214,16 @@ async def test_a_dry_run_judges_what_has_been_called(client: httpx2.AsyncClient)
     for expression in ("1+1", "2*2", "3+3"):
         await call(client, "calculator", arguments={"expression": expression})
 
-    told = (await client.post("/admin/rules/dry-run", json={"definition": NO_SUMS})).json()
+    reported = (await client.post("/admin/rules/dry-run", json={"definition": NO_SUMS})).json()
 
-    assert told["summary"] == (
+    assert reported["summary"] == (
         "Of 3 calls it would have prompted 0, allowed 1, denied 2; 2 would have changed"
     )
-    assert (told["judged"], told["matched"], told["not_judged"]) == (3, 2, 0)
-    assert [(item["before"], item["after"], item["calls"]) for item in told["changes"]] == [
+    assert (reported["judged"], reported["matched"], reported["not_judged"]) == (3, 2, 0)
+    assert [(item["before"], item["after"], item["calls"]) for item in reported["changes"]] == [
         ("allow", "deny", 2)
     ]
-    shown = [example["arguments"]["expression"] for example in told["changes"][0]["examples"]]
+    shown = [example["arguments"]["expression"] for example in reported["changes"][0]["examples"]]
     assert shown == ["3+3", "1+1"]
     assert (await client.get("/admin/rules")).json()["rules"] == []
 
@@ -232,14 +232,14 @@ async def test_a_dry_run_may_put_a_rule_in_the_place_of_another(client: httpx2.A
     made = await make(client, NO_SUMS)
     await call(client, "calculator", arguments={"expression": "1+1"})
 
-    told = (
+    reported = (
         await client.post(
             "/admin/rules/dry-run",
             json={"definition": {**NO_SUMS, "decision": "ask"}, "instead_of": made["id"]},
         )
     ).json()
 
-    assert (told["before"], told["after"]) == (
+    assert (reported["before"], reported["after"]) == (
         {"allow": 0, "ask": 0, "deny": 1},
         {"allow": 0, "ask": 1, "deny": 0},
     )
@@ -263,9 +263,9 @@ async def test_fatigue_counts_questions_per_reason(client: httpx2.AsyncClient, s
             )
 
     await serving.service.runtime.db.transact(ask)
-    told = (await client.get("/admin/rules/fatigue", params={"days": 1})).json()
+    reported = (await client.get("/admin/rules/fatigue", params={"days": 1})).json()
 
-    assert told["prompts"] == 20
-    assert told["codes"][0]["code"] == "delete"
-    assert told["codes"][0]["approve_rate"] == 1.0
-    assert told["codes"][0]["proposals"][0]["match"] == {"argv": ["rm", "out"]}
+    assert reported["prompts"] == 20
+    assert reported["codes"][0]["code"] == "delete"
+    assert reported["codes"][0]["approve_rate"] == 1.0
+    assert reported["codes"][0]["proposals"][0]["match"] == {"argv": ["rm", "out"]}

@@ -36,7 +36,7 @@ async def rows(client: httpx2.AsyncClient) -> dict[str, dict[str, Any]]:
     return {row["name"]: row for row in answer.json()["settings"]}
 
 
-async def test_a_value_is_told_with_its_default_and_origin(rows: dict[str, dict[str, Any]]):
+async def test_a_value_is_reported_with_its_default_and_origin(rows: dict[str, dict[str, Any]]):
     assert rows["max_iterations"] == {
         "name": "max_iterations",
         "environment_name": "TOLLGATE_MAX_ITERATIONS",
@@ -73,8 +73,8 @@ async def test_what_the_default_agent_decides_stands_in_the_database_at_once(
     made = await client.post("/admin/agents", headers=owner, json=profile)
     assert made.status_code in (200, 201)
 
-    told = (await client.get("/admin/settings", headers=owner)).json()["settings"]
-    rows = {row["name"]: (row["value"], row["origin"]) for row in told}
+    reported = (await client.get("/admin/settings", headers=owner)).json()["settings"]
+    rows = {row["name"]: (row["value"], row["origin"]) for row in reported}
 
     assert rows["max_iterations"] == ("25", "database")
     assert rows["adaptive_thinking"] == ("true", "database")

@@ -149,14 +149,14 @@ async def test_a_test_tells_what_works_and_what_is_to_be_mended(
         {"schema": "main", "name": "gone"},
     ]
     await client.patch(f"/admin/sources/{shop['id']}", json={"tables": tables, "agents": []})
-    told = (await client.post(f"/admin/sources/{shop['id']}/test")).json()
-    assert told["warnings"] == [
+    reported = (await client.post(f"/admin/sources/{shop['id']}/test")).json()
+    assert reported["warnings"] == [
         "The table main.gone does not exist.",
         "The mask main.customers.mail matches no column: its table cannot be read.",
         "No agent may read it yet.",
     ]
     codes = ["source_table_missing", "source_mask_missing", "source_no_agents"]
-    assert told["warning_codes"] == codes
+    assert reported["warning_codes"] == codes
 
 
 async def test_a_server_that_is_not_there_fails_its_test_without_its_secrets(
@@ -229,6 +229,6 @@ async def test_no_answer_and_no_event_holds_the_password(
         await client.delete(path),
     ]
     assert [answer.status_code for answer in answers] == [200, 200, 422, 200, 200, 200, 200, 200]
-    told = "".join(answer.text for answer in answers)
-    assert SECRET not in told
-    assert "second-pass-78" not in told
+    reported = "".join(answer.text for answer in answers)
+    assert SECRET not in reported
+    assert "second-pass-78" not in reported

@@ -71,11 +71,11 @@ async def test_a_secret_is_shown_when_it_is_made_and_never_again(
 async def test_a_token_that_makes_no_sense_is_not_made(
     client: httpx2.AsyncClient, wrong: dict[str, Any], field: str
 ):
-    told = await problem(
+    reported = await problem(
         await client.post("/admin/tokens", json={"name": "ann", "scopes": ["chat"], **wrong})
     )
 
-    assert (told["status"], told["details"]["field"]) == (422, field)
+    assert (reported["status"], reported["details"]["field"]) == (422, field)
     assert (await client.get("/admin/tokens")).json()["tokens"] == []
 
 

@@ -108,8 +108,8 @@ async def test_many_are_switched_together_or_not_at_all(client: httpx2.AsyncClie
     answer = await client.post(
         "/admin/tools/switch", json={"names": ["bash", "no", "nope"], "enabled": False}
     )
-    told = await problem(answer)
-    assert (answer.status_code, told["details"]["unknown"]) == (404, ["no", "nope"])
+    reported = await problem(answer)
+    assert (answer.status_code, reported["details"]["unknown"]) == (404, ["no", "nope"])
     assert (await row(client, "bash"))["choices"]["enabled"] is True
     answer = await client.post(
         "/admin/tools/switch", json={"names": ["shell", "write_file", "bash"], "enabled": False}
@@ -147,9 +147,11 @@ async def test_a_toolset_is_switched(client: httpx2.AsyncClient):
 
 async def test_every_wrong_limit_is_named_like_any_wrong_field(client: httpx2.AsyncClient):
     wrong = {"limits": {"calls_per_day": 1, "concurrent": "2"}}
-    told = await problem(await client.patch("/admin/tools/bash", json=wrong))
-    assert [set(error) for error in told["details"]["errors"]] == [{"path", "message", "code"}] * 2
-    paths = [error["path"] for error in told["details"]["errors"]]
+    reported = await problem(await client.patch("/admin/tools/bash", json=wrong))
+    assert [set(error) for error in reported["details"]["errors"]] == [
+        {"path", "message", "code"}
+    ] * 2
+    paths = [error["path"] for error in reported["details"]["errors"]]
     assert paths == ["body.limits.calls_per_day", "body.limits.concurrent"]
 
 
@@ -211,20 +213,20 @@ async def test_the_diagnostic_tells_what_a_sub_agent_could_do(client: httpx2.Asy
     await client.post("/admin/agents", json={"id": "w", "subagents": {"no_shell": True}})
     preview = (await client.get("/admin/resolve", params={"agent_id": "w"})).json()
     rows = {item["name"]: item for item in preview["runtime_diagnostic"]["tools"]}
-    told = ("effective_subagent_allowed", "worker_routing_hint")
-    assert [rows["bash"][key] for key in told] == [False, "main-process-proxy"]
+    reported = ("effective_subagent_allowed", "worker_routing_hint")
+    assert [rows["bash"][key] for key in reported] == [False, "main-process-proxy"]
     assert rows["bash"]["runtime_blocked_reason"]["code"] == "subagent_no_shell"
-    assert [rows["grep"][key] for key in told] == [True, "worker-local"]
+    assert [rows["grep"][key] for key in reported] == [True, "worker-local"]
     child = await client.get("/admin/resolve", params={"agent_id": "w", "subagent": True})
     assert "bash" not in child.json()["tool_names"]
 
 
 async def test_a_command_is_explained_and_not_run(client: httpx2.AsyncClient):
     body = {"command": "cd build && rm -rf .", "cwd": "/workspace"}
-    told = (await client.post("/admin/risk/explain", json=body)).json()
-    assert told["verdict"] == "ask"
-    assert [segment["argv"][0] for segment in told["segments"]] == ["cd", "rm"]
-    assert told["findings"]
+    reported = (await client.post("/admin/risk/explain", json=body)).json()
+    assert reported["verdict"] == "ask"
+    assert [segment["argv"][0] for segment in reported["segments"]] == ["cd", "rm"]
+    assert reported["findings"]
     assert (await client.post("/admin/risk/explain", json={"command": "ls -l"})).json()[
         "verdict"
     ] == "safe"

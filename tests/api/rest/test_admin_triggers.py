@@ -87,8 +87,8 @@ async def test_what_does_not_fit_is_refused_by_name_and_tells_no_secret(
     client: httpx2.AsyncClient, body: dict[str, Any], path: str
 ):
     answer = await client.post("/admin/triggers", json=NEW | body)
-    told = await problem(answer)
-    assert (answer.status_code, told["details"]["errors"][0]["path"]) == (422, path)
+    reported = await problem(answer)
+    assert (answer.status_code, reported["details"]["errors"][0]["path"]) == (422, path)
     assert SECRET not in answer.text
 
 
@@ -98,9 +98,9 @@ async def test_secrets_are_in_no_answer_and_in_no_audit(
 ):
     first = await made(client)
     path = f"/admin/triggers/{first['id']}"
-    anew = {"url": "https://other.example/", "headers": {"X-Key": f"{SECRET}-too"}}
+    again = {"url": "https://other.example/", "headers": {"X-Key": f"{SECRET}-too"}}
     answers = [
-        await client.patch(path, json=anew),
+        await client.patch(path, json=again),
         await client.get(path),
         await client.get("/admin/triggers"),
         await client.delete(path),

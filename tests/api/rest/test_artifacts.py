@@ -72,6 +72,6 @@ async def test_an_artifact_whose_file_is_gone_is_not_found(
 ):
     serving.service.runtime.artifacts.path(printed[1]).unlink()
 
-    told = await problem(await client.get(f"/artifacts/{printed[1]}"))
+    reported = await problem(await client.get(f"/artifacts/{printed[1]}"))
 
-    assert (told["status"], told["code"]) == (404, "not_found")
+    assert (reported["status"], reported["code"]) == (404, "not_found")

@@ -46,10 +46,10 @@ JSON = {"content-type": "application/json"}
 async def test_every_invalid_field_is_named_with_its_path(
     client: httpx2.AsyncClient, path: str, body: Any, paths: list[str]
 ):
-    told = await problem(await client.post(path, json=body))
+    reported = await problem(await client.post(path, json=body))
 
-    assert (told["status"], told["code"]) == (422, "validation_failed")
-    assert [item["path"] for item in told["details"]["errors"]] == paths
+    assert (reported["status"], reported["code"]) == (422, "validation_failed")
+    assert [item["path"] for item in reported["details"]["errors"]] == paths
 
 
 @pytest.mark.parametrize("content", ["", "  ", [], 7, None, ["x"], [{"type": "tool_use"}]])
@@ -58,11 +58,11 @@ async def test_content_that_is_neither_text_nor_blocks_is_refused(
 ):
     session_id = await new_session(client)
 
-    told = await problem(
+    reported = await problem(
         await client.post(f"/sessions/{session_id}/messages", json={"content": content})
     )
 
-    assert (told["status"], told["code"]) == (422, "validation_failed")
+    assert (reported["status"], reported["code"]) == (422, "validation_failed")
     assert (await client.get(f"/sessions/{session_id}/runs")).json() == {"runs": []}
 
 
@@ -71,9 +71,9 @@ async def test_content_that_is_neither_text_nor_blocks_is_refused(
     [b"{", b'{"title": "\xff"}', b'{"title": "\\ud800"}', b'{"title": NaN}', b"[" * 100_000],
 )
 async def test_a_body_that_is_not_json_in_utf8_is_refused(client: httpx2.AsyncClient, body: bytes):
-    told = await problem(await client.post("/sessions", content=body, headers=JSON))
+    reported = await problem(await client.post("/sessions", content=body, headers=JSON))
 
-    assert (told["status"], told["code"]) == (400, "bad_frame")
+    assert (reported["status"], reported["code"]) == (400, "bad_frame")
 
 
 @pytest.mark.parametrize("levels", [101, 300])
@@ -82,10 +82,10 @@ async def test_a_body_that_nests_too_deeply_to_be_written_again_is_refused(
 ):
     body = '{"name": "deep", "body": ' + "[" * (levels - 1) + "]" * (levels - 1) + "}"
 
-    told = await problem(await client.post("/admin/triggers", content=body, headers=JSON))
+    reported = await problem(await client.post("/admin/triggers", content=body, headers=JSON))
 
-    assert (told["status"], told["code"]) == (400, "bad_frame")
-    assert f"{MAX_LEVELS} levels" in told["detail"]
+    assert (reported["status"], reported["code"]) == (400, "bad_frame")
+    assert f"{MAX_LEVELS} levels" in reported["detail"]
 
 
 async def test_a_body_that_nests_as_deeply_as_it_may_is_read(client: httpx2.AsyncClient):
@@ -96,11 +96,11 @@ async def test_a_body_that_nests_as_deeply_as_it_may_is_read(client: httpx2.Asyn
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded"])
 async def test_a_body_that_a_form_could_send_is_refused(client: httpx2.AsyncClient, kind: str):
-    told = await problem(
+    reported = await problem(
         await client.post("/sessions", content=b"{}", headers={"content-type": kind})
     )
 
-    assert (told["status"], told["code"]) == (415, "unsupported_media_type")
+    assert (reported["status"], reported["code"]) == (415, "unsupported_media_type")
 
 
 async def in_pieces() -> AsyncIterator[bytes]:
@@ -112,9 +112,9 @@ async def in_pieces() -> AsyncIterator[bytes]:
 async def test_a_body_over_the_limit_is_refused_announced_or_not(
     client: httpx2.AsyncClient, content: Callable[[], Any]
 ):
-    told = await problem(await client.post("/sessions", content=content(), headers=JSON))
+    reported = await problem(await client.post("/sessions", content=content(), headers=JSON))
 
-    assert (told["status"], told["code"]) == (413, "too_large")
+    assert (reported["status"], reported["code"]) == (413, "too_large")
 
 
 @pytest.mark.parametrize(
@@ -139,9 +139,9 @@ async def test_a_body_over_the_limit_is_refused_announced_or_not(
 async def test_a_request_that_means_nothing_gets_its_problem(
     client: httpx2.AsyncClient, method: str, path: str, status: int, code: str
 ):
-    told = await problem(await client.request(method, path))
+    reported = await problem(await client.request(method, path))
 
-    assert (told["status"], told["code"]) == (status, code)
+    assert (reported["status"], reported["code"]) == (status, code)
 
 
 async def test_a_wrong_method_names_the_right_ones(client: httpx2.AsyncClient):
@@ -164,10 +164,10 @@ async def test_a_wrong_method_names_the_right_ones(client: httpx2.AsyncClient):
 async def test_a_query_parameter_that_nothing_reads_is_refused(
     client: httpx2.AsyncClient, path: str, known: str
 ):
-    told = await problem(await client.get(path))
+    reported = await problem(await client.get(path))
 
-    (error,) = told["details"]["errors"]
-    assert (told["status"], error["path"].startswith("query.")) == (422, True)
+    (error,) = reported["details"]["errors"]
+    assert (reported["status"], error["path"].startswith("query.")) == (422, True)
     assert known in error["message"]
 
 
@@ -175,18 +175,18 @@ async def test_what_looks_at_health_may_add_what_it_likes(client: httpx2.AsyncCl
     assert (await client.get("/health?nocache=1")).status_code == 200
 
 
-async def test_a_field_over_its_limit_is_told_the_limit(client: httpx2.AsyncClient):
-    told = await problem(await client.get("/admin/audit?limit=100000"))
-    (error,) = told["details"]["errors"]
+async def test_a_field_over_its_limit_is_shown_the_limit(client: httpx2.AsyncClient):
+    reported = await problem(await client.get("/admin/audit?limit=100000"))
+    (error,) = reported["details"]["errors"]
     assert (error["path"], error["code"]) == ("query.limit", "less_than_equal")
     assert error["message"].endswith(f" {error['values']['le']}")
 
 
 async def test_a_single_wrong_field_is_listed_like_many(client: httpx2.AsyncClient):
     body = {"name": "x", "root": "relative"}
-    told = await problem(await client.post("/admin/projects", json=body))
-    (error,) = told["details"]["errors"]
-    assert error == {"path": "root", "message": told["detail"], "code": "invalid_value"}
+    reported = await problem(await client.post("/admin/projects", json=body))
+    (error,) = reported["details"]["errors"]
+    assert error == {"path": "root", "message": reported["detail"], "code": "invalid_value"}
 
 
 @pytest.mark.parametrize("path", ["../../etc/passwd", "a\x00b", "/etc/passwd"])
@@ -204,12 +204,12 @@ async def test_an_unexpected_failure_shows_an_id_and_nothing_else(
 ):
     serving.app.state.service = object()
 
-    told = await problem(await client.get("/projects"))
+    reported = await problem(await client.get("/projects"))
 
-    assert (told["status"], told["code"]) == (500, "internal")
-    assert set(told) == {"type", "title", "status", "detail", "code", "retryable", "error_id"}
-    assert told["error_id"] in told["detail"]
-    assert any(told["error_id"] in record.getMessage() for record in caplog.records)
+    assert (reported["status"], reported["code"]) == (500, "internal")
+    assert set(reported) == {"type", "title", "status", "detail", "code", "retryable", "error_id"}
+    assert reported["error_id"] in reported["detail"]
+    assert any(reported["error_id"] in record.getMessage() for record in caplog.records)
 
 
 async def test_too_many_requests_say_when_to_come_back(

@@ -29,8 +29,8 @@ async def test_clients_read_the_todo_list_of_a_session(client: httpx2.AsyncClien
 
 
 async def test_a_session_that_is_not_there_has_no_list(client: httpx2.AsyncClient):
-    told = await problem(await client.get("/sessions/ses_none/todos"))
-    assert told["code"] == "not_found"
+    reported = await problem(await client.get("/sessions/ses_none/todos"))
+    assert reported["code"] == "not_found"
 
 
 async def test_an_administrator_pages_through_posts_and_removes_one(client: httpx2.AsyncClient):
@@ -45,8 +45,8 @@ async def test_an_administrator_pages_through_posts_and_removes_one(client: http
 
     gone = await client.delete(f"/admin/forum/posts/{first}")
     assert gone.json() == {"removed": 2}
-    told = await problem(await client.delete(f"/admin/forum/posts/{first}"))
-    assert told["code"] == "not_found"
+    reported = await problem(await client.delete(f"/admin/forum/posts/{first}"))
+    assert reported["code"] == "not_found"
 
 
 async def test_secrets_in_posts_are_masked(client: httpx2.AsyncClient):
@@ -97,7 +97,10 @@ async def test_nothing_is_posted_where_nothing_is(client: httpx2.AsyncClient):
     ]
     assert [(await problem(answer))["code"] for answer in lost] == ["not_found"] * 3
     for wrong in ({"title": " "}, {"body": ""}, {"board": "a b"}, {"title": "x" * 201}):
-        told = await problem(await client.post("/admin/forum/posts", json={**new, **wrong}))
+        reported = await problem(await client.post("/admin/forum/posts", json={**new, **wrong}))
         (field,) = wrong
-        assert (told["status"], told["details"]["errors"][0]["path"]) == (422, f"body.{field}")
+        assert (reported["status"], reported["details"]["errors"][0]["path"]) == (
+            422,
+            f"body.{field}",
+        )
     assert (await client.get("/admin/forum/posts")).json()["posts"] == []

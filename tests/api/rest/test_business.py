@@ -59,6 +59,6 @@ async def test_only_administrators_say_which_channel_a_session_belongs_to(servin
 async def test_facts_that_tools_would_misread_are_refused(
     client: httpx2.AsyncClient, business: Any, field: str
 ):
-    told = await problem(await client.post("/sessions", json={"business": business}))
-    assert told["status"] == 422
-    assert [error["path"] for error in told["details"]["errors"]] == [f"body.{field}"]
+    reported = await problem(await client.post("/sessions", json={"business": business}))
+    assert reported["status"] == 422
+    assert [error["path"] for error in reported["details"]["errors"]] == [f"body.{field}"]

@@ -177,9 +177,9 @@ async def test_an_id_that_stands_twice_is_refused_before_anything_runs(
 ):
     same = {"id": "a", "name": "calculator", "arguments": {"expression": "3"}}
 
-    told = await problem(await client.post("/tools/calls", json={"calls": [same, same]}))
+    reported = await problem(await client.post("/tools/calls", json={"calls": [same, same]}))
 
-    assert (told["status"], told["code"]) == (422, "validation_failed")
+    assert (reported["status"], reported["code"]) == (422, "validation_failed")
     assert (await client.get("/sessions", params={"kind": "all"})).json()["sessions"] == []
 
 
@@ -268,13 +268,13 @@ async def test_an_answer_for_another_call_is_refused_and_the_question_stays(
         asked = (await reader.until("tool_confirmation_request"))[-1]
         path = f"/confirmations/{asked['confirmation_id']}"
 
-        told = await problem(
+        reported = await problem(
             await client.post(path, json={"option_id": "approve_once", "digest": "0" * 64})
         )
 
         await client.post(path, json={"option_id": "decline", "digest": asked["digest"]})
         await calling
-    assert (told["status"], told["code"]) == (409, "digest_mismatch")
+    assert (reported["status"], reported["code"]) == (409, "digest_mismatch")
 
 
 async def test_a_second_call_while_one_runs_is_busy(client: httpx2.AsyncClient):
@@ -284,12 +284,12 @@ async def test_a_second_call_while_one_runs_is_busy(client: httpx2.AsyncClient):
         calling = asyncio.create_task(client.post("/tools/bash/call", json=body))
         run_id = (await reader.until("tool_confirmation_request"))[-1]["run_id"]
 
-        told = await problem(await client.post("/tools/bash/call", json=body))
+        reported = await problem(await client.post("/tools/bash/call", json=body))
 
         await client.post(f"/sessions/{session_id}/runs/{run_id}/cancel")
         cancelled = (await calling).json()
-    assert (told["status"], told["code"], told["retryable"]) == (409, "busy", True)
-    assert told["details"] == {"run_id": run_id}
+    assert (reported["status"], reported["code"], reported["retryable"]) == (409, "busy", True)
+    assert reported["details"] == {"run_id": run_id}
     assert cancelled["status"] == "cancelled"
 
 

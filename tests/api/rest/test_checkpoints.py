@@ -84,9 +84,9 @@ async def test_a_later_change_is_a_conflict_until_it_is_forced(work: Work):
     run_id = await work.write("b.txt", "mine\n")
     (work.root / "b.txt").write_text("theirs\n")
 
-    told = await problem(await work.restore(run_id))
-    assert (told["status"], told["code"]) == (409, "conflict")
-    assert told["details"] == {"files": ["b.txt"], "count": 1}
+    reported = await problem(await work.restore(run_id))
+    assert (reported["status"], reported["code"]) == (409, "conflict")
+    assert reported["details"] == {"files": ["b.txt"], "count": 1}
     assert (work.root / "b.txt").read_text() == "theirs\n"
 
     assert (await work.restore(run_id, force=True)).status_code == 200
@@ -100,9 +100,9 @@ async def test_nothing_is_taken_back_while_a_run_is_active(work: Work, serving: 
     risky = CallRequest("risky", "bash", {"command": "rm -rf build"})
     run = await serving.service.runs.call_tools(session, [risky], caller="websocket")
 
-    told = await problem(await work.restore(run_id))
+    reported = await problem(await work.restore(run_id))
 
-    assert (told["status"], told["code"]) == (409, "busy")
+    assert (reported["status"], reported["code"]) == (409, "busy")
     assert (work.root / "c.txt").read_text() == "mine\n"
     await serving.service.runs.cancel(session.id, run.id)
     await run.done
@@ -131,8 +131,8 @@ async def test_unknown_runs_and_files_are_named(work: Work):
 
     assert (await problem(await work.restore("run_nothing")))["status"] == 404
     assert (await problem(await work.client.get(f"{work.path}/run_nothing")))["status"] == 404
-    told = await problem(await work.restore(run_id, paths=["other.txt"]))
-    assert (told["status"], told["code"]) == (422, "validation_failed")
+    reported = await problem(await work.restore(run_id, paths=["other.txt"]))
+    assert (reported["status"], reported["code"]) == (422, "validation_failed")
 
 
 async def test_secrets_in_a_difference_are_masked(work: Work):
@@ -159,14 +159,14 @@ async def test_the_terminal_lists_shows_and_takes_back(
     done = await restore_checkpoint(
         server, work.session_id, run_id, paths=["f.txt"], force=False, as_json=False
     )
-    told = capsys.readouterr()
+    reported = capsys.readouterr()
 
     assert run_id in listed
     assert "    modified  f.txt\n" in listed
     assert shown.splitlines()[0] == "f.txt: modified, can be restored"
     assert "+new" in shown
-    assert (done, told.out) == (0, "restored  f.txt\n")
-    assert f"To undo this: tollgate checkpoints restore {work.session_id} undo_" in told.err
+    assert (done, reported.out) == (0, "restored  f.txt\n")
+    assert f"To undo this: tollgate checkpoints restore {work.session_id} undo_" in reported.err
     assert (work.root / "f.txt").read_text() == "old\n"
 
 

@@ -177,7 +177,7 @@ async def test_an_administrator_sees_how_often_people_are_asked_and_what_they_sa
     bash = figures["tools"]["bash"]
     assert (bash["asked"], bash["approved"], bash["declined"]) == (3, 2, 1)
     assert (bash["approve_rate"], bash["propose_rule"]) == (0.6667, False)
-    assert [told["asked"] for told in figures["reasons"].values()] == [3]
+    assert [reported["asked"] for reported in figures["reasons"].values()] == [3]
 
 
 @pytest.mark.parametrize("field", ["call", "edited_args", "input"])

@@ -118,8 +118,8 @@ async def test_the_list_can_hold_only_what_is_under_way(place: Place):
 
 async def test_a_place_in_the_list_that_is_not_there_is_named(place: Place):
     path = f"/sessions/{place.session_id}/delegations"
-    told = await problem(await place.ann.get(path, params={"before": "dlg_none"}))
-    assert (told["status"], told["details"]["field"]) == (422, "query.before")
+    reported = await problem(await place.ann.get(path, params={"before": "dlg_none"}))
+    assert (reported["status"], reported["details"]["field"]) == (422, "query.before")
 
 
 async def test_cancelling_stops_and_is_harmless_afterwards(place: Place):
@@ -148,8 +148,8 @@ async def test_a_word_reaches_the_sub_agents_of_the_session(place: Place):
 async def test_a_word_that_does_not_fit_is_refused(place: Place, body: dict[str, Any]):
     await place.begin("a")
     path = f"/sessions/{place.session_id}/delegations/broadcast"
-    told = await problem(await place.ann.post(path, json=body))
-    assert told["status"] == 422
+    reported = await problem(await place.ann.post(path, json=body))
+    assert reported["status"] == 422
     assert place.delegation.heard == {}
 
 
@@ -227,5 +227,5 @@ async def test_over_a_websocket_delegated_work_is_stopped_too(place: Place):
 
 async def test_where_nobody_delegates_it_says_so(place: Place):
     place.running.service.runtime.services.register(DELEGATION, None)
-    told = await problem(await place.ann.get(f"/sessions/{place.session_id}/delegations"))
-    assert (told["code"], told["detail"]) == ("tool_failed", "delegation not available")
+    reported = await problem(await place.ann.get(f"/sessions/{place.session_id}/delegations"))
+    assert (reported["code"], reported["detail"]) == ("tool_failed", "delegation not available")

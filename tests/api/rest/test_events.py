@@ -44,9 +44,9 @@ async def test_a_position_that_the_log_never_had_is_gone(
 ):
     session_id, _ = await filled(client)
 
-    told = await problem(await client.get(f"/sessions/{session_id}/{where}", params=params))
+    reported = await problem(await client.get(f"/sessions/{session_id}/{where}", params=params))
 
-    assert (told["status"], told["code"]) == (410, "unrecoverable_position")
+    assert (reported["status"], reported["code"]) == (410, "unrecoverable_position")
 
 
 async def test_a_stream_replays_and_goes_on_live(client: httpx2.AsyncClient):
@@ -73,13 +73,13 @@ async def test_a_stream_goes_on_after_the_last_event_id(client: httpx2.AsyncClie
 async def test_a_last_event_id_that_is_no_seq_is_refused(client: httpx2.AsyncClient):
     session_id, _ = await filled(client)
 
-    told = await problem(
+    reported = await problem(
         await client.get(
             f"/sessions/{session_id}/events/stream", headers={"last-event-id": "yesterday"}
         )
     )
 
-    assert (told["status"], told["code"]) == (422, "validation_failed")
+    assert (reported["status"], reported["code"]) == (422, "validation_failed")
 
 
 async def test_live_output_has_no_id_and_can_be_left_out(client: httpx2.AsyncClient):
@@ -133,13 +133,15 @@ async def test_a_silent_stream_says_now_and_then_that_it_lives(
     monkeypatch.setattr("app.api.rest.stream.QUIET_S", 0.05)
     session_id, head = await filled(client)
 
-    async with client.stream("GET", f"/sessions/{session_id}/events/stream?after={head}") as told:
-        lines = told.aiter_lines()
+    async with client.stream(
+        "GET", f"/sessions/{session_id}/events/stream?after={head}"
+    ) as reported:
+        lines = reported.aiter_lines()
         async with asyncio.timeout(60):
             heard = [await anext(lines) for _ in range(4)]
 
     assert heard == [": ping", "", ": ping", ""]
-    assert told.headers["cache-control"] == "no-cache"
+    assert reported.headers["cache-control"] == "no-cache"
 
 
 class TestLongLog:

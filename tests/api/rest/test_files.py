@@ -75,18 +75,18 @@ async def test_the_same_file_again_changes_nothing_and_another_is_refused_unless
     await desk.send("a.bin", b"\x00one")
 
     again = await desk.send("a.bin", b"\x00one")
-    told = await problem(await desk.send("a.bin", b"\x00two"))
+    reported = await problem(await desk.send("a.bin", b"\x00two"))
 
     assert again.json()["change"] == "unchanged"
-    assert (told["status"], told["code"]) == (409, "already_exists")
-    assert told["details"] == {"path": "uploads/a.bin"}
+    assert (reported["status"], reported["code"]) == (409, "already_exists")
+    assert reported["details"] == {"path": "uploads/a.bin"}
     assert (desk.root / "uploads/a.bin").read_bytes() == b"\x00one"
     asked = await desk.send("a.bin", b"\x00two", overwrite="true")
     assert asked.json()["change"] == "replaced"
     assert (desk.root / "uploads/a.bin").read_bytes() == b"\x00two"
 
 
-async def test_of_two_at_once_under_one_name_one_is_there_and_one_is_told(desk: Desk):
+async def test_of_two_at_once_under_one_name_one_is_there_and_one_is_reported(desk: Desk):
     answers = await asyncio.gather(desk.send("x", b"\x00a"), desk.send("x", b"\x00b"))
 
     assert sorted(answer.status_code for answer in answers) == [200, 409]
@@ -102,10 +102,10 @@ async def test_of_two_at_once_under_one_name_one_is_there_and_one_is_told(desk: 
     ],
 )
 async def test_a_name_that_is_none_of_one_file_is_refused_by_its_field(desk: Desk, name: str):
-    told = await problem(await desk.send(name))
+    reported = await problem(await desk.send(name))
 
-    assert (told["status"], told["code"]) == (422, "validation_failed")
-    assert told["details"]["errors"][0]["path"] == "query.name"
+    assert (reported["status"], reported["code"]) == (422, "validation_failed")
+    assert reported["details"]["errors"][0]["path"] == "query.name"
     assert desk.names() == []
 
 
@@ -115,9 +115,9 @@ async def test_a_folder_that_leads_out_of_the_workspace_is_not_written_to(
     outside = tmp_path_factory.mktemp("outside")
     (desk.root / "uploads").symlink_to(outside)
 
-    told = await problem(await desk.send("a.zip"))
+    reported = await problem(await desk.send("a.zip"))
 
-    assert (told["status"], told["code"]) == (422, "outside_workspace")
+    assert (reported["status"], reported["code"]) == (422, "outside_workspace")
     assert list(outside.iterdir()) == []
 
 
@@ -136,20 +136,20 @@ async def test_a_link_of_that_name_is_not_written_through(desk: Desk, tmp_path: 
 async def test_a_session_without_a_workspace_takes_no_files(client: httpx2.AsyncClient, desk: Desk):
     desk.session_id = await new_session(client, project_id=None)
 
-    told = await problem(await desk.send("a.zip"))
+    reported = await problem(await desk.send("a.zip"))
 
-    assert (told["status"], told["code"]) == (422, "project_required")
+    assert (reported["status"], reported["code"]) == (422, "project_required")
     assert desk.names() == []
 
 
 async def test_only_bytes_are_taken(desk: Desk):
     path = f"/sessions/{desk.session_id}/files"
 
-    told = await problem(
+    reported = await problem(
         await desk.client.post(path, params={"name": "a"}, files={"file": ("a", ZIP)})
     )
 
-    assert (told["status"], told["code"]) == (415, "unsupported_media_type")
+    assert (reported["status"], reported["code"]) == (415, "unsupported_media_type")
     assert desk.names() == []
 
 
@@ -189,11 +189,11 @@ async def test_what_is_too_large_is_refused_and_leaves_nothing(tmp_path: Path, l
         data = b"\x00" * 5001
         content = data if length == "announced" else pieces(data)
 
-        told = await problem(
+        reported = await problem(
             await client.post(path, params={"name": "a"}, content=content, headers=BYTES)
         )
 
-        assert (told["status"], told["code"]) == (413, "too_large")
+        assert (reported["status"], reported["code"]) == (413, "too_large")
         assert desk.names() == []
         assert (await desk.send("a", data[:5000])).status_code == 200
 
@@ -211,8 +211,8 @@ async def test_uploads_can_be_switched_off(tmp_path: Path):
     ):
         desk = await desk_of(running, client)
 
-        told = await problem(await desk.send("a"))
+        reported = await problem(await desk.send("a"))
 
-        assert (told["status"], told["code"]) == (403, "forbidden")
-        assert "TOLLGATE_MAX_UPLOAD_BYTES" in told["detail"]
+        assert (reported["status"], reported["code"]) == (403, "forbidden")
+        assert "TOLLGATE_MAX_UPLOAD_BYTES" in reported["detail"]
         assert (await client.get("/me")).json()["max_upload_bytes"] == 0

@@ -223,7 +223,7 @@ def test_every_answer_with_a_secret_says_so():
             continue
         fields = getattr(route.response_model, "model_fields", {})
         marked = any(
-            item.dependency.__module__ == "app.api.rest.once" for item in route.dependencies
+            item.dependency.__module__ == "app.api.rest.one_time" for item in route.dependencies
         )
         if {"secret", "token", "ticket", "password", "csrf_token"} & fields.keys() and not marked:
             holding.append(route.path)

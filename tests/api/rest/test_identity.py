@@ -131,9 +131,9 @@ async def test_a_change_with_a_cookie_needs_both_proofs(
 ):
     async with browser(serving, OWNER) as owner:
         headers = {**without(owner, missing), **instead}
-        told = await problem(await owner.client.post("/sessions", json={}, headers=headers))
+        reported = await problem(await owner.client.post("/sessions", json={}, headers=headers))
 
-    assert (told["status"], told["code"]) == (403, "forbidden")
+    assert (reported["status"], reported["code"]) == (403, "forbidden")
 
 
 async def test_the_csrf_token_of_another_login_is_worth_nothing(serving: Running):
@@ -163,7 +163,7 @@ async def test_signing_out_ends_the_login_at_once(serving: Running):
     assert [actor for actor, _ in await audited(serving, "auth.logout")] == ["admin"]
 
 
-async def test_signing_in_anew_ends_the_login_of_that_browser(serving: Running):
+async def test_signing_in_again_ends_the_login_of_that_browser(serving: Running):
     async with browser(serving, OWNER) as owner:
         former = {"cookie": owner.cookie}
         await owner.client.post("/login", json={"token": OWNER}, headers=owner.page)

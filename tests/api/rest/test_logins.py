@@ -45,8 +45,8 @@ async def test_nobody_sees_or_ends_those_of_another_token(serving: Running):
         (login,) = await logins(ann.client)
 
         assert await logins(same_name) == []
-        told = await problem(await same_name.delete(f"/logins/{login['id']}"))
-        assert told["code"] == "not_found"
+        reported = await problem(await same_name.delete(f"/logins/{login['id']}"))
+        assert reported["code"] == "not_found"
         refused = await problem(await same_name.get("/logins", params={"everybody": True}))
         assert refused["code"] == "forbidden"
         assert (await ann.client.get("/me")).status_code == 200

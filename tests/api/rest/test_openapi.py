@@ -36,7 +36,7 @@ async def test_the_service_serves_it(client: httpx2.AsyncClient, document: dict[
     assert (await client.get("/openapi.json")).json() == document
 
 
-def test_every_operation_is_told(document: dict[str, Any]):
+def test_every_operation_is_reported(document: dict[str, Any]):
     found = operations(document)
 
     assert len(found) >= 25

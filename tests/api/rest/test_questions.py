@@ -155,9 +155,9 @@ async def test_an_answered_ticket_is_counted_for_the_token_that_opened_it(servin
     held = await _agents_ticket(serving, first, token.id)
     gone = await _agents_ticket(serving, second, token.id)
     async with user(serving, "root", "admin") as root:
-        told = (await root.post(f"/admin/tickets/{held}/answer", json={"answer": "Yes"})).json()
+        reported = (await root.post(f"/admin/tickets/{held}/answer", json={"answer": "Yes"})).json()
         await tokens.revoke("laptop")
         late = (await root.post(f"/admin/tickets/{gone}/answer", json={"answer": "Yes"})).json()
-    assert (told["told_in_run"] is None, told.get("not_told")) == (False, None)
+    assert (reported["told_in_run"] is None, reported.get("not_told")) == (False, None)
     assert (late["status"], late["told_in_run"]) == ("answered", None)
     assert late["not_told"] == "The token that opened the ticket is no longer valid"

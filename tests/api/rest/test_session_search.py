@@ -165,6 +165,6 @@ async def test_nobody_finds_what_is_another_s(client: httpx2.AsyncClient, servin
 
 @pytest.mark.parametrize("q", ["", "   ", "x" * 201])
 async def test_a_search_for_nothing_or_too_much_is_refused(client: httpx2.AsyncClient, q: str):
-    told = await problem(await client.get("/sessions", params={"q": q}))
-    assert told["status"] == 422
-    assert "query.q" in str(told)
+    reported = await problem(await client.get("/sessions", params={"q": q}))
+    assert reported["status"] == 422
+    assert "query.q" in str(reported)

@@ -12,9 +12,9 @@ async def test_a_session_starts_in_the_default_project(client: httpx2.AsyncClien
 
 
 async def test_a_session_of_an_unknown_project_is_not_started(client: httpx2.AsyncClient):
-    told = await problem(await client.post("/sessions", json={"project_id": "nope"}))
+    reported = await problem(await client.post("/sessions", json={"project_id": "nope"}))
 
-    assert (told["status"], told["details"]) == (404, {"project_id": "nope"})
+    assert (reported["status"], reported["details"]) == (404, {"project_id": "nope"})
     assert (await client.get("/sessions")).json()["sessions"] == []
 
 
@@ -76,7 +76,7 @@ async def test_a_branch_goes_on_from_an_earlier_message(client: httpx2.AsyncClie
     assert result["id"] in {item["id"] for item in tree} - {item["id"] for item in path}
 
 
-async def test_a_branch_is_told_to_whoever_follows_the_session(client: httpx2.AsyncClient):
+async def test_a_branch_is_reported_to_whoever_follows_the_session(client: httpx2.AsyncClient):
     session_id = await new_session(client)
     await call(client, "calculator", arguments={"expression": "1"}, session_id=session_id)
     root = (await client.get(f"/sessions/{session_id}/messages")).json()["messages"][0]
@@ -96,11 +96,11 @@ async def test_a_branch_from_a_message_of_another_session_is_not_found(
     await call(client, "calculator", arguments={"expression": "1"}, session_id=other)
     foreign = (await client.get(f"/sessions/{other}/messages")).json()["leaf_entry_id"]
 
-    told = await problem(
+    reported = await problem(
         await client.post(f"/sessions/{session_id}/branch", json={"entry_id": foreign})
     )
 
-    assert (told["status"], told["code"]) == (404, "not_found")
+    assert (reported["status"], reported["code"]) == (404, "not_found")
     assert (await client.get(f"/sessions/{session_id}")).json()["leaf_entry_id"] is None
 
 
@@ -122,6 +122,6 @@ async def test_a_snapshot_stands_at_the_end_of_the_log(client: httpx2.AsyncClien
     ["", "/messages", "/runs", "/runs/run_1", "/calls", "/snapshot", "/events", "/events/stream"],
 )
 async def test_an_unknown_session_is_not_found_anywhere(client: httpx2.AsyncClient, path: str):
-    told = await problem(await client.get(f"/sessions/ses_none{path}"))
+    reported = await problem(await client.get(f"/sessions/ses_none{path}"))
 
-    assert (told["status"], told["code"]) == (404, "not_found")
+    assert (reported["status"], reported["code"]) == (404, "not_found")

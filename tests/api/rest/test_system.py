@@ -41,8 +41,8 @@ async def test_a_service_that_cannot_write_is_alive_and_not_ready(
         ready = await problem(await client.get("/ready"))
         health = await client.get("/health")
 
-    for told in (refused, ready):
-        assert (told["status"], told["code"], told["retryable"]) == (
+    for reported in (refused, ready):
+        assert (reported["status"], reported["code"], reported["retryable"]) == (
             503,
             "storage_unavailable",
             True,

@@ -102,8 +102,8 @@ async def test_the_snapshot_of_a_session_shows_the_last_state_of_its_calls(runni
     async with HttpClient(base_url=running.api) as client:
         snapshot = (await client.get(f"/sessions/{session_id}/snapshot")).json()
     (one,) = snapshot["processes"]
-    told = (one["operation_id"], one["tool_name"], one["stage"], one["status"])
-    assert told == (record["operation_id"], "works", "writing", "completed")
+    reported = (one["operation_id"], one["tool_name"], one["stage"], one["status"])
+    assert reported == (record["operation_id"], "works", "writing", "completed")
 
 
 async def test_a_timeline_is_read_page_by_page(running: Running):
@@ -173,8 +173,8 @@ async def test_calls_of_a_sub_agent_name_its_run_and_the_call_that_delegated(run
 
     (one,) = (await timeline(running, session.id))["operations"]
 
-    told = (one["run_id"], one["parent_tool_call_id"], one["tool_call_id"])
-    assert told == ("run_child", "call_parent", "c1")
+    reported = (one["run_id"], one["parent_tool_call_id"], one["tool_call_id"])
+    assert reported == ("run_child", "call_parent", "c1")
 
 
 async def test_every_report_of_a_call_can_be_had_piece_by_piece(running: Running):
@@ -212,7 +212,7 @@ async def test_reports_are_for_their_own_session_alone(running: Running, tmp_pat
             assert (read.status_code, shown_.status_code) == (404, 404)
 
 
-async def test_without_its_file_a_call_is_told_from_the_samples(running: Running):
+async def test_without_its_file_a_call_is_distinguished_from_the_samples(running: Running):
     session_id = running.session().id
     operation_id = (await do(running, session_id))["operation_id"]
     folder = running.service.settings.data_dir / "operations"

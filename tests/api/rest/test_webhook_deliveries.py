@@ -16,7 +16,7 @@ from app.agents.models.anthropic import AnthropicModel, AnthropicSettings
 from app.agents.webhooks.receiver import MAX_BODY_BYTES
 from app.agents.webhooks.signatures import HEADER
 from app.api.rest.webhook_deliveries import MAX_READING
-from tests.agents.models.asking import KEY, Waits
+from tests.agents.models.exchange import KEY, Waits
 from tests.agents.webhooks.sender import signed
 from tests.api.rest.client import problem
 from tests.support.http import HttpClient
@@ -253,8 +253,8 @@ async def test_a_webhook_is_made_changed_paused_rotated_and_forgotten(place: Pla
 )
 async def test_what_does_not_fit_is_refused_by_name(place: Place, body: dict[str, Any], field: str):
     answer = await place.admin.post("/admin/webhooks", json=NEW | body)
-    told = await problem(answer)
-    assert (answer.status_code, told["details"]["errors"][0]["path"]) == (422, field)
+    reported = await problem(answer)
+    assert (answer.status_code, reported["details"]["errors"][0]["path"]) == (422, field)
 
 
 async def test_two_webhooks_cannot_have_one_name_also_while_one_is_paused(place: Place):

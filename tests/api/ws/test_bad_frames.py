@@ -61,7 +61,7 @@ async def test_every_problem_is_named_at_once(running: Running):
     assert paths == ["after", "ephemerals", "session_id", "zzz"]
 
 
-async def test_a_value_below_its_limit_is_told_the_limit(running: Running):
+async def test_a_value_below_its_limit_is_shown_the_limit(running: Running):
     command = {"type": "subscribe", "id": "x", "session_id": "ses_1", "after": -1}
 
     async with running.connect() as chat:
@@ -108,7 +108,7 @@ async def test_an_unknown_session_is_not_found(running: Running):
             assert answer["error"]["code"] == "not_found"
 
 
-async def test_commands_over_the_rate_are_told_when_to_come_back(running: Running):
+async def test_commands_over_the_rate_are_shown_when_to_come_back(running: Running):
     async with running.connect() as chat:
         for index in range(80):
             await chat.send({"type": "ping", "id": f"p{index}"})

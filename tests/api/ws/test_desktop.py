@@ -126,7 +126,7 @@ async def held(operator: Desk) -> Frame:
     return {"task_id": task["task_id"], "claim_id": task["claim_id"]}
 
 
-async def test_an_operator_is_told_of_a_task_takes_it_and_finishes_it(running: Running):
+async def test_an_operator_is_notified_of_a_task_takes_it_and_finishes_it(running: Running):
     async with desk(running, await token(running)) as operator:
         assert (await operator.command("claim"))["result"] == {"task": None}
         call = calling(running)

@@ -11,7 +11,7 @@ import pytest
 
 from app.agents.models.anthropic import AnthropicModel, AnthropicSettings
 from app.core.settings import Settings
-from tests.agents.models.asking import KEY, Waits
+from tests.agents.models.exchange import KEY, Waits
 from tests.api.people import WORK
 from tests.support.scripted_anthropic.server import Received, ScriptedAnthropic
 from tests.support.scripted_anthropic.turns import Turn, text, tool_use

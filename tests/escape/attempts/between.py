@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.escape.attempt import FORKING_LEVELS, PYTHON_LEVELS, Attempt
-from tests.escape.judges import secret_told
+from tests.escape.judges import secret_reported
 
 _SYSTEM = """
 import ctypes, os, struct, time
@@ -209,7 +209,7 @@ BETWEEN: tuple[Attempt, ...] = (
             f"kept-in-{name}",
             "introspection",
             first,
-            secret_told,
+            secret_reported,
             levels=PYTHON_LEVELS,
             unseen=_ONE_PROCESS,
             then=second,
@@ -217,14 +217,14 @@ BETWEEN: tuple[Attempt, ...] = (
         for name, (first, second) in _INTERPRETER.items()
     ),
     *(
-        Attempt(f"kept-in-{name}", "secrets", first, secret_told, then=second)
+        Attempt(f"kept-in-{name}", "secrets", first, secret_reported, then=second)
         for name, (first, second) in _MACHINE.items()
     ),
     Attempt(
         "kept-in-shell",
         "secrets",
         'for place in ~ /tmp /var/tmp; do echo "$FIRST" > "$place/esc$TOKEN"; done',
-        secret_told,
+        secret_reported,
         shell=True,
         levels=FORKING_LEVELS,
         then='cat ~/"esc$TOKEN" "/tmp/esc$TOKEN" "/var/tmp/esc$TOKEN"; env',

@@ -8,7 +8,7 @@ from tests.escape.judges import (
     kernel_object_held,
     outside_changed,
     outside_linked,
-    secret_told,
+    secret_reported,
     service_signalled,
     trap_set,
     victim_touched,
@@ -327,7 +327,7 @@ _UNSEEN = {
 }
 
 DOORS: tuple[Attempt, ...] = (
-    *(Attempt(name, "secrets", source, secret_told) for name, source in _SECRETS.items()),
+    *(Attempt(name, "secrets", source, secret_reported) for name, source in _SECRETS.items()),
     *(
         Attempt(name, "paths", source, outside_changed, unseen=_UNSEEN.get(name))
         for name, source in _OUTSIDE.items()

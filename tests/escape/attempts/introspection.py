@@ -6,7 +6,7 @@ The level's own rules apply: nothing is regained for these beforehand.
 from __future__ import annotations
 
 from tests.escape.attempt import PYTHON_LEVELS, Attempt
-from tests.escape.judges import outside_changed, secret_told
+from tests.escape.judges import outside_changed, secret_reported
 
 _TELL = """
 print(os.read(os.open(SECRET, 0), 99).decode())
@@ -181,7 +181,7 @@ readline.write_history_file(MARKER)
 
 
 def _raw(name: str, source: str) -> Attempt:
-    return Attempt(name, "introspection", source, secret_told, raw=True, levels=PYTHON_LEVELS)
+    return Attempt(name, "introspection", source, secret_reported, raw=True, levels=PYTHON_LEVELS)
 
 
 INTROSPECTION: tuple[Attempt, ...] = (

@@ -9,7 +9,7 @@ from tests.escape.judges import (
     namespace_made,
     outside_changed,
     personality_changed,
-    secret_told,
+    secret_reported,
     system_setting_changed,
     terminal_written,
     victim_touched,
@@ -153,7 +153,7 @@ for letter in b"typed":
         "libc.mount(b'tmpfs', OUTSIDE.encode(), b'tmpfs', 0, None)",
     ),
     "bind-in": (
-        secret_told,
+        secret_reported,
         """
 os.mkdir("here")
 libc.mount(OUTSIDE.encode(), b"here", None, 4096, None)
@@ -161,14 +161,14 @@ print(open("here/secret.txt").read())
 """,
     ),
     "moved-root": (
-        secret_told,
+        secret_reported,
         """
 libc.setns(os.open(f"/proc/{SERVICE}/ns/mnt", os.O_RDONLY), 0)
 print(open(SECRET).read())
 """,
     ),
     "ring-reads-secret": (
-        secret_told,
+        secret_reported,
         """
 parameters = (ctypes.c_uint * 30)()
 ring = libc.syscall(425, 4, parameters)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from tests.escape.attempt import Attempt, Judge
-from tests.escape.judges import outside_changed, process_left, secret_told
+from tests.escape.judges import outside_changed, process_left, secret_reported
 
 _SOURCES: dict[str, tuple[Judge, str]] = {
     "option-files": (
-        secret_told,
+        secret_reported,
         """
 date -f "$SECRET" 2>&1; xargs -a "$SECRET" echo; sort -m "$SECRET"; bash --rcfile "$SECRET" -ic :
 tar -cT "$SECRET" 2>&1 | head -c 300; head -n 5 "$SECRET"; od -c "$SECRET"; git -C . diff "$SECRET"
@@ -25,7 +25,7 @@ git add hello.txt; git status; git diff; git st
 """,
     ),
     "agent-and-keys": (
-        secret_told,
+        secret_reported,
         """
 cat ~/.netrc ~/.ssh/* ~/.aws/credentials ~/.git-credentials ~/.config/gh/hosts.yml
 [ -n "$SSH_AUTH_SOCK" ] && ssh-add -L

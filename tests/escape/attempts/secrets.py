@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.escape.attempt import FORKING_LEVELS, Attempt
-from tests.escape.judges import secret_told
+from tests.escape.judges import secret_reported
 
 _PYTHON = {
     "read-secret-file": "print(open(SECRET).read())",
@@ -196,10 +196,13 @@ SECRETS: tuple[Attempt, ...] = (
             name,
             "secrets",
             source,
-            secret_told,
+            secret_reported,
             levels=FORKING_LEVELS if "../" in source else ("strict", "standard", "lenient", "bash"),
         )
         for name, source in _PYTHON.items()
     ),
-    *(Attempt(name, "secrets", source, secret_told, shell=True) for name, source in _SHELL.items()),
+    *(
+        Attempt(name, "secrets", source, secret_reported, shell=True)
+        for name, source in _SHELL.items()
+    ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.escape.attempt import FORKING_LEVELS, PYTHON_LEVELS, Attempt, Judge, Limits
-from tests.escape.judges import folders_left, outside_changed, secret_told, service_harmed
+from tests.escape.judges import folders_left, outside_changed, secret_reported, service_harmed
 
 _REPORT = """
 import os
@@ -81,25 +81,25 @@ sys.exit(["x"] * 1000)
 
 # Files that the code leaves behind are handed over by the service.
 _FILES: dict[str, tuple[Judge, str, bool]] = {
-    "link-as-result": (secret_told, "import os\nos.symlink(SECRET, 'result.txt')", True),
-    "folder-link-as-result": (secret_told, "import os\nos.symlink(OUTSIDE, 'results')", False),
+    "link-as-result": (secret_reported, "import os\nos.symlink(SECRET, 'result.txt')", True),
+    "folder-link-as-result": (secret_reported, "import os\nos.symlink(OUTSIDE, 'results')", False),
     "linked-twice-as-result": (
-        secret_told,
+        secret_reported,
         "import os\nos.symlink(SECRET, 'a')\nos.symlink('a', 'result.png')",
         True,
     ),
     "relative-link-as-result": (
-        secret_told,
+        secret_reported,
         "import os\nos.symlink('../' * 30 + SECRET[1:], 'result.txt')",
         True,
     ),
     "magic-link-as-result": (
-        secret_told,
+        secret_reported,
         "import os\nos.symlink('/proc/self/environ', 'r')\nos.symlink('/proc/self/fd', 'fds')",
         False,
     ),
     "hard-link-as-result": (
-        secret_told,
+        secret_reported,
         "import os\nos.link(SECRET, 'result.txt')",
         True,
     ),

@@ -62,17 +62,17 @@ async def _processes(
 
 
 async def test_each_session_and_the_service_may_keep_so_many_at_once(tmp_path):
-    async with _processes(tmp_path, ProcessBounds(running_per_session=2, running=3)) as keeper:
+    async with _processes(tmp_path, ProcessBounds(running_per_session=2, running=3)) as background:
         for session_id in ("ses_1", "ses_1", "ses_2"):
-            await keeper.background(_request(session_id), _hanging())
+            await background.background(_request(session_id), _hanging())
         codes = []
         for session_id in ("ses_1", "ses_2"):
             with pytest.raises(ToolFailed) as refused:
-                await keeper.background(_request(session_id), _hanging())
+                await background.background(_request(session_id), _hanging())
             codes.append((refused.value.details["code"], refused.value.message.split(";")[0]))
-        first = keeper.of("ses_1")[0]
+        first = background.of("ses_1")[0]
         await first.kill()
-        await keeper.background(_request("ses_1"), _hanging())
+        await background.background(_request("ses_1"), _hanging())
     assert codes == [
         ("too_many_processes", "This session has reached its maximum of 2 background processes"),
         ("too_many_processes", "The service has reached its maximum of 3 background processes"),
@@ -82,18 +82,18 @@ async def test_each_session_and_the_service_may_keep_so_many_at_once(tmp_path):
 async def test_those_that_ended_are_forgotten_by_number_and_by_age(tmp_path):
     clock = StillClock()
     bounds = ProcessBounds(ended_per_session=2, ended_s=60)
-    async with _processes(tmp_path, bounds, clock=clock) as keeper:
+    async with _processes(tmp_path, bounds, clock=clock) as background:
         ids = []
         for _ in range(3):
-            process = await keeper.background(_request(), _ending(b"x"))
+            process = await background.background(_request(), _ending(b"x"))
             await process.wait()
             ids.append(process.id)
             clock.now_s += 1
-        assert [process.id for process in keeper.of("ses_1")] == ids[1:]
+        assert [process.id for process in background.of("ses_1")] == ids[1:]
         clock.now_s += 58.5
-        assert [process.id for process in keeper.of("ses_1")] == ids[2:]
+        assert [process.id for process in background.of("ses_1")] == ids[2:]
         with pytest.raises(ToolFailed, match="not found in this session"):
-            keeper.find("ses_1", ids[0])
+            background.find("ses_1", ids[0])
 
 
 async def test_what_cannot_be_started_is_not_kept_nor_announced(tmp_path):
@@ -104,39 +104,41 @@ async def test_what_cannot_be_started_is_not_kept_nor_announced(tmp_path):
                 raise ToolFailed("no such program", code="program_not_found")
             yield spec
 
-    told: list[OwnedProcess] = []
-    async with _processes(tmp_path, on_kept=told.append, on_ended=told.append) as keeper:
+    reported: list[OwnedProcess] = []
+    async with _processes(
+        tmp_path, on_kept=reported.append, on_ended=reported.append
+    ) as background:
         with pytest.raises(ToolFailed, match="no such program"):
-            await keeper.background(_request(), Broken())
-        assert (list(keeper.of("ses_1")), told) == ([], [])
+            await background.background(_request(), Broken())
+        assert (list(background.of("ses_1")), reported) == ([], [])
 
 
 async def test_each_kept_process_is_announced_once_and_its_end_once(tmp_path):
-    told: list[tuple[str, str]] = []
+    reported: list[tuple[str, str]] = []
     async with _processes(
         tmp_path,
-        on_kept=lambda process: told.append(("kept", process.id)),
-        on_ended=lambda process: told.append(("ended", process.id)),
-    ) as keeper:
-        process = await keeper.background(_request(), _hanging())
+        on_kept=lambda process: reported.append(("kept", process.id)),
+        on_ended=lambda process: reported.append(("ended", process.id)),
+    ) as background:
+        process = await background.background(_request(), _hanging())
         await process.kill()
         await process.kill()
-        async with keeper.foreground(_request(), _ending(b"x")) as front:
+        async with background.foreground(_request(), _ending(b"x")) as front:
             assert await front.next_output() is not None
             assert await front.next_output() is None
-    assert told == [("kept", process.id), ("ended", process.id)]
+    assert reported == [("kept", process.id), ("ended", process.id)]
 
 
 async def test_a_process_of_the_foreground_ends_with_its_call_unless_it_is_kept(tmp_path):
     left, kept = _hanging(), _hanging()
-    async with _processes(tmp_path) as keeper:
-        async with keeper.foreground(_request(), left) as process:
+    async with _processes(tmp_path) as background:
+        async with background.foreground(_request(), left) as process:
             pass
         assert process.exit is not None
-        async with keeper.foreground(_request(), kept) as process:
-            keeper.keep(process)
+        async with background.foreground(_request(), kept) as process:
+            background.keep(process)
         assert process.exit is None
-        assert keeper.find("ses_1", process.id) is process
+        assert background.find("ses_1", process.id) is process
     assert kept.process.killed.is_set()
 
 
@@ -151,14 +153,14 @@ async def test_a_call_that_is_cancelled_twice_leaves_nothing_open(tmp_path):
     owned: list[Any] = []
     stubborn = ScriptedProcesses(Stubborn(**HANGING))
 
-    async def follow(keeper: Processes) -> None:
-        async with keeper.foreground(_request(), stubborn) as process:
+    async def follow(background: Processes) -> None:
+        async with background.foreground(_request(), stubborn) as process:
             owned.append(process)
             begun.set()
             await process.next_output()
 
-    async with _processes(tmp_path) as keeper:
-        following = asyncio.create_task(follow(keeper))
+    async with _processes(tmp_path) as background:
+        following = asyncio.create_task(follow(background))
         await begun.wait()
         closed: list[bool] = []
         owned[0].close = lambda: closed.append(owned[0].exit is not None)
@@ -176,8 +178,8 @@ async def test_a_call_that_is_cancelled_twice_leaves_nothing_open(tmp_path):
 async def test_the_program_waits_while_nobody_takes_its_output(tmp_path):
     scripted = _ending(*(b"%d " % number for number in range(100)))
     async with (
-        _processes(tmp_path) as keeper,
-        keeper.foreground(_request(), scripted) as process,
+        _processes(tmp_path) as background,
+        background.foreground(_request(), scripted) as process,
     ):
         for _ in range(50):
             await asyncio.sleep(0)
@@ -200,13 +202,13 @@ async def test_a_start_that_is_cancelled_leaves_nothing(tmp_path):
             finally:
                 left.set()
 
-    async with _processes(tmp_path) as keeper:
-        starting = asyncio.create_task(keeper.background(_request(), Slow()))
+    async with _processes(tmp_path) as background:
+        starting = asyncio.create_task(background.background(_request(), Slow()))
         await entered.wait()
         starting.cancel()
         await asyncio.wait({starting})
         assert starting.cancelled()
-        assert (left.is_set(), list(keeper.of("ses_1"))) == (True, [])
+        assert (left.is_set(), list(background.of("ses_1"))) == (True, [])
 
 
 async def test_a_service_that_stops_ends_what_is_starting_and_starts_nothing_more(tmp_path):
@@ -219,14 +221,14 @@ async def test_a_service_that_stops_ends_what_is_starting_and_starts_nothing_mor
             await asyncio.Event().wait()
             yield spec
 
-    async with _processes(tmp_path) as keeper:
-        starting = asyncio.create_task(keeper.background(_request(), Slow()))
+    async with _processes(tmp_path) as background:
+        starting = asyncio.create_task(background.background(_request(), Slow()))
         await entered.wait()
-        await keeper.close()
+        await background.close()
         with pytest.raises(ToolFailed, match="stopping"):
             await starting
         with pytest.raises(ToolFailed, match="stopping"):
-            await keeper.background(_request(), _hanging())
+            await background.background(_request(), _hanging())
 
 
 async def test_a_process_whose_operations_break_is_lost_and_does_not_hang(tmp_path, caplog):
@@ -234,8 +236,8 @@ async def test_a_process_whose_operations_break_is_lost_and_does_not_hang(tmp_pa
         async def wait(self) -> ProcessExit:
             raise RuntimeError("gone")
 
-    async with _processes(tmp_path) as keeper:
-        process = await keeper.background(_request(), ScriptedProcesses(Breaking()))
+    async with _processes(tmp_path) as background:
+        process = await background.background(_request(), ScriptedProcesses(Breaking()))
         assert (await process.wait()).reason == "lost"
     assert "was lost" in caplog.text
 
@@ -246,8 +248,8 @@ def test_pages_hold_whole_characters_and_together_everything(tmp_path_factory, t
     encoded = text.encode("utf-8", "replace")
 
     async def paged() -> str:
-        async with _processes(tmp_path_factory.mktemp("pages")) as keeper:
-            process = await keeper.background(_request(), _ending(encoded))
+        async with _processes(tmp_path_factory.mktemp("pages")) as background:
+            process = await background.background(_request(), _ending(encoded))
             await process.wait()
             pages, offset = "", 0
             while offset < process.size:

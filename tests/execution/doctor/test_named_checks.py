@@ -18,7 +18,7 @@ def test_nothing_is_said_where_nothing_is_named(tmp_path: Path):
     assert list(named_checks(settings_for(tmp_path))) == []
 
 
-def test_what_cannot_be_used_is_told_without_its_password(tmp_path: Path):
+def test_what_cannot_be_used_is_reported_without_its_password(tmp_path: Path):
     settings = settings_for(tmp_path)
     settings.memory.postgres = SecretStr("postgresql://reader:very-secret-7Qx@127.0.0.1:1/memory")
     settings.escalation = EscalationSettings(stronger_model="openai:gpt-9")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.cli.doctor_here import disabled_tools
+from app.cli.local_doctor import disabled_tools
 from app.core.settings import Settings, load_settings
 from app.execution.doctor.check import Check
 from app.execution.doctor.tool_checks import tool_checks
@@ -49,8 +49,8 @@ def test_what_is_configured_is_fine_and_shows_no_key(tmp_path: Path):
     )
     names = ("image provider", "search engine", "key of data sources", "SQLite folder")
     assert [found[name].state for name in names] == ["ok"] * 4
-    told = repr(found)
-    assert not any(secret in told for secret in ("sk-image-key", "brave-key", KEY))
+    reported = repr(found)
+    assert not any(secret in reported for secret in ("sk-image-key", "brave-key", KEY))
 
 
 def test_what_is_only_for_trials_says_so(tmp_path: Path):

@@ -37,7 +37,7 @@ def waiting(house: Lab, **arguments: Any) -> asyncio.Task[CallOutcome]:
 
 
 @pytest.mark.requirement("INT-01")
-async def test_a_ticket_is_listed_and_told_of_and_the_call_goes_on(house: Lab):
+async def test_a_ticket_is_listed_and_announced_and_the_call_goes_on(house: Lab):
     outcome = await house.call(
         "escalate", reason="Pay twice?", severity="high", context="Invoice 20"
     )
@@ -55,8 +55,12 @@ async def test_a_ticket_is_listed_and_told_of_and_the_call_goes_on(house: Lab):
     assert (resolved.ticket.status, resolved.ticket.version) == ("answered", 2)
     assert "Pay twice?" in str(resolved.message)
     assert "Pay it" in str(resolved.message)
-    told = await house.watcher.until("ticket_resolved")
-    assert (told["status"], told["answer"], told["by"]) == ("answered", "Pay it", "boss")
+    reported = await house.watcher.until("ticket_resolved")
+    assert (reported["status"], reported["answer"], reported["by"]) == (
+        "answered",
+        "Pay it",
+        "boss",
+    )
     rows = await house.rows(
         "SELECT kind, actor, detail FROM audit WHERE kind LIKE 'ticket.%' ORDER BY seq"
     )
@@ -99,7 +103,7 @@ async def test_a_cancelled_call_leaves_its_ticket_open(house: Lab):
 
 
 @pytest.mark.parametrize(
-    ("caller", "told"),
+    ("caller", "reported"),
     [
         ("agent", "has answered your ticket"),
         ("subagent", "has answered a ticket of your sub-agent"),
@@ -107,13 +111,13 @@ async def test_a_cancelled_call_leaves_its_ticket_open(house: Lab):
     ],
 )
 async def test_who_hears_an_answer_that_no_call_waits_for(
-    house: Lab, caller: Caller, told: str | None
+    house: Lab, caller: Caller, reported: str | None
 ):
     request = CallRequest("c1", "escalate", {"reason": "Pay?"})
     (outcome,) = await house.run(request, caller=caller)
     message = (await resolve(house, outcome.result.data["ticket_id"])).message
-    assert (message is None) == (told is None)
-    assert (told or "") in (message or "")
+    assert (message is None) == (reported is None)
+    assert (reported or "") in (message or "")
     assert message is None or "Pay it" in message
 
 

@@ -49,7 +49,7 @@ async def test_a_day_is_as_long_as_it_is_on_the_clock(call: Call, day: str, hour
     assert length.total_seconds() == hours * 3600
 
 
-async def test_an_overlap_is_told_and_kept(call: Call):
+async def test_an_overlap_is_reported_and_kept(call: Call):
     await _add(call, "First", "2026-11-30T14:00")
     touching = await _add(call, "After", "2026-11-30T15:00")
     assert touching["overlaps"] == []

@@ -106,7 +106,7 @@ async def test_a_connection_that_died_is_replaced(shared: Kept, databases: Datab
     assert await shared.recalled("after") == ["after"]
 
 
-async def test_a_database_that_is_away_is_told_without_its_address(folder: Path):
+async def test_a_database_that_is_away_is_reported_without_its_address(folder: Path):
     address = "postgresql://reader:very-secret-7Qx@127.0.0.1:1/memory"
     async with keeping(folder, postgres=address) as kept:
         for work in (kept.save("x"), kept.recalled("x")):
@@ -116,7 +116,7 @@ async def test_a_database_that_is_away_is_told_without_its_address(folder: Path)
         assert "very-secret-7Qx" not in kept.admin._redactor.text("it is very-secret-7Qx")
 
 
-async def test_an_address_that_is_none_is_refused_at_the_start_and_not_told(folder: Path):
+async def test_an_address_that_is_none_is_refused_at_the_start_and_not_reported(folder: Path):
     with pytest.raises(ConfigurationError, match="TOLLGATE_MEMORY__POSTGRES") as refused:
         async with keeping(folder, postgres="postgresql://a:se cret@[x"):
             pass

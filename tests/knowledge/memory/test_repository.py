@@ -79,7 +79,7 @@ async def test_saving_the_same_again_changes_nothing(kept: Kept):
     assert (again.ending, again.memory) == ("unchanged", first.memory)
 
 
-async def test_of_two_who_change_at_once_one_is_told(kept: Kept):
+async def test_of_two_who_change_at_once_one_is_reported(kept: Kept):
     version = (await kept.save("one", "k")).memory.version
 
     ended = await asyncio.gather(
@@ -198,7 +198,7 @@ async def test_a_question_without_words_finds_nothing_and_says_so(kept: Kept):
 
 @pytest.mark.parametrize("secret", KEYS)
 @pytest.mark.parametrize("field", ["content", "key", "tags"])
-async def test_a_secret_is_refused_and_not_told(kept: Kept, secret: str, field: str):
+async def test_a_secret_is_refused_and_not_reported(kept: Kept, secret: str, field: str):
     content = f"use {secret} there" if field == "content" else "harmless"
     key = secret if field == "key" else None
     tags = (secret,) if field == "tags" else ()
@@ -226,7 +226,7 @@ async def test_a_full_place_is_an_error_that_names_the_way_out(folder: Path):
         assert (await kept.save("one more")).ending == "created"
 
 
-async def test_two_gates_on_one_file_see_each_other_at_once(folder: Path):
+async def test_two_runtimes_on_one_file_see_each_other_at_once(folder: Path):
     async with keeping(folder) as here, keeping(folder) as there:
         saved = await here.save("from here", "k")
         assert await there.recalled("here") == ["from here"]

@@ -39,8 +39,11 @@ class Recorder:
         headers = {name.lower(): value for name, value in pairs}
         body = await reader.readexactly(int(headers.get("content-length", "0")))
         self.arrived.append(Arrived(method, target, headers, body))
-        told = self.headers | {"Content-Length": str(len(self.body)), "Connection": "close"}
-        lines = [f"HTTP/1.1 {self.status}", *(f"{name}: {value}" for name, value in told.items())]
+        reported = self.headers | {"Content-Length": str(len(self.body)), "Connection": "close"}
+        lines = [
+            f"HTTP/1.1 {self.status}",
+            *(f"{name}: {value}" for name, value in reported.items()),
+        ]
         writer.write("\r\n".join([*lines, "", ""]).encode())
         if method != "HEAD":
             writer.write(self.body)

@@ -29,7 +29,7 @@ def read(front: str, folder: str = "a-b") -> SkillDocument:
     return read_document(f"---\n{front}\n---\nbody\n".encode(), folder)
 
 
-def told(document: SkillDocument) -> list[str]:
+def reported(document: SkillDocument) -> list[str]:
     return [str(problem) for problem in (*document.errors, *document.warnings)]
 
 
@@ -45,7 +45,7 @@ def test_everything_that_the_standard_knows_is_read():
         "metadata:\n  author: me\n  always: true\n  requires:\n    bins: [git]\n    env: [KEY]\n"
         "entry:\n  type: compute\n  command: python 'scripts/my main.py' -v\n  timeout: 7\n"
     )
-    assert told(document) == []
+    assert reported(document) == []
     assert (document.license, document.compatibility) == ("MIT", "Needs git")
     assert document.allowed_tools == ("Bash(git:*)", "Read")
     assert (document.always, document.programs, document.variables) == (True, ("git",), ("KEY",))
@@ -111,8 +111,8 @@ def test_names_are_those_of_the_standard(name: str, *, fits: bool):
         ),
     ],
 )
-def test_what_the_standard_does_not_allow_is_told_with_its_line(front: str, said: str):
-    assert any(said in line for line in told(read(front))), told(read(front))
+def test_what_the_standard_does_not_allow_is_reported_with_its_line(front: str, said: str):
+    assert any(said in line for line in reported(read(front))), reported(read(front))
 
 
 def test_each_problem_has_a_code_beside_its_sentence():
@@ -180,7 +180,7 @@ def test_hostile_front_matter_is_refused_in_a_sentence(front: str, said: str):
         (b"x" * (MAX_DOCUMENT_BYTES + 1), "exceeds"),
     ],
 )
-def test_what_is_no_document_is_told(data: bytes, said: str):
+def test_what_is_no_document_is_reported(data: bytes, said: str):
     assert said in str(read_document(data, "a-b").errors[0])
 
 

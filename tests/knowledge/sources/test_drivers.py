@@ -231,9 +231,9 @@ async def test_a_connection_that_fails_names_no_address(server: SqlServer, wrong
     with pytest.raises(ToolFailed) as caught:
         await DRIVERS[server.kind].connect(ConnectionTarget("Shop", address, password))
     assert code_of(caught.value) == "source_unavailable"
-    told = f"{caught.value.message} {caught.value.details}"
+    reported = f"{caught.value.message} {caught.value.details}"
     for secret in ("127.0.0.1", str(server.port), READER, "no_such_user", PASSWORD, password):
-        assert secret not in told
+        assert secret not in reported
     assert caught.value.__suppress_context__
 
 

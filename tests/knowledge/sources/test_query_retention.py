@@ -43,8 +43,8 @@ async def test_what_is_older_than_it_must_be_kept_goes_however_much_it_is(lab: L
     await write(lab, "new", days=29)
     assert await retention(lab, 30).trim() == 2 * TRIM_ROWS + 1
     assert await left(lab) == [("new",)]
-    told = await lab.rows("SELECT actor FROM audit WHERE kind = 'sql.trimmed'")
-    assert told == [("system",)] * 3
+    reported = await lab.rows("SELECT actor FROM audit WHERE kind = 'sql.trimmed'")
+    assert reported == [("system",)] * 3
     assert await retention(lab, 30).trim() == 0
 
 

@@ -228,8 +228,8 @@ async def test_what_the_guard_refuses_is_not_run_and_is_kept(
 async def test_everything_of_a_table_is_everything_that_is_not_masked(lab: Lab, make: Make):
     source = await make()
     outcome = await ask(lab, "mysql_query", source_id=source.id, sql="SELECT * FROM customers")
-    told = str(outcome.result)
-    assert "@example.org" not in told
+    reported = str(outcome.result)
+    assert "@example.org" not in reported
     assert outcome.success is False or "email" not in outcome.result.data["columns"]
 
 
@@ -329,7 +329,7 @@ async def test_what_agents_and_logs_get_names_no_host_user_or_password(
     lab: Lab, server: SqlServer, caplog: pytest.LogCaptureFixture
 ):
     source = await on_server(lab, server)
-    told = [
+    reported = [
         await ask(lab, name, f"c{number}", **arguments)
         for number, (name, arguments) in enumerate(
             [
@@ -348,7 +348,7 @@ async def test_what_agents_and_logs_get_names_no_host_user_or_password(
     assert broken.result.code == "source_unavailable"
     shown = "".join(
         [
-            *(str(outcome.result) for outcome in [*told, broken]),
+            *(str(outcome.result) for outcome in [*reported, broken]),
             *(json.dumps(event) for event in lab.watcher.events),
             *(repr(row) for row in await lab.rows("SELECT * FROM tool_calls")),
             *(repr(row) for row in await lab.rows("SELECT * FROM query_audit")),

@@ -169,7 +169,7 @@ async def test_what_is_no_database_is_refused(tmp_path: Path):
         await SqliteDriver().connect(target_of(path))
 
 
-async def test_odd_text_is_told_all_the_same(tmp_path: Path):
+async def test_odd_text_is_reported_all_the_same(tmp_path: Path):
     path = tmp_path / "odd.db"
     with closing(sqlite3.connect(path)) as raw:
         raw.execute("CREATE TABLE t (a TEXT)")

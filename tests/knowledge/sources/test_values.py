@@ -10,11 +10,11 @@ from uuid import UUID
 import pytest
 
 from app.knowledge.sources.drivers.protocol import Rows, StatementLimits
-from app.knowledge.sources.drivers.values import MAX_CELL_CHARS, Collector, as_json, told_apart
+from app.knowledge.sources.drivers.values import MAX_CELL_CHARS, Collector, as_json, unique_names
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "reported"),
     [
         (None, None),
         (True, True),
@@ -41,8 +41,8 @@ from app.knowledge.sources.drivers.values import MAX_CELL_CHARS, Collector, as_j
         ("lone \ud800", "lone ?"),
     ],
 )
-def test_a_value_is_told_without_losing_anything(value: Any, told: Any):
-    assert as_json(value) == told
+def test_a_value_is_reported_without_losing_anything(value: Any, reported: Any):
+    assert as_json(value) == reported
 
 
 def test_what_is_too_long_is_cut_with_a_mark():
@@ -58,8 +58,8 @@ def test_what_is_too_deep_ends_in_text():
     assert "end" in str(as_json(value))
 
 
-def test_columns_of_one_name_are_told_apart():
-    assert told_apart(["id", "id", "id_2", "id"]) == ("id", "id_2", "id_2_2", "id_3")
+def test_columns_of_one_name_are_distinguished():
+    assert unique_names(["id", "id", "id_2", "id"]) == ("id", "id_2", "id_2_2", "id_3")
 
 
 def test_rows_are_taken_up_to_the_limit_of_rows():

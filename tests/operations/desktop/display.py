@@ -33,8 +33,8 @@ def virtual_display() -> Iterator[dict[str, str]]:
     )
     os.close(write)
     try:
-        with os.fdopen(read) as told:
-            yield {"DISPLAY": f":{told.readline().strip()}", "HOME": "/nonexistent"}
+        with os.fdopen(read) as reported:
+            yield {"DISPLAY": f":{reported.readline().strip()}", "HOME": "/nonexistent"}
     finally:
         server.terminate()
         server.wait()
@@ -45,7 +45,7 @@ class ChatWindow:
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
-        self.told: list[dict[str, Any]] = []
+        self.reported: list[dict[str, Any]] = []
 
     async def next(self, kind: str) -> dict[str, Any]:
         """What it tells next of that kind."""
@@ -55,7 +55,7 @@ class ChatWindow:
                 line = await self._process.stdout.readline()
                 assert line, "the window is gone"
                 facts: dict[str, Any] = json.loads(line)
-                self.told.append(facts)
+                self.reported.append(facts)
                 if kind in facts:
                     return facts
 

@@ -79,7 +79,7 @@ async def test_several_texts_after_each_other_are_each_sent_once(environment: di
             job = TextJob(f"g{number}", f"text {number}")
             await driver(environment).send_text(job, begin=leave.begin, report=leave.report)
             assert await window.next("text") == {"group": job.target, "text": job.text}
-    assert sum("text" in told for told in window.told) == 3
+    assert sum("text" in reported for reported in window.reported) == 3
 
 
 async def test_the_clipboard_is_put_back(environment: dict[str, str]):

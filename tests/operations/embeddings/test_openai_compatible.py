@@ -39,7 +39,9 @@ async def test_texts_are_sent_and_vectors_come_back_in_their_order(server: Maker
 
 
 @pytest.mark.parametrize("status", [400, 413, 422])
-async def test_a_text_that_is_refused_is_told_from_a_server_that_fails(server: Maker, status: int):
+async def test_a_text_that_is_refused_is_distinguished_from_a_server_that_fails(
+    server: Maker, status: int
+):
     server.status = status
     with pytest.raises(TextRefused):
         await embed(server, "one")

@@ -51,7 +51,7 @@ async def test_words_are_sent_with_the_nearest_size_and_an_image_comes_back(make
     }
 
 
-async def test_older_models_are_told_to_answer_with_the_image_itself(maker, nowhere):
+async def test_older_models_are_asked_to_answer_with_the_image_itself(maker, nowhere):
     await _make(maker, nowhere, model="dall-e-3", sizes="1024x1024, 1792x1024")
     assert maker.asked[0].json()["response_format"] == "b64_json"
     assert maker.asked[0].json()["size"] == "1792x1024"
@@ -92,7 +92,7 @@ async def test_a_provider_gives_no_more_than_was_ordered(maker, nowhere):
         (500, "text", "provider_failed"),
     ],
 )
-async def test_a_refusal_is_told_apart_and_never_shows_the_key(
+async def test_a_refusal_is_distinguished_and_never_shows_the_key(
     maker, nowhere, status: int, error: object, code: str
 ):
     maker.status, maker.answer = status, {"error": error}

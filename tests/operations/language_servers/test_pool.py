@@ -117,7 +117,7 @@ async def test_a_server_gets_its_settings_and_may_change_nothing(operations: Ope
         assert json.loads(answer) == [[3, None], False, -32601]
 
 
-async def test_an_error_of_the_server_is_told(operations: Operations):
+async def test_an_error_of_the_server_is_reported(operations: Operations):
     async with open_pool() as pool:
         with pytest.raises(ToolFailed, match="'small' refused: not today"):
             await hover(pool, operations, "a.small", "refuse")

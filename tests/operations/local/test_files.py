@@ -330,7 +330,9 @@ async def test_results_name_a_file_by_its_one_place(files: LocalFiles, root: Pat
     assert {edit.path for edit in edits} == {"real/f"}
 
 
-async def test_a_deleted_link_or_pipe_or_large_file_is_told_as_such(files: LocalFiles, root: Path):
+async def test_a_deleted_link_or_pipe_or_large_file_is_reported_as_such(
+    files: LocalFiles, root: Path
+):
     (root / "link").symlink_to("nowhere")
     os.mkfifo(root / "pipe")
     (root / "big").write_bytes(b"x" * 1001)

@@ -158,7 +158,7 @@ async def test_a_root_that_has_become_a_link_is_closed(beneath: Beneath, root: P
     assert sorted(child.name for child in (root / "b").iterdir()) == ["f.txt"]
 
 
-async def test_a_root_that_was_made_anew_is_the_new_one(beneath: Beneath, root: Path):
+async def test_a_root_that_was_made_again_is_the_new_one(beneath: Beneath, root: Path):
     (root / "c").rename(root / "old")
     fill_folder(root, {"c/x": "new"})
     assert await LocalFiles(beneath, WriteQueue()).read("c/x", max_bytes=100) == b"new"

@@ -213,20 +213,20 @@ async def test_operations_read_nothing_from_outside_while_links_are_swapped_in(
     (root / "d").mkdir()
     (root / "d" / "f.txt").write_text("inside")
     (root / "link").symlink_to(outside)
-    before, told, refused = state_of(outside), set[bytes](), 0
+    before, reported, refused = state_of(outside), set[bytes](), 0
 
     with swapped((root / "d", root / "link")):
         until = time.monotonic() + SECONDS
         while time.monotonic() < until:
             for step in (operations.files.read("d/f.txt", max_bytes=99), _written(operations)):
                 try:
-                    told.add(await step)
+                    reported.add(await step)
                 except Exception as error:
                     if getattr(error, "code", "") not in _EXPECTED:
                         raise
                     refused += 1
 
-    assert told == {b"inside"}
+    assert reported == {b"inside"}
     assert refused
     assert state_of(outside) == before
 

@@ -16,7 +16,7 @@ import pytest
 from app.core.errors import StorageUnavailable, ToolFailed
 from app.operations.protocols.operations import Operations
 from app.operations.protocols.processes import ProcessSpec
-from app.operations.sandbox.inside import inside, inside_environment
+from app.operations.sandbox.jail_programs import inside, inside_environment
 from app.operations.sandbox.sandbox import Sandbox
 from app.operations.sandbox.zygote import Zygote
 from tests.operations.conftest import open_descriptors
@@ -221,7 +221,7 @@ from pathlib import Path
 from app.operations.protocols.code import CodeSpec
 from app.operations.protocols.processes import ProcessSpec
 from app.operations.sandbox.config import SandboxConfig
-from app.operations.sandbox.inside import inside, inside_environment
+from app.operations.sandbox.jail_programs import inside, inside_environment
 from app.operations.sandbox.sandbox import Sandbox
 from app.operations.sandbox.workspace import SandboxedWorkspace
 

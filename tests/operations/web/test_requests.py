@@ -144,7 +144,7 @@ async def test_a_place_written_in_other_letters_is_found(web: Web, site: Site):
     assert (await web.page(URL)).body == b"here"
 
 
-async def test_a_request_does_not_follow_redirects_unless_told_to(web: Web, site: Site):
+async def test_a_request_does_not_follow_redirects_unless_asked_to(web: Web, site: Site):
     site.pages["/"] = redirect("/other")
     assert (await web.request("GET", URL)).status == 302
     site.pages["/other"] = answer(b"there")

@@ -29,8 +29,8 @@ class Shell:
         self.start, self.home = root / "work", root / "work" / "home"
         self._bin, self._removed, self._words = root / "bin", root / "removed", root / "words"
         self._bin.mkdir()
-        told = f'for word; do printf "%s\\0" "$word"; done > {self._words}'
-        programs = (("rm", f"echo removed > {self._removed}"), ("ls", ":"), ("show", told))
+        reported = f'for word; do printf "%s\\0" "$word"; done > {self._words}'
+        programs = (("rm", f"echo removed > {self._removed}"), ("ls", ":"), ("show", reported))
         for name, text in programs:
             (self._bin / name).write_text(f"#!/bin/sh\n{text}\n")
             (self._bin / name).chmod(0o755)
@@ -88,12 +88,12 @@ def test_what_is_safe_does_no_harm_in_a_real_shell(shell: Shell, script: str) ->
 @pytest.mark.requirement("CNF-01")
 @given(script=SHOWN)
 @settings(max_examples=400, deadline=None, derandomize=True)
-def test_the_words_that_are_told_are_those_of_a_real_shell(shell: Shell, script: str) -> None:
+def test_the_words_that_are_reported_are_those_of_a_real_shell(shell: Shell, script: str) -> None:
     segments = assess_command(script).segments
-    told = next(segment.argv for segment in segments if segment.argv[0] == "show")
+    reported = next(segment.argv for segment in segments if segment.argv[0] == "show")
 
-    if None not in told:
-        assert shell.shown(script) in (None, list(told[1:]))
+    if None not in reported:
+        assert shell.shown(script) in (None, list(reported[1:]))
 
 
 def test_the_real_shell_tells_words(shell: Shell) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from app.governance.identity import token_rules
 from app.policy.rules import rule
-from tests.policy.judging import Body, allow, deny, verdict
+from tests.policy.verdicts import Body, allow, deny, verdict
 
 NO_ENV = deny("secrets stay", match={"paths": ["**/.env"]})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.policy.judging import allow, argv, ask, deny, judge, verdict
+from tests.policy.verdicts import allow, argv, ask, deny, judge, verdict
 
 NO_PUSH = deny("open a pull request instead", **argv("git", "push", "..."))
 

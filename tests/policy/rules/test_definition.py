@@ -11,10 +11,10 @@ from app.policy.rules.compile import compile_rule, load_rule, read_definition
 from app.policy.rules.places import CallPath, PathPattern
 from app.policy.rules.review import RuleContext, warnings
 from app.policy.rules.words import MAYBE, NO, YES
-from tests.policy.judging import TOOLS, allow, argv, ask, book, deny, judge, verdict
+from tests.policy.verdicts import TOOLS, allow, argv, ask, deny, judge, rule_set, verdict
 
 
-def test_every_problem_is_told_at_once_with_its_path():
+def test_every_problem_is_reported_at_once_with_its_path():
     body = {
         "tool": "a b",
         "match": {
@@ -163,7 +163,7 @@ def test_an_invalid_rule_without_a_readable_tool_asks_for_every_tool():
 def test_an_invalid_allow_allows_nothing():
     broken = allow(match={"command": "rm"}, examples={"match": ["ls"]})
 
-    assert book(broken).rules == ()
+    assert rule_set(broken).rules == ()
     assert verdict("rm a", broken) == "ask"
 
 

@@ -6,7 +6,7 @@ from app.policy.risk.model import Verdict
 from app.policy.rules.dry_run import PastCall, compare
 from app.policy.rules.fatigue import AskedBefore, figures
 from app.policy.rules.rule_set import RuleSet
-from tests.policy.judging import TOOLS, allow, argv, deny, facts, rule
+from tests.policy.verdicts import TOOLS, allow, argv, deny, facts, rule
 
 
 def past(*commands: str) -> list[PastCall]:
@@ -70,8 +70,8 @@ def test_what_is_always_approved_proposes_exactly_what_was_approved():
         },
     )
     wanted = rule(found.codes[0].proposals[0])
-    book = RuleSet([wanted], TOOLS)
-    effect = compare(past("rm '*.pyc'", "rm x.pyc"), RuleSet([], TOOLS), book, "r0", 0)
+    rule_set = RuleSet([wanted], TOOLS)
+    effect = compare(past("rm '*.pyc'", "rm x.pyc"), RuleSet([], TOOLS), rule_set, "r0", 0)
     assert effect.changes == {"ask_to_allow": 1}
 
 

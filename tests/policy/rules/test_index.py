@@ -14,7 +14,7 @@ from app.policy.risk.assess import assess_command
 from app.policy.rules.call_view import CallView
 from app.policy.rules.rule import Rule
 from app.policy.rules.rule_set import RuleSet, ToolRules
-from tests.policy.judging import TOOLS, Body, argv, book, deny, facts
+from tests.policy.verdicts import TOOLS, Body, argv, deny, facts, rule_set
 
 WORDS = ["git", "rm", "npm", "push", "status", "-f", "--force", "src", ".env", "a b", "$X", "*"]
 PATHS = [".env", "src/**", "**/*.key", "/etc/**", "~/.ssh/**", "*", "a/../b"]
@@ -100,7 +100,7 @@ class Tried(RuleSet):
 def test_the_rules_that_are_looked_up_decide_as_all_of_them(bodies: list[Body], call: Any):
     name, raw = call
     asked = facts(raw, name)
-    looked_up = book(*bodies)
+    looked_up = rule_set(*bodies)
     assert decide(asked, rules=looked_up) == decide(asked, rules=Tried(looked_up.rules, TOOLS))
 
 
@@ -127,4 +127,4 @@ def many(count: int) -> list[Body]:
 )
 def test_only_rules_that_may_speak_are_tried(command: str, tried: int):
     view = CallView(facts(command), assess_command(command, shell="bash"))
-    assert len(list(book(*many(300)).for_tool("bash").about(view))) == tried
+    assert len(list(rule_set(*many(300)).for_tool("bash").about(view))) == tried

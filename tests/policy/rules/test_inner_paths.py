@@ -30,8 +30,8 @@ def verdict(text: str, *rules: dict[str, Any], asks: bool = False) -> Verdict:
     tools = {patch.name: patch}
     loaded = [load_rule(f"r{at}", body, tools) for at, body in enumerate(rules)]
     assert all(problems == [] for *_, problems in loaded)
-    book = RuleSet([rule for rule, *_ in loaded if rule is not None], tools)
-    return decide(facts, rules=book).verdict
+    rule_set = RuleSet([rule for rule, *_ in loaded if rule is not None], tools)
+    return decide(facts, rules=rule_set).verdict
 
 
 def v4a(*lines: str) -> str:

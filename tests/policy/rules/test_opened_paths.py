@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.policy.judging import allow, deny, verdict
+from tests.policy.verdicts import allow, deny, verdict
 
 NO_ENV = deny("ask for the value", match={"paths": ["**/.env"]})
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from app.policy.risk.model import FileRun, Given
-from tests.policy.judging import argv, deny, verdict
+from tests.policy.verdicts import argv, deny, verdict
 
 NO_PUBLISH = deny("ask for a release", **argv("npm", "publish", "..."))
 RUN = 'run() { npm "$1"; }; run test'

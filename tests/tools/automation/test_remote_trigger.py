@@ -254,9 +254,9 @@ async def test_secrets_are_in_no_result_event_audit_or_database(
         url=f"{recorder.url}/{path}?key={SECRET}-query",
         headers={"X-Key": SECRET, "Authorization": f"Basic {basic}"},
     )
-    told = [SECRET, f"{SECRET}-query", basic, f"{SECRET}-too", path]
+    reported = [SECRET, f"{SECRET}-query", basic, f"{SECRET}-too", path]
     # The last one would be cut in two.
-    recorder.body = (" ".join(told) + "x" * (8192 - 15 * 5 - 60) + SECRET).encode()
+    recorder.body = (" ".join(reported) + "x" * (8192 - 15 * 5 - 60) + SECRET).encode()
     done = await house.call(name="deploy")
     assert done.success
     assert recorder.arrived[0].headers["x-key"] == SECRET
@@ -265,9 +265,9 @@ async def test_secrets_are_in_no_result_event_audit_or_database(
     rows = await house.lab.rows("SELECT detail, subject, actor FROM audit")
     triggers = await house.lab.rows("SELECT * FROM triggers")
     everywhere = "\n".join([*seen, repr(rows), repr(triggers)])
-    for secret in [*told, "hunter-of-sec"]:
+    for secret in [*reported, "hunter-of-sec"]:
         assert secret not in everywhere
-    assert not any(secret.encode() in _stored(tmp_path) for secret in told)
+    assert not any(secret.encode() in _stored(tmp_path) for secret in reported)
 
 
 async def test_what_everybody_says_is_not_masked(house: House, recorder: Recorder):

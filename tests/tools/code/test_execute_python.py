@@ -224,7 +224,7 @@ ENDINGS: dict[str, tuple[ScriptedRun, str, str]] = {
 
 @pytest.mark.requirement("PYX-02", "PYX-14")
 @pytest.mark.parametrize("name", ENDINGS)
-async def test_a_bad_end_is_told_in_a_sentence(ctx: ToolContext, name: str):
+async def test_a_bad_end_is_reported_in_a_sentence(ctx: ToolContext, name: str):
     run, code, error = ENDINGS[name]
     context, _, _ = bench(ctx, replace(run, chunks=(ProcessChunk("stdout", b"so far\n"),)))
     result = await call(execute_python, context, code="1")
@@ -294,7 +294,7 @@ async def test_the_bytes_decide_what_is_an_image_and_not_the_name(ctx: ToolConte
     ]
 
 
-async def test_files_that_cannot_be_kept_are_told_of_and_the_result_stands(ctx: ToolContext):
+async def test_files_that_cannot_be_kept_are_reported_and_the_result_stands(ctx: ToolContext):
     context, _, shelf = bench(ctx, ending(files=(ProducedFile("a.txt", b"x"),), value="1"))
     shelf.broken = StorageUnavailable("Cannot store the output: free disk space")
     full = await call(execute_python, context, code="1", strictness="lenient")
@@ -334,7 +334,7 @@ def test_lenient_asks_also_where_it_is_the_default():
 
 
 @pytest.mark.requirement("PYX-01")
-def test_what_the_gate_is_told():
+def test_what_the_runtime_receives():
     assert execute_python.permission_class.value == "EXTERNAL"
     assert execute_python.is_streaming
     assert execute_python.toolset == "code"

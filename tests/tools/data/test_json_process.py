@@ -251,10 +251,10 @@ def test_every_text_is_read_or_refused_with_a_type(text):
     try:
         value = parse(text)
     except ToolFailed as error:
-        told = error.message
+        reported = error.message
     else:
-        told = "" if equal(value, json.loads(text)) else "read as something else"
-    assert told == "" or told.startswith("JSON parse error: ")
+        reported = "" if equal(value, json.loads(text)) else "read as something else"
+    assert reported == "" or reported.startswith("JSON parse error: ")
 
 
 async def test_differences_below_a_key_as_long_as_the_value_do_not_repeat_it_without_end():

@@ -119,7 +119,7 @@ async def test_the_draft_is_the_one_the_schema_names():
     assert (await check("abc", {**beside, "definitions": {"s": {}}})).data["valid"] is True
 
 
-async def test_of_many_errors_the_first_hundred_are_told():
+async def test_of_many_errors_the_first_hundred_are_reported():
     result = await check(list(range(150)), {"items": {"type": "string"}})
     assert (len(result.data["errors"]), result.data["truncated"]) == (MAX_ERRORS, True)
 

@@ -31,7 +31,7 @@ async def reason(operation: str, **arguments):
 
 
 @pytest.mark.requirement("LGY-01")
-async def test_now_is_told_in_a_zone():
+async def test_now_is_reported_in_a_zone():
     result = await reason("now", tz="Asia/Tokyo")
     assert result.data == {
         "result": "2026-03-29T08:30:00+09:00",
@@ -244,7 +244,7 @@ async def test_a_difference_backwards_is_negative():
     assert result.data["business_days"] == -21
 
 
-async def test_a_weekday_is_told():
+async def test_a_weekday_is_reported():
     result = await reason("weekday", value="2026-12-31", tz=BERLIN)
     assert (result.data["weekday"], result.data["iso_week"]) == ("Thursday", "2026-W53-4")
 

@@ -156,15 +156,15 @@ class ScriptedDelegation:
     async def broadcast(
         self, text: str, *, session_id: str, batch_id: str | None = None
     ) -> list[str]:
-        told = [
+        reported = [
             task.task_id
             for batch in await self.reports(session_id=session_id, running=True)
             for task in batch.tasks
             if batch_id in (None, batch.batch_id) and task.status not in ENDED
         ]
-        for task_id in told:
+        for task_id in reported:
             self.heard.setdefault(task_id, []).append(text)
-        return told
+        return reported
 
     def left_by(self, operation_id: str) -> str | None:
         return None  # it does not outlive its process

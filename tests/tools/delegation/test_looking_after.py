@@ -70,13 +70,13 @@ async def test_without_an_id_the_batches_of_the_session_are_listed(house: House)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "reported"),
     [({"wait_s": 5}, "wait_s"), ({"id": "x", "wait_s": 601}, "wait_s"), ({"id": ""}, "id")],
 )
 async def test_what_cannot_be_waited_for_is_named(
-    house: House, arguments: dict[str, Any], told: str
+    house: House, arguments: dict[str, Any], reported: str
 ):
-    with pytest.raises(InvalidArguments, match=told):
+    with pytest.raises(InvalidArguments, match=reported):
         await call(delegate_status, house.ctx(), **arguments)
 
 
@@ -130,7 +130,7 @@ async def _begin_other(house: House) -> str:
     return str(begun.data["batch_id"])
 
 
-async def test_when_nobody_works_nobody_is_told(house: House):
+async def test_when_nobody_works_nobody_is_notified(house: House):
     result = await call(task_broadcast, house.ctx(), text="Hello")
     assert (result.data["total"], result.text) == (
         0,

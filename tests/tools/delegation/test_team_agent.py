@@ -127,7 +127,7 @@ async def test_a_team_goes_on_in_the_background(house: House):
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "reported"),
     [
         ({"tasks": [{**READ, "member": "Eve"}]}, "tasks[0].member: no member 'Eve'"),
         ({"tasks": [READ, READ]}, "tasks: duplicate name 'read'"),
@@ -153,11 +153,11 @@ async def test_a_team_goes_on_in_the_background(house: House):
     ],
 )
 async def test_a_team_that_does_not_fit_together_is_refused(
-    house: House, changes: dict[str, Any], told: str
+    house: House, changes: dict[str, Any], reported: str
 ):
     with pytest.raises(InvalidArguments) as caught:
         await call(team_agent, house.ctx(), **_team(**changes))
-    assert told in caught.value.message
+    assert reported in caught.value.message
     assert house.delegation.started == []
 
 

@@ -36,7 +36,7 @@ async def call(department: Department, name: str, /, **arguments: Any) -> Event:
         return await department.office.watcher.until("tool_call_completed", tool_call_id=call_id)
 
 
-def told(event: Event) -> str:
+def reported(event: Event) -> str:
     return "\n".join(block["text"] for block in event["content"])
 
 
@@ -87,8 +87,8 @@ async def test_multi_agent_goes_on_when_one_fails(department: Department):
     tasks = [{"name": name, "instruction": name} for name in ("good", "bad")]
     done = await call(department, "multi_agent", tasks=tasks)
     assert done["status"] == "success"
-    assert "answer to good" in told(done)
-    assert "failed" in told(done)
+    assert "answer to good" in reported(done)
+    assert "failed" in reported(done)
 
 
 async def test_more_than_the_operator_allows_are_refused(department: Department):
@@ -100,7 +100,7 @@ async def test_more_than_the_operator_allows_are_refused(department: Department)
 
 
 @pytest.mark.requirement("SUB-08", "COL-02")
-async def test_in_the_background_it_is_seen_told_and_waited_for(department: Department):
+async def test_in_the_background_it_is_seen_reported_and_waited_for(department: Department):
     gate = Gate()
     department.goals.script("long", Turn(gate, tool_use("read_file", {"path": "a"})))
     await call(department, "spawn", task="long", label="worker")
@@ -111,9 +111,9 @@ async def test_in_the_background_it_is_seen_told_and_waited_for(department: Depa
     ended = await call(department, "delegate_status", id=started["task_id"], wait_s=PATIENCE_S)
     await department.office.watcher.until("subagent_finished", task_id=started["task_id"])
 
-    assert "running, 0 of 1 ended" in told(running)
-    assert told(sent) == f"Notified {started['task_id']}"
-    assert "answer to long" in told(ended)
+    assert "running, 0 of 1 ended" in reported(running)
+    assert reported(sent) == f"Notified {started['task_id']}"
+    assert "answer to long" in reported(ended)
     said = [str(request.messages) for request in department.goals.asked["long"]]
     assert ["Mind the gap" in messages for messages in said] == [False, True]
 
@@ -128,7 +128,7 @@ async def test_cancelling_in_the_background_ends_the_sub_agent(department: Depar
     again = await call(department, "delegate_cancel", id=started["task_id"])
 
     assert (cancelled["status"], again["status"]) == ("success", "success")
-    assert "was cancelled" in told(cancelled)
+    assert "was cancelled" in reported(cancelled)
     assert finished["status"] == "cancelled"
 
 

@@ -162,7 +162,9 @@ async def test_a_large_diff_is_cut_and_says_so(here: ToolContext, root: Path):
     assert result.for_model().endswith("narrow it with path, rev or limit]")
 
 
-async def test_a_folder_without_a_repository_is_told(here: ToolContext, root: Path, tmp_path: Path):
+async def test_a_folder_without_a_repository_is_reported(
+    here: ToolContext, root: Path, tmp_path: Path
+):
     run(tmp_path, "init", "-q")  # one above the workspace is none of its business
     (root / ".git").rename(tmp_path / "moved")
     result = await call(git, here)

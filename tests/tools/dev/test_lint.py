@@ -90,7 +90,7 @@ async def test_every_kind_of_file_goes_to_its_linter(here: ToolContext, root: Pa
     assert "linter=eslint" in unchecked["fix"]
 
 
-async def test_a_linter_that_is_missing_is_told_with_how_to_get_it(ctx: ToolContext):
+async def test_a_linter_that_is_missing_is_reported_with_how_to_get_it(ctx: ToolContext):
     operations = fake_workspace({"run.sh": "echo $1", "ok.json": "{}"})
     result = await call(lint, replace(ctx, bound_operations=operations))
     assert result.success
@@ -117,7 +117,7 @@ async def test_a_linter_that_prints_nonsense_has_not_checked(ctx: ToolContext, p
     assert result.data["not_checked"][0]["reason"] == "it printed invalid output"
 
 
-async def test_a_broken_configuration_is_told(here: ToolContext, root: Path):
+async def test_a_broken_configuration_is_reported(here: ToolContext, root: Path):
     (root / "ruff.toml").write_text("select = 3\n", encoding="utf-8")
     (root / "a.py").write_text("print(1)\n", encoding="utf-8")
     result = await call(lint, here, path="a.py")
@@ -134,7 +134,7 @@ async def test_findings_come_in_pages(here: ToolContext, root: Path):
     assert [item["line"] for item in rest.data["findings"]] == [3]
 
 
-async def test_globs_choose_files_and_a_path_that_names_nothing_is_told(
+async def test_globs_choose_files_and_a_path_that_names_nothing_is_reported(
     here: ToolContext, root: Path
 ):
     (root / "src").mkdir()

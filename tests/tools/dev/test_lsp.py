@@ -184,7 +184,7 @@ async def test_every_name_of_a_file_is_the_same_file(here: ToolContext, root: Pa
         assert places(result.data) == [("main.py", 4, 5)]
 
 
-async def test_a_place_that_is_not_there_is_told(here: ToolContext):
+async def test_a_place_that_is_not_there_is_reported(here: ToolContext):
     late = await call(lsp, here, operation="hover", path="main.py", line=99, column=1)
     assert (late.code, late.error) == (
         "position_not_found",

@@ -28,7 +28,7 @@ from app.tools.files.image_size import image_size
         ("中", "utf-32", "utf-32"),
     ],
 )
-def test_an_encoding_is_told_from_the_bytes(text, encoding, detected):
+def test_an_encoding_is_detected_from_the_bytes(text, encoding, detected):
     assert detect(text.encode(encoding)) == detected
 
 

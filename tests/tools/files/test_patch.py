@@ -156,7 +156,7 @@ async def test_what_was_overlooked_is_said(ctx: ToolContext):
 
 
 @pytest.mark.parametrize(
-    ("lines", "told"),
+    ("lines", "reported"),
     [
         (["*** Add File: b.txt", "+x"], "'b.txt' already exists"),
         (["*** Move File: b.txt -> a.py"], "'a.py' already exists"),
@@ -164,11 +164,11 @@ async def test_what_was_overlooked_is_said(ctx: ToolContext):
         (["*** Update File: b.txt", "-first", "+first"], "already matches the patch"),
     ],
 )
-async def test_what_cannot_be_is_refused(ctx: ToolContext, lines: list[str], told: str):
+async def test_what_cannot_be_is_refused(ctx: ToolContext, lines: list[str], reported: str):
     result = await call(patch, ctx, patch=v4a(*lines))
 
     assert result.code == "patch_failed"
-    assert told in str(result.error)
+    assert reported in str(result.error)
     assert await files_of(ctx) == TREE
 
 

@@ -117,7 +117,7 @@ def test_a_patch_sent_with_windows_line_ends_is_read_as_one_without():
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ("just text", "The patch is empty"),
         ("*** Begin Patch\n*** Update File: a\n-x\n+y", "may be truncated"),
@@ -140,11 +140,11 @@ def test_a_patch_sent_with_windows_line_ends_is_read_as_one_without():
         ("diff --git a/a b/b\ncopy from a\ncopy to b\n", "Not supported"),
     ],
 )
-def test_what_is_no_patch_is_refused_with_the_reason(text: str, told: str):
+def test_what_is_no_patch_is_refused_with_the_reason(text: str, reported: str):
     with pytest.raises(ToolFailed) as caught:
         parse_patch(text)
 
-    assert told in caught.value.message
+    assert reported in caught.value.message
     assert "no files were modified" in caught.value.message
     assert caught.value.details["code"] == "invalid_patch"
 

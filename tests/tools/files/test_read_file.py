@@ -146,7 +146,7 @@ async def test_arguments_that_do_not_fit_are_refused(ctx, arguments, message):
         await call(read_file, ctx, **arguments)
 
 
-async def test_lines_are_limited_to_two_thousand_unless_told(ctx, operations):
+async def test_lines_are_limited_to_two_thousand_unless_asked(ctx, operations):
     await operations.files.write("long", b"x\n" * 2500)
     result = await call(read_file, ctx, path="long")
     assert (result.data["end_line"], result.data["truncated"]) == (2000, True)
@@ -162,7 +162,7 @@ async def test_a_file_over_ten_megabytes_is_refused_whole(ctx, operations):
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "gb18030"])
-async def test_the_encoding_is_told_by_the_file_itself(ctx, operations, encoding):
+async def test_the_encoding_is_reported_by_the_file_itself(ctx, operations, encoding):
     text = "第一行 first\n第二行\n"
     await operations.files.write("zh.txt", text.encode(encoding))
     result = await call(read_file, ctx, path="zh.txt")

@@ -119,8 +119,8 @@ async def test_several_files_of_all_kinds_have_their_own_outcome(here: ToolConte
     (tmp_path / "c.pdf").write_bytes(pdf(["page text"]))
     (tmp_path / "d.bin").write_bytes(b"\0\1\2")
     result = await call(read_file, here, paths=["a.txt", "b.png", "c.pdf", "d.bin", "gone"])
-    told = [file.get("code") or file.get("media_type") for file in result.data["files"]]
-    assert told == [None, "image/png", "application/pdf", "binary_file", "file_not_found"]
+    reported = [file.get("code") or file.get("media_type") for file in result.data["files"]]
+    assert reported == [None, "image/png", "application/pdf", "binary_file", "file_not_found"]
     assert (result.data["read"], result.data["failed"]) == (3, 2)
 
 

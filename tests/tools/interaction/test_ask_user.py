@@ -85,13 +85,13 @@ async def test_several_questions_give_a_response_each():
     }
 
 
-@pytest.mark.parametrize(("outcome", "told"), [("expired", TIMED_OUT), ("declined", DECLINED)])
-async def test_no_answer_is_said_in_a_sentence(outcome: str, told: str):
+@pytest.mark.parametrize(("outcome", "reported"), [("expired", TIMED_OUT), ("declined", DECLINED)])
+async def test_no_answer_is_said_in_a_sentence(outcome: str, reported: str):
     user = User(outcome=outcome)
     one = await call(ask_user, of(user), question="Which?")
-    assert one.data["user_response"] == told
+    assert one.data["user_response"] == reported
     many = await call(ask_user, of(user), questions=[{"question": "A?"}, {"question": "B?"}])
-    assert [item["user_response"] for item in many.data["responses"]] == [told, told]
+    assert [item["user_response"] for item in many.data["responses"]] == [reported, reported]
     assert many.data["timed_out"] is (outcome == "expired")
     assert TIMED_OUT.startswith("The user did not provide a response within the time limit")
 

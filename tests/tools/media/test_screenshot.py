@@ -256,8 +256,8 @@ def display() -> Iterator[str]:
     )
     os.close(write)
     try:
-        with os.fdopen(read) as told:
-            yield f":{told.readline().strip()}"
+        with os.fdopen(read) as reported:
+            yield f":{reported.readline().strip()}"
     finally:
         server.terminate()
         server.wait()

@@ -61,7 +61,7 @@ async def test_an_image_appears_in_the_chat(chat: ToolContext, kept: Kept):
 
 
 @pytest.mark.requirement("MED-02")
-async def test_some_files_are_sent_and_the_others_are_told(chat: ToolContext, kept: Kept):
+async def test_some_files_are_sent_and_the_others_are_reported(chat: ToolContext, kept: Kept):
     paths = ["report.pdf", "missing.png", "page.html", "drawing.svg", "fake.png", "huge.zip"]
     result = await call(send_media, chat, files=[*paths, "../out.png"], caption="Look")
     assert result.success

@@ -74,7 +74,7 @@ async def test_the_search_is_narrowed_by_type_and_depth(ctx, tree, arguments, fi
     assert (await call(file_search, ctx, **arguments)).data["files"] == files
 
 
-async def test_twenty_results_are_the_most_unless_told(ctx, operations):
+async def test_twenty_results_are_the_most_unless_asked(ctx, operations):
     for number in range(25):
         await operations.files.write(f"f{number:02}", b"x\n")
     names = await call(file_search, ctx, pattern="f*")

@@ -22,16 +22,16 @@ SECRET = "sk-own-0123456789abcdef"
 
 
 @pytest.fixture
-async def keeper(tmp_path: Path) -> AsyncIterator[Processes]:
+async def processes(tmp_path: Path) -> AsyncIterator[Processes]:
     processes = Processes(tmp_path / "processes", Redactor([SECRET]), SystemClock())
     yield processes
     await processes.close()
 
 
 @pytest.fixture
-def ctx(operations: Operations, keeper: Processes) -> ToolContext:
+def ctx(operations: Operations, processes: Processes) -> ToolContext:
     services = Services()
-    services.register(SESSION_PROCESSES, keeper)
+    services.register(SESSION_PROCESSES, processes)
     services.register(SHELL_STATES, SessionShells())
     return ToolContext(
         tool_call_id="call_1",

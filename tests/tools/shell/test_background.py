@@ -136,7 +136,9 @@ async def test_at_its_timeout_a_command_goes_on_where_that_was_asked_for(local):
     assert (killed.data["output"], killed.data["running"]) == ("", False)
 
 
-async def test_without_room_a_command_is_killed_at_its_timeout_and_the_reason_told(local, keeper):
+async def test_without_room_a_command_is_killed_at_its_timeout_and_the_reason_reported(
+    local, processes
+):
     for _ in range(16):
         await _start(local, "sleep 600")
     full = await call(bash, local, command="sleep 600", background=True)
@@ -144,7 +146,7 @@ async def test_without_room_a_command_is_killed_at_its_timeout_and_the_reason_to
     assert full.code == "too_many_processes"
     assert result.code == "timeout"
     assert "16 background processes" in str(result.text)
-    assert len(keeper.of("ses_1")) == 16
+    assert len(processes.of("ses_1")) == 16
 
 
 async def test_all_of_a_long_output_is_there_to_be_read(local):
@@ -216,7 +218,7 @@ async def test_the_timeout_is_at_most_what_the_operator_and_the_call_allow(local
         ("timeout", "timeout", "it exceeded its time limit"),
     ],
 )
-async def test_a_limit_that_ended_a_command_is_told_in_words(ctx, reason, code, words):
+async def test_a_limit_that_ended_a_command_is_reported_in_words(ctx, reason, code, words):
     report = SandboxReport("bash", ("landlock-fs", "seccomp"), ("namespaces",), "landlock")
     ended = ProcessExit(137, 9, reason, report)
     scripted = ScriptedProcesses(
@@ -230,7 +232,7 @@ async def test_a_limit_that_ended_a_command_is_told_in_words(ctx, reason, code, 
     assert "so far" in str(result.text)
 
 
-async def test_what_a_command_left_running_is_told(ctx):
+async def test_what_a_command_left_running_is_reported(ctx):
     scripted = ScriptedProcesses(ScriptedProcess(ended=ProcessExit(0, orphans=2)))
     context = replace(ctx, bound_operations=replace(ctx.operations, processes=scripted))
     result = await call(bash, context, command="serve &")
@@ -268,7 +270,7 @@ async def test_the_names_that_others_use_lead_here(local):
     assert waited.data["running"] is False or waited.data["matched"] == "hi"
 
 
-async def test_a_cancelled_call_leaves_nothing_behind(local, keeper):
+async def test_a_cancelled_call_leaves_nothing_behind(local, processes):
     started = asyncio.Event()
 
     async def follow() -> None:
@@ -285,7 +287,7 @@ async def test_a_cancelled_call_leaves_nothing_behind(local, keeper):
         await asyncio.wait({running})
     assert running.cancelled()
     assert not alive.runs(pids[0])
-    assert keeper.of("ses_1") == []
+    assert processes.of("ses_1") == []
 
 
 async def test_a_hundred_commands_at_once_of_which_some_flood_hang_and_are_cancelled(
@@ -330,8 +332,8 @@ async def test_arguments_that_do_not_fit_the_action_are_refused(ctx, arguments, 
         await call(process, ctx, **arguments)
 
 
-def test_the_service_is_what_the_tools_ask_for(keeper: Processes):
-    assert isinstance(keeper, SessionProcesses)
+def test_the_service_is_what_the_tools_ask_for(processes: Processes):
+    assert isinstance(processes, SessionProcesses)
 
 
 async def test_waiting_for_a_hard_pattern_leaves_the_loop_to_others(local):

@@ -19,7 +19,7 @@ async def test_a_command_runs_in_the_workspace_and_sees_no_input(local):
 @pytest.mark.parametrize(
     ("command", "code"), [("exit 3", 3), ("kill -9 $$", 137), ("nosuchprogram", 127)]
 )
-async def test_the_status_of_a_failed_command_is_told(local, command, code):
+async def test_the_status_of_a_failed_command_is_reported(local, command, code):
     result = await call(bash, local, command=command)
     assert (result.code, result.data["exit_code"]) == ("exit_nonzero", code)
 

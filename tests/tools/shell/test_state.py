@@ -17,8 +17,8 @@ from app.tools.shell.state import (
     MAX_VARIABLES,
     Left,
     StateTap,
+    loss_text,
     read_record,
-    told,
 )
 from tests.tools.calls import call, stream
 
@@ -110,12 +110,13 @@ def test_a_value_that_is_no_text_is_dropped():
     assert read_record(ROOT.encode() + b"\n\0A=\xff\0B=b", ROOT, NOTHING).dropped == ("A",)
 
 
-def test_only_what_the_command_named_is_told():
+def test_only_what_the_command_named_is_reported():
     left = Left(NOTHING, dropped=("GIT_DIR", "NOISE"))
     assert (
-        told(left, "export GIT_DIR=x") == "Not saved: GIT_DIR (too large, too many, or never saved)"
+        loss_text(left, "export GIT_DIR=x")
+        == "Not saved: GIT_DIR (too large, too many, or never saved)"
     )
-    assert told(left, "ls") == ""
+    assert loss_text(left, "ls") == ""
 
 
 def _states(ctx: Any) -> ShellStates:
@@ -174,7 +175,7 @@ async def test_a_shell_that_does_not_come_to_its_own_end_leaves_the_state_as_it_
     assert "Not saved: directory and variables" in str(result.text)
 
 
-async def test_a_directory_outside_is_not_kept_and_that_is_told(local):
+async def test_a_directory_outside_is_not_kept_and_that_is_reported(local):
     result = await call(bash, local, command="cd /", keep_state=True)
     assert _states(local).get("ses_1", "project_1").cwd is None
     assert "Not saved: the directory '/', outside the workspace" in str(result.text)

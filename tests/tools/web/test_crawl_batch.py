@@ -26,10 +26,10 @@ from tests.tools.web.pages import PAGE, PagesByHeart
 @pytest.mark.requirement("WEB-03")
 async def test_pages_come_in_order_and_one_failure_spoils_nothing(ctx: ToolContext, site: Site):
     site.pages["/a"], site.pages["/b"] = answer(b"<p>page a"), answer(b"<p>page b")
-    told: list[Progress] = []
+    reported: list[Progress] = []
 
     async def report(progress: Progress) -> None:
-        told.append(progress)
+        reported.append(progress)
 
     ctx.report = report
     urls = [f"{site.url}/b", "http://10.0.0.1/", f"{site.url}/none", f"{site.url}/a", "no address"]
@@ -42,7 +42,7 @@ async def test_pages_come_in_order_and_one_failure_spoils_nothing(ctx: ToolConte
     assert [page.get("code") for page in pages] == [
         *(None, "address_refused", "http_error", None, "invalid_url")
     ]
-    assert [(progress.current, progress.total) for progress in told] == [
+    assert [(progress.current, progress.total) for progress in reported] == [
         (done, 5) for done in range(1, 6)
     ]
     assert "page b" in str(result.text)

@@ -168,5 +168,5 @@ LEADS_ON = REFRESH.format("refresh", "0;url=/x")
         ),
     ],
 )
-def test_where_a_page_leads_is_told_as_a_browser_goes(head: str, target: str):
+def test_where_a_page_leads_is_reported_as_a_browser_goes(head: str, target: str):
     assert read(f"<html>{head}<p>text")["leads_to"] == target

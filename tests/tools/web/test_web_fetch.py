@@ -36,9 +36,9 @@ async def test_a_page_is_read_after_its_redirect(ctx: ToolContext, site: Site, p
     site.pages["/old"] = redirect("/page", 301)
     result = await call(web_fetch, ctx, url=f"{site.url}/old")
     assert result.error is None
-    told = dict(result.data)
-    text = told.pop("text")
-    assert told == {
+    reported = dict(result.data)
+    text = reported.pop("text")
+    assert reported == {
         "url": f"{site.url}/old",
         "final_url": page,
         "status": 200,

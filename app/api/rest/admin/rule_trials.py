@@ -223,19 +223,19 @@ async def try_rule(body: RuleTest, service: ServiceDep, principal: Admin) -> Rul
     facts = _facts(service, body)
     now = runtime.clock.time()
     rule = _draft(service, body.definition) if body.definition else None
-    book = runtime.rule_sets.with_rule(rule)
+    rule_set = runtime.rule_sets.with_rule(rule)
     report = None
     if facts.tool.shell is not None:
         report = assess_command(facts.command, shell=facts.tool.shell, cwd=facts.shell_cwd)
     sight = CallView(facts, report)
     voices = [
         _voice(known, sight)
-        for known in book.for_tool(facts.tool.name)
+        for known in rule_set.for_tool(facts.tool.name)
         if known.in_force(facts, now)
     ]
     without = decide(facts, rules=runtime.rule_sets.current(), now=now) if rule else None
     return RuleTestResult(
-        decision=_explained(decide(facts, rules=book, now=now)),
+        decision=_explained(decide(facts, rules=rule_set, now=now)),
         without=_explained(without) if without else None,
         segments=[
             {"argv": list(item.argv), "text": item.text, "cwd": item.cwd}

@@ -19,7 +19,7 @@ from app.core.errors import NotFound
 from app.core.field_problems import FieldError
 from app.core.redaction import Redactor
 from app.tools.automation.ports import Occurrence, Schedule, ScheduleInput, ScheduleOwner
-from app.tools.moments import ZoneName
+from app.tools.datetimes import ZoneName
 
 router = routes_of("admin", below="/admin")
 schedules = Crud(router, "schedules", "schedule_id")

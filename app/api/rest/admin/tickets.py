@@ -190,9 +190,9 @@ async def _resolve(
         expected=expected,
         log=session.log,
     )
-    told = await _tell(service, session, resolved)
+    delivered = await _tell(service, session, resolved)
     await service.runtime.db.flush()
-    return TicketResolution(**_fields(resolved.ticket), **told)
+    return TicketResolution(**_fields(resolved.ticket), **delivered)
 
 
 async def _tell(service: Service, session: Session, resolved: ResolvedTicket) -> dict[str, Any]:
@@ -201,10 +201,10 @@ async def _tell(service: Service, session: Session, resolved: ResolvedTicket) ->
         return {}
     try:
         quota_subject = await _payer(service, session, resolved.ticket)
-        told = await bring(service, session, resolved.message, quota_subject)
+        delivered = await bring(service, session, resolved.message, quota_subject)
     except TollgateError as error:
         return {"not_told": error.message}
-    return {"told_in_run": told["run_id"]}
+    return {"told_in_run": delivered["run_id"]}
 
 
 async def _payer(service: Service, session: Session, ticket: StoredTicket) -> QuotaSubject:

@@ -13,7 +13,7 @@ from app.api.errors import problems
 from app.api.rest.body import Body, Identifier, PathId
 from app.api.rest.examples import MOMENT, example
 from app.api.rest.headers import MADE, show_place
-from app.api.rest.once import SHOWN_ONCE
+from app.api.rest.one_time import SHOWN_ONCE
 from app.api.rest.routing import routes_of
 from app.api.service import Service
 from app.core.clock import isoformat

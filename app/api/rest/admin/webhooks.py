@@ -14,7 +14,7 @@ from app.api.rest.admin.versions import ExpectedVersion
 from app.api.rest.body import Body, Identifier, PathId, unsent
 from app.api.rest.examples import MOMENT, example
 from app.api.rest.headers import VERSIONED
-from app.api.rest.once import SHOWN_ONCE
+from app.api.rest.one_time import SHOWN_ONCE
 from app.api.rest.routing import routes_of
 from app.core.errors import AlreadyExists, NotFound, VersionMismatch
 
@@ -152,7 +152,9 @@ class WebhookPause(Body):
 @webhooks.page(AdminWebhookPage, "List webhooks")
 async def list_webhooks(service: ServiceDep, principal: Admin) -> Listed[Webhook]:
     """Scope `admin`. Their secrets are never shown."""
-    return Listed({item.name: item for item in service.webhooks.book.list_all()}, AdminWebhook.of)
+    return Listed(
+        {item.name: item for item in service.webhooks.repository.list_all()}, AdminWebhook.of
+    )
 
 
 @webhooks.create("Create a webhook", AlreadyExists, dependencies=SHOWN_ONCE)
@@ -161,7 +163,7 @@ async def create_webhook(
 ) -> WebhookWithSecret:
     """Scope `admin`. The secret is in this answer and in no other."""
     fields = body.model_dump() | {"owner": body.owner or principal.user_id}
-    made, secret = await service.webhooks.book.create(
+    made, secret = await service.webhooks.repository.create(
         fields, actor=principal.user_id, token_id=principal.token_id
     )
     return WebhookWithSecret.of(made, secret=secret)
@@ -170,7 +172,7 @@ async def create_webhook(
 @webhooks.read("Get a webhook")
 async def get_webhook(webhook_id: PathId, service: ServiceDep, principal: Admin) -> AdminWebhook:
     """Scope `admin`."""
-    return AdminWebhook.of(service.webhooks.book.get(webhook_id))
+    return AdminWebhook.of(service.webhooks.repository.get(webhook_id))
 
 
 @webhooks.change("Update a webhook", AlreadyExists)
@@ -182,7 +184,7 @@ async def change_webhook(
     expected: ExpectedVersion,
 ) -> AdminWebhook:
     """Scope `admin`. It counts from the next delivery on."""
-    changed = await service.webhooks.book.change(
+    changed = await service.webhooks.repository.change(
         webhook_id, body.sent(), actor=principal.user_id, expected=expected
     )
     return AdminWebhook.of(changed)
@@ -202,7 +204,7 @@ async def pause_webhook(
     expected: ExpectedVersion,
 ) -> AdminWebhook:
     """Scope `admin`. Runs of one that is resumed are counted for whoever resumes it."""
-    changed = await service.webhooks.book.pause(
+    changed = await service.webhooks.repository.pause(
         webhook_id,
         paused=body.paused,
         actor=principal.user_id,
@@ -223,7 +225,7 @@ async def rotate_webhook(
     webhook_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
 ) -> WebhookWithSecret:
     """Scope `admin`. The old secret ends at once; the new one is in this answer only."""
-    changed, secret = await service.webhooks.book.rotate(
+    changed, secret = await service.webhooks.repository.rotate(
         webhook_id, actor=principal.user_id, expected=expected
     )
     return WebhookWithSecret.of(changed, secret=secret)
@@ -234,7 +236,7 @@ async def remove_webhook(
     webhook_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
 ) -> AdminWebhook:
     """Scope `admin`. Returns the deleted webhook. Active runs continue."""
-    gone = await service.webhooks.book.remove(
+    gone = await service.webhooks.repository.remove(
         webhook_id, actor=principal.user_id, expected=expected
     )
     return AdminWebhook.of(gone)

@@ -11,7 +11,7 @@ from app.core.text import clean, truncate
 from app.knowledge.sources.drivers.causes import Cause
 from app.knowledge.sources.drivers.protocol import ConnectionTarget
 
-MAX_TOLD = 500
+MAX_SHOWN = 500
 
 
 def unavailable(target: ConnectionTarget, cause: Cause) -> ToolFailed:
@@ -36,7 +36,7 @@ def failed(why: str) -> ToolFailed:
     return ToolFailed(f"The query failed: {why}", code="query_failed")
 
 
-def told(target: ConnectionTarget, message: str) -> str:
+def without_address(target: ConnectionTarget, message: str) -> str:
     """Return the database's message about a statement, without anything about the address."""
     address = target.address
     known = (
@@ -46,4 +46,4 @@ def told(target: ConnectionTarget, message: str) -> str:
     text = " ".join(clean(message).split())
     for secret in sorted(filter(None, known), key=len, reverse=True):
         text = text.replace(secret, "…")
-    return truncate(text, MAX_TOLD)
+    return truncate(text, MAX_SHOWN)

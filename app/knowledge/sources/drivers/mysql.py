@@ -17,7 +17,7 @@ import orjson
 from app.core.errors import ToolFailed
 from app.knowledge.sources.drivers import causes
 from app.knowledge.sources.drivers.encryption import tls_context
-from app.knowledge.sources.drivers.failures import failed, timed_out, told, unavailable
+from app.knowledge.sources.drivers.failures import failed, timed_out, unavailable, without_address
 from app.knowledge.sources.drivers.mysql_catalog import read_tables
 from app.knowledge.sources.drivers.protocol import (
     CONNECT_S,
@@ -48,7 +48,7 @@ _REFUSED = {1044, 1045, 1130, 1251, 1698, 1862, 2059, 4151}
 _FULL = {1040, 1203, 1226}
 _NO_RIGHT = {1142, 1143, 1227, 1370}
 # Errors only about the statement.
-_TOLD = {
+_SHOWN = {
     *(1052, 1054, 1055, 1056, 1060, 1064, 1066, 1104, 1109, 1111, 1115, 1116, 1140, 1146, 1222),
     *(1235, 1241, 1242, 1247, 1248, 1250, 1267, 1270, 1271, 1292, 1305, 1365, 1367, 1411, 1426),
     *(1463, 1582, 1583, 1584, 1690, 3029, 3065, 3141, 3143, 3149, 3593, 4015, 4038, 4078),
@@ -307,8 +307,8 @@ def _problem(target: ConnectionTarget, error: BaseException) -> ToolFailed:
         return unavailable(target, causes.NO_DATABASE)
     if number in _NO_RIGHT:
         return failed("the account of the data source lacks permission for that")
-    if number in _TOLD and len(error.args) > 1:
-        return failed(told(target, str(error.args[1])))
+    if number in _SHOWN and len(error.args) > 1:
+        return failed(without_address(target, str(error.args[1])))
     if 1000 <= number < 2000 or number >= 3000:
         return failed(f"the database returned error {number}")
     return unavailable(target, causes.tls_cause(error) or causes.UNREACHABLE)

@@ -12,7 +12,7 @@ import orjson
 from app.core.errors import ToolFailed
 from app.knowledge.sources.drivers import causes
 from app.knowledge.sources.drivers.causes import Cause
-from app.knowledge.sources.drivers.failures import failed, timed_out, told, unavailable
+from app.knowledge.sources.drivers.failures import failed, timed_out, unavailable, without_address
 from app.knowledge.sources.drivers.postgres_catalog import read_facts, read_tables
 from app.knowledge.sources.drivers.protocol import (
     CONNECT_S,
@@ -57,7 +57,7 @@ _SESSION = (
 )
 _TIMES = ("date", "timestamp", "timestamptz", "time", "timetz", "interval")
 # SQLSTATE classes about the statement: data, syntax and names, too complex.
-_TOLD = ("21", "22", "42", "54", "0A")
+_SHOWN = ("21", "22", "42", "54", "0A")
 _NO_RIGHT = "42501"
 _LATE = ("57014", "55P03")
 
@@ -243,8 +243,8 @@ def _problem(target: ConnectionTarget, error: BaseException) -> ToolFailed:
         return failed("the account of the data source lacks permission for that")
     if _TOO_LARGE in _first_words(error):
         return failed("a row exceeds 8 MB; select fewer columns, or parts of them")
-    if state.startswith(_TOLD):
-        return failed(told(target, _first_words(error)))
+    if state.startswith(_SHOWN):
+        return failed(without_address(target, _first_words(error)))
     if state.startswith(("08", "28", "3D", "53", "57P")):
         return unavailable(target, _why(error))
     return failed(f"the database returned error {state}")
@@ -252,8 +252,8 @@ def _problem(target: ConnectionTarget, error: BaseException) -> ToolFailed:
 
 def _first_words(error: BaseException) -> str:
     """Return the message alone: details may contain values."""
-    told_by = getattr(error, "diag", None)
-    return str(getattr(told_by, "message_primary", None) or "the statement is not accepted")
+    reported_by = getattr(error, "diag", None)
+    return str(getattr(reported_by, "message_primary", None) or "the statement is not accepted")
 
 
 def _why(error: BaseException | Error) -> Cause:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from app.core.errors import ToolFailed
 from app.knowledge.sources.drivers import causes
-from app.knowledge.sources.drivers.failures import failed, timed_out, told, unavailable
+from app.knowledge.sources.drivers.failures import failed, timed_out, unavailable, without_address
 from app.knowledge.sources.drivers.protocol import (
     ConnectionTarget,
     Rows,
@@ -163,7 +163,7 @@ class SqliteConnection:
             return failed("it reads data that the data source does not allow")
         if "too big" in message:
             return failed("a value is too large")
-        return failed(told(self._target, message))
+        return failed(without_address(self._target, message))
 
 
 def _authorizer(bounds: StatementLimits) -> Authorizer:

@@ -28,7 +28,7 @@ class Collector:
     """Collects rows up to the limits."""
 
     def __init__(self, columns: Sequence[str], bounds: StatementLimits) -> None:
-        self._columns = told_apart(columns)
+        self._columns = unique_names(columns)
         self._bounds = bounds
         self._rows: list[list[Any]] = []
         self._bytes = 0
@@ -56,7 +56,7 @@ class Collector:
         return Rows(self._columns, self._rows, self.is_full)
 
 
-def told_apart(names: Sequence[str]) -> tuple[str, ...]:
+def unique_names(names: Sequence[str]) -> tuple[str, ...]:
     """Return unique column names."""
     taken: set[str] = set()
     apart: list[str] = []

@@ -21,7 +21,7 @@ def test_a_statement_that_must_not_run_is_refused_with_its_reason(case: Verdict)
 
 @pytest.mark.requirement("SQL-03", "SQL-04", "SQL-05", "SQL-07", "SQL-11")
 @pytest.mark.parametrize("case", ALLOWED, ids=name)
-def test_a_statement_that_may_run_is_written_anew(case: Verdict):
+def test_a_statement_that_may_run_is_written_again(case: Verdict):
     assert check(case.sql, access(case.dialect), LIMIT).sql == case.runs
 
 

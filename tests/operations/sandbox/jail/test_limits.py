@@ -102,8 +102,8 @@ def test_a_tree_of_too_many_processes_is_ended(inside: Inside, layers: tuple[str
     result = inside.run(bash(script, root, layers, processes=20, tasks=20))
 
     # where the kernel keeps the limit it says no first
-    told = ("Resource temporarily", "Cannot fork")
-    assert result.ended["reason"] == "processes" or any(part in result.err for part in told)
+    reported = ("Resource temporarily", "Cannot fork")
+    assert result.ended["reason"] == "processes" or any(part in result.err for part in reported)
 
 
 def test_orphans_that_ended_do_not_count(inside: Inside, layers: tuple[str, ...], root: Path):

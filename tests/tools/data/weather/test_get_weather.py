@@ -250,7 +250,7 @@ async def test_arguments_out_of_range_are_refused(server, arguments):
         await weather(server, **arguments)
 
 
-def test_an_unknown_code_is_told_by_its_number():
+def test_an_unknown_code_is_reported_by_its_number():
     assert (describe(42, "en"), describe(42, "zh")) == ("weather code 42", "天气代码 42")
 
 

@@ -80,11 +80,11 @@ def ended_by(error: BaseException) -> tuple[Outcome, str]:
     caught = Caught()
     line, trace = type(error).__name__, ""
     with caught:
-        told = traceback.TracebackException.from_exception(error, compact=True)
-        for part in _linked(told):
+        traced = traceback.TracebackException.from_exception(error, compact=True)
+        for part in _linked(traced):
             part.stack[:] = [frame for frame in part.stack if frame.filename == FILENAME]
-        trace = "".join(told.format())
-        line = next(iter("".join(told.format_exception_only()).splitlines()[-1:]), line)
+        trace = "".join(traced.format())
+        line = next(iter("".join(traced.format_exception_only()).splitlines()[-1:]), line)
     if caught.error is not None:
         trace = f"{line}\n"
     return Outcome(error=bounded(line, MAX_ERROR), status=_FAILED), bounded(trace, MAX_TRACE)
@@ -107,10 +107,10 @@ def _exited(error: SystemExit) -> tuple[Outcome, str]:
 
 
 def _linked(
-    told: traceback.TracebackException,
+    traced: traceback.TracebackException,
 ) -> Iterator[traceback.TracebackException]:
     """Yield an exception with its causes, contexts and members of a group."""
-    waiting, seen = [told], set[int]()
+    waiting, seen = [traced], set[int]()
     while waiting:
         part = waiting.pop()
         if id(part) in seen:

@@ -26,7 +26,7 @@ def refused(code: str, level: str = "standard", *extra: str) -> CodeRefusal:
 
 
 @pytest.mark.requirement("PYX-06")
-def test_every_problem_is_told_at_once_with_its_line_and_a_way_out():
+def test_every_problem_is_reported_at_once_with_its_line_and_a_way_out():
     refusal = refused("import os, json\nx = eval('1')\nfrom subprocess import run\n")
     assert refusal.code == "not_allowed"
     assert refusal.message.startswith(
@@ -137,7 +137,7 @@ def test_of_the_extra_modules_those_that_are_imported_are_needed():
 
 
 @pytest.mark.requirement("PYX-14")
-def test_a_syntax_error_is_told_with_its_line():
+def test_a_syntax_error_is_reported_with_its_line():
     refusal = refused("x = 1\nif x\n    pass")
     assert (refusal.code, refusal.problems) == ("syntax_error", ())
     assert refusal.message == "Syntax error in code: expected ':' (line 2)\n    if x"

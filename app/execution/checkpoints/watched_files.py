@@ -18,8 +18,8 @@ from app.execution.checkpoints.seen_files import (
 )
 from app.execution.checkpoints.store import ChangeOrigin, CheckpointStore, Record
 from app.execution.context import Project
-from app.execution.created import CreatedFiles
-from app.execution.provenance.written import WrittenFiles
+from app.execution.created_files import CreatedFiles
+from app.execution.provenance.written_files import WrittenFiles
 from app.operations.paths import join_path, split_path
 from app.operations.protocols.files import (
     BeforeWrite,

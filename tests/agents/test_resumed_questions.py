@@ -10,7 +10,7 @@ from app.core.settings import Settings
 from app.execution.interactions.replies import QuestionReply
 from app.main import open_service
 from tests.agents.suspended import answer, events_of, killed, run_is_over, watched
-from tests.agents.test_resuming import change, statuses
+from tests.agents.test_resumption import change, statuses
 
 ASK = ("c1", "ask_user", {"question": "Which?", "choices": ["red", "blue"]})
 ESCALATE = ("c1", "escalate", {"reason": "Pay?", "blocking": True})
@@ -28,7 +28,7 @@ async def said(service: Any, session_id: str, answer: str = "blue") -> str:
     return str(taken.outcome)
 
 
-def told(events: list[dict[str, Any]]) -> str:
+def reported(events: list[dict[str, Any]]) -> str:
     (ended,) = [
         e for e in events if e["type"] == "tool_call_completed" and e["tool_call_id"] == "c1"
     ]
@@ -57,13 +57,13 @@ async def test_a_question_outlives_a_kill_and_its_answer_ends_the_call(settings:
             "run_finished",
         ]
         assert statuses(events) == [("c1", "success")]
-        assert '"blue"' in told(events)
+        assert '"blue"' in reported(events)
         assert events[-1]["status"] == "success"
     async with open_service(settings) as service:
         assert await events_of(service.archive, left.session_id) == events
 
 
-async def test_an_answer_that_was_taken_before_the_kill_is_used_and_told(settings: Settings):
+async def test_an_answer_that_was_taken_before_the_kill_is_used_and_reported(settings: Settings):
     left = await killed(settings, ASK, until=ASKED)
     change(
         settings,
@@ -79,7 +79,7 @@ async def test_an_answer_that_was_taken_before_the_kill_is_used_and_told(setting
             {"q1": "red"},
             "ann",
         )
-        assert '"red"' in told(events)
+        assert '"red"' in reported(events)
 
 
 async def test_time_goes_on_while_no_process_is_there(settings: Settings):
@@ -89,7 +89,7 @@ async def test_time_goes_on_while_no_process_is_there(settings: Settings):
         await run_is_over(service, left.session_id)
         events = await events_of(service.archive, left.session_id)
         assert [e["outcome"] for e in events if e["type"] == "question_answered"] == ["expired"]
-        assert "did not provide a response" in told(events)
+        assert "did not provide a response" in reported(events)
 
 
 async def test_a_question_is_handed_on_from_process_to_process(settings: Settings):
@@ -175,5 +175,5 @@ async def test_a_ticket_that_is_waited_for_outlives_a_kill(settings: Settings):
         await run_is_over(service, left.session_id)
         events = await events_of(service.archive, left.session_id)
     assert statuses(events) == [("c1", "success")]
-    assert "Pay it" in told(events)
+    assert "Pay it" in reported(events)
     assert [e["type"] for e in events].count("ticket_opened") == 1

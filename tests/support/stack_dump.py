@@ -15,7 +15,7 @@ from typing import Any
 
 from app.cli.main import main
 
-TOLD = "Everything was told."
+DUMPED = "Everything was told."
 
 
 def tell(*_: object) -> None:
@@ -25,7 +25,7 @@ def tell(*_: object) -> None:
         coroutine = task.get_coro()
         places = places_of(coroutine) if isinstance(coroutine, Coroutine) else []
         print(task.get_name(), *places, sep="\n  ", file=sys.stderr)
-    print(TOLD, file=sys.stderr, flush=True)
+    print(DUMPED, file=sys.stderr, flush=True)
 
 
 def places_of(waiting: Any) -> list[str]:

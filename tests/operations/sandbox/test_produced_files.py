@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from app.operations.protocols.code import ProducedFile
-from app.operations.sandbox import produced
-from app.operations.sandbox.produced import read_produced
+from app.operations.sandbox import produced_files
+from app.operations.sandbox.produced_files import read_produced
 from tests.operations.conftest import fill_folder, open_descriptors
 
 
@@ -44,7 +44,7 @@ def test_the_bounds_hold_and_the_rest_is_counted(tmp_path: Path, monkeypatch: py
 
     files, left_out = read_produced(str(tmp_path))
 
-    assert (len(files), left_out) == (produced.MAX_FILES, 10)
+    assert (len(files), left_out) == (produced_files.MAX_FILES, 10)
 
 
 def test_a_huge_file_is_left_out_without_being_read(tmp_path: Path):
@@ -60,7 +60,7 @@ def test_a_huge_file_is_left_out_without_being_read(tmp_path: Path):
 def test_the_total_is_bounded(tmp_path: Path):
     for number in range(5):
         with (tmp_path / str(number)).open("wb") as file:
-            file.truncate(produced.MAX_FILE_BYTES)
+            file.truncate(produced_files.MAX_FILE_BYTES)
 
     files, left_out = read_produced(str(tmp_path))
 

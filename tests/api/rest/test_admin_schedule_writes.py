@@ -31,7 +31,7 @@ async def test_a_schedule_is_made_for_a_user_and_changed(client: httpx2.AsyncCli
 
 
 @pytest.mark.parametrize(
-    ("wrong", "status", "told"),
+    ("wrong", "status", "reported"),
     [
         ({"cron": None}, 422, "set one of cron, every_seconds and at"),
         ({"every_seconds": 60}, 422, "set one of cron, every_seconds and at"),
@@ -42,9 +42,9 @@ async def test_a_schedule_is_made_for_a_user_and_changed(client: httpx2.AsyncCli
     ],
 )
 async def test_what_could_not_run_is_refused(
-    client: httpx2.AsyncClient, wrong: dict[str, Any], status: int, told: str
+    client: httpx2.AsyncClient, wrong: dict[str, Any], status: int, reported: str
 ):
     answer = await client.post("/admin/schedules", json={**_NEW, **wrong})
     assert answer.status_code == status
-    assert told in (await problem(answer))["detail"]
+    assert reported in (await problem(answer))["detail"]
     assert (await client.get("/admin/schedules")).json()["total"] == 0

@@ -10,8 +10,8 @@ from typing import Any
 from app.operations.protocols.code import CodeExit, Strictness
 from app.operations.protocols.processes import DISK_FULL, ExitReason
 from app.toolkit.result import RawResult, ToolResult
+from app.tools.code.artifacts import KeptFile, shown
 from app.tools.code.output import Printed
-from app.tools.code.produced import KeptFile, shown
 from app.tools.shell.results import change_data, changes
 from app.tools.shell.transcript import clip
 

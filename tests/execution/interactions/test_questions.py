@@ -210,7 +210,7 @@ async def test_a_cancelled_call_takes_its_question_back(house: Lab):
     assert await say(house, asked) == "late"
 
 
-async def test_an_answer_while_the_call_is_cancelled_is_never_told_as_read(house: Lab):
+async def test_an_answer_while_the_call_is_cancelled_is_never_reported_as_read(house: Lab):
     call = asking(house)
     asked = await house.watcher.until("question_asked")
     answer = asyncio.create_task(say(house, asked))

@@ -192,7 +192,7 @@ async def test_an_agent_in_a_circle_is_warned_and_then_refused(lab: Lab):
     assert (await lab.call("note", "other", text="b")).status == "success"
 
 
-async def test_a_write_starts_the_count_anew_and_a_time_in_the_result_does_not(lab: Lab):
+async def test_a_write_starts_the_count_again_and_a_time_in_the_result_does_not(lab: Lab):
     ticks = count(10)
 
     async def clockwise(args: AnyArgs, ctx: Any) -> str:

@@ -76,7 +76,7 @@ async def test_a_change_elsewhere_voids_no_approval(house: Lab):
     assert (await outcome(running)).success
 
 
-async def test_a_flag_that_was_set_meanwhile_asks_anew(house: Lab):
+async def test_a_flag_that_was_set_meanwhile_asks_again(house: Lab):
     running = start(house, "rm -f nothing")
     first = await house.watcher.until("tool_confirmation_request")
     await house.runtime.db.transact(

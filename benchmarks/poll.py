@@ -1,6 +1,6 @@
 """Asking servers again and again, from a process that has nothing else to do.
 
-    python -m benchmarks.polling URL [URL …]
+    python -m benchmarks.poll URL [URL …]
 
 The first line it prints says that every server has answered once. Closing its input ends it;
 then it prints one line, `[[seconds, …], …]`: how long each answer of each server took.

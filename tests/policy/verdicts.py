@@ -57,7 +57,7 @@ def argv(*words: Any) -> Body:
     return {"match": {"argv": list(words)}}
 
 
-def book(*bodies: Any) -> RuleSet:
+def rule_set(*bodies: Any) -> RuleSet:
     """Rules called r0, r1, … in order."""
     loaded = [load_rule(f"r{at}", body, TOOLS)[0] for at, body in enumerate(bodies)]
     return RuleSet([rule for rule in loaded if rule is not None], TOOLS)
@@ -83,7 +83,7 @@ def judge(
     now: float = 0.0,
     **more: Any,
 ) -> Decision:
-    return decide(facts(call, name, **more), rules=book(*bodies), grants=grants, now=now)
+    return decide(facts(call, name, **more), rules=rule_set(*bodies), grants=grants, now=now)
 
 
 def verdict(call: str | Body, *bodies: Any, **more: Any) -> str:

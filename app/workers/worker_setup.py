@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Equipment:
+class WorkerSetup:
     """Passed on the command line, which everyone on the machine can read.
 
     Attributes:
@@ -22,6 +22,6 @@ class Equipment:
         return json.dumps(asdict(self))
 
     @classmethod
-    def decode(cls, text: str) -> Equipment:
+    def decode(cls, text: str) -> WorkerSetup:
         raw = json.loads(text)
         return cls(tuple(raw["roots"]), raw["calculator_functions"])

@@ -22,12 +22,12 @@ def tools() -> list[Any]:
         "deploy_site": "Put the website online.",
     }
     made_ones = []
-    for name, told in named.items():
+    for name, reported in named.items():
 
         async def act(args: AnyArgs, ctx: Any) -> str:
             return "acted"
 
-        act.__doc__ = told
+        act.__doc__ = reported
         made_ones.append(made(act, name=name, tags=("billing",) if "invoice" in name else ()))
     return made_ones
 
@@ -116,8 +116,8 @@ async def test_a_tool_that_is_shown_already_is_found_by_its_name(settings: Setti
         office.add(*tools())
         await office.ask()
         first, second = office.provider.requests
-        told = second.tool_results()["s1"]["content"][0]["text"]
-        assert told.startswith("search_tools: Find further tools")
+        reported = second.tool_results()["s1"]["content"][0]["text"]
+        assert reported.startswith("search_tools: Find further tools")
         assert second.tool_names == first.tool_names
 
 
@@ -125,8 +125,8 @@ async def test_a_search_that_finds_nothing_says_so(settings: Settings):
     async with open_office(settings, Turn(search("zzzz qqqq")), Turn(text("x"))) as office:
         office.add(*tools())
         await office.ask()
-        told = office.provider.requests[1].tool_results()["s1"]
-        assert (told["is_error"], told["content"][0]["text"]) == (
+        reported = office.provider.requests[1].tool_results()["s1"]
+        assert (reported["is_error"], reported["content"][0]["text"]) == (
             False,
             "No further tool matches 'zzzz qqqq'. Try other words.",
         )

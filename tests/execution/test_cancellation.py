@@ -159,15 +159,15 @@ async def test_a_tool_that_swallows_its_cancellation_does_not_swallow_the_caller
 
 
 async def test_a_cancel_while_hooks_hear_of_the_end_does_not_end_the_call_twice(lab: Lab):
-    told = asyncio.Event()
+    reported = asyncio.Event()
 
     async def slow_watcher(_: Any) -> None:
-        told.set()
+        reported.set()
         await asyncio.Event().wait()
 
     lab.runtime.hooks.register(HookConfig("slow", HookType.TOOL_ERROR, slow_watcher))
     running = asyncio.create_task(lab.run(CallRequest("c1", "nope", {})))
-    await told.wait()
+    await reported.wait()
     lab.runtime.executor.cancel(lab.session.id, "c1")
     outcome = (await running)[0]
     assert (outcome.status, outcome.result.code) == ("error", "tool_not_found")

@@ -11,8 +11,8 @@ import pytest
 from app.core.settings import Settings
 from app.db.writer import SqliteWriter
 from app.execution.context import Project
-from app.execution.provenance import written as module
-from app.execution.provenance.written import WrittenFiles
+from app.execution.provenance import written_files as module
+from app.execution.provenance.written_files import WrittenFiles
 from app.governance.config_versions import ConfigVersions
 from app.policy.risk.model import FileRun
 

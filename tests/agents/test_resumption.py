@@ -15,7 +15,7 @@ from app.core.settings import Settings
 from app.execution.calls import CallRequest
 from app.execution.confirmation.answers import Approver, ConfirmationReply
 from app.main import open_service
-from tests.agents.models.asking import KEY
+from tests.agents.models.exchange import KEY
 from tests.agents.office import open_office
 from tests.agents.suspended import (
     ASKS,
@@ -97,7 +97,7 @@ async def test_the_rest_of_the_batch_keeps_what_it_came_to_and_what_was_running_
         await answer(service, left.session_id)
         await run_is_over(service, left.session_id)
         events = await events_of(service.archive, left.session_id)
-        told = events[-2]
+        reported = events[-2]
     assert statuses(events) == [("c3", "success"), ("c2", "interrupted"), ("c1", "success")]
     ends = [row[1:4] for row in await audited(settings, "call.finished")]
     assert ends == [
@@ -105,8 +105,8 @@ async def test_the_rest_of_the_batch_keeps_what_it_came_to_and_what_was_running_
         ("bash", "allow", "interrupted"),
         ("bash", "ask", "success"),
     ]
-    assert [block["tool_use_id"] for block in told["content"]] == ["c1", "c2", "c3"]
-    assert "42" in told["content"][2]["content"][0]["text"]
+    assert [block["tool_use_id"] for block in reported["content"]] == ["c1", "c2", "c3"]
+    assert "42" in reported["content"][2]["content"][0]["text"]
     assert left.ran == "x"
 
 
@@ -155,7 +155,7 @@ async def test_a_model_s_run_goes_on_with_the_result(settings: Settings):
     assert left.ran == "x"
 
 
-async def test_what_a_parked_run_has_used_is_told_also_when_it_cannot_go_on(settings: Settings):
+async def test_what_a_parked_run_has_used_is_reported_also_when_it_cannot_go_on(settings: Settings):
     turn = Turn(tool_use("bash", {"command": ASKS}, id="t1"))
     async with ScriptedAnthropic(turn, api_key=KEY) as provider:
         ways: dict[str, Any] = {"anthropic_api_key": KEY, "anthropic_base_url": provider.base_url}
@@ -230,7 +230,7 @@ async def test_a_call_that_was_claimed_before_the_crash_is_never_run_again(setti
     assert left.ran == ""
 
 
-async def test_a_no_that_was_committed_before_the_crash_is_told_as_a_no(settings: Settings):
+async def test_a_no_that_was_committed_before_the_crash_is_reported_as_a_no(settings: Settings):
     left = await killed(settings, BASH)
     change(
         settings,

@@ -59,8 +59,8 @@ def test_a_toolset_is_switched_as_a_whole(house: Path):
 
 def test_a_name_that_is_no_tool_switches_none(house: Path):
     done = tollgate(house, "tools", "disable", "bash", "nope", "writefile")
-    told = "error: Tool not found: nope, writefile (did you mean write_file?)\n"
-    assert (done.returncode, done.stderr) == (1, told)
+    reported = "error: Tool not found: nope, writefile (did you mean write_file?)\n"
+    assert (done.returncode, done.stderr) == (1, reported)
     assert "is disabled by an administrator" not in tollgate(house, "tools").stdout
 
 
@@ -105,14 +105,14 @@ def test_resolving_tells_people_what_and_why(house: Path):
 async def test_the_command_line_tells_what_a_running_service_tells(tmp_path: Path):
     async with serving(settings_for(tmp_path)) as running:
         served = running.service.runtime.resolver.resolve()
-        told = await asyncio.to_thread(tollgate, tmp_path, "resolve", "--json")
+        reported = await asyncio.to_thread(tollgate, tmp_path, "resolve", "--json")
         listed = await asyncio.to_thread(tollgate, tmp_path, "tools", "--json")
-    assert json.loads(told.stdout)["tool_names"] == list(served.tool_names)
+    assert json.loads(reported.stdout)["tool_names"] == list(served.tool_names)
     on = {row["name"] for row in json.loads(listed.stdout)["tools"] if row["enabled"]}
     assert on == set(served.tool_names)
 
 
-def test_an_unknown_agent_is_told_with_those_that_there_are(house: Path):
+def test_an_unknown_agent_is_reported_with_those_that_there_are(house: Path):
     for words in (("resolve",), ("tools", "enable", "bash")):
         done = tollgate(house, *words, "--agent", "ghost")
         assert (done.returncode, done.stderr) == (

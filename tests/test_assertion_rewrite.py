@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.rewriting import FEW, rewrite_all
+from tests.support.assertion_rewrite import FEW, rewrite_all
 
 
 @pytest.fixture(autouse=True)
