@@ -20,7 +20,7 @@ from app.cli.call_options import (
     exit_code_of,
     view_of,
 )
-from app.cli.call_view import CallEnd
+from app.cli.call_view import PrintedResult
 from app.cli.descriptor_writer import DescriptorWriter
 from app.core.errors import TollgateError
 from app.core.ids import call_id
@@ -147,7 +147,7 @@ class _LocalCall:
             self._say(f"error: the call did not finish ({run.done.result()})")
             return FAILED
         result = outcome.result
-        ending = CallEnd(
+        ending = PrintedResult(
             *(outcome.status, outcome.text, result.error, result.code),
             None if result.raw_result is None else result.raw_result.to_dict(),
             outcome.artifact_id,

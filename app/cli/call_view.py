@@ -16,7 +16,7 @@ _ENDS_HERE = "(it stops with this command; under `tollgate serve` it would keep 
 
 
 @dataclass(frozen=True, slots=True)
-class CallEnd:
+class PrintedResult:
     """Result of a call, from its last event.
 
     Attributes:
@@ -38,7 +38,7 @@ class CallEnd:
         return self.status == "denied" and self.code == "unattended"
 
     @classmethod
-    def of(cls, event: Mapping[str, Any]) -> CallEnd:
+    def of(cls, event: Mapping[str, Any]) -> PrintedResult:
         """Create the result from a `tool_call_completed`."""
         error = event.get("error") or {}
         return cls(
@@ -58,7 +58,7 @@ class View(Protocol):
     def show(self, body: bytes, *, live: bool) -> None:
         """Show one event; events arrive in order, live output may have gaps."""
 
-    def finish(self, ending: CallEnd) -> None:
+    def finish(self, ending: PrintedResult) -> None:
         """Show the result of the call."""
 
 
@@ -71,7 +71,7 @@ class EventLines:
     def show(self, body: bytes, *, live: bool) -> None:
         self._out.put(body + b"\n", droppable=live)
 
-    def finish(self, ending: CallEnd) -> None:
+    def finish(self, ending: PrintedResult) -> None:
         """Do nothing: `tool_call_completed` has already been printed."""
 
 
@@ -117,7 +117,7 @@ class LiveText:
         else:
             self._to_out(text, droppable=True)
 
-    def finish(self, ending: CallEnd) -> None:
+    def finish(self, ending: PrintedResult) -> None:
         ran_well = ending.status in ("success", "skipped")
         if ran_well and self._streamed.is_empty:
             self._to_out(_line(ending.text))
@@ -135,7 +135,7 @@ class LiveText:
         if self._out.dropped:
             self._to_err(f"({self._out.dropped} bytes of live output were skipped)\n")
 
-    def _end_line(self, ending: CallEnd, *, ran_well: bool) -> None:
+    def _end_line(self, ending: PrintedResult, *, ran_well: bool) -> None:
         """End a line of live output, and show a result that the output does not contain."""
         streamed = self._streamed
         result = ""
@@ -146,11 +146,11 @@ class LiveText:
         elif self._open_line and self._safe_err:
             self._to_err("\n")
 
-    def _tell_background(self, ending: CallEnd) -> None:
+    def _tell_background(self, ending: PrintedResult) -> None:
         if self._ends_here and goes_on(ending.drawn):
             self._to_err(_ENDS_HERE)
 
-    def _failure(self, ending: CallEnd) -> str:
+    def _failure(self, ending: PrintedResult) -> str:
         message = ending.error or ending.text
         if not self._streamed.is_empty:
             return f"{ending.status}: {message}"

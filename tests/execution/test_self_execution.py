@@ -25,7 +25,7 @@ from app.core.protected_paths import protected
 from app.execution.outcome import CallOutcome
 from tests.execution.ground import HOOK, OLD, SETTING, Ground, ground, repository
 from tests.support.binaries import require_binary
-from tests.support.sampling import share
+from tests.support.sample import share
 
 __all__ = ["ground", "repository"]
 
