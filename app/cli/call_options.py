@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from app.cli.call_view import CallEnd, EventLines, LiveText, View
+from app.cli.call_view import EventLines, LiveText, PrintedResult, View
 from app.cli.descriptor_writer import DescriptorWriter
 from app.cli.terminal import is_terminal
 
@@ -91,7 +91,7 @@ def view_of(
     return LiveText(out, err, safe_out=safe_out, safe_err=safe_err, ends_here=ends_here)
 
 
-def exit_code_of(ending: CallEnd, stop: StopRequest) -> int:
+def exit_code_of(ending: PrintedResult, stop: StopRequest) -> int:
     """Return the exit code of a call."""
     if ending.status == "cancelled" and stop.asked.done():
         return stop.asked.result()

@@ -18,7 +18,7 @@ from app.cli.call_options import (
     exit_code_of,
     view_of,
 )
-from app.cli.call_view import CallEnd
+from app.cli.call_view import PrintedResult
 from app.cli.client import Event, WsClient
 from app.cli.descriptor_writer import DescriptorWriter
 from app.cli.service_errors import CommandRefused
@@ -101,15 +101,15 @@ class _ServedCall:
             self._say(f"({NOBODY_THERE})")
         return exit_code_of(ending, self._stop)
 
-    async def _show(self, run_id: str) -> CallEnd | None:
+    async def _show(self, run_id: str) -> PrintedResult | None:
         """Show events and answer confirmations until the run ends; return the call's result."""
-        ending: CallEnd | None = None
+        ending: PrintedResult | None = None
         async for event in self._client.events():
             if event.get("session_id") != self._session_id or event["type"] == "subscribed":
                 continue
             self._view.show(_line(event), live="seq" not in event)
             if event["type"] == "tool_call_completed" and event.get("run_id") == run_id:
-                ending = CallEnd.of(event)
+                ending = PrintedResult.of(event)
             elif event["type"] == "run_finished" and event["run_id"] == run_id:
                 break
             self._follow(event)
