@@ -1,4 +1,4 @@
-"""What policy says about one call: a value. `app.policy.evaluator` makes it."""
+"""Decision of the policy about one call, created by `app.policy.evaluator`."""
 
 from __future__ import annotations
 
@@ -12,24 +12,25 @@ RiskName = Literal["low", "medium", "high", "critical"]
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The verdict on one call and everything that led to it.
+    """Verdict on one call, with its reasons.
 
     Attributes:
         reason: one sentence for a person and for the model.
-        rule_ids: machine codes of what spoke, strongest first.
-        findings: what asks or denies and nobody released; the built-in hook asks for them.
-        asks: a flag or a rule demands a confirmation, whatever the hooks say.
-        resolved_targets: paths or URLs the call would reach, as far as they are known.
-        segments: the commands that a shell would run.
-        floor: denied by what no rule, grant or mode lifts.
-        opaque: something would run that is not in `segments`.
-        grant_id: the lasting approval that answered the question.
+        rule_ids: machine codes of the reasons, strongest first.
+        findings: unreleased findings that ask or deny; the built-in hook asks for them.
+        asks: a flag or rule requires approval, regardless of hooks.
+        resolved_targets: paths or URLs the call would reach, if known.
+        segments: commands that a shell would run.
+        floor: denied by the floor, which no rule, grant or mode overrides.
+        opaque: something not in `segments` would run.
+        grant_id: standing approval that released the call.
         covered_by: rules that allowed what would have asked.
         released: findings that a grant or a rule answered.
-        reported: files that another program obeys later, which the call writes without a question.
-        spoke: rules that matched or covered, whatever came of it.
-        judged: files that a session wrote and the call runs: path and digest of the content.
-        justification: what the administrator wrote about the strongest rule.
+        reported: files read as configuration by other programs, which the call writes without
+            asking.
+        spoke: rules that matched or covered, regardless of the result.
+        judged: files written by a session and run by the call: path and digest of the content.
+        justification: administrator's justification of the strongest rule.
     """
 
     verdict: Verdict
@@ -52,11 +53,13 @@ class Decision:
 
     @property
     def approved(self) -> frozenset[str]:
-        """The codes of all that was asked about, once the call runs."""
+        """Return the codes of everything that was approved, once the call runs."""
         return frozenset(finding.code for finding in (*self.findings, *self.released))
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON kept with the call's record. Holds no argument: nothing in it is redacted."""
+        """Return the JSON for the call's record. It contains no argument, so nothing is
+        redacted.
+        """
         kept: dict[str, Any] = {
             "verdict": self.verdict.value,
             "reason": self.reason,

@@ -1,7 +1,7 @@
-"""What policy says about one call: a value, made once, by a pure function.
+"""Policy evaluation of one call: a pure function that returns a decision.
 
-Precedence: floor > rule's deny > asks > allow. A grant releases questions, never a denial;
-a rule's allow releases what the risk analysis and the tool itself ask, nothing else.
+Precedence: floor > deny rule > ask > allow. A grant releases questions, never a denial; an allow
+rule only releases questions of the risk analysis and the tool itself.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ _MOST_ROUNDS = 6
 
 
 def is_plain(tool: Tool, rules: RuleSet, *, asks: bool) -> bool:
-    """Whether `decide` could only answer `ALLOW`: the fast way, before facts are gathered."""
+    """Return whether `decide` could only return `ALLOW`: the fast path, before facts are
+    collected.
+    """
     may_ask = asks or tool.shell is not None or tool.asks is not None
     may_ask = may_ask or tool.edits_files or tool.sends
     return not may_ask and rules.for_tool(tool.name) is NOTHING
@@ -55,11 +57,11 @@ def decide(
     now: float = 0.0,
     protection: SelfProtection | None = None,
 ) -> Decision:
-    """Judge one call from its validated arguments.
+    """Evaluate one call by its validated arguments.
 
     Args:
-        now: Unix time, for what expires.
-        protection: knows the names of the service that a command must not touch unasked.
+        now: Unix time, for expiry.
+        protection: detects names of the service that a command must not access without approval.
     """
     tool = facts.tool
     concerned = rules.for_tool(tool.name)
@@ -84,7 +86,7 @@ def decide(
 
 
 def written_files(facts: CallFacts) -> tuple[str, ...]:
-    """Absolute paths of files that a shell command writes by itself."""
+    """Return absolute paths of files that a shell command writes itself."""
     shell = facts.tool.shell
     if shell != "bash":
         return ()
@@ -92,7 +94,7 @@ def written_files(facts: CallFacts) -> tuple[str, ...]:
 
 
 def _unruled(facts: CallFacts, report: RiskReport | None, grants: GrantSet, now: float) -> Decision:
-    """No rule speaks about the tool."""
+    """Decide without rules about the tool."""
     findings = report.findings if report is not None else ()
     if not facts.asks and not findings:
         return ALLOW
@@ -100,7 +102,7 @@ def _unruled(facts: CallFacts, report: RiskReport | None, grants: GrantSet, now:
 
 
 class _Weighing:
-    """One call against the rules about its tool."""
+    """Evaluation of one call against the rules about its tool."""
 
     def __init__(
         self,
@@ -115,7 +117,7 @@ class _Weighing:
         self._concerned = concerned
         self._grants = grants
         self._now = now
-        # Rules look at the arguments of a tool that writes files, as of any that is no shell.
+        # Rules check the arguments of tools that write files, as of any tool except shells.
         self._sight = CallView(facts, None if facts.tool.edits_files else report)
         self._denies: list[CommandFinding] = []
         self._asks: list[CommandFinding] = []
@@ -123,7 +125,7 @@ class _Weighing:
         self._spoke: list[str] = []
 
     def decide(self) -> Decision:
-        """The verdict, and which rules had a say in it."""
+        """Return the verdict with the contributing rules."""
         decision = self._decide()
         if self._spoke:
             return replace(decision, spoke=tuple(self._spoke))
@@ -165,7 +167,7 @@ class _Weighing:
         return decision
 
     def _answering(self, risky: tuple[CommandFinding, ...]) -> list[Rule]:
-        """The allows that may answer: for a protected file only those that name paths."""
+        """Return the allow rules that may release: for a protected file only those with paths."""
         named_only = self._facts.tool.edits_files and risky
         return [rule for rule in self._allows if rule.paths or not named_only]
 
@@ -191,7 +193,7 @@ class _Weighing:
         reasons.append(_said(rule.id, at, rule.justification, rule.verdict))
 
     def _suspect(self) -> None:
-        """What runs unseen may be what a rule is about."""
+        """Ask if a hidden command might match a rule."""
         report = self._report
         if report is None or not report.opaque or not self._concerned.tightening:
             return
@@ -239,7 +241,7 @@ def _asking(
     flagged: bool,
     ruled: bool = False,
 ) -> Decision:
-    """The question, or what answers it already."""
+    """Return the question, or the decision that releases it."""
     codes = _codes(findings)
     reason = _joined(findings)
     if flagged:
@@ -308,7 +310,7 @@ def _risk(report: RiskReport | None, findings: Iterable[CommandFinding]) -> Risk
 
 
 def _paths(facts: CallFacts) -> tuple[str, ...]:
-    """The paths that a tool which changes files names, as far as they are known."""
+    """Return the known paths named by a tool that changes files."""
     places = CallView(facts, None).argument_places
     return tuple(dict.fromkeys(place.path for place in places if place.path))
 
@@ -316,7 +318,7 @@ def _paths(facts: CallFacts) -> tuple[str, ...]:
 def _report(
     facts: CallFacts, protection: SelfProtection | None, paths: tuple[str, ...]
 ) -> RiskReport | None:
-    """What the analysis says of the call; None for a tool that it has nothing to say of."""
+    """Return the risk report of the call; None for tools without analysis."""
     if facts.tool.shell is not None:
         return _assess(facts, protection)
     if facts.tool.edits_files:
@@ -336,7 +338,7 @@ def _report(
 
 
 def _written_paths(facts: CallFacts, paths: tuple[str, ...]) -> RiskReport | None:
-    """What is to be said of the files that a tool changes by itself."""
+    """Return the risk report on files that a tool itself changes."""
     asked = [path for path in paths if not facts.is_released(path)]
     found = [hit for path in asked if (hit := protected_write(path, ANY_HOME)) is not None]
     if not found and facts.why_asks is None:
@@ -367,9 +369,9 @@ def _assess(facts: CallFacts, protection: SelfProtection | None) -> RiskReport:
 
 
 def _with_files(facts: CallFacts, shell: ShellName) -> RiskReport:
-    """What the command does, judged along with the files that a session wrote for it.
+    """Assess a command together with the files that a session wrote for it.
 
-    What one of them says may bring in the next: a target of `make` runs a script.
+    One file may lead to the next: a target of `make` runs a script.
     """
     report = assess_command(facts.command, shell=shell, cwd=facts.shell_cwd)
     given, looked_at = tuple[Given, ...](), frozenset[FileRun]()

@@ -1,4 +1,4 @@
-"""What is known about one call when policy judges it."""
+"""Facts about one call, the input of the policy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.toolkit.tool import CONTROL_KEYS, Tool
 
 
 def never(_: str) -> bool:
-    """Of no path."""
+    """Return False for every path."""
     return False
 
 
@@ -24,23 +24,23 @@ def _unwritten(_: Sequence[FileRun]) -> tuple[Given, ...]:
 
 @dataclass(frozen=True, slots=True)
 class CallFacts:
-    """One call, by whom and where.
+    """Facts about one call.
 
     Attributes:
         arguments: validated arguments model, or a dict for tools with a raw schema.
-        raw: the arguments object as it came, synonyms renamed.
-        cwd: the workspace's root, which relative paths start from.
-        kept_cwd: where the session's shell was left, for a call that goes on there.
-        asks: a flag demands a confirmation; `asks_by` says whose: the tool's own, the
-            operator's, the agent's, or that of a sandbox which lacks something.
-        why_asks: why these very arguments ask in any case, where the tool says so.
-        secret_in: the argument of a tool that sends in which a secret stands; None for none.
-        is_there: whether a file is at an absolute path.
-        is_own: whether the session has created the file at an absolute path, and nobody else has
-            changed it since.
-        written: the content of those files among `runs` that a session wrote.
-        is_released: whether the project lets calls write the file at an absolute path unasked,
-            though another program runs it later.
+        raw: original arguments object, with synonyms renamed.
+        cwd: root of the workspace, the base of relative paths.
+        kept_cwd: folder of the session's shell, for a call that continues there.
+        asks: a flag requires approval; `asks_by` is its origin: the tool, the operator, the agent,
+            or an incomplete sandbox.
+        why_asks: the tool's reason why these arguments always need approval.
+        secret_in: argument of a sending tool that contains a secret, or None.
+        is_there: returns whether a file exists at an absolute path.
+        is_own: returns whether the session created the file at an absolute path and it is unchanged
+            since.
+        written: contents of files among `runs` that a session wrote.
+        is_released: returns whether the project allows writing the file at an absolute path without
+            approval, although another program runs it.
     """
 
     tool: Tool
@@ -63,20 +63,20 @@ class CallFacts:
 
     @property
     def values(self) -> Mapping[str, Any]:
-        """The arguments with their defaults, as JSON values."""
+        """Return the arguments with their defaults, as JSON values."""
         if isinstance(self.arguments, BaseModel):
             return self.arguments.model_dump()
         return self.arguments if isinstance(self.arguments, Mapping) else self.raw
 
     @property
     def command(self) -> str:
-        """What a shell would be given."""
+        """Return the command for a shell."""
         text = str(self._value(self.tool.command_argument, "") or "")
         return text if self.tool.asks is None else text.strip(CONTROL_KEYS)
 
     @property
     def shell_cwd(self) -> str:
-        """Where a shell would start."""
+        """Return the working directory of a shell."""
         given = self._value("working_dir", None)
         if not isinstance(given, str) or not given:
             return self.kept_cwd or self.cwd

@@ -1,14 +1,14 @@
-"""Lasting approvals: what one covers, and whether a call is covered.
+"""Standing approvals: their coverage, and whether a call is covered.
 
-A pattern never covers more than what a person saw. A wider one, such as "every `git push`",
-would cover variants nobody looked at (`git push --force`): that is what rules are for.
+A pattern never covers more than what a person saw. A wider one, such as "every `git push`", would
+cover unseen variants (`git push --force`): use rules for that.
 
     {"kind": "segments", "segments": [{"argv", "cwd"}], "rest"}   commands in a plain list
-    {"kind": "command", "command", "cwd", "rest"}                 a whole script, to the letter
+    {"kind": "command", "command", "cwd", "rest"}                 a whole script, verbatim
     {"kind": "arguments", "arguments", "cwd"}                     any other tool
 
-`rest` of the first two also names the content of the files that a session wrote and the commands
-run (`files`): when it changes, the pattern covers the call no more.
+`rest` of the first two also contains the content of files written by a session and run by the
+commands (`files`): if it changes, the pattern no longer covers the call.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from app.policy.risk.model import RiskReport, Segment, Verdict
 PatternKind = Literal["segments", "command", "arguments"]
 
 MAX_PATTERN_BYTES = 8_000
-"""What is longer cannot be shown in full, so it cannot be approved for later either."""
+"""Longer texts cannot be shown completely, so they cannot be approved for later calls."""
 
 WEAK_SANDBOX = "weak_sandbox"
 _NEVER = frozenset({"service_access", "rule_unresolved", "invalid_rule", WEAK_SANDBOX})
@@ -37,7 +37,7 @@ _NOT_AND = re.compile(r"\|\||;|\n")
 _SEPARATORS = re.compile(r"&&|\|\||;|\n")
 _QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""", re.DOTALL)
 _GLOB = re.compile(r"[*?\[]")
-# What changes how later commands of the same script run without being seen in their words.
+# Commands that change later commands of the same script invisibly.
 _STATEFUL = frozenset(
     names(
         "alias bind builtin command coproc declare enable eval exec export fc getopts hash let "
@@ -50,7 +50,7 @@ _UNBOUND = frozenset({"command", "working_dir", "timeout"})
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A remembered approval. `scope` is run, session, agent or always."""
+    """Stored approval. `scope` is run, session, agent or always."""
 
     id: str
     tool_name: str
@@ -61,7 +61,7 @@ class Grant:
 
 
 class GrantSet:
-    """The grants of this moment, by tool. Immutable."""
+    """Current grants, by tool. Immutable."""
 
     def __init__(self, grants: Iterable[Grant] = ()) -> None:
         self._by_tool: dict[str, tuple[tuple[Grant, bytes, frozenset[bytes]], ...]] = {}
@@ -73,11 +73,11 @@ class GrantSet:
     def covering(
         self, facts: CallFacts, report: RiskReport | None, now: float, *, whole: bool = False
     ) -> str | None:
-        """The id of a grant that answers every question about this call.
+        """Return the ID of a grant that answers every question about this call.
 
         Args:
-            whole: something asks about the call as a whole (a flag, a rule), so that a
-                command nobody approved is not covered by being harmless.
+            whole: a flag or rule asks about the whole call, so an unapproved command is not covered
+                by being harmless.
         """
         candidates = self._by_tool.get(facts.tool.name)
         if not candidates or (report is not None and not may_last(report)):
@@ -96,14 +96,14 @@ NO_GRANTS = GrantSet()
 
 
 def may_release(decision: Decision) -> bool:
-    """Whether a remembered answer may stand for a person here."""
+    """Return whether a stored answer may replace a person's here."""
     if decision.floor or decision.opaque or decision.verdict is Verdict.DENY:
         return False
     return _NEVER.isdisjoint(decision.rule_ids)
 
 
 def may_last(report: RiskReport | Decision) -> bool:
-    """Whether an answer about this command may hold for later ones at all."""
+    """Return whether an answer about this command may apply to later ones at all."""
     return (
         report.verdict is not Verdict.DENY
         and not report.opaque
@@ -114,7 +114,7 @@ def may_last(report: RiskReport | Decision) -> bool:
 
 
 def pattern_for(facts: CallFacts, decision: Decision) -> dict[str, Any] | None:
-    """What a lasting approval of this call would cover; None when none may be offered."""
+    """Return the coverage of a standing approval of this call; None if none may be offered."""
     if decision.verdict is not Verdict.ASK or not may_release(decision):
         return None
     pattern = _exact(facts, decision)
@@ -128,7 +128,7 @@ def pattern_for(facts: CallFacts, decision: Decision) -> dict[str, Any] | None:
 
 
 def describe_pattern(pattern: Mapping[str, Any]) -> str:
-    """One sentence for the person who is asked."""
+    """Return one sentence for the approver."""
     kind = pattern.get("kind")
     if kind == "segments":
         message = [f"`{shlex.join(s['argv'])}` in {s['cwd']}" for s in pattern["segments"]]
@@ -139,15 +139,15 @@ def describe_pattern(pattern: Mapping[str, Any]) -> str:
 
 
 def plain_list(command: str, segments: Sequence[Segment]) -> tuple[Segment, ...]:
-    """The commands of a script that is nothing but a list of them; else nothing.
+    """Return the commands of a script that is a plain list; otherwise nothing.
 
-    No pipe, redirection, variable, wrapper or block: the words that run are the words that
-    stand there, and nothing else reaches the commands.
+    A plain list has no pipe, redirection, variable, wrapper or block: exactly its literal words
+    run, without other inputs.
     """
     pieces = _texts(command)
     if len(pieces) != len(segments):
         return ()
-    # After `cd a;` and `cd a ||` a command may run where it was not meant to.
+    # After `cd a;` and `cd a ||` a command may run in an unintended folder.
     if any(s.argv[:1] == ("cd",) for s in segments) and _NOT_AND.search(command):
         return ()
     try:
@@ -159,7 +159,7 @@ def plain_list(command: str, segments: Sequence[Segment]) -> tuple[Segment, ...]
 
 
 def _texts(command: str) -> list[str]:
-    # What is quoted stands in no way of the separators that are looked for.
+    # Quoted text cannot contain the separators being searched.
     bare = _QUOTED.sub(lambda quoted: "_" * len(quoted[0]), command)
     ends = [(found.start(), found.end()) for found in _SEPARATORS.finditer(bare)]
     starts = [0, *(end for _, end in ends)]
@@ -169,12 +169,14 @@ def _texts(command: str) -> list[str]:
 
 
 def _has_glob(text: str) -> bool:
-    """Whether the shell puts names in the place of a word: `rm *`, and not `rm '*'`."""
+    """Return whether the shell expands a word to names: `rm *`, but not `rm '*'`."""
     return _GLOB.search(_QUOTED.sub("", text)) is not None
 
 
 def _is_stateful(words: tuple[str, ...]) -> bool:
-    """Whether a command may change what the words of later ones mean, `printf -v PATH .` too."""
+    """Return whether a command may change the meaning of later words, such as `printf -v PATH
+    .`.
+    """
     message = words[0] in ("printf", "wait") and any(word.startswith("-") for word in words[1:])
     return message or words[0] in _STATEFUL
 
@@ -191,10 +193,11 @@ def _exact(facts: CallFacts, report: RiskReport | Decision | None) -> dict[str, 
 
 
 def _asking(facts: CallFacts, report: RiskReport | Decision, *, whole: bool) -> tuple[Segment, ...]:
-    """The commands that an approval must name; none when their words do not tell what runs.
+    """Return the commands that an approval must name; none if their words do not determine what
+    runs.
 
-    That is so when the script is no plain list, and for a glob: the words of a command are
-    the same for the file `*` and for all files.
+    This applies to scripts that are not a plain list, and to globs: a command's words are the same
+    for the file `*` and for all files.
     """
     commands = plain_list(facts.command, report.segments)
     places = {finding.segment for finding in report.findings}
@@ -208,7 +211,7 @@ def _asking(facts: CallFacts, report: RiskReport | Decision, *, whole: bool) -> 
 
 
 def _needed(facts: CallFacts, report: RiskReport, *, whole: bool) -> frozenset[bytes]:
-    """`_asking` as bytes."""
+    """Return `_asking` as bytes."""
     if any(finding.segment is None for finding in report.findings):
         return frozenset()
     rest = _rest(facts, report)
@@ -232,7 +235,7 @@ def _whole(pattern: Mapping[str, Any]) -> bytes:
 
 
 def _rest(facts: CallFacts, report: RiskReport | Decision | None) -> dict[str, Any]:
-    """What changes what the command of a shell tool does: other arguments, files that it runs."""
+    """Return what else affects a shell command: other arguments, and files that it runs."""
     rest = {key: value for key, value in facts.values.items() if key not in _UNBOUND}
     if report is not None and report.judged:
         rest["files"] = dict(report.judged)

@@ -1,4 +1,4 @@
-"""What the session itself has created may be lost without a question, and no other file may."""
+"""Loss of files: only those created by the session need no approval."""
 
 from __future__ import annotations
 
@@ -23,10 +23,9 @@ _MOST = 20
 
 
 def without_own_deletions(report: RiskReport, is_own: Callable[[str], bool]) -> RiskReport:
-    """The report without its questions about files that the session may delete.
+    """Return the report without questions about files that the session may delete.
 
-    Only where nothing else is to be said of the command: what runs unseen, or elsewhere, may
-    change what a name means.
+    Applies only without other findings: hidden or remote commands may change the meaning of a name.
     """
     findings = report.findings
     if not findings or any(found.code != "delete" for found in findings):
@@ -45,9 +44,9 @@ def without_own_deletions(report: RiskReport, is_own: Callable[[str], bool]) -> 
 def with_losses(
     report: RiskReport, is_there: Callable[[str], bool], is_own: Callable[[str], bool]
 ) -> RiskReport:
-    """The report with a question about each file that is there and would be emptied or replaced.
+    """Return the report with a question for each existing file that would be emptied or replaced.
 
-    The same holds for it as for `rm`: there is no way back, and the session's own files are free.
+    As for `rm`: the loss is permanent, and the session's own files need no approval.
     """
     lost = [path for path in report.emptied if is_there(path) and not is_own(path)]
     if not lost:
@@ -69,7 +68,7 @@ def _is_free(report: RiskReport, found: CommandFinding, is_own: Callable[[str], 
     if found.segment is None:
         return False
     segments = report.segments
-    # What runs it may do so in another place or as somebody else.
+    # Its commands may run in another folder or as another user.
     named = {found.segment: ""}
     if any(s.wraps or leads_elsewhere(segments, at, named) for at, s in enumerate(segments)):
         return False
@@ -78,7 +77,7 @@ def _is_free(report: RiskReport, found: CommandFinding, is_own: Callable[[str], 
 
 
 def _targets(segment: Segment) -> list[str | None]:
-    """What a plain `rm` deletes; None for what is not known before it runs."""
+    """Return what a plain `rm` deletes; None for names not known before it runs."""
     name, *words = segment.argv or (None,)
     if name not in _DELETING or len(words) > _MOST:
         return []

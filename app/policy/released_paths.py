@@ -1,4 +1,4 @@
-"""Writing files that other programs run later, where the project's owner allows it."""
+"""Files run by other programs that the project's owner allows to be written."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WRITES = re.compile(r"writes (.+), which .+", re.DOTALL)
 
 
 def without_released(report: RiskReport, is_released: Callable[[str], bool]) -> RiskReport:
-    """The report without its questions about files that the project releases."""
+    """Return the report without questions about files that the project releases."""
     findings = tuple(found for found in report.findings if not _is_free(found, is_released))
     if len(findings) == len(report.findings):
         return report
@@ -33,7 +33,7 @@ def _is_free(found: CommandFinding, is_released: Callable[[str], bool]) -> bool:
     named = _WRITES.fullmatch(found.why)
     if named is None or not is_released(named[1]):
         return False
-    # The reason names the path. That it names just this one is certain when asking again
-    # gives the same reason.
+    # The reason contains the path. It is certainly the only one if evaluating again gives the same
+    # reason.
     hit = protected_write(named[1], ANY_HOME)
     return hit is not None and hit.why == found.why

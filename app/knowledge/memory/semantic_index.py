@@ -146,7 +146,7 @@ class SemanticIndex:
                 for text in texts:
                     await self._keep([text])
                 return
-            # The server may have refused everything a moment ago, and take everything by now.
+            # The server may have refused everything just before, and accept it now.
             with suppress(TextRefused):
                 kept = await self._made(texts)
 
@@ -162,7 +162,7 @@ class SemanticIndex:
         return await asyncio.to_thread(lambda: list(map(packed, vectors)))
 
     async def _must_take_others(self) -> None:
-        """One text was refused: that is the text's fault only where others are taken.
+        """Check that the server accepts other texts, so that only this text is at fault.
 
         Raises:
             EmbedderFailed: the server refuses all.
@@ -173,7 +173,7 @@ class SemanticIndex:
             raise EmbedderFailed(f"it refused every text ({refusal})") from None
 
     def _shown(self, text: str) -> str:
-        """As it may leave the house: what a newer pattern calls a secret was kept all the same."""
+        """Return the text as sent out: secrets by newer patterns may be stored in it."""
         return clean(self._redactor.text(text))
 
     def _rest(self, error: BaseException) -> None:

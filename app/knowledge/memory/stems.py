@@ -1,7 +1,7 @@
-"""English words without their endings, so that `deploys`, `deployed` and `deployment` are one.
+"""Stems of English words, so that `deploys`, `deployed` and `deployment` are equal.
 
-It need not be right about English: it must only be the same for what is stored and what is
-asked, and not throw together what has nothing to do with each other.
+Stems need not be linguistically correct: they must be equal for stored and searched text, and not
+merge unrelated words.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _SHORTEST = 4
 
 
 def stem_of(word: str) -> str:
-    """The stem of a word in small letters; one with anything but a-z in it is its own."""
+    """Return the stem of a lower-case word; a word with other characters than a-z is unchanged."""
     if len(word) < _SHORTEST or not (word.isascii() and word.isalpha()):
         return word
     return _bare(_without_suffix(_without_flexion(_singular(word))))
@@ -48,7 +48,7 @@ def _without_suffix(word: str) -> str:
 
 
 def _bare(word: str) -> str:
-    """Without what changes before an ending: `cache` and `caching`, `retry` and `retried`."""
+    """Remove changes before an ending: `cache` and `caching`, `retry` and `retried`."""
     if word.endswith("e") and len(word) >= _SHORTEST:
         return word[:-1]
     if word.endswith("y") and len(word) >= _SHORTEST and not _VOWEL.match(word[-2]):

@@ -1,1 +1,1 @@
-"""What a shell command would do, judged before it runs. Pure code: no I/O, no clock, no state."""
+"""Risk analysis of shell commands before they run. Pure code: no I/O, no clock, no state."""

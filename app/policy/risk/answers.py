@@ -1,4 +1,4 @@
-"""What the rules say about one command."""
+"""Answers of the rules about one command."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def judged(call: CommandCall) -> tuple[Answer, ...]:
 def _judged(call: CommandCall) -> tuple[Answer, ...]:
     rules = RULES.get(call.name)
     if rules is None:
-        # A rule looks its tables up by the name, so it has to get the one that it is known by.
+        # A rule's tables use the canonical name, so the rule must receive it.
         call.name = plain_name(call.name)
         rules = RULES.get(call.name)
     if only_explains(call):

@@ -1,4 +1,4 @@
-"""The door to the risk analysis: what a command or a program would do."""
+"""Entry point of the risk analysis of commands and programs."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from app.policy.risk.syntax import Unreadable
 MAX_BYTES = 64 * 1024
 MAX_WRITTEN = 50
 _NEW = "\0"
-"""Stands for the content of a file that was not known before."""
+"""Placeholder for previously unknown file content."""
 MAX_KEPT = 4_096
-"""Longest command, in characters, whose whole report is kept: at most a few megabytes."""
+"""Longest command, in characters, whose full report is cached: at most a few megabytes."""
 
 
 def assess_command(
@@ -32,14 +32,14 @@ def assess_command(
     home: str | None = None,
     given: tuple[Given, ...] = (),
 ) -> RiskReport:
-    """What `command` would do. Never raises.
+    """Assess `command`. Never raises.
 
-    Asks for a command over `MAX_BYTES` (UTF-8), with more than `MAX_SEGMENTS` commands, and
-    for everything that it cannot read. Without `home`, a home directory is still recognised
-    by `~`, `$HOME` and its usual places.
+    Asks for a command above `MAX_BYTES` (UTF-8), with more than `MAX_SEGMENTS` commands, and for
+    everything that it cannot parse. Without `home`, a home directory is still recognised by `~`,
+    `$HOME` and its usual places.
 
     Args:
-        given: files among the `runs` of an earlier report, which are judged along with it.
+        given: files among the `runs` of an earlier report, assessed together with it.
     """
     if given:
         return _kept_given(command, shell, cwd, home, given)
@@ -51,8 +51,9 @@ def assess_command(
 def assess_program(
     text: str, language: str, *, cwd: str = "/workspace", home: str | None = None
 ) -> RiskReport:
-    """What a program in `language`, such as `python`, would do. Never raises; asks as
-    `assess_command` does."""
+    """Assess a program in `language`, such as `python`. Never raises; asks like
+    `assess_command`.
+    """
     assessor = Assessor(home or ANY_HOME)
     scope = ShellScope({"HOME": assessor.home}, cwd, assessor.home)
     program = Payload(language, text=text)
@@ -77,7 +78,7 @@ def _assess(
 def _read(
     assessor: Assessor, text: str, scope: ShellScope, walk: Callable[[], object]
 ) -> RiskReport:
-    """What a walk finds; what is too long for one, or cannot be read, asks."""
+    """Return the report of a walk; texts that are too long or unparsable ask."""
     before = scope.files.copy()
     if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         assessor.found(ask("too_long", f"longer than {MAX_BYTES} bytes"), None)
@@ -103,7 +104,7 @@ def _read(
 
 @lru_cache(maxsize=512)
 def _kept(command: str, shell: ShellName, cwd: str, home: str | None) -> RiskReport:
-    """The report is a value of its arguments alone, so it may be given out again."""
+    """Return the cached report, which depends only on the arguments."""
     return _assess(command, shell, cwd, home)
 
 
@@ -111,18 +112,18 @@ def _kept(command: str, shell: ShellName, cwd: str, home: str | None) -> RiskRep
 def _kept_given(
     command: str, shell: ShellName, cwd: str, home: str | None, given: tuple[Given, ...]
 ) -> RiskReport:
-    """The content of the files is part of the question."""
+    """Return the cached report for given files, whose content is part of the key."""
     return _assess(command, shell, cwd, home, given)
 
 
 @lru_cache(maxsize=4)
 def _kept_long(command: str, shell: ShellName, cwd: str, home: str | None) -> RiskReport:
-    """Long ones only as long as one call asks about them more than once."""
+    """Return the cached report of a long command, kept only for repeated use in one call."""
     return _assess(command, shell, cwd, home)
 
 
 def forget() -> None:
-    """Empty what is kept between calls: for measuring, and for nothing else."""
+    """Empty the caches, for measurements only."""
     _kept.cache_clear()
     _kept_long.cache_clear()
     _kept_given.cache_clear()

@@ -1,7 +1,7 @@
 """What a rule sees (`CommandCall`), what it answers (`RuleMatch`, `Payload`), how options are read.
 
-Values that are made by the hundred for a script are named tuples: a frozen dataclass takes
-twice the time to make.
+Values created by the hundred per script are named tuples: a frozen dataclass takes twice as long to
+create.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from typing import Literal, NamedTuple
 from app.policy.risk.model import RiskLevel, Verdict
 
 UNKNOWN = "\0"
-"""Stands for text that only running the command would tell; never part of a real argument."""
+"""Placeholder for text known only at run time; never part of a real argument."""
 SECRET = UNKNOWN + "\1"
-"""The same for text that holds a secret: the environment, a key file, what follows from them."""
+"""The same for text with a secret: the environment, a key file, and derived text."""
 
 
 def unknown(*texts: str) -> str:
-    """What stands for text that is made of `texts`: a secret among them is one in it."""
+    """Return the placeholder for text built from `texts`: a secret among them makes it secret."""
     return SECRET if any(SECRET in text for text in texts) else UNKNOWN
 
 
 class Stream(NamedTuple):
-    """What a command reads or writes.
+    """Input or output of a command.
 
     Attributes:
-        text: None when it is not known.
-        file: the named file it comes from.
-        listed: words that are certain to be in a text that is not known as a whole.
-        secret: the secret that it holds, in words; "" for none.
+        text: None if unknown.
+        file: name of its source file.
+        listed: words certainly in a text that is otherwise unknown.
+        secret: description of its secret; "" for none.
     """
 
     text: str | None
@@ -44,9 +44,9 @@ class RuleMatch(NamedTuple):
     """A finding.
 
     Attributes:
-        vague: it says that something is not told, or usual in programs: enough to ask for words
-            of the command itself, and not for those of a file that it runs.
-        named: it says itself which file it is about.
+        vague: it reports something unknown, or common in programs: it asks for the command's own
+            words, but not for files that it runs.
+        named: it names its file itself.
     """
 
     code: str
@@ -59,7 +59,7 @@ class RuleMatch(NamedTuple):
 
 
 class Payload(NamedTuple):
-    """Something that the command would run in turn.
+    """Code that the command would run.
 
     `argv` for kind "argv", and for "tool", which counts only where a rule knows the command;
     `text` for "shell", "powershell" or the name of a language (None: not known). `moves` is
@@ -89,16 +89,16 @@ def script(text: str | None, language: str = "shell", **more: object) -> Payload
 
 
 UNTOLD = Stream(None)
-"""What a program feeds a command that one of its options names: nobody knows it here."""
+"""Input from a program to a command in one of its options, unknown here."""
 
 
 @dataclass(slots=True, eq=False)
 class Flow:
-    """What the script has done so far that decides what its later commands send.
+    """Effects of the script so far on what later commands send.
 
     Attributes:
-        files: files that it has filled with a secret, by absolute path, and with which.
-        remotes: remotes of git that it has set.
+        files: files filled with a secret, by absolute path, with the secret.
+        remotes: git remotes that it has set.
     """
 
     files: dict[str, str] = field(default_factory=dict)
@@ -110,7 +110,7 @@ _NO_FLOW = Flow()
 
 @dataclass(slots=True)
 class CommandCall:
-    """One command with its words. `args` exclude the name; `paths` are resolved by `at`."""
+    """Command with its words. `args` exclude the name; `at` resolves paths."""
 
     name: str
     args: list[str]
@@ -122,10 +122,10 @@ class CommandCall:
     files: Mapping[str, str | None] = field(default_factory=dict)
     flow: Flow = _NO_FLOW
     texts: dict[str, str] = field(default_factory=dict)
-    """What the tables of shapes have made of the words, by how they read them."""
+    """Results of the shape tables for the words, by parsing."""
 
     def written(self, path: str) -> str | None:
-        """What this same script wrote to `path` before, or feeds through it; None: not known."""
+        """Return what this script wrote to `path` before, or feeds through it; None: unknown."""
         if path in {"-", "/dev/stdin"}:
             return self.stdin.text if self.stdin else None
         return self.files.get(self.at(path))
@@ -134,7 +134,7 @@ class CommandCall:
         return path.startswith("/dev/fd/") or self.at(path) in self.files
 
     def at(self, path: str) -> str:
-        """The absolute, normalised path; UNKNOWN at its front when it cannot be told."""
+        """Return the absolute, normalized path; UNKNOWN at its front if undetermined."""
         return resolve(path, self.cwd, self.home)
 
 
@@ -148,7 +148,7 @@ def ask(code: str, why: str, level: RiskLevel = RiskLevel.HIGH) -> RuleMatch:
 
 
 def vaguely(code: str, why: str) -> RuleMatch:
-    """A finding that does not count in a file that the command runs."""
+    """Return a finding that does not apply in a file that the command runs."""
     return RuleMatch(code, why, vague=True)
 
 
@@ -157,7 +157,7 @@ def deny(code: str, why: str) -> RuleMatch:
 
 
 OWN_PROGRAMS = Payload("own_programs")
-"""Runs nothing: that `PATH` is set matters to who allows a command by its name."""
+"""Harmless itself: setting `PATH` matters to rules that allow a command by name."""
 
 
 def table(names: str, rule: Rule) -> RuleTable:
@@ -165,7 +165,7 @@ def table(names: str, rule: Rule) -> RuleTable:
 
 
 def asking(names: str, code: str, why: str, level: RiskLevel = RiskLevel.HIGH) -> RuleTable:
-    """Commands that ask whatever their arguments are, unless they only print help."""
+    """Return rules for commands that ask for any arguments, except help."""
 
     def rule(call: CommandCall) -> Iterator[Answer]:
         if not only_help(call.args):
@@ -175,22 +175,22 @@ def asking(names: str, code: str, why: str, level: RiskLevel = RiskLevel.HIGH) -
 
 
 def names(text: str) -> list[str]:
-    """A table of words, written as text."""
+    """Return a table of words given as text."""
     return text.split()
 
 
 def is_pattern(word: str) -> bool:
-    """Whether names of files may stand in a word's place: `git rese[t]` beside a file `reset`."""
+    """Return whether a word may be expanded to file names: `git rese[t]` with a file `reset`."""
     return "[" in word or "*" in word or "?" in word
 
 
 def may_be_option(word: str) -> bool:
-    """Whether it is a pattern that an option's name may stand for."""
+    """Return whether it is a pattern that may match an option."""
     return word.startswith(("-", "[-")) and is_pattern(word.partition("=")[0])
 
 
 def unresolved_verb(call: CommandCall, verb: str) -> Iterator[RuleMatch]:
-    """A subcommand that is not known decides everything, as the command's name does."""
+    """Ask about an unknown subcommand, which is as decisive as the command's name."""
     if UNKNOWN in verb or is_pattern(verb):
         yield ask("unresolved_command", f"what {call.name} does is not known before it runs")
 
@@ -204,9 +204,9 @@ _HELP_ANYWHERE = frozenset(["--help", "--version"])
 
 
 def prints_help(args: Sequence[str]) -> bool:
-    """Whether a long option for help or the version stands anywhere before `--`.
+    """Return whether a long option for help or version occurs before `--`.
 
-    For programs that then do nothing else, wherever it stands.
+    For programs that then do nothing else, at any position.
     """
     before = args[: args.index("--")] if "--" in args else args
     return not _HELP_ANYWHERE.isdisjoint(before)
@@ -233,11 +233,11 @@ def resolve(path: str, cwd: str | None, home: str) -> str:
 
 @dataclass(slots=True)
 class Options:
-    """Options of one command line, clusters taken apart.
+    """Options of one command line, with clusters split.
 
-    `flags` holds every option as written (`-f`, `--force`); `values` the value of each
-    option that takes one; `rest` the operands, where `first` is the index in the arguments
-    of the first operand (or the length).
+    `flags` contains every option as written (`-f`, `--force`); `values` the value of each option
+    that takes one; `rest` the operands, with `first` as the index of the first operand in the
+    arguments (or their length).
     """
 
     flags: list[str] = field(default_factory=list)
@@ -246,7 +246,7 @@ class Options:
     first: int = 0
 
     def has(self, *names: str) -> bool:
-        """Any of `names` given; a long name also when abbreviated."""
+        """Return whether any of `names` is given; long names also when abbreviated."""
         for flag in self.flags:
             if flag in names or (flag[:2] == "--" and _abbreviates(flag, names)):
                 return True
@@ -276,12 +276,12 @@ def options(
     clusters: bool = True,
     optional: str = "",
 ) -> Options:
-    """Read options.
+    """Parse options.
 
-    `valued` lists those that take the next word as value, without the first dash: `u -user`;
-    a `=` at its end (`-prune=`) says that only an attached value counts.
-    `stop`: the first operand ends the options, as for wrappers. `clusters` False: one dash
-    is as good as two (`find`, `terraform`). `optional` letters take only an attached value.
+    `valued` lists options that take the next word as value, without the first dash: `u -user`; a
+    trailing `=` (`-prune=`) means that only an attached value is accepted. `stop`: the first
+    operand ends the options, as for wrappers. `clusters` False: one dash is equivalent to two
+    (`find`, `terraform`). `optional` letters take only an attached value.
     """
     if stop and args and args[0][:1] != "-":
         return Options([], {}, list(args), 0)
@@ -342,7 +342,7 @@ def _long(found: Options, arg: str, following: Sequence[str], known: _Valued) ->
         found.values.setdefault(name, []).append(following[0] if following else "")
         return True
     if known.has_long and name[:2] == "--" and name not in known.names:
-        # A beginning is enough for getopt. Without "=" the word may as well be an operand.
+        # getopt accepts a prefix. Without "=" the word may as well be an operand.
         for full in _completions(name, known.names, attached=bool(equals)):
             held = value if equals or not following else following[0]
             found.values.setdefault(full, []).append(held)
@@ -351,7 +351,7 @@ def _long(found: Options, arg: str, following: Sequence[str], known: _Valued) ->
 
 @lru_cache(maxsize=1024)
 def _completions(name: str, wanted: frozenset[str], *, attached: bool) -> tuple[str, ...]:
-    """The options with a value that the long option `name` may be short for."""
+    """Return the options with a value that the long option `name` may abbreviate."""
     if len(name) < 3:
         return ()
     fulls = (full.removesuffix("=") for full in wanted if attached or full[-1] != "=")

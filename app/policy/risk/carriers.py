@@ -1,4 +1,4 @@
-"""Carriers of secrets: programs that write what they read into files."""
+"""Carriers of secrets: programs that write their input into files."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _SCREENS = names(
 
 
 def _fill_picture(call: CommandCall) -> Iterator[tuple[str, str]]:
-    """A picture of the screen, or of who sits before it."""
+    """Detect pictures of the screen or from the camera."""
     for word in call.args:
         if "." in word and word[:1] != "-":
             yield word, "a screenshot"
@@ -94,7 +94,7 @@ def _fill_output(call: CommandCall) -> Iterator[tuple[str, str]]:
 
 
 def _git_writes(call: CommandCall) -> Iterator[tuple[str, str]]:
-    """A bundle or an archive holds the whole repository."""
+    """Detect bundles and archives, which contain the whole repository."""
     words = options(call.args, "C c -git-dir -work-tree", stop=True).rest
     if words[:2] == ["bundle", "create"] and len(words) > 2:
         yield next((word for word in words[2:] if word[:1] != "-"), ""), WHOLE_FOLDER
@@ -106,7 +106,7 @@ def _git_writes(call: CommandCall) -> Iterator[tuple[str, str]]:
 
 
 def _remote(call: CommandCall) -> Iterator[tuple[str, str]]:
-    """A remote that the script sets is a place where nothing has gone before."""
+    """Detect remotes set by the script, which are new destinations."""
     words = options(call.args, "C c -git-dir -work-tree", stop=True).rest
     rest = options(words[2:], "t m f").rest if words[:1] == ["remote"] else []
     if words[1:2] and words[1] in {"add", "set-url"} and rest:
@@ -131,8 +131,8 @@ FILLING: dict[str, Callable[[CommandCall], Iterator[tuple[str, str]]]] = {
     ),
     "git": _git_writes,
 }
-"""Programs that write files themselves: each with the secret that goes into it."""
+"""Programs that write files themselves, each with the secret that goes into the file."""
 
 
 FILL_ANYWAY = frozenset([*DUMPS, *SOURCES, *_SCREENS]) & FILLING.keys()
-"""What goes into these files may be a secret whatever words name it."""
+"""Files whose content may be secret, regardless of the command's words."""

@@ -1,4 +1,4 @@
-"""What a program text in another language would do, as far as its text tells."""
+"""Assessment of program texts in other languages, as far as their text reveals."""
 
 from __future__ import annotations
 
@@ -73,15 +73,15 @@ _DANGER: dict[str, str] = {
 }
 _PATTERNS = {language: re.compile(pattern, re.DOTALL) for language, pattern in _DANGER.items()}
 LANGUAGES = frozenset([*_DANGER, *COMPILED, "python", "sql", "mysql"])
-"""Languages in which programs can be read."""
+"""Languages of programs that can be parsed."""
 _HIDES = re.compile(
     r"\beval\s*\(\s*(?:Buffer|atob|base64|unpack|gzinflate|fetch|await)|\brunIn\w*Context|\bdlopen\b"
     r"|\beval\s*\(\s*\$_(?:GET|POST|REQUEST)|new\s+Function\s*\(\s*(?:atob|Buffer)"
 )
-"""Code that is decoded or fetched before it runs: no program needs that by chance."""
+"""Code decoded or fetched before it runs, which is never accidental."""
 _MAX, _MAX_NODE = 16_000, 40_000
 PYTHON_FILE = "python file"
-"""Python as it stands in a file, where a line is no command of a notebook."""
+"""Python in a file, where a line is not a notebook command."""
 _SHELL_CALL = re.compile(
     r"\b(?:execSync|(?<!/\.)(?<!/[gimsuy]\.)(?<!/[gimsuy]{2}\.)exec|system|popen|os\.execute|io\.popen|shell_exec|passthru|qx|"
     r"do shell script)\s*\(?\s*"
@@ -90,11 +90,11 @@ _SHELL_CALL = re.compile(
 
 
 MAX_KEPT = 4_096
-"""Longest program, in characters, whose findings are kept."""
+"""Longest program, in characters, whose findings are cached."""
 
 
 def code_answers(language: str, text: str) -> tuple[Answer, ...]:
-    """`assess_code`, for programs of usual size from what is kept."""
+    """Return the findings of `assess_code`, cached for programs of usual size."""
     if language == PYTHON_FILE:
         return _kept_file(language, text)
     return (
@@ -104,7 +104,7 @@ def code_answers(language: str, text: str) -> tuple[Answer, ...]:
 
 @lru_cache(maxsize=64)
 def _kept_file(language: str, text: str) -> tuple[Answer, ...]:
-    """Files are longer, and the same one is run again and again."""
+    """Return cached findings of a file: files are longer, and often run repeatedly."""
     return tuple(assess_code(language, text))
 
 
@@ -114,7 +114,7 @@ def kept_code(language: str, text: str) -> tuple[Answer, ...]:
 
 
 def assess_code(language: str, text: str) -> Iterator[Answer]:
-    """Findings for `text`, a program in `language`; shell commands in it come as payloads."""
+    """Yield findings for `text`, a program in `language`; its shell commands become payloads."""
     spaced = _LONG_BLANK.sub(_short_blank, text)
     if len(text) <= _MAX:
         yield from secrets_in_code(language.removesuffix(" file"), spaced)
@@ -137,7 +137,7 @@ def assess_code(language: str, text: str) -> Iterator[Answer]:
 
 
 _LONG_BLANK = re.compile(r"\s{200,}")
-"""What patterns with room for blanks would take long to get over."""
+"""Text on which patterns with optional blanks would backtrack."""
 
 
 _ENDS_LINE = re.compile(r"[\n\r\u2028\u2029]")
@@ -148,7 +148,7 @@ def _short_blank(found: re.Match[str]) -> str:
 
 
 def _children(text: str) -> Generator[Answer, None, str]:
-    """The programs that a text of Node starts; answers the text without them."""
+    """Yield the programs that a Node text starts; return the text without them."""
     children = literal_children(text)
     if children is None:
         return text
@@ -160,7 +160,7 @@ def _scan(language: str, text: str) -> Iterator[Answer]:
     if language == "node":
         text = yield from _children(text)
         if not _STARTS_PROGRAMS.search(text):
-            # There is nothing but a regular expression that this may be a method of.
+            # Only a regular expression may have this as a method.
             text = re.sub(r"\.exec\s*\(", ".match(", text)
         for call in _LISTED_CALL.finditer(text):
             words = [call["program"], *_LITERAL.findall(call["words"])]
@@ -195,17 +195,17 @@ _STARTS_PROGRAMS = re.compile(
     r"\.constructor|binding|mainModule|getBuiltinModule|dlopen|"
     r"\b(?:require|import)(?!\s*\(\s*(?P<quote>['\"])[\w@./:-]+(?P=quote)\s*\)|\s+[\w{*'\"])"
 )
-"""By what a program of Node may come to start another one."""
+"""Calls by which a Node program may start another one."""
 _LITERAL = re.compile(r"\"[^\"\\\n]*\"|'[^'\\\n]*'")
 _LISTED_CALL = re.compile(
     rf"\b(?:spawn|spawnSync|execFile|execFileSync)\s*\(\s*(?P<program>{_LITERAL.pattern})\s*,\s*"
     rf"\[(?P<words>\s*(?:(?:{_LITERAL.pattern})\s*(?:,\s*(?:{_LITERAL.pattern})\s*)*,?\s*)?)\]\s*"
     r"(?:,\s*\{(?![^}]*\b(?:shell|input|stdio|argv0)\b)[\w\s:,'\"]*\}\s*)?\)"
 )
-"""A call whose program and words are all told, and that feeds it nothing."""
+"""Call whose program and words are all literal, and that feeds no input."""
 _QUOTING_COMMANDS = frozenset(["perl", "ruby", "php"])
 _QUOTED_COMMAND = re.compile(r"`([^`\"'#$@\\\n]+)`")
-"""A command between backticks with nothing in it that is put in."""
+"""Command in backticks without substitutions."""
 _LOADS_FAR = re.compile(
     r"\b(?:import|include|require)(?:_once)?\b[^;'\"]{0,200}['\"](?:[a-z.]+://|data:)"
 )
@@ -264,20 +264,20 @@ _REMOVES = re.compile(
     r"(?:(['\"])(?P<path>[^'\"\n]+)\2|(?:require\(\s*['\"](?:node:)?os['\"]\s*\)|\bos)\.homedir\(\)"
     r"|process\.env\.HOME\b|Dir\.home\b|\$?ENV[\[{]['\"]?HOME\b)"
 )
-"""A removing function with the path that it is given; the home directory where that is none."""
+"""Removing function with its path; the home directory if that is not literal."""
 
 
 def _removed_paths(text: str) -> Iterator[Answer]:
     for match in _REMOVES.finditer(text):
         single = match["verb"].startswith(("unlink", "delete")) or match["verb"] == "remove"
         flag = "-f" if single else "-rf"
-        # In many programs these are methods that have nothing to do with files.
+        # In many programs these are methods unrelated to files.
         vague = match["verb"].startswith(("delete", "remove")) and match["verb"][6:] == ""
         yield run(["rm", flag, "--", match["path"] or "~"], vague=vague)
 
 
 def _removed_names(text: str) -> Iterator[Answer]:
-    """Paths that a removing function gets through a variable, which is set to a text once."""
+    """Yield paths passed to a removing function in a variable assigned one text."""
     for match in islice(_REMOVES_NAMED.finditer(text), _MOST_NAMES):
         values = re.findall(
             rf"(?<![\w.]){re.escape(match['name'])}\s*=\s*(['\"])([^'\"\n]+)\1", text
@@ -294,7 +294,7 @@ _REMOVES_NAMED = re.compile(
 
 
 def _held_danger(language: str, text: str, held: list[str]) -> Iterator[Answer]:
-    """What is dangerous in the strings themselves: callbacks, commands to open."""
+    """Yield dangers in the strings themselves: callbacks, commands to open."""
     if language == "ruby" and re.search(r"\bopen\b", text):
         yield from (script(name[1:]) for name in held if name.startswith("|"))
     if language in {"node", "php"} and _LOADS_FAR.search(text):
@@ -309,7 +309,7 @@ def _held_danger(language: str, text: str, held: list[str]) -> Iterator[Answer]:
 
 
 def _to_paths(language: str, text: str, held: list[str]) -> Iterator[Answer]:
-    """What the program writes and moves, where its text tells the path."""
+    """Yield what the program writes and moves, if its text contains the path."""
     written = list(_written_paths(language, text, held))
     for match in _TO.finditer(text):
         if match["verb"].startswith(("rename", "move")):
@@ -326,7 +326,7 @@ def _to_paths(language: str, text: str, held: list[str]) -> Iterator[Answer]:
 
 
 def _opened_paths(language: str, text: str, held: list[str]) -> Iterator[str]:
-    """What else the program opens: whatever has the shape of a path, where a name is put in."""
+    """Yield other opened paths: everything shaped like a path, if a name is substituted."""
     for match in _OPENS.finditer(text):
         yield match["path"]
     if language == "perl":
@@ -345,12 +345,12 @@ def _written_paths(language: str, text: str, held: list[str]) -> Iterator[str]:
         for match in _PERL_OPEN.finditer(text):
             yield match["path"].strip()
     if _UNNAMED_WRITES.search(text):
-        # Any path in the program may be the one.
+        # Any path in the program may be used.
         yield from (name for name in held if name.startswith(("/", "~")))
 
 
 def _without_shell_calls(text: str) -> str:
-    """Calls with a literal command are judged by that command alone."""
+    """Remove calls with a literal command, which are assessed by that command alone."""
     bare = _LISTED_CALL.sub(" ", _SHELL_CALL.sub(" ", text))
     if bare == text:
         return text

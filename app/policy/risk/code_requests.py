@@ -1,4 +1,4 @@
-"""Requests in program texts that ask a server to delete, as `curl -X DELETE` does."""
+"""Requests in program texts that ask a server to delete, like `curl -X DELETE`."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from app.policy.risk.code_secrets import SENDS
 from app.policy.risk.model import RiskLevel
 
 _METHOD = re.compile(r"(['\"`])delete\1", re.IGNORECASE)
-"""The method by its name, as a whole text: an option, an argument or the value of a variable."""
+"""The method's name as a whole text: an option, an argument or a variable's value."""
 _CLIENTS = (
     r"axios|got|superagent|ky|needle|request|undici|wretch|unirest|bent|phin|"
     r"HTTParty|Faraday|RestClient|Typhoeus|Excon|HTTP|HTTPoison|Tesla|Req|Http|Requests"
 )
 _DELETES = r"(?<!\s)\s*+(?:\.|->|::)\s*+del(?:ete)?\b"
 _BY_CLIENT = re.compile(
-    # An address is what it is given, or a client is what it is a method of.
+    # Its argument is an address, or its object is a client.
     rf"\bdelete\s*:\s*\w+[^}}]{{0,200}}\}}\s*=\s*[^;\n]{{0,80}}\b(?:{_CLIENTS})\b|"
     rf"{_DELETES}!?\s*\(?\s*[fF]?['\"`](?:https?:)?//"
     rf"|\b(?:{_CLIENTS})\b(?:['\"`]\s*\))?[^;\n]{{0,200}}?{_DELETES}"
@@ -36,7 +36,7 @@ _MARK = re.compile(r"delete|\bdel\b", re.IGNORECASE)
 
 
 def deletes_by_request(language: str, text: str) -> Iterator[Answer]:
-    """The question about a program that sends a request which deletes."""
+    """Ask about a program that sends a deleting request."""
     if not _MARK.search(text):
         return
     near = bool(_BY_CLIENT.search(text)) and (
@@ -47,7 +47,9 @@ def deletes_by_request(language: str, text: str) -> Iterator[Answer]:
 
 
 def http_delete(why: str) -> RuleMatch:
-    """Not counted in the files that a command runs: whole programs have such calls, and tests."""
+    """Return the finding, which does not apply to files that a command runs: whole programs and
+    tests have such calls.
+    """
     return ask("http_delete", why, RiskLevel.MEDIUM)._replace(vague=True)
 
 
@@ -56,7 +58,7 @@ def _by_method(text: str) -> bool:
 
 
 def _by_object(text: str) -> bool:
-    """A method of a client that the program holds under a name."""
+    """Return whether it is a method of a client held in a variable."""
     if _HTTP_OBJECT.search(text) and _OF_OBJECT.search(text):
         return True
     names = {found["name"] for found in _HELD.finditer(text)}

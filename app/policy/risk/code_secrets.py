@@ -1,7 +1,7 @@
-"""Secrets in program texts: what reads the environment or a key file and speaks to a network.
+"""Secrets in program texts: reads of the environment or key files together with network access.
 
-Texts are searched and not run, so this asks where both stand in one text and what is read may
-reach what sends. A secret that only logs in, in a header or as the key of a client, does not.
+Texts are searched, not run, so the analysis asks if both occur in one text and the read may reach
+the send. A secret that only authenticates, in a header or as a client's key, does not count.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SENDS = re.compile(
     r"|\bLWP\b|\bHTTP::(?:Tiny|Request)\b|\bIO::Socket\b|\bMojo::UserAgent\b"
     r"|\bcurl_(?:init|exec|setopt)\b|\bfsockopen\b|\bfile_get_contents\s*\(\s*['\"]https?:"
     r"|\bstream_socket_client\b|\bmail\s*\(|\bgethostbyname\b"
-    # Go, Java, C#, Lua, R and the rest
+    # Go, Java, C#, Lua, R and others
     r"|\bhttp\.(?:Post|Get|NewRequest)\b|\bHttpClient\b|\bWebClient\b|\bURLConnection\b|\bsocket\.http\b"
     r"|\b(?:get|post|put|request)\s*\(?\s*f?['\"`]https?://|\bhttr::|\bhttr2\b|\bnet\.Dial\b",
 )
@@ -47,7 +47,7 @@ _VARIABLE = re.compile(
 _HOME = "/home/-"
 _TEMPLATE = re.compile(r"`(?P<path>[^`\n]{0,200})`")
 _INTERPOLATED = re.compile(r"(?P<path>[}\]]/\.[\w./-]{1,100})['\"]")
-"""The end of a text with a variable in quotes of its own: `"#{ENV["HOME"]}/.netrc"`."""
+"""End of a text with a nested quoted variable: `"#{ENV["HOME"]}/.netrc"`."""
 _LITERAL = re.compile(r"(['\"])(?P<path>[^'\"\n]{0,200})\1")
 _LOGS_IN = re.compile(
     r"\b(?:headers|auth|cookies)['\"]?\s*[=:]\s*(?:\{[^{}]*\}|\([^()]*\)|\[[^\[\]]*\])"
@@ -63,7 +63,7 @@ _NEAR = re.compile(r"localhost|127(?:\.\d+){3}|\[?::1\]?|0\.0\.0\.0")
 
 
 _HOME_FILE = re.compile(
-    # `<` opens a file of Perl; a variable that is put in ends with a bracket.
+    # `<` opens a file in Perl; a substituted variable ends with a bracket.
     r"\s*[<+]*\s*(?:file://)?(?:~|/home/[^/]+|/root|\$HOME|[^/\s]{0,80}[}\])])?(?P<rest>/\.[\w./-]+)$"
 )
 _JOINED = re.compile(
@@ -77,7 +77,7 @@ _SHOWN = re.compile(r"\b(?:print|puts|echo|say|console\.log|printf|log|p|pp|dump
 
 
 def secrets_in_code(language: str, text: str) -> Iterator[Answer]:
-    """What a program reads of secrets: those of a home folder, and whatever it sends."""
+    """Yield secrets that a program reads: those of a home folder, and those it sends."""
     if _HOME_HINT.search(text):
         yield from _home_secrets(language, text)
     yield from _secrets_shown(language, text)
@@ -85,7 +85,7 @@ def secrets_in_code(language: str, text: str) -> Iterator[Answer]:
 
 
 def _home_secrets(language: str, text: str) -> Iterator[Answer]:
-    """Files that ask whoever reads them, named by the end of their path: `home + "/.netrc"`."""
+    """Yield files that ask when read, named by the end of their path: `home + "/.netrc"`."""
     joined = (
         "/" + "/".join(part.strip("/") for part in _PART.findall(found["parts"]))
         for found in _JOINED.finditer(text)
@@ -108,7 +108,7 @@ def _home_files(text: str) -> Iterator[re.Match[str]]:
 
 
 def _secrets_shown(language: str, text: str) -> Iterator[Answer]:
-    """A secret of the environment that a program prints, and does nothing else with."""
+    """Detect a secret of the environment that a program only prints."""
     if len(text) > _ONE_LINER or not _SHOWN.search(text):
         return
     name = next((name for name in _names(text) if is_secret_name(name)), "")
@@ -128,7 +128,7 @@ def _secrets_sent(language: str, text: str) -> Iterator[Answer]:
     what = _secret_in(text)
     if what:
         hit = ask("secret_sent", f"{language} code sends {what} to another host")
-        # Whole programs use secrets and networks, and most of them for two things.
+        # Whole programs use secrets and networks, mostly for different purposes.
         yield hit._replace(vague=len(text) > _SHORT and not _sends_at_once(text))
 
 
@@ -139,7 +139,7 @@ _SENDING_CALL = re.compile(
 
 
 def _sends_at_once(text: str) -> bool:
-    """Whether one line holds a secret and a call that sends, and more than logging in."""
+    """Return whether one line has a secret and a sending call that is not only a login."""
     return any(
         len(line) <= _SHORT
         and _SENDING_CALL.search(_RECEIVED.sub(" ", line)) is not None
@@ -149,7 +149,7 @@ def _sends_at_once(text: str) -> bool:
 
 
 _RECEIVED = re.compile(r"\b(?:environb?|env|ENV)\.(?:get|fetch)\b|\bgetenv\b")
-"""Calls that read the environment, and whose names are those of calls that send."""
+"""Calls that read the environment, with names like sending calls."""
 
 
 def _secret_in(text: str) -> str:
@@ -170,7 +170,7 @@ _SHELLED = re.compile(r"`([^`\n]{1,200})`")
 
 
 def _file(path: str) -> str:
-    """A file with secrets that a literal names: by what it is called, and not by a bare word."""
+    """Return a file with secrets named by a literal: by its name, not by a bare word."""
     if not path or ("/" not in path and "." not in path and not path.startswith("id_")):
         return ""
     absolute = (
@@ -181,7 +181,7 @@ def _file(path: str) -> str:
 
 
 def _variable_in(text: str) -> str:
-    """A secret of the environment that is used for more than to log in."""
+    """Return a secret of the environment used for more than a login."""
     used = _LOGS_IN.sub(" ", text)
     for found in _ASSIGNED.finditer(text):
         names = [name for name in _names(found["value"]) if is_secret_name(name)]

@@ -1,7 +1,7 @@
-"""The texts and comments of a program told apart from its code, as its language reads them.
+"""Separation of a program's texts and comments from its code.
 
-A quote in a comment or in a regular expression begins no text: one that were taken for it
-would hide the code behind it.
+A quote in a comment or regular expression starts no text: misreading it would hide the code after
+it.
 """
 
 from __future__ import annotations
@@ -55,18 +55,18 @@ _SEARCHES = re.compile(
     r"(?:^|[=(,:;!&|]~?|(?<![$@%&>.-])\b(?:return|split|grep|if|unless|and|or|not|when|while|until"
     r"|print|puts))\s*$"
 )
-"""What stands before a regular expression and before no division."""
+"""Tokens before a regular expression, but never before a division."""
 _EVALUATES = re.compile(r"\(\?\??\{|[$@][\w:]*\s*(?:->)?\s*[{\[(]|#\{")
-"""What runs code inside a regular expression or a quote."""
+"""Code executed inside a regular expression or a quote."""
 _INTERPOLATED = re.compile(r"#\{([^}]*)\}|@\{\[(.*?)\]\}")
 _HERE = re.compile(r"<<[~-]?\s*[\"'A-Z]|<<<")
 
 
 @dataclass(slots=True)
 class ReadCode:
-    """`code` is the program without its texts and comments; `texts` are those it holds.
+    """`code` is the program without its texts and comments; `texts` are the texts.
 
-    `certain` is False when a quote may stand for something else than we took it for.
+    `certain` is False if a quote may have another meaning than assumed.
     """
 
     code: str = ""
@@ -75,7 +75,7 @@ class ReadCode:
 
 
 def read_code(language: str, program: str) -> ReadCode:
-    """Texts become `""`; one that is an index or is required becomes `.text(`."""
+    """Replace texts with `""`; a text used as index or required becomes `.text(`."""
     found = ReadCode()
     pieces: list[str] = []
     end = 0
@@ -113,7 +113,7 @@ def _replaced(language: str, token: re.Match[str], found: ReadCode) -> Iterator[
         yield before
         yield "//" if _only_searches(token, before, regex) else _unquoted(regex)
         if kinds["called"]:
-            # What a regular expression executes is a search.
+            # Code executed by a regular expression counts as a search.
             yield ".match"
     elif kinds.get("kept"):
         yield '""' if language == "perl" and _is_data(token) else _unquoted(token.group())
@@ -127,7 +127,7 @@ def _only_searches(token: re.Match[str], before: str, regex: str) -> bool:
 
 
 def _is_data(token: re.Match[str]) -> bool:
-    """A text, a search or a replacement of Perl that runs nothing."""
+    """Return whether it is a text, search or replacement of Perl that runs nothing."""
     text = token.group()
     flags = re.match(r"[a-z]*", token.string[token.end() :])
     before = token.string[max(0, token.start() - 8) : token.start()].rstrip()

@@ -1,4 +1,4 @@
-"""What an assessment has found so far, and the report that is made of it."""
+"""Findings of an assessment so far, and its report."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from app.policy.risk.scope import ShellScope
 from app.policy.risk.syntax import Unreadable
 
 ANY_HOME = "/home/~"
-"""Stands for a home directory whose place is not given."""
+"""Placeholder for an unknown home directory."""
 MAX_SEGMENTS = 1_500
 MAX_OPENED = 500
 MAX_EMPTIED = 50
 MAX_WALKED = 2_250
-"""Commands judged at most, those counted twice that are judged with other values again."""
+"""Maximum assessed commands, with repeated ones counted again."""
 _PLAIN_WORDS = re.compile(r"[\w@%+=:,./-]+(?>(?: [\w@%+=:,./-]+)*)", re.ASCII)
 _Found = tuple[str, int | None, str, RiskLevel, Verdict]
 """What a `CommandFinding` is made of."""
@@ -37,9 +37,9 @@ _Found = tuple[str, int | None, str, RiskLevel, Verdict]
 
 @dataclass(slots=True)
 class CollectedCommand:
-    """A command that was met. The segment is made of it once it is certain to be reported.
+    """Visited command. Its segment is created once it is certain to be reported.
 
-    One that is kept for every time that it is met (`known`) is never changed but for `made`.
+    A cached one (`known`) is never changed, except for `made`.
     """
 
     argv: tuple[str, ...]
@@ -54,10 +54,10 @@ _BY_NAME = "kill ends every process with a matching name"
 
 
 class Collected:
-    """Segments, findings and targets, in the order in which they were met.
+    """Segments, findings and targets, in order of the walk.
 
     Attributes:
-        origins: the files whose text is being judged, the innermost last.
+        origins: files being assessed, innermost last.
     """
 
     def __init__(self, home: str) -> None:
@@ -101,12 +101,12 @@ class Collected:
             self.targets[_shown(target)] = None
 
     def empties(self, path: str) -> None:
-        """Note that the file at an absolute path loses what it holds, if it is there."""
+        """Record that the file at an absolute path loses its content, if it exists."""
         if UNKNOWN not in path and len(self.emptied) < MAX_EMPTIED and path != "/dev/null":
             self.emptied[path] = None
 
     def opens(self, path: str) -> None:
-        """Note that the file at an absolute path is read or written."""
+        """Record that the file at an absolute path is read or written."""
         if UNKNOWN not in path and len(self.opened) < MAX_OPENED and path != "/dev/null":
             self.opened[path.replace(ANY_HOME, "~", 1)] = None
 
@@ -123,7 +123,7 @@ class Collected:
         return at
 
     def _ends_what_is_listed(self, argv: list[str], at: int) -> None:
-        """`kill $(pgrep x)` and `pgrep x | xargs kill` do what `pkill x` does."""
+        """Treat `kill $(pgrep x)` and `pgrep x | xargs kill` like `pkill x`."""
         before = [met.argv for met in self.segments[max(0, at - 3) : at]]
         if argv[0] == "kill":
             listed = any(words[0] in _LISTING for words in before) and "-0" not in argv
@@ -137,11 +137,11 @@ class Collected:
             self.found(hit, at)
 
     def tentatively(self, walk: Callable[[], object], *, certain: bool = False) -> None:
-        """Keep what `walk` adds to the report only if it finds something new, or if it holds a
-        call that alone decides what a function does (`kept`).
+        """Keep additions of `walk` to the report only if it finds something new, or has a call that
+        alone determines a function (`kept`).
 
         Args:
-            told: what runs is certain, so that a command that was not met before is new too.
+            told: the commands are certain, so unvisited ones count as new.
         """
         segments, findings, targets = len(self.segments), len(self.findings), len(self.targets)
         kept = self.kept
@@ -157,13 +157,13 @@ class Collected:
         _shorten(self.targets, targets)
 
     def _met_more(self, before: int) -> bool:
-        """Whether a command was met since that was none of the first `before`."""
+        """Return whether a command was visited that is not among the first `before`."""
         known = {met.argv for met in self.segments[:before]}
         return any(met.argv not in known for met in self.segments[before:])
 
 
 def _shown(text: str) -> str:
-    """`text` as people read it: a home of no known place is `~`, what is not known is `…`."""
+    """Return `text` for people: an unknown home becomes `~`, unknown text `…`."""
     if UNKNOWN not in text and "~" not in text:
         return text
     return text.replace(ANY_HOME, "~").replace(SECRET, "…").replace(UNKNOWN, "…")

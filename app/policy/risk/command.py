@@ -1,4 +1,4 @@
-"""What the first word of a command says, and which file the command reads."""
+"""Meaning of a command's first word, and the file that the command reads."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _SIMPLE_FLAG = re.compile(r"-[a-zA-Z]+")
 
 
 def reads_written(call: CommandCall, files: Mapping[str, str | None]) -> bool:
-    """Whether a reader reads a file that this script wrote.
+    """Return whether a reader reads a file that this script wrote.
 
-    `python3 process.py data.json` runs what its first word names, and no other.
+    `python3 process.py data.json` runs only its first operand.
     """
     if not any(call.at(arg) in files for arg in call.args):
         return False
@@ -46,8 +46,7 @@ def reads_written(call: CommandCall, files: Mapping[str, str | None]) -> bool:
 
 
 def may_run_written(call: CommandCall, files: Mapping[str, str | None]) -> bool:
-    """Whether the script that an interpreter runs may turn out to be one that was written
-    here: `bash ./*`, `. "$x/a"`."""
+    """Return whether an interpreter may run a script written here: `bash ./*`, `. "$x/a"`."""
     if not may_name_written(call):
         return False
     if len(files) > _MOST_COMPARED:
@@ -57,7 +56,7 @@ def may_run_written(call: CommandCall, files: Mapping[str, str | None]) -> bool:
 
 
 def may_name_written(call: CommandCall) -> bool:
-    """Whether it is not told which script an interpreter runs."""
+    """Return whether the script of an interpreter is unknown."""
     return call.name != "cat" and _NOT_SHOWN.search(_script_of(call)) is not None
 
 
@@ -66,7 +65,9 @@ def _script_of(call: CommandCall) -> str:
 
 
 def file_operand(call: CommandCall, files: Mapping[str, str | None]) -> Stream:
-    """For readers (`cat f`) and interpreters (`bash f`) of a file that this script wrote."""
+    """Return the file written by this script that a reader (`cat f`) or interpreter (`bash f`)
+    uses.
+    """
     written = next(files[call.at(arg)] for arg in call.args if call.at(arg) in files)
     rest = [arg for arg in call.args if call.at(arg) not in files]
     call.args = [arg for arg in [READERS[call.name], *rest] if arg]
@@ -82,7 +83,7 @@ READERS: dict[str, str] = {
 
 
 def program_name(word: str) -> str:
-    """The name of the program or builtin that a command word stands for."""
+    """Return the name of the program or builtin in a command word."""
     if "\\" in word:
         return word.replace("\\", "/").rsplit("/", 1)[-1].lower().removesuffix(".exe")
     return word.rsplit("/", 1)[-1] if "/" in word else word
@@ -90,7 +91,7 @@ def program_name(word: str) -> str:
 
 @lru_cache(maxsize=4096)
 def plain_name(name: str) -> str:
-    """Lower case, without `.exe` and without the version of an interpreter."""
+    """Return the name in lower case, without `.exe` and an interpreter's version."""
     lowered = name.lower().removesuffix(".exe")
     versioned = _VERSIONED.fullmatch(lowered)
     return versioned.group(1) if versioned else lowered
@@ -120,13 +121,14 @@ PRINTERS = frozenset(
 _PLAIN = re.compile(r"[\w./-]+")
 _LONG_STARTS = frozenset(["--", "--exec", "--command"])
 _STARTS = _LONG_STARTS | {"-e", "-x"}
-"""What stands before a command among the words of most programs that run one."""
+"""Words before a command in the arguments of most programs that run one."""
 _BEFORE_COMMANDS = _LONG_STARTS | {"rm"}
 
 
 def wrapped_by_stranger(call: CommandCall) -> Iterator[Answer]:
-    """`unknown-program … rm x`: a wrapper that no table knows is still a wrapper, and where
-    `rm` is a subcommand it deletes too."""
+    """Detect unknown wrappers: `unknown-program … rm x`; if `rm` is a subcommand, it deletes
+    too.
+    """
     if call.name in PRINTERS or _BEFORE_COMMANDS.isdisjoint(call.args):
         return
     for at, word in enumerate(call.args[:-1]):

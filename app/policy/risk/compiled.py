@@ -1,7 +1,7 @@
-"""Programs that are compiled before they run: the commands and deletions that they spell out.
+"""Compiled programs: commands and deletions spelled out in their text.
 
-Programs of these languages are written and run all day, so that only what their text shows to do
-harm is found, and nothing for what it leaves open.
+Programs in these languages are written and run all day, so only visible harm is reported, and
+nothing for unknown parts.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ COMPILED = frozenset(_STARTS)
 
 
 def assess_compiled(language: str, text: str) -> Iterator[Answer]:
-    """Findings for a program in one of `COMPILED`."""
+    """Yield findings for a program in one of `COMPILED`."""
     bare = re.sub(r"(?m)//.*$|/\*(?s:.*?)\*/", " ", text) if "//" not in _joined(text) else text
     for match in _STARTS[language].finditer(bare):
         words = [match[1], *_ANY_TEXT.findall(match["more"])]
@@ -49,5 +49,5 @@ def assess_compiled(language: str, text: str) -> Iterator[Answer]:
 
 
 def _joined(text: str) -> str:
-    """The texts in a program, among which an address may hold what looks like a comment."""
+    """Return the texts of a program, in which an address may resemble a comment."""
     return " ".join(_ANY_TEXT.findall(text))

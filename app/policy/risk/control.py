@@ -1,4 +1,4 @@
-"""Walks pipelines, lists, branches, loops and functions: what one command leaves to the next."""
+"""Walk of pipelines, lists, branches, loops and functions, with the state between commands."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ MAX_REPEATS = 100
 MAX_COMPARED = 20_000
 _RUNS_HERE = frozenset(["eval", "command", "builtin", "exec"])
 _OWN = frozenset([ARGUMENTS])
-"""What a function sets for itself alone."""
+"""Names that a function sets locally."""
 SILENT = Stream("")
 UNSEEN = Stream(None)
 
 
 class ControlFlow(Collected):
-    """What commands are put together with. A subclass knows what one command does."""
+    """Control flow between commands. A subclass handles single commands."""
 
     def __init__(self, home: str) -> None:
         super().__init__(home)
@@ -62,11 +62,11 @@ class ControlFlow(Collected):
     def redirects(
         self, redirects: Sequence[Redirect], scope: ShellScope, stdin: Stream | None
     ) -> tuple[Stream | None, list[tuple[str, str]]]:
-        """Check where output goes; answer what the command reads, and operators with files."""
+        """Check redirected output; return the command's input, and operators with files."""
         raise NotImplementedError
 
     def into_files(self, files: list[tuple[str, str]], scope: ShellScope, output: Stream) -> Stream:
-        """Remember what a command wrote; answer what is left of its output."""
+        """Record a command's output in files; return the remaining output."""
         raise NotImplementedError
 
     def arithmetic(self, parts: Sequence[Part], scope: ShellScope) -> None:
@@ -151,8 +151,8 @@ class ControlFlow(Collected):
             elif before == earlier:
                 skipped.append(before)
             earlier = before
-        # Whatever follows the list runs also where a part of it did not. That `cd` fails is not
-        # taken into account.
+        # Commands after the list also run if a part of it did not. A failing `cd` is not
+        # considered.
         scope.may_be_in(skipped)
         scope.may_write(files)
         scope.forget(names)
@@ -197,7 +197,7 @@ class ControlFlow(Collected):
     def _again(
         self, node: Branches, scope: ShellScope, stdin: Stream | None, names: frozenset[str]
     ) -> None:
-        """The next turn of a loop begins where the one before ended."""
+        """Start the next turn of a loop in the state where the previous ended."""
         self.repeats += 1
         if self.repeats > MAX_REPEATS:
             raise Unreadable("nested loops whose iterations depend on each other")
@@ -212,8 +212,11 @@ class ControlFlow(Collected):
         names: frozenset[str],
         outputs: list[Stream],
     ) -> list[ShellScope]:
-        """Walk what may run; what may be known where it ends. A test runs before all that
-        follows it. What the bodies write goes to `outputs`."""
+        """Walk bodies that may run; return their possible end states. Tests run before all that
+        follows.
+
+        Output of the bodies goes to `outputs`.
+        """
         ends: list[ShellScope] = []
         for values in self._turns(node, scope):
             for at, body in enumerate(node.bodies):
@@ -235,7 +238,7 @@ class ControlFlow(Collected):
         return ends
 
     def _turns(self, node: Branches, scope: ShellScope) -> list[dict[str, str]]:
-        """The values of a `for` variable, one turn each, when they are few and all known."""
+        """Return the values of a `for` variable, one turn each, if they are few and all known."""
         if node.variable is None or node.variable in scope.poisoned:
             return [{}]
         expander = Expander(scope, self)
@@ -249,7 +252,7 @@ class ControlFlow(Collected):
         return [{node.variable: value} for value in values]
 
     def _names_secrets(self, value: str, scope: ShellScope) -> bool:
-        """Whether a word stands for files that hold secrets: `~/.ssh/*`."""
+        """Return whether a word refers to files with secrets: `~/.ssh/*`."""
         if "*" not in value:
             return False
         found = held(resolve(value, scope.cwd, scope.home), scope.home)
@@ -277,7 +280,7 @@ class ControlFlow(Collected):
             self.found(ask("recursion", "a function that calls itself more than once"), None)
         names = assigned_names(node.body) - _OWN
         inner = scope.child()
-        # What the body sets is certain in the body, and in doubt everywhere else.
+        # Variables set by the body are certain inside it, and uncertain elsewhere.
         inner.poisoned = scope.poisoned - names
         if not self.definitions.waits(node, inner, contained=self.contained, origins=self.origins):
             self.node(node.body, inner)
@@ -290,14 +293,15 @@ class ControlFlow(Collected):
         return SILENT
 
     def _leaves(self, inner: ShellScope, names: frozenset[str], scope: ShellScope) -> None:
-        """What a function's body leaves to those outside of it."""
+        """Return a function body's effects outside it."""
         scope.poisoned |= inner.poisoned
         for name in names:
             scope.record(name, inner.variables.get(name))
 
     def called(self, call: CommandCall, body: Node, scope: ShellScope) -> tuple[bool, Stream]:
-        """A function of the script, with the words and variables of this call; whether what it
-        runs is all told by that, and what it writes."""
+        """Walk a function with the words and variables of this call; return whether they
+        determine it, and its output.
+        """
         if call.name in self.running:
             self.definitions.doubt(body)
             return False, UNSEEN
@@ -328,7 +332,7 @@ class ControlFlow(Collected):
         return certain, Stream(None, secret=_secret_in(outputs))
 
     def judge_alone(self) -> None:
-        """Judge the functions that have waited in vain for calls that decide what they do."""
+        """Assess functions whose deciding calls were never found."""
         while left := self.definitions.left():
             for waiting in left:
                 self.contained, self.origins = waiting.contained, waiting.origins
@@ -347,7 +351,7 @@ def _shows_a_file(body: Script) -> bool:
 
 
 def _leaves_no_trace(node: Node, scope: ShellScope) -> bool:
-    """Whether the scope is the same after `node`, so that a process of its own need not copy it."""
+    """Return whether the scope is unchanged by `node`, so that a subprocess need not copy it."""
     return isinstance(node, Simple) and bool(node.plain) and is_traceless(node.plain[0], scope)
 
 

@@ -1,9 +1,9 @@
-"""Functions that are judged with the words of their calls.
+"""Functions assessed with the words of their calls.
 
-What a function does that reads its arguments is decided by its callers: `run() { "$@"; }` is
-`ls` where it is called as `run ls`. Such a body waits for its calls. It is judged alone, with
-arguments that nobody knows, when not all of them are certain: no call was met, a call's words
-are not all known, the name is defined twice, or text for another process speaks of it.
+A function that uses its arguments is determined by its callers: `run() { "$@"; }` is `ls` when
+called as `run ls`. Such a body waits for its calls. It is assessed alone, with unknown arguments,
+if not all of them are certain: no call was found, a call's words are not all known, the name is
+defined twice, or text for another process mentions it.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from app.policy.risk.scope import ShellScope
 from app.policy.risk.syntax import Function, Node
 
 CALLED_BY_SHELLS = frozenset(["command_not_found_handle", "command_not_found_handler"])
-"""Functions that a shell calls with words of its own."""
+"""Functions that a shell calls with its own words."""
 
 
 @dataclass(slots=True)
 class Waiting:
-    """A function that no call has decided yet, and what was known where it was defined.
+    """Function not yet determined by a call, with the state at its definition.
 
     Attributes:
-        origins: the files that define it.
+        origins: files that define it.
     """
 
     node: Function
@@ -35,7 +35,7 @@ class Waiting:
 
 
 class Definitions:
-    """The functions of one assessment, also those of shells within shells."""
+    """Functions of one assessment, including those of nested shells."""
 
     def __init__(self) -> None:
         self._bodies: dict[str, Node] = {}
@@ -49,12 +49,12 @@ class Definitions:
         contained: bool,
         origins: tuple[Given, ...] = (),
     ) -> bool:
-        """Whether `node`, which is defined here, is left to its calls."""
+        """Return whether `node`, defined here, waits for its calls."""
         if id(node.body) in self._waiting:
             return True
         first = self._bodies.setdefault(node.name, node.body)
         if first is not node.body:
-            # Which of the two a call means is not followed.
+            # It is not tracked which of the two a call means.
             self.doubt(first)
             return False
         if not node.reads_arguments or node.name in CALLED_BY_SHELLS:
@@ -63,7 +63,7 @@ class Definitions:
         return True
 
     def called(self, body: Node, *, certain: bool) -> bool:
-        """Note a call; whether its words alone decide what `body` does."""
+        """Record a call; return whether its words alone determine `body`."""
         waiting = self._waiting.get(id(body))
         if waiting is None:
             return False
@@ -74,27 +74,28 @@ class Definitions:
         return certain
 
     def doubt(self, body: Node) -> None:
-        """`body` is called with words that are not followed."""
+        """Record a call of `body` with unknown words."""
         self.called(body, certain=False)
 
     def mentioned(self, text: str) -> None:
-        """`text` runs in another process, to which functions may have been exported."""
+        """Record `text` run by another process, to which functions may have been exported."""
         for waiting in self._waiting.values():
             if waiting.node.name in text:
                 waiting.is_doubtful = True
 
     def holds(self, name: str) -> bool:
-        """Whether a function of this name was met."""
+        """Return whether a function with the name was found."""
         return name in self._bodies
 
     def called_outside(self, name: str) -> None:
-        """Another process runs `name`: when that is a function, this and all that it calls may
-        have been exported."""
+        """Record that another process runs `name`: a function and all it calls may have been
+        exported.
+        """
         if name in self._bodies:
             for waiting in self._waiting.values():
                 waiting.is_doubtful = True
 
     def left(self) -> list[Waiting]:
-        """Those that have to be judged alone, each of them once."""
+        """Return functions to assess alone, each once."""
         every, self._waiting = self._waiting, {}
         return [one for one in every.values() if one.is_doubtful or not one.is_called]

@@ -1,4 +1,4 @@
-"""What a command changes for the commands after it: directory, variables, files written."""
+"""Effects of a command on later commands: directory, variables, files written."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.policy.risk.syntax import ARGUMENTS, EVERY_NAME
 _PROGRAM = re.compile(r"/(?:usr/)?(?:local/)?s?bin/[\w.+-]+$")
 _SETTING = re.compile("=|eval|set|shift")
 _STACK, _BEFORE = "DIRSTACK", "OLDPWD"
-"""Where directories that were left are kept, among the words of arrays."""
+"""Key of the directory stack among the arrays."""
 _NAMES_FIRST = frozenset(["read", "mapfile", "readarray", "getopts", "unset"])
 _READS_VARIABLES = _NAMES_FIRST | {"let", "printf", "wait"}
 DECLARING = frozenset(["export", "declare", "typeset", "local", "readonly"])
@@ -53,7 +53,7 @@ def apply(call: CommandCall, scope: ShellScope) -> None:
 
 
 def _read(call: CommandCall, scope: ShellScope) -> None:
-    """`read`, `mapfile` and `printf -v` set what their input or their words tell."""
+    """Handle `read`, `mapfile` and `printf -v`, which set values from input or words."""
     if call.name == "printf":
         given = options(call.args, "v", stop=True)
         rest = CommandCall("printf", given.rest, call.cwd, call.home)
@@ -80,7 +80,7 @@ def _read(call: CommandCall, scope: ShellScope) -> None:
 
 
 def _arguments(call: CommandCall, scope: ShellScope) -> None:
-    """`shift` and `set`."""
+    """Handle `shift` and `set`."""
     certain = call.name not in scope.functions and not any(UNKNOWN in arg for arg in call.args)
     if call.name == "shift":
         count = int(call.args[0][:9]) if call.args and call.args[0].isdecimal() else 1
@@ -99,7 +99,7 @@ def _arguments(call: CommandCall, scope: ShellScope) -> None:
 
 
 def _set_words(args: Sequence[str]) -> Sequence[str] | None:
-    """The arguments that `set` gives to what follows; None: they stay."""
+    """Return the arguments set by `set`; None: unchanged."""
     at = 0
     while at < len(args) and args[at][:1] in {"-", "+"}:
         if args[at] in {"-", "--"}:
@@ -109,13 +109,13 @@ def _set_words(args: Sequence[str]) -> Sequence[str] | None:
 
 
 def _forget_unnamed(words: Sequence[str], scope: ShellScope) -> None:
-    """A variable is set whose name is not known: it may be any."""
+    """Handle a variable with unknown name: any may be set."""
     if any(UNKNOWN in word.partition("=")[0] for word in words):
         scope.forget([EVERY_NAME])
 
 
 def _declare(call: CommandCall, scope: ShellScope) -> None:
-    """Declarations by words that were expanded first: `export "$line"`, `local name`."""
+    """Handle declarations with expanded words: `export "$line"`, `local name`."""
     given = options(call.args)
     _forget_unnamed(given.rest, scope)
     for word in given.rest:
@@ -125,20 +125,20 @@ def _declare(call: CommandCall, scope: ShellScope) -> None:
         if equals and not given.flags and UNKNOWN not in value and value[:1] != "(":
             scope.variables[name] = value
         if given.has("-n") and call.name != "export":
-            # The one is another name for the other from now on.
+            # One becomes another name for the other from now on.
             scope.poisoned |= {name, value}
 
 
 def _move(call: CommandCall, scope: ShellScope) -> None:
-    """The working directory after `cd` and its sisters, or those that it may be."""
+    """Set the working directory after `cd` and similar commands, or the possible ones."""
     if call.name in scope.functions:
-        # A function of this name has moved as its body says.
+        # A function with this name has moved as its body says.
         return
     before, stack = scope.cwd, scope.lists.get(_STACK, ())
     operands = options(call.args).rest
     target = operands[0] if operands else "~"
     if call.name == "popd":
-        # With nothing on the stack it stays where it is.
+        # With an empty stack it stays.
         scope.be_in([None, *(stack[-1:] or [before])])
         scope.list_words(_STACK, stack[:-1])
     elif target.startswith("+"):
@@ -168,7 +168,7 @@ def _define_aliases(call: CommandCall, scope: ShellScope) -> None:
 
 
 def written_files(call: CommandCall, scope: ShellScope) -> dict[str, str | None]:
-    """Absolute path to content (None: not known) for files that `call` writes by itself."""
+    """Return absolute path → content (None: unknown) of files that `call` writes itself."""
     if call.name == "tee":
         text = call.stdin.text if call.stdin else None
         return {call.at(path): text for path in options(call.args).rest}
@@ -190,7 +190,7 @@ MOVING = frozenset(["mv", "gmv"])
 
 
 def moved_over(call: CommandCall) -> list[str]:
-    """Where `mv` puts what it moves: a file that is there is gone afterwards."""
+    """Return the destinations of `mv`: an existing file there is lost."""
     given = options(call.args, "t S -target-directory -suffix")
     folder = given.value("-t", "--target-directory")
     sources = given.rest if folder else given.rest[:-1]
@@ -215,7 +215,7 @@ def _copied(call: CommandCall, scope: ShellScope) -> dict[str, str | None]:
     if source in scope.files:
         return {target: scope.files[source]}
     if _PROGRAM.match(source):
-        # Under its new name the program does what it did under the old one.
+        # Under its new name the program behaves as under the old one.
         return {target: f'{source} "$@"'}
     return {}
 
@@ -245,7 +245,7 @@ _FETCHES = frozenset(names("scp rsync aws gsutil gcloud s3cmd mc rclone"))
 
 
 def _fetched(call: CommandCall) -> list[str]:
-    """Where a copy from another host or a store arrives."""
+    """Return the destinations of copies from another host or a store."""
     words = options(call.args, "i P F o l c e -profile -region -exclude -include").rest
     if len(words) < 2 or ":" not in words[-2] or ":" in words[-1] or words[-1] == "-":
         return []

@@ -1,4 +1,4 @@
-"""Walks a script as a shell would run it and collects what the rules say about each command."""
+"""Walk of a script like a shell, which collects the rules' answers about each command."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from app.policy.risk.syntax import Assign, Part, Simple, Unreadable
 
 MAX_WINDOWS = 24_000
 MAX_PLACES = 8
-"""In so many of the directories that commands ran in, a trap is judged."""
+"""Maximum number of working directories in which a trap is assessed."""
 
 _FORK_BOMB = re.compile(r"([\w:.]{1,40})\s?\(\s?\)\s?\{\s?\1\s?\|\s?\1\s?&\s?\}")
 _RUNS_WRITTEN = ask("opaque_code", "may run a file that the same command writes")
@@ -53,7 +53,7 @@ _ANY_TIME = frozenset(["DEBUG", "ERR", "RETURN"])
 
 
 class Assessor(Payloads):
-    """One assessment: walks what runs and collects what is found."""
+    """One assessment: walks the commands and collects findings."""
 
     def __init__(self, home: str, given: Sequence[Given] = ()) -> None:
         super().__init__(home, given)
@@ -61,7 +61,7 @@ class Assessor(Payloads):
         self.traps: dict[str, tuple[Given, ...]] = {}
 
     def finish(self, scope: ShellScope) -> None:
-        """Judge what runs later than where it stands, `scope` being how the script ends."""
+        """Assess deferred commands; `scope` is the state at the end of the script."""
         texts = [text for text in self.traps if UNKNOWN not in text]
         met = [segment.cwd for segment in self.segments] if texts else []
         places = list(dict.fromkeys([scope.cwd, *met]))[:MAX_PLACES]
@@ -79,7 +79,7 @@ class Assessor(Payloads):
         self.judge_alone()
 
     def _trap(self, args: list[str], scope: ShellScope) -> None:
-        """`args[0]` runs in this shell: at its end, or after any command from now on."""
+        """Handle a trap: `args[0]` runs in this shell at its end, or after any later command."""
         if not args or self.contained:
             return
         self.traps[args[0]] = self.origins
@@ -89,7 +89,7 @@ class Assessor(Payloads):
             scope.join(inner)
 
     def text(self, text: str, scope: ShellScope, shell: str, stdin: Stream | None = None) -> Stream:
-        """Assess a whole script; an unreadable one asks."""
+        """Assess a whole script; an unparsable one asks."""
         if shell in {"powershell", "cmd"}:
             if len(text) > MAX_WINDOWS:
                 self.found(ask("too_long", f"longer than {MAX_WINDOWS} characters"), None)
@@ -117,13 +117,13 @@ class Assessor(Payloads):
             self._answer(answer, index, scope)
 
     def _subscripts(self, texts: list[str]) -> None:
-        """Arithmetic evaluates an array subscript, also one that arrives as plain text."""
+        """Assess arithmetic, which evaluates array subscripts even in plain text."""
         if any("$(" in text or "`" in text for text in texts):
             self.found(ask("arithmetic_code", "arithmetic would run the command in its text"), None)
 
     def arithmetic(self, parts: Sequence[Part], scope: ShellScope) -> None:
         text = Expander(scope, self).text(parts)
-        # A name in arithmetic is evaluated in turn.
+        # A name in arithmetic is evaluated recursively.
         names = [*re.findall(r"[A-Za-z_]\w*", text[:1000]), *names_in(parts)]
         held = [value for name in names for value in scope.possible(name)]
         self._subscripts([text, *map(scope.lookup, names), *held])
@@ -155,7 +155,7 @@ class Assessor(Payloads):
         if argv == ["exec"] and stdin is not given:
             scope.stdin = stdin
         shown = stdin if stdin is not None and stdin.secret else SILENT
-        # Without a command word, as in `$(<file)`, the file itself is what comes out.
+        # Without a command word, as in `$(<file)`, the output is the file itself.
         self.consumed += bool(files)
         output = self.argv(argv, scope, stdin, values) if argv else shown
         self.consumed -= bool(files)
@@ -164,12 +164,12 @@ class Assessor(Payloads):
     def _declared(
         self, argv: list[str], values: dict[str, str], scope: ShellScope
     ) -> dict[str, str]:
-        """`values` as the options of `declare` and its sisters leave them."""
+        """Return `values` as changed by the options of `declare` and similar commands."""
         flags = {char for word in argv[1:3] if word.startswith(("-", "+")) for char in word}
         if not flags.isdisjoint("ni"):
             self._subscripts(list(values.values()))
         if "n" in flags and argv[0] != "export":
-            # The one is another name for the other from now on.
+            # One becomes another name for the other from now on.
             scope.poisoned |= {*values, *values.values()}
         return values if flags.isdisjoint("nliuc") else dict.fromkeys(values, UNKNOWN)
 
@@ -199,7 +199,7 @@ class Assessor(Payloads):
         stdin: Stream | None,
         values: dict[str, str] = _NO_VALUES,
     ) -> None:
-        """The same command in the other directories that it may run in."""
+        """Assess the same command in the other possible directories."""
         targets = written_by(node, scope) if node.redirects else []
         for place in scope.places:
             inner = scope.copy()
@@ -220,7 +220,7 @@ class Assessor(Payloads):
             self.argv(argv, scope, stdin, values)
 
     def _possible(self, other: Possible, argv: list[str], stdin: Stream | None) -> None:
-        """The same command with values that its variables may have."""
+        """Assess the same command with possible values of its variables."""
         self._assignments(other.values, other.scope)
         words = other.argv if other.argv != argv else []
         self._with(words, other.targets, other.scope, stdin, other.values)
@@ -271,7 +271,9 @@ class Assessor(Payloads):
         return flow.follow(call, folded, reads_secret=shown, consumed=self.consumed > 0)
 
     def _known(self, argv: list[str], scope: ShellScope, stdin: Stream | None) -> Known | None:
-        """What `argv` does by its words alone; None where the script decides that too."""
+        """Return the cached behavior of `argv` by its words alone; None if the script matters
+        too.
+        """
         if self._given or not is_short(argv, stdin) or argv[0] in scope.aliases:
             return None
         own, outside = scope.functions, self.outside
@@ -305,8 +307,9 @@ class Assessor(Payloads):
     def _answered(
         self, answers: Sequence[Answer], index: int, scope: ShellScope
     ) -> tuple[Stream | None, bool]:
-        """Take what the rules answer; what the commands among it write, and whether a secret is
-        shown."""
+        """Add the rules' answers; return the output of commands among them, and whether a secret
+        is shown.
+        """
         output, shown = None, False
         for answer in answers:
             if type(answer) is RuleMatch:
@@ -319,7 +322,7 @@ class Assessor(Payloads):
     def _by_what_was_done(
         self, argv: list[str], scope: ShellScope, stdin: Stream | None, assigned: dict[str, str]
     ) -> Stream:
-        """Assess one command where files, functions or variables of the script decide, too."""
+        """Assess a command for which files, functions or variables of the script matter."""
         index = self.segment(argv, scope)
         word = argv[0]
         if hit := unresolved(word):
@@ -354,8 +357,9 @@ class Assessor(Payloads):
     def _own(
         self, call: CommandCall, argv: list[str], scope: ShellScope, index: int
     ) -> tuple[Stream | None, bool]:
-        """Judge what the script, or an earlier call, has made of what runs; what that writes, and
-        whether all that runs was judged by it."""
+        """Assess code that the script itself defined for the command; return its output, and
+        whether that covers everything that runs.
+        """
         word, output = argv[0], None
         if scope.functions or scope.aliases or self.outside:
             output = self._meant(call, argv, scope, index)
@@ -367,10 +371,10 @@ class Assessor(Payloads):
     def _meant(
         self, call: CommandCall, argv: list[str], scope: ShellScope, index: int
     ) -> Stream | None:
-        """Judge what the script itself has given the command's name to; what that writes."""
+        """Assess a redefinition of the command's name by the script; return its output."""
         word, output = argv[0], None
         if alias := scope.aliases.get(word):
-            # Only some shells expand aliases: both readings count.
+            # Only some shells expand aliases: both interpretations apply.
             self._alias(alias, argv, scope, call.stdin)
         if body := scope.functions.get(call.name):
             self.segments[index].wraps, output = self.called(call, body, scope)
@@ -395,7 +399,7 @@ class Assessor(Payloads):
         return judged(call)
 
     def _unresolved(self, hit: RuleMatch, argv: list[str], scope: ShellScope, index: int) -> Stream:
-        """A command whose name is not all told; its end may tell which file it is."""
+        """Assess a command whose name is partly unknown; its end may identify the file."""
         self.found(hit, index)
         if "/" in argv[0]:
             call = CommandCall(program_name(argv[0]), argv[1:], scope.cwd, scope.home)
@@ -409,7 +413,7 @@ class Assessor(Payloads):
         inner.aliases.pop(argv[0], None)
         words = argv[1:]
         while alias[-1:].isspace() and words and (following := inner.aliases.get(words[0])):
-            # Behind a blank at the end of an alias the next word is one too.
+            # After a trailing blank in an alias, the next word is expanded too.
             alias, words = alias + following, words[1:]
         output = self.text(f"{alias} {shlex.join(words)}", inner, "bash", stdin)
         scope.join(inner)

@@ -1,4 +1,4 @@
-"""How `env` reads its words: options, the text of `-S`, assignments, and then a command."""
+"""Parsing of `env`'s words: options, the text of `-S`, assignments, then a command."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def env(call: CommandCall) -> Iterator[Answer]:
 
 
 def _option(ahead: list[str]) -> tuple[str, str]:
-    """Take an option, and its value, from the end of the words that are still `ahead`."""
+    """Take an option, with its value, from the end of the remaining words `ahead`."""
     word = ahead.pop()
     if word[:2] == "--":
         name, equals, value = word.partition("=")
@@ -53,7 +53,7 @@ def _option(ahead: list[str]) -> tuple[str, str]:
 
 
 def _split(text: str) -> list[str]:
-    """The words that `-S` makes: as a shell's, but `\\_` is a space and only `${NAME}` expands."""
+    """Split the text of `-S` like a shell, but `\_` is a space and only `${NAME}` expands."""
     if "${" in text:
         return [UNKNOWN]
     try:

@@ -1,4 +1,4 @@
-"""Expanding words as far as their text tells; UNKNOWN marks the rest."""
+"""Expansion of words as far as known; UNKNOWN marks the rest."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _RANGE = re.compile(r"(-?\d+|[a-zA-Z])\.\.(-?\d+|[a-zA-Z])(?:\.\.(-?\d+))?")
 _SLICE = re.compile(r"([1-9]\d{0,3})(?::(\d{1,3}))?", re.ASCII)
 _PADDED = re.compile(r"-?0\d")
 _SPLIT = (Var, Cmd)
-"""Parts whose value becomes several words where they are not quoted."""
+"""Parts whose value is split into several words if unquoted."""
 _MAX_BRACES = 512
 _MAX_TEXT = 64_000
 _MAX_PARTS = 6_000
 
 
 class CommandRunner(Protocol):
-    """What runs the commands that words hold, in the scope of the word."""
+    """Runner of the commands in words, in the scope of the word."""
 
     def substitute(self, body: Script, scope: ShellScope) -> str:
-        """Run `$(…)` and answer its output."""
+        """Run `$(…)` and return its output."""
 
     def process(self, part: Proc, scope: ShellScope) -> str:
-        """Run `<(…)` and answer the path that stands for it."""
+        """Run `<(…)` and return its path."""
 
     def arithmetic(self, parts: Sequence[Part], scope: ShellScope) -> None:
         """Evaluate the parts of an arithmetic expression."""
@@ -46,7 +46,7 @@ class Expander:
     runner: CommandRunner
 
     def fields(self, word: Word) -> list[str]:
-        """The words that `word` becomes."""
+        """Return the words that `word` expands to."""
         first = word[0] if len(word) == 1 else None
         if type(first) is Lit:
             text = first.text
@@ -62,7 +62,7 @@ class Expander:
         return self._split(_tilde(word, self.scope))
 
     def text(self, word: Sequence[Part]) -> str:
-        """The value of `word` where it is not split: assignments, redirects, here-documents."""
+        """Return the value of `word` without splitting: assignments, redirects, here-documents."""
         word = _tilde(word, self.scope)
         value = self._value(word[0]) if len(word) == 1 else "".join(map(self._value, word))
         return value if len(value) <= _MAX_TEXT else unknown(value)
@@ -96,7 +96,7 @@ class Expander:
         return found if current is None else [*found, current]
 
     def _arguments(self, part: Part) -> list[str] | None:
-        """The words of `"$@"` and `"${@:2}"`, where the arguments are certain."""
+        """Return the words of `"$@"` and `"${@:2}"`, if the arguments are certain."""
         given = self.scope.given
         if given is None or type(part) is not Var or part.name != "@" or not part.quoted:
             return None
@@ -105,7 +105,7 @@ class Expander:
         return list(given) if not part.op else _sliced(given, part)
 
     def _words(self, part: Part) -> list[str] | None:
-        """The words of `"$@"` or `"${name[@]}"`."""
+        """Return the words of `"$@"` or `"${name[@]}"`."""
         if not isinstance(part, Var) or part.op not in {"", "["}:
             return None
         name = "@" if part.name in {"@", "*"} and not part.op else part.name
@@ -143,7 +143,7 @@ class Expander:
         if not part.op:
             return value
         if part.name in {"@", "*"} and not self.scope.guess:
-            # What stands behind the name is done to each of the words.
+            # The operation after the name applies to each word.
             value = unknown(value)
         if part.op in {"[", "#", "!"}:
             return self._indexed(part, value)
@@ -159,17 +159,17 @@ class Expander:
         if part.op in {":?", "?"} and value and UNKNOWN not in value:
             return value
         if UNKNOWN in value or UNKNOWN in arg:
-            # Whether it is set says nothing of what it holds.
+            # Whether it is set says nothing about its value.
             return unknown(arg) if part.op in {":+", "+"} else unknown(value, arg)
         return _edited(value, part.op, arg)
 
     def _indexed(self, part: Var, value: str) -> str:
-        """`${x[1]}`, `${#x}`, `${!x}`."""
+        """Expand `${x[1]}`, `${#x}`, `${!x}`."""
         self.runner.arithmetic(part.arg, self.scope)
         if part.op == "!":
             return SECRET if is_secret_name(value) else UNKNOWN
         if part.op == "#":
-            return UNKNOWN  # The length of a secret is none.
+            return UNKNOWN  # The length of a secret is not secret.
         listed = self._element(part) if self.scope.guess else None
         return unknown(value) if listed is None else listed
 
@@ -181,20 +181,22 @@ class Expander:
         return words[int(index)] if int(index) < len(words) else ""
 
     def _default(self, part: Var, value: str, arg: str) -> str:
-        """A default that is an option counts as given: an unknown word could hide it."""
+        """Expand a default; a default that is an option counts as given, since an unknown word
+        could hide it.
+        """
         if UNKNOWN in value and arg.startswith("-"):
             return arg
         if part.op.endswith("="):
             self.scope.forget([part.name])
         if UNKNOWN in value:
             return unknown(value, arg)
-        # Without the colon an empty value is one.
+        # Without the colon, an empty value counts as set.
         is_given = bool(value) or (part.op[0] != ":" and self.scope.is_set(part.name))
         return value if is_given else arg
 
 
 def _sliced(words: Sequence[str], part: Var) -> list[str] | None:
-    """`"${@:2}"`, `"${@:1:2}"`; None: another expansion of all of them."""
+    """Expand `"${@:2}"`, `"${@:1:2}"`; None: another expansion of all arguments."""
     text = "".join([piece.text if isinstance(piece, Lit) else UNKNOWN for piece in part.arg])
     found = _SLICE.fullmatch(text) if part.op == ":" else None
     if found is None:
@@ -204,7 +206,7 @@ def _sliced(words: Sequence[str], part: Var) -> list[str] | None:
 
 
 def _edited(value: str, op: str, arg: str) -> str:
-    """`${x,,}`, `${x^^}`, `${x:1:2}`, `${x/a/b}` of known text; other edits are unknown."""
+    """Apply `${x,,}`, `${x^^}`, `${x:1:2}`, `${x/a/b}` to known text; other edits are unknown."""
     if op in {",,", "^^"} and not arg:
         return value.lower() if op == ",," else value.upper()
     if op == ":" and (match := re.fullmatch(r"\s*(\d+)(?::(\d+))?", arg)):
@@ -222,7 +224,7 @@ def _edited(value: str, op: str, arg: str) -> str:
 
 
 def _trimmed(value: str, op: str, pattern: str) -> str:
-    """`${x#a}` and its three sisters, for patterns of plain text and `*` or `?`."""
+    """Apply `${x#a}` and its variants, for patterns of plain text and `*` or `?`."""
     if any(char in pattern for char in "[\\(") or len(value) > 4096:
         return UNKNOWN
     lengths = range(len(value) + 1)
@@ -278,7 +280,7 @@ _GOES_ON = re.compile(r"\w", re.ASCII)
 
 
 def _is_longer_name(part: Part, following: Part) -> bool:
-    """Whether braces have put more letters behind a name: `$c{a,b}` is `$ca $cb`."""
+    """Return whether braces append letters to a name: `$c{a,b}` is `$ca $cb`."""
     if not isinstance(part, Var) or part.quoted or part.op:
         return False
     return (

@@ -1,4 +1,4 @@
-"""Judging the files that a command runs, where their content was handed in."""
+"""Assessment of the files that a command runs, if their content is given."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from app.policy.risk.scope import ShellScope
 MAX_RUNS = 300
 _MOST_WITHIN = 5
 _NOT_JUDGED = frozenset(["unread_file", "unreadable", "opaque_code", "too_long", "nested"])
-"""Codes that say that content cannot be judged: it is asked about once."""
+"""Codes of findings for unreadable content, reported once."""
 
 
 class FilesRun(ControlFlow):
-    """Notes which files are run, and judges those that are known. A subclass judges text."""
+    """Records files that are run, and assesses known ones. A subclass assesses text."""
 
     def __init__(self, home: str, given: Sequence[Given] = ()) -> None:
         super().__init__(home)
@@ -34,11 +34,11 @@ class FilesRun(ControlFlow):
         raise NotImplementedError
 
     def judge_files(self, call: CommandCall, word: str, scope: ShellScope, index: int) -> bool:
-        """Judge the files that `call` runs and that are known; whether there were any."""
+        """Assess the known files that `call` runs; return whether there were any."""
         if not may_run_files(word):
             return False
         if call.stdin and call.stdin.text in self._texts and call.name in FROM_INPUT:
-            # Judged as the file that it is, with its name.
+            # Assessed as the file itself, with its name.
             call.stdin = call.stdin._replace(text=None, file=self._texts[call.stdin.text])
         if call.name == "git" and not self._given and self._is_noted(call):
             return False
@@ -56,8 +56,7 @@ class FilesRun(ControlFlow):
         return found
 
     def _places(self, how: FileRun, cwd: str | None) -> Iterator[FileRun]:
-        """Where the file may be: one in a folder that is not told lies beside the script that
-        names it, as a rule, or in the working directory."""
+        """Yield possible locations: next to the naming script, or in the working directory."""
         if UNKNOWN not in how.path:
             yield how
             return
@@ -69,7 +68,7 @@ class FilesRun(ControlFlow):
                     yield FileRun(resolve(place + rest, None, self.home), how.kind)
 
     def _is_noted(self, call: CommandCall) -> bool:
-        """Whether the same subcommand of git in the same folder was met before."""
+        """Return whether the same git subcommand was seen in the same folder before."""
         verb = call.args[0] if call.args else ""
         if verb[:1] == "-":
             return False
@@ -78,7 +77,7 @@ class FilesRun(ControlFlow):
         return len(self._noted) == before
 
     def looks_at(self, how: FileRun) -> None:
-        """Note a file that decides what a command does."""
+        """Record a file that determines a command."""
         if UNKNOWN not in how.path and how not in self.runs:
             if len(self.runs) >= MAX_RUNS:
                 self.found(ask("too_long", f"runs or reads more than {MAX_RUNS} files"), None)

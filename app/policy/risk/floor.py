@@ -1,4 +1,4 @@
-"""The deny floor: what no mode, rule or grant lets through. Kept tiny.
+"""The deny floor, which no mode, rule or grant overrides. Deliberately minimal.
 
 - recursive delete, chmod or chown of /, of a home directory or of a system directory
 - any write to or removal of /etc/passwd, /etc/shadow, /etc/gshadow, /etc/group, /etc/sudoers
@@ -45,7 +45,7 @@ def is_account_file(path: str) -> bool:
 
 
 def is_catastrophic(path: str, home: str) -> bool:
-    """Whether deleting all of the absolute `path` loses the host or a home."""
+    """Return whether deleting all of the absolute `path` destroys the host or a home."""
     if path.startswith(UNKNOWN):
         return False
     bare = _ALL_WITHIN.sub("", path)

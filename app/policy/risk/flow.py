@@ -1,7 +1,7 @@
-"""Follows secrets: what a command prints of them, and which files it fills with them.
+"""Flow of secrets: what a command prints of them, and which files it fills with them.
 
-Where they come from is in `sources`, what passes them on into files in `carriers`, and what sends
-them in `senders`.
+`sources` has their origins, `carriers` the programs that pass them into files, `senders` those that
+send them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _HINT = re.compile(
     r"admin\.conf|NTDS|SAM|vault|etc/"
     r"|Keychain|~|/root|(?:^|\n)/(?:\w+/?)?(?:\n|$)|/home/[^/\n]*/?(?:\n|$)"
 )
-"""What stands in the words of every command that names a secret; the rest need no closer look."""
+"""Substrings of every command that names a secret; others need no closer check."""
 
 
 _NOT_PRINTING = frozenset(
@@ -36,7 +36,7 @@ _NOT_PRINTING = frozenset(
         "docker podman kubectl terraform ansible-playbook make node python python3 vim nano code"
     )
 )
-"""Programs that tell of a file by its name at most, or print what they make of it."""
+"""Programs that at most show a file's name, or print a derived value."""
 
 
 _TAKES_IN = frozenset(
@@ -45,11 +45,11 @@ _TAKES_IN = frozenset(
         "pbcopy xclip xsel wl-copy kubectl psql mysql sqlite3 mail chpasswd passwd"
     )
 )
-"""What these are sent does not come out again."""
+"""Input of these does not come out again."""
 
 
 def printed(call: CommandCall) -> str:
-    """The secret in what `call` writes to its standard output, in words; "" for none."""
+    """Return the secret in the standard output of `call`, in words; "" for none."""
     special = SOURCES.get(call.name)
     if special is not None and (found := special(call)):
         return found
@@ -72,11 +72,11 @@ _ECHOING = frozenset(
 
 
 def follow(call: CommandCall, output: Stream, *, reads_secret: bool, consumed: bool) -> Stream:
-    """`output` of `call` with the secret that is in it; files that it fills are remembered.
+    """Return `output` of `call` with its secret; record filled files.
 
     Args:
-        reads_secret: the rules have found that the command shows a secret.
-        consumed: something reads what it writes.
+        reads_secret: the rules found that the command shows a secret.
+        consumed: another command reads its output.
     """
     if call.name in FILLING and may_fill(call):
         _fill(call, call.flow)
@@ -94,7 +94,7 @@ _SEARCHING = frozenset(names("grep egrep fgrep rg awk gawk sed"))
 
 
 def shown(call: CommandCall) -> str:
-    """The secret of the environment that `call` is there to show, in words; "" for none."""
+    """Return the secret of the environment that `call` is meant to show, in words; "" for none."""
     if call.name in {"echo", "printf"}:
         return SOME_SECRET if any(SECRET in arg for arg in call.args) else ""
     if call.name == "printenv":
@@ -112,7 +112,7 @@ def shown(call: CommandCall) -> str:
 
 
 def _printed(call: CommandCall) -> str:
-    """`printed`, for the few commands whose words can name a secret."""
+    """Return `printed` for the few commands whose words can name a secret."""
     if call.name in SOURCES or call.flow.files or incoming(call) or _hints(call):
         return printed(call)
     return ""
@@ -122,7 +122,7 @@ _GIT_FILLS = frozenset(["remote", "config", "bundle", "archive"])
 
 
 def may_fill(call: CommandCall) -> bool:
-    """Whether a program of `FILLING` may fill files, by the words of `call`."""
+    """Return whether a program of `FILLING` may fill files, by the words of `call`."""
     if call.name == "git":
         return not _GIT_FILLS.isdisjoint(call.args)
     return bool(call.flow.files or call.name in FILL_ANYWAY or incoming(call) or _hints(call))
@@ -142,6 +142,6 @@ def _fill(call: CommandCall, flow: Flow) -> None:
 
 
 def sent_on(call: CommandCall) -> Stream:
-    """What a program that feeds another one feeds it: its input, or the files that it names."""
+    """Return the input passed on to another program: its own input, or named files."""
     text = call.stdin.text if call.stdin else None
     return Stream(text, secret=incoming(call) or named_by(call))

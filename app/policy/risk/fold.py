@@ -1,4 +1,4 @@
-"""What harmless commands print, worked out from their arguments: echo, printf, decoders."""
+"""Output of harmless commands, computed from their arguments: echo, printf, decoders."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FORMAT = re.compile(r"%(%|-?\d*(?:s|d|b|c|x|q))")
 
 
 def output(call: CommandCall) -> Stream:
-    """What `call` writes to its standard output, when that is certain."""
+    """Return the standard output of `call`, if certain."""
     if call.name == "find" and not search.narrowed(call.args):
         return Stream(None, listed=tuple(search.starts(call.args)[0]))
     fold = _FOLDS.get(call.name)
@@ -181,7 +181,7 @@ def _cwd(call: CommandCall) -> str | None:
 
 
 def _which(call: CommandCall) -> str | None:
-    """The lookup answers a path that ends in the name looked up."""
+    """Return a path that ends in the looked up name."""
     names = [arg for arg in call.args if not arg.startswith("-")]
     if len(names) != 1 or (call.name == "command" and call.args[0] != "-v"):
         return None
@@ -213,4 +213,4 @@ _FOLDS: dict[str, Callable[[CommandCall], str | None]] = {
     "sleep": _silent,
 }
 FOLDED = frozenset([*_FOLDS, "find"])
-"""Commands whose output may be told."""
+"""Commands with a predictable output."""

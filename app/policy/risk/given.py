@@ -1,4 +1,4 @@
-"""What the files do that a command runs: their text, judged as part of the command."""
+"""Files that a command runs: their text, assessed as part of the command."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from app.policy.risk.model import FileRun, Given
 from app.policy.risk.recipes import recipes, tasks
 
 HANDED_IN = frozenset([kinds.READ, kinds.COPIED])
-"""Kinds whose text the rules find by themselves, as if the script had written it."""
+"""Kinds whose text the rules find themselves, as if the script had written it."""
 
 
 OF_PARTS = frozenset([kinds.PACKAGE, kinds.MAKEFILE, kinds.JUSTFILE, kinds.TASKFILE])
@@ -25,7 +25,7 @@ OF_PARTS = frozenset([kinds.PACKAGE, kinds.MAKEFILE, kinds.JUSTFILE, kinds.TASKF
 
 
 def answers_of(call: CommandCall, how: FileRun, given: Given) -> Iterator[Answer]:
-    """What it comes to that `call` runs the file `given` as `how` says."""
+    """Yield the effects of `call` running the file `given` as `how`."""
     text, direct = given.text, given.path == how.path or is_pattern(how.path)
     language = how.kind
     if language == kinds.MAKEFILE:
@@ -41,7 +41,7 @@ def answers_of(call: CommandCall, how: FileRun, given: Given) -> Iterator[Answer
     else:
         yield from _judged(call, language, given.path, text)
         return
-    # Of what a program imports there is too much to ask about all that cannot be read.
+    # Imports are too many to ask about all unreadable ones.
     if direct:
         why = f"runs {given.path}, which was written here and {why}"
         yield ask("unread_file", why)._replace(named=True)
@@ -73,7 +73,7 @@ _LINES = {
     kinds.VIM: re.compile(r"(?m)^\s*:?(?:sil(?:ent)?!?\s+|exe\w*\s+['\"])?!\s*(.+?)['\"]?$"),
     kinds.GDB: re.compile(r"(?m)^\s*(?:shell|!)\s*(.+)$"),
 }
-"""Lines of files of commands that hand the rest of them to a shell."""
+"""Lines in command files that pass their rest to a shell."""
 _LONGEST = {kinds.SHELL: 48_000, kinds.SOURCED: 48_000, kinds.PYTHON: 64_000, kinds.NODE: 40_000}
 _LONGEST |= {
     kinds.MAKEFILE: 48_000,
@@ -84,12 +84,12 @@ _LONGEST |= {
 _LONGEST |= {"powershell": 24_000, "cmd": 24_000, kinds.TASKFILE: 48_000}
 _LONGEST |= {kinds.VIM: 48_000, kinds.GDB: 48_000}
 _LONGEST_OTHER = 16_000
-"""Characters that are judged. As long as it takes, nothing else is done."""
+"""Maximum assessed characters, since the assessment blocks."""
 _JUDGED = frozenset([*LANGUAGES, *_LONGEST])
 
 
 def _arguments(call: CommandCall, path: str) -> tuple[str, ...]:
-    """The name and the arguments that a shell script gets."""
+    """Return the name and the arguments of a shell script."""
     for at, word in enumerate(call.args):
         if call.at(word) == path:
             return (word, *call.args[at + 1 :])
@@ -112,7 +112,7 @@ _SAME = {
 
 
 def _package(call: CommandCall, text: str) -> Iterator[Answer]:
-    """The scripts of a `package.json` that an npm command runs."""
+    """Yield the scripts of a `package.json` that an npm command runs."""
     try:
         scripts = orjson.loads(text).get("scripts") or {}
     except (orjson.JSONDecodeError, AttributeError):
@@ -135,7 +135,7 @@ def _package(call: CommandCall, text: str) -> Iterator[Answer]:
 
 
 def _wanted(program: str, words: list[str]) -> Iterator[tuple[str, list[str]]]:
-    """The scripts by name, and the words that are handed on."""
+    """Yield the scripts by name, with the words passed on."""
     verb = _SAME.get(words[0], words[0]) if words else "install" if program != "npm" else ""
     rest = words[1:]
     if verb == "run":
@@ -161,7 +161,7 @@ _NO_COMMAND = frozenset(names("true false yes no on off 0 1 cache store osxkeych
 
 
 def _git_settings(call: CommandCall, text: str) -> Iterator[Answer]:
-    """The commands that a repository's settings make git run."""
+    """Yield the commands that a repository's settings make git run."""
     for name, value in settings(text):
         command = value.strip().strip('"').replace('\\"', '"').replace("\\\\", "\\")
         if name.startswith("alias."):

@@ -20,13 +20,13 @@ _CURSIVE = re.compile(
     "[\u0620-\u064a\u066e-\u06d3\u06d5\u06ee\u06ef\u06fa-\u06ff\u0710-\u072f\u074d-\u077f\u07ca-\u07ea"
     "\u0840-\u0858\u0860-\u086a\u08a0-\u08c9\u1820-\u18aa\ua840-\ua871]"
 )
-"""Letters that are joined to the next one in writing: Arabic and its kin, Mongolian."""
+"""Letters joined to the next one in writing: Arabic and related scripts, Mongolian."""
 _KILLS_THE_VOWEL = 9
-"""The combining class of the signs at which Indic letters are joined, or not."""
+"""Combining class of signs at which Indic letters are joined, or not."""
 
 
 def findings(command: str) -> Iterator[RuleMatch]:
-    # What is left of usual text without its line ends and tabs can be told at once.
+    # Fast check for the remaining usual characters, without line ends and tabs.
     if command.isascii() and command.replace("\n", "").replace("\t", "").isprintable():
         return
     if match := _CONTROL.search(command):
@@ -37,7 +37,7 @@ def findings(command: str) -> Iterator[RuleMatch]:
 
 
 def _kept(joiner: re.Match[str]) -> str:
-    """The joiner itself, or nothing where a script needs it to spell a word."""
+    """Return the joiner itself, or nothing if a script needs it to spell a word."""
     text = joiner.string
     before = text[joiner.start() - 1 : joiner.start()]
     letter = text[: joiner.start()].rstrip(_MARKS)[-1:]
@@ -46,7 +46,7 @@ def _kept(joiner: re.Match[str]) -> str:
         return ""
     if joiner.group() == "\u200d":
         return "" if _CURSIVE.match(letter) else joiner.group()
-    # A Persian ending is parted from any word: of its own letters, of others, of digits.
+    # A Persian ending is separated from any word: of its own letters, others, or digits.
     return "" if letter.isalnum() and _CURSIVE.match(after) else joiner.group()
 
 

@@ -1,4 +1,4 @@
-"""Kinds of files that a command runs: what their names, first lines and imports say."""
+"""Kinds of files that a command runs, by name, first line and imports."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _FIRST_LINE = re.compile(r"#!\s*(\S+)((?:\s+\S+)*)")
 
 
 def language_of(path: str, text: str) -> str:
-    """What runs a file that is called by its own name; a shell where nothing else is said."""
+    """Return the language of a file run by its own name; a shell by default."""
     if match := _FIRST_LINE.match(text):
         words = [match.group(1), *match.group(2).split()]
         program = words[0].rsplit("/", 1)[-1]
@@ -53,12 +53,12 @@ def language_of(path: str, text: str) -> str:
 
 
 def language_by_name(path: str) -> str | None:
-    """The language that a file's ending stands for; None for another ending."""
+    """Return the language of a file's suffix; None if unknown."""
     return _BY_ENDING.get(path.rsplit("/", 1)[-1].rpartition(".")[2].lower())
 
 
 def imported(path: str, language: str, text: str) -> Sequence[str]:
-    """Where the modules may lie that a program imports by name, relative to its folder."""
+    """Return possible locations of imported modules, relative to the program's folder."""
     if language == PYTHON:
         return _python_imports(text)
     if language == NODE:

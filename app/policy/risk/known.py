@@ -1,8 +1,7 @@
-"""What a command does by its words alone, worked out once and kept for the next time it is met.
+"""Cache of commands determined by their words alone.
 
-Most commands of a script do the same wherever they stand: neither a file that the script wrote
-nor a function that it defined decides what they do. The walk asks for them here, and works out
-the others itself.
+Most commands of a script have the same effect everywhere: neither files written nor functions
+defined by the script matter. The walk looks them up here, and computes the others itself.
 """
 
 from __future__ import annotations
@@ -23,27 +22,27 @@ from app.policy.risk.rules import git_publication
 from app.policy.risk.runs import may_run_files, runs_of
 
 MAX_CHARACTERS = 512
-"""Longest name, longest words behind it and longest input of a command that is kept."""
+"""Longest name, words and input of a cached command."""
 MAX_KEPT = 2048
 _UNSEEN = Stream(None)
 
 
 class Known(NamedTuple):
-    """What a command does as far as its words tell.
+    """Behavior of a command according to its words.
 
     Attributes:
-        met: the command itself; None where each time it is met it is another one.
-        name: the name of its program.
-        judged_as: the name that its rules know it by.
-        runs: the files that it runs or obeys.
-        output: what it writes, where that is certain.
-        shows: the question about what of the environment it shows.
-        has_effects: it changes something for the commands behind it.
-        may_fill: it may fill files with what it reads.
-        looked: the files of which it matters whether the script has written them.
-        looks_at_all: it matters whether the script has written any.
-        asked: the files of which it matters whether they hold a secret by now.
-        pushes: it matters which remotes of git the script has set.
+        met: visited command; None if it differs each time.
+        name: name of its program.
+        judged_as: name used by its rules.
+        runs: files that it runs or reads as configuration.
+        output: its output, if certain.
+        shows: question about the part of the environment it shows.
+        has_effects: it affects later commands.
+        may_fill: it may fill files with its input.
+        looked: files for which it matters whether the script wrote them.
+        looks_at_all: it matters whether the script wrote any file.
+        asked: files for which it matters whether they contain a secret.
+        pushes: it matters which git remotes the script has set.
     """
 
     met: CollectedCommand | None
@@ -61,7 +60,7 @@ class Known(NamedTuple):
     pushes: bool
 
     def holds(self, files: Mapping[str, str | None], done: Flow) -> bool:
-        """Whether that is what it does after a script that wrote `files` and has done `done`."""
+        """Return whether it is valid after a script that wrote `files` and has done `done`."""
         if files and (self.looks_at_all or not files.keys().isdisjoint(self.looked)):
             return False
         if done.files and not done.files.keys().isdisjoint(self.asked):
@@ -70,7 +69,7 @@ class Known(NamedTuple):
 
 
 class _Watched(dict[str, Any]):
-    """Files, none so far, that notes which of them somebody asks for."""
+    """Empty set of files that records lookups."""
 
     paths: tuple[str, ...] = ()
 
@@ -84,7 +83,7 @@ class _Watched(dict[str, Any]):
 
 
 def is_short(argv: list[str], stdin: Stream | None) -> bool:
-    """Whether what is known of a command may be kept."""
+    """Return whether a command may be cached."""
     if stdin is not None and (stdin.listed or len(stdin.text or "") > MAX_CHARACTERS):
         return False
     length = len("".join(argv))
@@ -98,11 +97,11 @@ def is_short(argv: list[str], stdin: Stream | None) -> bool:
 def known(
     argv: tuple[str, ...], cwd: str | None, home: str, stdin: Stream | None, *, contained: bool
 ) -> Known | None:
-    """None where not even the program is known.
+    """Return the cached behavior; None if not even the program is known.
 
-    The arguments are all that decides what is kept. What rules ask of the script besides, which
-    files it wrote and what has become of them, is noted with it (`Known.holds`); functions and
-    variables of the script, and files that are handed in, keep the walk from asking here.
+    The cache depends only on the arguments. Other state that rules use, such as written files, is
+    recorded with the entry (`Known.holds`); functions and variables of the script, and given files,
+    bypass the cache.
     """
     word = argv[0]
     if unresolved(word) is not None:

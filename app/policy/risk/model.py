@@ -1,7 +1,7 @@
-"""The values that a risk assessment is made of.
+"""Values of a risk assessment.
 
-Those that are made by the hundred for a script are named tuples: a frozen dataclass takes
-twice the time to make.
+Values created by the hundred per script are named tuples: a frozen dataclass takes twice as long to
+create.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def worst_verdict(verdicts: Iterable[Verdict]) -> Verdict:
 
 
 class CommandFinding(NamedTuple):
-    """One reason. `segment` indexes `RiskReport.segments`; None means the command as a whole."""
+    """One reason. `segment` indexes `RiskReport.segments`; None means the whole command."""
 
     code: str
     segment: int | None
@@ -52,16 +52,15 @@ class CommandFinding(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """One command that would run, also when nested in wrappers, substitutions or scripts.
+    """Command that would run, including those nested in wrappers, substitutions or scripts.
 
     Attributes:
-        argv: every word as the command would get it; None for a word that is not known
-            before the command runs.
-        cwd: None when the working directory is not known there.
-        wraps: does nothing itself but run commands that are segments of their own, as the
-            same user on the same host (`env`, `timeout`, `bash -c`, `xargs`). A rule that
-            allows need not name it. What changes user, root or host (`sudo`, `chroot`,
-            `ssh`, `docker`) or acts by itself (`find`, `git`) is never a wrapper here.
+        argv: every word as the command would receive it; None for a word unknown before it runs.
+        cwd: None if the working directory is unknown.
+        wraps: only runs commands that are separate segments, as the same user on the same host
+            (`env`, `timeout`, `bash -c`, `xargs`). A rule that allows need not name it. Commands
+            that change user, root or host (`sudo`, `chroot`, `ssh`, `docker`) or act themselves
+            (`find`, `git`) are never wrappers.
     """
 
     argv: tuple[str | None, ...]
@@ -71,12 +70,12 @@ class Segment(NamedTuple):
 
 
 class FileRun(NamedTuple):
-    """A file that a command runs or obeys, or files where `path` holds a glob.
+    """File that a command runs or reads as configuration, or files if `path` is a glob.
 
     Attributes:
-        kind: the language that it is run as; "program": by what its first line or its name says;
-            "tests": a folder or file of tests; "read": a rule reads it by itself;
-            "copied": its text goes to another file; the others are named after the file.
+        kind: language that it is run as; "program": determined by its first line or name; "tests":
+            a folder or file of tests; "read": read by a rule; "copied": its text goes to another
+            file; others are named after the file.
     """
 
     path: str
@@ -84,7 +83,7 @@ class FileRun(NamedTuple):
 
 
 class Given(NamedTuple):
-    """The present content of a file that a session of this workspace wrote.
+    """Present content of a file that a session of this workspace wrote.
 
     Attributes:
         by: the path of the `FileRun` that it comes with: its own, a pattern that fits it, or that
@@ -105,22 +104,22 @@ class Given(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RiskReport:
-    """The worst of all findings, and what they were found in.
+    """Result of an assessment: the worst finding, and the assessed parts.
 
     Attributes:
-        resolved_targets: absolute paths that deleting commands would hit.
-        opaque: something runs that is not in `segments`: a command word, a script or a
-            program that cannot be read before it runs. An answer about this command must
-            not be kept for later ones. A None among the arguments does not set it.
-        written: absolute paths of files that the script writes by itself: by redirections, `tee`,
-            `cp` and their like; not what its programs write.
-        emptied: absolute paths that are left without what they held, if a file is there: emptied,
-            or replaced by one that is moved over it.
-        opened: absolute paths that redirections and program texts open, as far as they tell.
-        runs: files that decide what its commands do; no file of them is opened.
-        judged: those whose content was handed in and counts here: path and digest.
-        own_programs: the script says itself where programs are looked up (`PATH`), so that
-            the name of a command does not tell which program it is.
+        resolved_targets: absolute paths affected by deleting commands.
+        opaque: something not in `segments` runs: a command word, script or program that is
+            unreadable before it runs. An answer about this command must not be stored for later
+            ones. A None among the arguments does not set it.
+        written: absolute paths of files that the script itself writes, by redirections, `tee`, `cp`
+            and similar; not those written by its programs.
+        emptied: absolute paths that lose their content, if a file exists: emptied, or replaced by a
+            moved one.
+        opened: absolute paths that redirections and program texts open, if known.
+        runs: files that determine its commands; they are not opened.
+        judged: files with given content that was assessed: path and digest.
+        own_programs: the script sets the lookup of programs (`PATH`), so a command's name does not
+            identify its program.
     """
 
     verdict: Verdict
@@ -154,6 +153,6 @@ OPAQUE_CODES = frozenset(
         "unresolved_command",
     }
 )
-"""Findings that say: what runs is not among the segments."""
+"""Findings that mean that something outside the segments runs."""
 
 NOTHING_FOUND = RiskReport(Verdict.ALLOW, RiskLevel.LOW, (), (), ())

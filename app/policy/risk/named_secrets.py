@@ -1,4 +1,4 @@
-"""Secrets that the words of a command name: files by their paths, and what comes in."""
+"""Secrets named in the words of a command: files by path, and its input."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WHOLE = frozenset([".", "./", "*", "./*", ".."])
 
 
 def named_by(call: CommandCall) -> str:
-    """The secret in a file that the words of `call` name."""
+    """Return the secret in a file named in the words of `call`."""
     for word in call.args:
         for path in paths_in(word):
             if found := in_file(call, path):
@@ -51,10 +51,10 @@ _ADDRESS = re.compile(
 
 
 def paths_in(word: str, *, attached: bool = False) -> Iterator[str]:
-    """What of a word may be the path of a local file: `@f`, `name=@f`, `--file=f`, `file://f`.
+    """Yield parts of a word that may be a local path: `@f`, `name=@f`, `--file=f`, `file://f`.
 
     Args:
-        attached: a word without such a mark is text.
+        attached: a word without such a marker is text.
     """
     if not word or _ADDRESS.match(word):
         return
@@ -68,7 +68,7 @@ def paths_in(word: str, *, attached: bool = False) -> Iterator[str]:
 
 
 def in_file(call: CommandCall, path: str) -> str:
-    """The secret that a file named by `call` holds: by its name, or by what the script did."""
+    """Return the secret in a file named by `call`: by its name, or by the script's actions."""
     if path in {"-", ""}:
         return ""
     at = call.at(path)
@@ -80,5 +80,5 @@ def incoming(call: CommandCall) -> str:
 
 
 def is_address(word: str) -> bool:
-    """Whether a word names a place on another host."""
+    """Return whether a word refers to another host."""
     return _ADDRESS.match(word) is not None

@@ -1,7 +1,7 @@
-"""Programs of Node that start other programs, and whose text tells which.
+"""Node programs that start other programs with literal commands.
 
-A program whose every use of `child_process` is a call with a literal command is judged by these
-commands. One use that is anything else, and it is judged as a whole, as before.
+If every use of `child_process` is a call with a literal command, the program is assessed by these
+commands. With any other use it is assessed as a whole.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SHELLED = ("exec", "execSync")
 _STARTED = ("execFile", "execFileSync", "spawn", "spawnSync")
 _FUNCTION = "|".join((*_SHELLED, *_STARTED))
 _DECLARED = r"(?:\b(?:const|let|var)\s+)"
-# No blank may be read in two ways: what does not fit is to fail at once.
+# No blank may be matched in two ways, so that mismatches fail immediately.
 _TEXTS = rf"{_TEXT}\s*+(?:,\s*+{_TEXT}\s*+)*(?:,\s*+)?"
 _NUMBER = r"\d[\d_]*+(?:\s*+\*\s*+\d[\d_]*+)*"
 _SAFE_VALUE = rf"(?:{_TEXT}|{_NUMBER}|true|false|\[\s*+(?:{_TEXTS})?\])"
@@ -55,14 +55,14 @@ _LEADING = re.compile(r"child_process")
 
 @dataclass
 class Children:
-    """What a program starts, and its text without the calls that start it."""
+    """Programs started by a text, and the text without those calls."""
 
     rest: str
     started: list[Payload] = field(default_factory=list)
 
 
 def literal_children(text: str) -> Children | None:
-    """The programs that a text starts; None where it uses `child_process` in another way."""
+    """Return the programs that a text starts; None if it uses `child_process` in another way."""
     if not _LEADING.search(text):
         return None
     modules, functions = set[str](), dict[str, str]()
@@ -81,7 +81,7 @@ def literal_children(text: str) -> Children | None:
 
 
 def _without_imports(text: str, modules: set[str], functions: dict[str, str]) -> str:
-    """The text without what names the module, where all that it takes from it is known."""
+    """Return the text without imports of the module, if all imported names are known."""
     for pattern, kind in _HELD:
         for found in pattern.finditer(text):
             if kind == "module":
@@ -117,7 +117,7 @@ def _calls(
 
 def _payload(name: str, call: re.Match[str]) -> Payload | None:
     command, given = call["command"][1:-1], call["options"] or ""
-    # With its own input handed on, the other program reads what nobody knows here.
+    # With its own input passed on, the other program reads unknown text.
     stdin = Stream(None) if "stdio" in given else None
     where = _CWD.search(given)
     moves = where[1][1:-1] if where else None

@@ -1,6 +1,6 @@
-"""A recursive-descent reader of bash: text to a `Script`, or `Unreadable`.
+"""Recursive-descent parser of bash: text to a `Script`, or `Unreadable`.
 
-It fails closed: whatever it does not read is an error, and an error is never safe.
+It fails closed: anything it does not parse is an error, and an error is never safe.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _DECLARE = frozenset({"export", "declare", "typeset", "local", "readonly"})
 
 
 def parse(text: str) -> Script:
-    """Raises `Unreadable` for anything that is not a complete script."""
+    """Parse a script. Raises `Unreadable` for anything but a complete script."""
     return ScriptReader(text).whole()
 
 
@@ -127,12 +127,12 @@ class ScriptReader(WordReader):
         return found
 
     def script(self) -> Script:
-        """Commands up to the end, a closing word, `)` or `;;`."""
+        """Parse commands up to the end, a closing word, `)` or `;;`."""
         items: list[Node] = []
         while True:
             self.newlines()
             if items and self.text[self.at : self.at + 2] in {"&&", "||"}:
-                self.at += 2  # Such a line ends the shell; what follows is judged all the same.
+                self.at += 2  # Such a line ends the shell; what follows is assessed anyway.
                 self.newlines()
             node: Node | None = self._plain()
             if node is None and self._at_end():
@@ -154,7 +154,7 @@ class ScriptReader(WordReader):
         return char
 
     def _ends_here(self) -> bool:
-        """Whether the command just read ends with its line; a `;` is read too."""
+        """Return whether the last command ends with its line; consumes a `;`."""
         end = self.text[self.at : self.at + 1]
         if end == ";" and self.text[self.at + 1 : self.at + 2] not in {";", "&"}:
             self.at += 1
@@ -196,7 +196,7 @@ class ScriptReader(WordReader):
             commands.append(self._plain() or self._command())
 
     def _plain(self) -> Simple | None:
-        """The quick way for a command in which nothing is expanded."""
+        """Parse a command without expansions on the fast path."""
         found = plain_words(self.text, self.at)
         if found is None or found[0][0] in _DECLARE:
             return None
@@ -214,7 +214,7 @@ class ScriptReader(WordReader):
                 self.blanks()
 
     def _first_command(self) -> Node:
-        """The first of a pipeline, where `!` and `time` may stand before it."""
+        """Parse the first command of a pipeline, optionally after `!` and `time`."""
         if self.text[self.at : self.at + 1] in _PREFIX_STARTS:
             self._prefixes()
         return self._command()
@@ -273,7 +273,7 @@ class ScriptReader(WordReader):
         self.blanks()
         if match := _COPROC_NAME.match(self.text, self.at):
             self.at = match.end()
-        # What the co-process reads comes through a pipe whose writers are not followed.
+        # The co-process reads from a pipe whose writers are not tracked.
         unseen = Redirect("<&", [Lit("COPROC")])
         return Group(Script([self._command()]), [unseen], subshell=True)
 

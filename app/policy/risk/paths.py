@@ -1,4 +1,4 @@
-"""Paths that must not be written or read without asking."""
+"""Paths that must not be written or read without approval."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SECRET = re.compile(
     r"|\.config/(?:google-chrome|chromium|BraveSoftware)/.*(?:Login Data|Cookies)|"
     r"\.mozilla/firefox/.*(?:logins\.json|key4\.db)"
     r"|\.(?:aws|azure|oci|kube)/?\*?$"
-    # Most programs keep what logs them in under one of these names.
+    # Most programs store credentials under one of these names.
     r"|\.[\w.-]+/(?:[\w.-]+/)*(?:[\w.-]*credentials?|[\w-]*_creds|auth|[\w-]*tokens?|secrets?|passwords?"
     r"|keys)"
     r"(?:\.(?:json|ya?ml|toml|ini|txt|db|xml))?$"
@@ -57,7 +57,7 @@ _SYSTEM_SECRET = re.compile(
 
 
 def protected_write(path: str, home: str) -> RuleMatch | None:
-    """The question about a file that another program runs later; None for any other file."""
+    """Return the question about a file that another program runs later; None for other files."""
     row = protected(path, home)
     if row is None or row.treatment == "report":
         return None
@@ -70,7 +70,7 @@ def protected_write(path: str, home: str) -> RuleMatch | None:
 
 
 def reported_write(path: str) -> str | None:
-    """What to record of a write that asks nothing; None for an ordinary file."""
+    """Return the record of a write that needs no approval; None for an ordinary file."""
     row = protected(path)
     if row is None or row.treatment == "ask":
         return None
@@ -82,7 +82,7 @@ _NOT_ONE = re.compile(f"[*?\\[{UNKNOWN}]")
 
 
 def is_below(path: str, cwd: str | None) -> bool:
-    """Whether `path`, an absolute one, is in the working directory or in a scratch folder."""
+    """Return whether the absolute `path` is in the working directory or a scratch folder."""
     if _NOT_ONE.search(path):
         return False
     own = cwd is not None and path.startswith(f"{cwd.rstrip('/')}/")
@@ -90,10 +90,10 @@ def is_below(path: str, cwd: str | None) -> bool:
 
 
 def writing(path: str, home: str, *, folder: bool = True) -> Iterator[RuleMatch]:
-    """Findings for replacing or extending the file at the absolute `path`.
+    """Yield findings for replacing or extending the file at the absolute `path`.
 
     Args:
-        folder: it may be one that is replaced with all that is in it.
+        folder: it may be a folder replaced with its contents.
     """
     if _HARMLESS_DEVICE.match(path):
         return
@@ -116,7 +116,7 @@ def writing(path: str, home: str, *, folder: bool = True) -> Iterator[RuleMatch]
 
 
 def reading(path: str, home: str) -> Iterator[RuleMatch]:
-    """Findings for showing or sending the content of the absolute `path`."""
+    """Yield findings for showing or sending the content of the absolute `path`."""
     if path.startswith(("/dev/tcp/", "/dev/udp/")):
         yield ask("raw_socket", f"opens a network connection through {path}")
         return

@@ -1,4 +1,4 @@
-"""Runs what commands are given to run: other commands, scripts, programs of other languages."""
+"""Assessment of payloads: other commands, scripts, programs in other languages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ MAX_NESTING = 16
 
 
 class Payloads(Redirections):
-    """Judges what rules say that a command runs in turn. A subclass judges words and text."""
+    """Assesses code that commands run, according to the rules. A subclass assesses words and
+    text.
+    """
 
     def __init__(self, home: str, given: Sequence[Given] = ()) -> None:
         super().__init__(home, given)
@@ -41,7 +43,7 @@ class Payloads(Redirections):
         raise NotImplementedError
 
     def program(self, payload: Payload, scope: ShellScope) -> None:
-        """A program that no command starts."""
+        """Assess a program without a starting command."""
         self._answer(payload, None, scope)
 
     def answer(self, answer: Answer, index: int | None, scope: ShellScope) -> None:
@@ -83,7 +85,7 @@ class Payloads(Redirections):
             inner.be_in([None if UNKNOWN in moved else moved])
         output = self._run(payload, index, inner)
         if payload.given and payload.here:
-            # A sourced file has arguments of its own, unless it sets those of all.
+            # A sourced file has separate arguments, unless it sets those of all.
             scope.given = before if scope.given == given else None
         if not payload.contained:
             scope.files.update(inner.files)
@@ -110,7 +112,9 @@ class Payloads(Redirections):
         return None
 
     def _words(self, payload: Payload, scope: ShellScope) -> Stream:
-        """A command by its words; behind `command` and `builtin` a name means no function."""
+        """Assess a command by its words; after `command` and `builtin` a name is never a
+        function.
+        """
         words = list(payload.argv)
         body = scope.functions.pop(words[0], None) if payload.here else None
         output = self.argv(words, scope, payload.stdin)
@@ -120,7 +124,7 @@ class Payloads(Redirections):
 
 
 def _at_home(answer: Answer, home: str) -> Answer:
-    """The same with home folders by their path: in a program's text `~` is what it opens there."""
+    """Replace home folders by paths: in a program's text `~` is what it opens there."""
     if not isinstance(answer, Payload) or not any(word[:1] == "~" for word in answer.argv):
         return answer
     words = (

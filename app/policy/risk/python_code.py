@@ -1,4 +1,4 @@
-"""Python given as text: read as a syntax tree, so that names in strings are not calls."""
+"""Python program texts, parsed as a syntax tree, so that names in strings are not calls."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _LOSES = frozenset(
         "delete_secret"
     )
 )
-"""Methods of clients, whoever holds them, that lose what is stored."""
+"""Methods of clients that delete stored data, on any object."""
 _GIT_FORCE = re.compile(r"--(?:hard|force|force-with-lease|mirror|delete)|-[a-z]*[fD][a-z]*")
 _RUNS_TEXT = frozenset(
     names("timeit.timeit timeit.repeat timeit.main pdb.run cProfile.run profile.run trace.run")
@@ -75,10 +75,10 @@ _MAX, _MAX_FILE = 40_000, 64_000
 
 
 def assess_python(text: str, *, is_file: bool = False) -> Iterator[Answer]:
-    """Findings for a program; asks when it does not parse.
+    """Yield findings for a program; asks if it does not parse.
 
     Args:
-        is_file: it stands in a file of its own, and not in a command or a notebook.
+        is_file: it is a file, not a command or notebook.
     """
     if not is_file:
         text = yield from _commands(text)
@@ -109,7 +109,7 @@ def _of_node(node: ast.AST, names: dict[str, str], reader: PathReader) -> Iterat
 
 
 def _commands(text: str) -> Generator[Answer, None, str]:
-    """The lines that a notebook hands to a shell; answers the rest."""
+    """Yield the lines that a notebook passes to a shell; return the rest."""
     for line in re.findall(r"(?m)^\s*(?:!|%(?:sx|system)\s|%(?=(?:rm|rmdir|mv)\b))(.+)$", text):
         yield script(line)
     return re.sub(r"(?m)^\s*!.+$", "pass", text)
@@ -126,10 +126,10 @@ _HOLDS_CODE = re.compile(r"\b[A-Za-z]{0,2}[fFtT][A-Za-z]?['\"]")
 
 
 def _cannot_run(text: str) -> bool:
-    """Whether no Python takes `text`: a compound statement behind a semicolon never parses.
+    """Return whether no Python accepts `text`: a compound statement after a semicolon never parses.
 
-    Python reads a program as a whole, so nothing of it runs. Whatever else is wrong may be the
-    grammar of another version.
+    Python parses a program as a whole, so nothing of it runs. Other errors may be the grammar of
+    another version.
     """
     if _HOLDS_CODE.search(text):
         return False
@@ -139,7 +139,7 @@ def _cannot_run(text: str) -> bool:
 def _unparsed(text: str) -> Iterator[Answer]:
     if not _cannot_run(text):
         hit = ask("opaque_code", "Python code cannot be parsed")
-        # It ends in a syntax error, unless a newer Python reads it that does not.
+        # It ends in a syntax error, unless a newer Python accepts it.
         yield hit._replace(vague=not _HARMFUL.search(text))
 
 
@@ -258,7 +258,7 @@ def _loses(node: ast.Call, function: ast.Attribute, names: dict[str, str]) -> bo
 
 
 def _reference(node: ast.Attribute | ast.Name, names: dict[str, str]) -> Iterator[Answer]:
-    """Deleting functions ask where they are named, so that passing them on asks too."""
+    """Report deleting functions where they are named, including passing them on."""
     path = _PLATFORM.sub("os.", dotted(node, names))
     if path in _DELETING or (
         isinstance(node, ast.Attribute) and node.attr in {"unlink", "rmdir", "rmtree"}
@@ -275,7 +275,9 @@ def _reference(node: ast.Attribute | ast.Name, names: dict[str, str]) -> Iterato
 
 
 def _unknown_module(node: ast.Attribute, names: dict[str, str]) -> bool:
-    """`sys.modules["os"].remove`, `import_module(name).remove`, and their like."""
+    """Return whether a module is looked up: `sys.modules["os"].remove`,
+    `import_module(name).remove`.
+    """
     base = node.value
     if isinstance(base, ast.Subscript):
         return dotted(base.value, names) == "sys.modules"
@@ -326,14 +328,14 @@ def _process(node: ast.Call, path: str, reader: PathReader) -> Iterator[Answer]:
 
 
 def _is_hidden(argument: ast.expr | None, reader: PathReader) -> bool:
-    """Whether a command is decoded from something else before it runs."""
+    """Return whether a command is decoded before it runs."""
     if isinstance(argument, ast.Name):
         argument = reader.values.get(argument.id, argument)
     return argument is not None and _DECODES.search(ast.unparse(argument)) is not None
 
 
 def _fed(given: dict[str | None, ast.expr]) -> Stream | None:
-    """What `input=` or `stdin=` lets the other program read."""
+    """Return the input passed to another program by `input=` or `stdin=`."""
     if "input" in given:
         text = constant(given["input"])
         text = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
@@ -377,7 +379,7 @@ _OPENERS = re.compile(
 
 
 def _from_file(node: ast.Call, names: dict[str, str]) -> bool:
-    """Whether what is unpickled is a file of the project: data, as far as this text tells."""
+    """Return whether the unpickled data is a file of the project."""
     if len(node.args) != 1 or node.keywords:
         return False
     if _OPENERS.match(ast.unparse(node.args[0])):
@@ -387,7 +389,7 @@ def _from_file(node: ast.Call, names: dict[str, str]) -> bool:
 
 
 def _names_a_harmless(function: ast.expr, names: dict[str, str]) -> bool:
-    """`getattr(json, "dumps")`: of a module that starts nothing."""
+    """Return whether it is an attribute of a harmless module: `getattr(json, "dumps")`."""
     if not isinstance(function, ast.Call) or dotted(function.func, names) != "getattr":
         return False
     base, name = dotted(function.args[0], names), constant(function.args[1])

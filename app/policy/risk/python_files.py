@@ -1,4 +1,4 @@
-"""What a call in a Python program writes, moves or removes, when the text tells the path."""
+"""Calls in a Python program that write, move or remove files with known paths."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _WRITES = {
     "dbm.open": (0, "file"),
     "logging.FileHandler": (0, "filename"),
 }
-"""Where a function's parameter is that names what is written, and what it is called."""
+"""Position and name of the parameter with the written path."""
 _PATH_WRITES = frozenset(names("write_text write_bytes touch mkdir symlink_to hardlink_to"))
 _PATH_READS = frozenset(names("read_text read_bytes open"))
 _READS = re.compile(
@@ -49,7 +49,7 @@ _WRITING_FLAGS = re.compile(r"O_(?:WRONLY|RDWR|CREAT|TRUNC|APPEND)")
 
 
 def on_files(node: ast.Call, path: str, reader: PathReader) -> Iterator[Answer]:
-    """Findings and commands for a call of the function `path` ("": not told)."""
+    """Yield findings and commands for a call of the function `path` ("": unknown)."""
     if path == "os.chmod":
         mode = constant(argument(node, 1, "mode"))
         if isinstance(mode, int) and mode & 0o6000:
@@ -70,7 +70,7 @@ def on_files(node: ast.Call, path: str, reader: PathReader) -> Iterator[Answer]:
 
 
 def _loaded(node: ast.Call, path: str, reader: PathReader) -> Iterator[Answer]:
-    """The files that functions open whose names say so: `pandas.read_csv(path)`."""
+    """Yield files opened by functions with telling names: `pandas.read_csv(path)`."""
     if isinstance(node.func, ast.Attribute):
         yield from _on_path(node.func, reader)
     if not (_READS(path) or _LOADS(path.rpartition(".")[2])):
@@ -84,7 +84,7 @@ def _loaded(node: ast.Call, path: str, reader: PathReader) -> Iterator[Answer]:
 
 
 def _on_path(method: ast.Attribute, reader: PathReader) -> Iterator[Answer]:
-    """What `Path(text).unlink()` removes and `Path(text).read_text()` shows."""
+    """Yield what `Path(text).unlink()` removes and `Path(text).read_text()` shows."""
     if method.attr == "unlink":
         yield from _removed(method.value, reader, tree=False)
     elif method.attr in _PATH_READS:
@@ -104,7 +104,7 @@ def _shown(path: str | None) -> Iterator[Answer]:
 
 
 def _written(node: ast.Call, path: str, names: dict[str, str]) -> Iterator[ast.expr | None]:
-    """What stands for the paths that a call writes."""
+    """Yield the expressions of the paths that a call writes."""
     if where := _WRITES.get(path):
         yield argument(node, *where)
     elif path == "os.open":
@@ -123,7 +123,7 @@ def _written(node: ast.Call, path: str, names: dict[str, str]) -> Iterator[ast.e
 def _by_method(
     node: ast.Call, function: ast.Attribute, names: dict[str, str]
 ) -> Iterator[ast.expr | None]:
-    """What `Path(text).write_text(...)` and `archive.extractall(text)` write."""
+    """Yield what `Path(text).write_text(...)` and `archive.extractall(text)` write."""
     if function.attr == "extractall":
         yield argument(node, 0, "path")
         return

@@ -1,4 +1,4 @@
-"""What the names and constants in a Python syntax tree stand for."""
+"""Meanings of names and constants in a Python syntax tree."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PROCESS = re.compile(
 
 
 def dotted(node: ast.expr, names: dict[str, str]) -> str:
-    """The full name, such as `os.path.join`, through the imports in `names`; "": not told."""
+    """Return the full name, such as `os.path.join`, through the imports in `names`; "": unknown."""
     if isinstance(node, ast.Name):
         return names.get(node.id, node.id)
     if isinstance(node, ast.Attribute):
@@ -43,7 +43,7 @@ _SHOWS = frozenset(words("print dir help type id repr str len isinstance hasattr
 def loose_modules(
     nodes: list[ast.AST], names: dict[str, str], modules: frozenset[str]
 ) -> list[str]:
-    """The `modules` that are handed on as values: what is called of them is not told."""
+    """Return the `modules` passed on as values, whose calls are unknown."""
     if modules.isdisjoint(names.values()) and not IMPORTS.intersection(
         dotted(node.func, names) for node in nodes if isinstance(node, ast.Call)
     ):
@@ -64,7 +64,7 @@ def loose_modules(
 
 
 def shown_values(nodes: Sequence[ast.AST], names: dict[str, str]) -> set[int]:
-    """What is handed to a function that only shows it, such as `help(os.remove)`."""
+    """Return nodes passed to functions that only show them, such as `help(os.remove)`."""
     defined = set(names)
     for node in nodes:
         if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
@@ -88,7 +88,7 @@ def _only_shows(path: str) -> bool:
 
 
 def constant(node: ast.expr | None) -> object:
-    """The value of a literal, also of one put together by `+`; None: not told."""
+    """Return the value of a literal or a concatenation of literals; None: unknown."""
     if isinstance(node, ast.Constant):
         return node.value
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
@@ -98,7 +98,7 @@ def constant(node: ast.expr | None) -> object:
 
 
 def words_of(node: ast.expr | None) -> list[str] | None:
-    """The texts of a literal list; None when it is no such list."""
+    """Return the texts of a literal list; None for anything else."""
     if not isinstance(node, ast.List | ast.Tuple):
         return None
     values = [constant(item) for item in node.elts]
@@ -110,7 +110,7 @@ def words_of(node: ast.expr | None) -> list[str] | None:
 
 
 def argument(node: ast.Call, at: int, name: str = "") -> ast.expr | None:
-    """What a call gives for a parameter, by position or by name."""
+    """Return a call's argument for a parameter, by position or by name."""
     if len(node.args) > at:
         return node.args[at]
     return next((item.value for item in node.keywords if item.arg == name), None)

@@ -1,4 +1,4 @@
-"""The paths that expressions of a Python program stand for."""
+"""Paths in expressions of a Python program."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _MOST_CHOICES = 20
 
 
 class PathReader:
-    """Puts paths together as `os.path` and `pathlib` do.
+    """Evaluator of paths built with `os.path` and `pathlib`.
 
     Attributes:
-        names: what the imports of the program call things.
-        nodes: all of the program.
+        names: names defined by the program's imports.
+        nodes: all nodes of the program.
     """
 
     def __init__(self, nodes: Sequence[ast.AST], names: dict[str, str]) -> None:
@@ -39,7 +39,7 @@ class PathReader:
 
     @cached_property
     def values(self) -> dict[str, ast.expr]:
-        """What each variable is given, where it is given a value only once."""
+        """Return each variable's value, if it is assigned only once."""
         found: dict[str, ast.expr] = {}
         twice: set[str] = set()
         for node in self.nodes:
@@ -51,12 +51,12 @@ class PathReader:
 
     @cached_property
     def shown(self) -> set[int]:
-        """The nodes that are handed to a function which only shows them."""
+        """Return the nodes passed to functions that only show them."""
         return shown_values(self.nodes, self.names)
 
     @cached_property
     def choices(self) -> dict[str, list[ast.expr]]:
-        """What a loop over a list and the calls of a function give a name."""
+        """Return the values of a name from a loop over a list or from calls of a function."""
         found: dict[str, list[ast.expr]] = {}
         functions: dict[str, list[str]] = {}
         for node in self.nodes:
@@ -75,17 +75,17 @@ class PathReader:
         return found
 
     def paths(self, node: ast.expr | None) -> list[str]:
-        """Each path that `node` may stand for, as far as it is told."""
+        """Return each known path that `node` may evaluate to."""
         if (single := self.path(node)) is not None:
             return [single]
         if isinstance(node, ast.Call) and node.args:
-            # `Path(name)`, where a name has one of several values.
+            # `Path(name)` with a name that has one of several values.
             return self.paths(node.args[0]) if len(node.args) == 1 else []
         given = self.choices.get(node.id, ()) if isinstance(node, ast.Name) else ()
         return [text for item in given[:_MOST_CHOICES] if (text := self.path(item)) is not None]
 
     def path(self, node: ast.expr | None) -> str | None:
-        """The path that `node` stands for; None: not told."""
+        """Return the path that `node` evaluates to; None: unknown."""
         if isinstance(text := constant(node), str):
             return text
         if node is None or self.depth > _DEEPEST:
@@ -96,7 +96,7 @@ class PathReader:
         return found
 
     def words(self, node: ast.expr | None) -> list[str] | None:
-        """The words of a list; one that is not told is UNKNOWN. None: no list."""
+        """Return the words of a list, with UNKNOWN for unknown ones; None: not a list."""
         if isinstance(node, ast.Name):
             node = self.values.get(node.id) if self._stays(node.id) else None
         if not isinstance(node, ast.List | ast.Tuple):
@@ -104,7 +104,9 @@ class PathReader:
         return [self._word(item) for item in node.elts]
 
     def _stays(self, name: str) -> bool:
-        """Whether `name` is set once and then only handed to functions that start a program."""
+        """Return whether `name` is set once and then only passed to functions that start a
+        program.
+        """
         handed = {
             id(given)
             for call in self.nodes

@@ -30,7 +30,7 @@ _HELD = frozenset(names("Session Client AsyncClient ClientSession CachedSession 
 def requests_of(
     node: ast.Call, path: str, names: dict[str, str], reader: PathReader
 ) -> Iterator[Answer]:
-    """The question about a call of the function `path` ("": not reported) that asks to delete."""
+    """Ask about a call of the function `path` ("": unknown) that requests a deletion."""
     if path in _DELETES or _looked_up(node.func, names) in _DELETES:
         yield ask("http_delete", "asks a server to delete", RiskLevel.MEDIUM)
     elif not _CLIENTS.isdisjoint(root.split(".")[0] for root in names.values()) and (
@@ -40,7 +40,7 @@ def requests_of(
 
 
 def request_set(node: ast.Assign, reader: PathReader) -> Iterator[Answer]:
-    """`request.method = "DELETE"` and `request.get_method = lambda: "DELETE"`."""
+    """Detect `request.method = "DELETE"` and `request.get_method = lambda: "DELETE"`."""
     value = node.value.body if isinstance(node.value, ast.Lambda) else node.value
     for target in node.targets:
         named = isinstance(target, ast.Attribute) and target.attr in {"method", "get_method"}
@@ -55,7 +55,7 @@ def _with_method(node: ast.Call, path: str, reader: PathReader) -> bool:
 
 
 def _of_client(node: ast.Call, reader: PathReader) -> bool:
-    """`session.delete("https://…")`, and the same of what is made right there."""
+    """Return whether it is `session.delete("https://…")`, or the same on a new object."""
     function = node.func
     if not isinstance(function, ast.Attribute) or function.attr != "delete":
         return False
@@ -75,7 +75,7 @@ def _of_client(node: ast.Call, reader: PathReader) -> bool:
 
 
 def _entered(name: str, reader: PathReader) -> ast.expr | None:
-    """What `with … as name` enters."""
+    """Return the expression entered by `with … as name`."""
     for node in reader.nodes:
         if isinstance(node, ast.With | ast.AsyncWith):
             for item in node.items:
@@ -94,7 +94,7 @@ def _is_delete(node: ast.expr | None, reader: PathReader) -> bool:
 
 
 def _looked_up(function: ast.expr, names: dict[str, str]) -> str:
-    """`getattr(requests, "delete")` by the name of what it answers."""
+    """Return `getattr(requests, "delete")` as a name."""
     if not isinstance(function, ast.Call) or dotted(function.func, names) != "getattr":
         return ""
     if len(function.args) < 2:

@@ -1,4 +1,4 @@
-"""What `make` and `just` run of a file of recipes: the targets that are wanted, no others."""
+"""Recipes that `make` and `just` run: only those of the requested targets."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class _Recipes:
 
 
 def recipes(call: CommandCall, text: str, *, just: bool = False) -> Iterator[Answer]:
-    """The commands of the targets that `call` names, and of those that they need."""
+    """Yield the commands of the targets named in `call`, and of their prerequisites."""
     valued = "f C j I o W l E -file -makefile -directory -eval -jobs d -justfile -set"
     given = options(call.args, valued)
     goals = [word for word in given.rest if "=" not in word]
@@ -64,7 +64,7 @@ def recipes(call: CommandCall, text: str, *, just: bool = False) -> Iterator[Ans
 
 
 def _closed(text: str, start: int) -> str:
-    """What stands up to the bracket that closes one before `start`."""
+    """Return the text up to the closing bracket of one opened before `start`."""
     depth = 1
     for at in range(start, min(len(text), start + 2_000)):
         depth += (text[at] == "(") - (text[at] == ")")
@@ -105,7 +105,7 @@ def _add(line: str, targets: Iterable[_Target]) -> None:
 
 
 def _targets(match: re.Match[str], known: _Recipes, *, just: bool) -> list[_Target]:
-    """The targets of a line that names them and what they need."""
+    """Return the targets of a line with their prerequisites."""
     words = match[1].split()
     needs = match[3 if just else 2].replace("|", " ").split()
     found = [known.targets.setdefault(word, _Target()) for word in words]
@@ -125,7 +125,7 @@ def _line(line: str, target: str, known: _Recipes) -> str:
 
 
 def _expanded(text: str, values: dict[str, str]) -> str:
-    """`text` with the variables of the file; what only make knows is a variable of the shell."""
+    """Return `text` with the file's variables; those known only to make become shell variables."""
     for _ in range(_MOST_DEPTH):
         replaced = _NAMED.sub(lambda match: _value(match[1] or match[2], values), text)
         replaced = _CALLED.sub("$MADE", replaced)
@@ -148,7 +148,7 @@ _NEEDED = re.compile(r"\btask:\s*([\w:.-]+)|\bdeps:\s*\[([^\]\n]*)\]")
 
 
 def tasks(call: CommandCall, text: str) -> Iterator[Answer]:
-    """The commands of the tasks of a `Taskfile.yml` that `call` names."""
+    """Yield the commands of the tasks of a `Taskfile.yml` named in `call`."""
     pieces = _TASK.split(text)
     blocks = {
         name: f"{rest}\n{body}"

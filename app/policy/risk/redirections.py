@@ -1,4 +1,4 @@
-"""Where the output of a command goes, and where its input comes from."""
+"""Redirected output and input of a command."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _OWN_OUTPUT = frozenset(["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
 
 
 class Redirections(FilesRun):
-    """Checks what redirections write, and knows what they read."""
+    """Checks written redirections, and tracks read ones."""
 
     def _fed(self, node: Simple, scope: ShellScope) -> str:
-        """The secret in a file that a command is given as its input."""
+        """Return the secret in a file given to a command as input."""
         for redirect in node.redirects:
             if redirect.op == "<" and all(isinstance(part, Lit) for part in redirect.target):
                 path = resolve(Expander(scope, self).text(redirect.target), scope.cwd, scope.home)
@@ -34,7 +34,7 @@ class Redirections(FilesRun):
     def redirects(
         self, redirects: Sequence[Redirect], scope: ShellScope, stdin: Stream | None
     ) -> tuple[Stream | None, list[tuple[str, str]]]:
-        """Check where output goes; answer what the command reads, and operators with files."""
+        """Check redirected output; return the command's input, and operators with files."""
         files: list[tuple[str, str]] = []
         if not redirects:
             return stdin, files
@@ -83,7 +83,7 @@ class Redirections(FilesRun):
             if path in _OWN_OUTPUT:
                 continue
             if op not in {">", ">>", ">|", ">&", "&>", "&>>"}:
-                # Another descriptor: the output goes where it went.
+                # Another descriptor: the output is unchanged.
                 scope.files[path] = None
                 continue
             before = scope.files.get(path, "") if ">>" in op else ""
@@ -98,7 +98,7 @@ class Redirections(FilesRun):
         return output
 
     def _keeps(self, path: str, secret: str) -> None:
-        """A redirection fills a file with a secret, or sends it."""
+        """Record that a redirection fills a file with a secret, or sends it."""
         if path.startswith(("/dev/tcp/", "/dev/udp/")):
             self.found(ask("secret_sent", f"sends {secret} through {path}"), None)
         elif path != "/dev/null":
@@ -106,5 +106,5 @@ class Redirections(FilesRun):
 
 
 def runs_a_reader(redirect: Redirect) -> bool:
-    """`> >(command)`."""
+    """Return whether it is `> >(command)`."""
     return ">" in redirect.op and any(isinstance(part, Proc) for part in redirect.target)

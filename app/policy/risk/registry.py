@@ -1,4 +1,4 @@
-"""Every rule, by the name of the command that it judges."""
+"""All rules, by the name of the command."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ _SOME_VERBS = (
 
 
 def _of_others(*tables: RuleTable) -> set[str]:
-    """The programs that a table other than `tables` knows."""
+    """Return the programs known to a table other than `tables`."""
     known = {rule for rules in tables for rule in rules.values()}
     return {name for name, rules in RULES.items() if any(rule not in known for rule in rules)}
 
@@ -146,6 +146,6 @@ NOT_ALL_KNOWN = frozenset(
 )
 """Clients with many verbs, of which their rules know some."""
 HARDLY_KNOWN = frozenset(RULES.keys() - _of_others(*_BY_SUBJECT))
-"""Programs of which the rules know one subject, and nothing of what else they do."""
+"""Programs of which the rules know only one aspect."""
 WRAPPING = unwrap.TRANSPARENT | shells.TRANSPARENT | {"xargs", "gxargs"}
-"""Commands that do nothing but run others, as the same user on the same host."""
+"""Commands that only run others, as the same user on the same host."""

@@ -1,4 +1,4 @@
-"""A risk report as the JSON that the command line, REST and events show."""
+"""Risk reports as JSON for command line, REST and events."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ VERDICT_NAMES = {Verdict.ALLOW: "safe", Verdict.ASK: "ask", Verdict.DENY: "deny"
 
 
 def report_json(report: RiskReport) -> dict[str, Any]:
-    """`{verdict, risk, segments, findings, resolved_targets}`; the verdict `allow` is "safe"."""
+    """Return `{verdict, risk, segments, findings, resolved_targets}`; the verdict `allow` is
+    "safe".
+    """
     return {
         "verdict": VERDICT_NAMES[report.verdict],
         "risk": report.risk.value,
