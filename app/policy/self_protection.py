@@ -1,9 +1,9 @@
-"""Commands that name the service itself: its database, its port, its environment.
+"""Detection of commands that refer to the service itself: its database, port and environment.
 
-The sandbox keeps commands from the service's files, memory and port. Where it could not,
-a command might answer its own confirmation or write itself a token, so what names the
-service asks, also by a relative path, a glob or another spelling of its address. This is
-no wall: names can be built at run time (`docs/security.md`).
+The sandbox protects the service's files, memory and port. Without it, a command might answer its
+own confirmation or create a token, so references to the service ask, including relative paths,
+globs and other spellings of its address. This is not a security boundary: names can be composed at
+run time (`docs/security.md`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ALWAYS = (
 )
 _GLOB = re.compile(r"[*?\[]")
 _MAX_FOLLOWED = 2_000
-# They take in what lies below the folder they are given.
+# Programs that include everything below a given folder.
 _RECURSIVE = frozenset({"find", "fd", "rg", "ag", "tar", "rsync", "zip", "scp", "7z", "cpio"})
 _RECURSIVE_ON_REQUEST = frozenset({"grep", "egrep", "fgrep", "cp"})
 _SHOWN = re.compile(r"-[A-Za-z]*[rRa][A-Za-z]*|--(?:recursive|archive|dereference-recursive)")
@@ -34,13 +34,15 @@ _DECISIVE = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint
 
 @dataclass(frozen=True, slots=True)
 class OwnFolder:
-    """The data directory; the workspace may lie in it and is not its own."""
+    """Data directory; a workspace inside it does not belong to it."""
 
     data_dir: str
     workspace: str
 
     def holds(self, path: str) -> bool:
-        """Whether a path, globs included, may lead into it and not only into the workspace."""
+        """Return whether a path, including globs, may lead into it and not only into the
+        workspace.
+        """
         wanted, own = _pieces(path), _pieces(self.data_dir)
         if len(wanted) < len(own) or not _fits(wanted, own):
             return False
@@ -52,20 +54,24 @@ class OwnFolder:
         )
 
     def is_below(self, path: str) -> bool:
-        """Whether a path, globs included, may be a folder above it, and above the workspace."""
+        """Return whether a path, including globs, may be a folder above it, and above the
+        workspace.
+        """
         wanted, own = _pieces(path), _pieces(self.data_dir)
         return len(wanted) < len(own) and _fits(wanted, own) and self.is_left(path)
 
     def is_left(self, path: str | None) -> bool:
-        """Whether a folder lies outside the workspace, so that plain names may lead anywhere."""
+        """Return whether a folder is outside the workspace, so that plain names may lead
+        anywhere.
+        """
         return path is None or not f"{path}/".startswith(self.workspace.rstrip("/") + "/")
 
 
 class SelfProtection:
-    """Looks for the names of one running service.
+    """Detector of references to one running service.
 
     Args:
-        real: the data directory and the workspace with links resolved, where that differs.
+        real: data directory and workspace with links resolved, if different.
     """
 
     def __init__(
@@ -75,7 +81,7 @@ class SelfProtection:
         self._folders = [OwnFolder(*folder) for folder in dict.fromkeys(folders)]
         names = list(_ALWAYS)
         if port:
-            # Whatever stands before it: an address has more spellings than can be listed.
+            # With any prefix: an address has too many spellings to list.
             names.append(rf"(?<=[\w.\])}}]):{port}\b|/dev/(?:tcp|udp)/[^\s/]+/{port}\b")
             names.append(rf"(?:localhost|127\.[\d.]+|::1|0\.0\.0\.0)\s+{port}\b")
         for folder, inside in dict.fromkeys(folders):
@@ -85,11 +91,11 @@ class SelfProtection:
     def finding(
         self, command: str, segments: Sequence[Segment] = (), cwd: str | None = None
     ) -> CommandFinding | None:
-        """A finding that asks, when the command names the service.
+        """Return a finding that asks if the command refers to the service, or None.
 
         Args:
-            segments: what it runs, where that is known; paths are resolved in them.
-            cwd: where it starts.
+            segments: its commands, if known, used to resolve paths.
+            cwd: working directory.
         """
         found = self._pattern.search(command)
         reported = found[0] if found else self._reached(command, segments, cwd)
@@ -99,7 +105,9 @@ class SelfProtection:
         return CommandFinding("service_access", None, why, RiskLevel.HIGH, Verdict.ASK)
 
     def _reached(self, command: str, segments: Sequence[Segment], cwd: str | None) -> str | None:
-        """The first path that leads into the service's own folder, or what shows its secrets."""
+        """Return the first path into the service's own folder, or the part that shows its
+        secrets.
+        """
         for segment in segments[:_MAX_FOLLOWED]:
             if _shows_environments(segment.argv):
                 return "ps e"
@@ -115,7 +123,7 @@ class SelfProtection:
         return None
 
     def _paths(self, segment: Segment) -> Iterator[str]:
-        """Absolute paths of the words that may lead out of the workspace."""
+        """Yield absolute paths of the words that may lead out of the workspace."""
         cwd = segment.cwd
         outside = any(folder.is_left(cwd) or folder.holds(cwd or "") for folder in self._folders)
         if not outside and not any(map(_may_leave, segment.argv[1:])):
@@ -128,7 +136,7 @@ class SelfProtection:
                 yield place.path
 
     def _at_home(self, word: str) -> str:
-        """`~` is the workspace where commands run."""
+        """Replace `~`, which is the workspace for commands."""
         if word == "~" or word.startswith("~/"):
             return self._folders[-1].workspace + word[1:]
         return word
@@ -139,7 +147,7 @@ def _may_leave(word: str | None) -> bool:
 
 
 def _shows_environments(argv: Sequence[str | None]) -> bool:
-    """`ps e`, `ps auxe`: options without a dash, of which `e` shows each environment."""
+    """Detect `ps e`, `ps auxe`: options without a dash, of which `e` shows each environment."""
     if len(argv) < 2 or argv[0] is None or argv[0].rsplit("/", 1)[-1] != "ps":
         return False
     first = argv[1] or ""
@@ -160,7 +168,7 @@ def _pieces(path: str) -> list[str]:
 
 
 def _fits(wanted: Iterable[str], own: Iterable[str]) -> bool:
-    """Whether every piece of both that stands at the same place may be the same name."""
+    """Return whether all parts of both at the same position may be the same name."""
     return all(
         piece == known or (_GLOB.search(piece) is not None and fnmatchcase(known, piece))
         for piece, known in zip(wanted, own, strict=False)
@@ -168,7 +176,7 @@ def _fits(wanted: Iterable[str], own: Iterable[str]) -> bool:
 
 
 def _rest(data_dir: str, workspace: str) -> str:
-    """What follows the data directory in a path that leads into the workspace."""
+    """Return the rest of a path after the data directory that leads into the workspace."""
     if workspace.startswith(data_dir + "/"):
         return re.escape(workspace[len(data_dir) :]) + r"(?![\w.-])"
     return r"(?!)"

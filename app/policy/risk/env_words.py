@@ -53,7 +53,7 @@ def _option(ahead: list[str]) -> tuple[str, str]:
 
 
 def _split(text: str) -> list[str]:
-    """Split the text of `-S` like a shell, but `\_` is a space and only `${NAME}` expands."""
+    """Split the text of `-S` like a shell, but `\\_` is a space and only `${NAME}` expands."""
     if "${" in text:
         return [UNKNOWN]
     try:

@@ -1,7 +1,7 @@
-"""Which files a command runs or obeys: what it is judged by beside its words.
+"""Files that a command runs or reads as configuration, which determine it besides its words.
 
-The analysis opens no file. It names those that decide what a command does, and whoever asks for
-it hands in the text of those that somebody wrote for it (`Given`).
+The analysis opens no file. It returns the names of such files, and the caller supplies the text of
+those that a session wrote (`Given`).
 """
 
 from __future__ import annotations
@@ -43,12 +43,14 @@ _PATH = re.compile(r"[\w@%+=:,~*?\[\]-]*+[/.][\w@%+=:,./~*?\[\]-]*+")
 
 
 def may_run_files(word: str) -> bool:
-    """Whether a command with this first word may run or obey a file that `runs_of` names."""
+    """Return whether a command with this first word may run or use a file that `runs_of`
+    returns.
+    """
     return "/" in word or word in FINDERS or word[-1:].isdigit()
 
 
 def runs_of(call: CommandCall, word: str) -> Iterator[FileRun]:
-    """The files that `call`, whose first word is `word`, runs or obeys."""
+    """Yield the files that `call`, whose first word is `word`, runs or uses."""
     if "/" in word:
         yield FileRun(call.at(word), PROGRAM)
     finder = FINDERS.get(call.name)
@@ -154,7 +156,7 @@ def _module_files(call: CommandCall, module: str) -> Iterator[FileRun]:
 
 
 def _runner(call: CommandCall) -> Iterator[FileRun]:
-    """Programs that run a Python file or module that one of their words names: `coverage run`."""
+    """Handle programs that run a Python file or module in their words: `coverage run`."""
     for word in call.args[:30]:
         text = word.partition("=")[2] if word[:1] == "-" else word
         if text.endswith(".py"):
@@ -179,7 +181,7 @@ def _uv(call: CommandCall) -> Iterator[FileRun]:
 
 
 def _unittest(call: CommandCall) -> Iterator[FileRun]:
-    """Tests by the names of their modules."""
+    """Handle tests given as module names."""
     words = options(call.args, "s p t k").rest
     for word in words or ["discover"]:
         if word == "discover" or "/" in word or word.endswith(".py"):
@@ -191,7 +193,9 @@ def _unittest(call: CommandCall) -> Iterator[FileRun]:
 
 
 def _node_tests(configs: Finder) -> Finder:
-    """Programs that run the tests of a project, as one of their files configures it."""
+    """Return a finder for programs that run a project's tests, as configured in one of its
+    files.
+    """
 
     def finder(call: CommandCall) -> Iterator[FileRun]:
         yield from configs(call)
@@ -209,7 +213,7 @@ def _node_runner(call: CommandCall) -> Iterator[FileRun]:
 
 
 def _script_file(flags: str, kind: str) -> Finder:
-    """An option names a file of commands."""
+    """Return a finder: an option contains a command file."""
     listed = tuple("-" + flag for flag in flags.split())
 
     def finder(call: CommandCall) -> Iterator[FileRun]:
@@ -221,7 +225,7 @@ def _script_file(flags: str, kind: str) -> Finder:
 
 
 def _tests(call: CommandCall) -> Iterator[FileRun]:
-    """`pytest` and its like: the tests that are named, or all of them, and what configures them."""
+    """Yield tests for `pytest` and similar: the named ones, or all, with their configuration."""
     given = options(call.args, "k m p c n W o r -rootdir -maxfail -cov -junitxml -ignore -tb")
     named = [word.partition("::")[0] for word in given.rest if "=" not in word]
     for word in named or ["."]:
@@ -259,7 +263,7 @@ def _node_file(call: CommandCall, path: str) -> Iterator[FileRun]:
 
 
 def _other(language: str, valued: str, code: str, loading: str = "") -> Finder:
-    """Interpreters whose first operand is the program."""
+    """Return a finder for interpreters whose first operand is the program."""
     codes = ["-" + name for name in code.split()]
     loaders = ["-" + name for name in loading.split()]
 
@@ -277,7 +281,7 @@ def _other(language: str, valued: str, code: str, loading: str = "") -> Finder:
 
 
 def _configured(files: str, language: str) -> Finder:
-    """Programs that run what stands in a file of a fixed name."""
+    """Return a finder for programs that run the content of a file with a fixed name."""
     usual = files.split()
 
     def finder(call: CommandCall) -> Iterator[FileRun]:
@@ -295,7 +299,7 @@ def _configured(files: str, language: str) -> Finder:
 
 
 def _packages(call: CommandCall) -> Iterator[FileRun]:
-    """npm and its sisters: the scripts of `package.json`."""
+    """Handle npm and similar: the scripts of `package.json`."""
     given = options(
         call.args,
         "C w F -prefix -cwd -dir -workspace -filter -registry -userconfig -cache",
@@ -306,7 +310,7 @@ def _packages(call: CommandCall) -> Iterator[FileRun]:
 
 
 def _pip(call: CommandCall) -> Iterator[FileRun]:
-    """Installing from a folder runs its `setup.py`."""
+    """Handle installation from a folder, which runs its `setup.py`."""
     words = options(call.args, "r c i t -requirement -constraint -index-url -target e=").rest
     for word in [".", *words]:
         folder = word.partition("[")[0]
@@ -348,7 +352,7 @@ _HOOKS = {
 
 
 def _git(call: CommandCall) -> Iterator[FileRun]:
-    """The settings that every git command obeys, and the hooks of this one."""
+    """Yield the settings used by every git command, and the hooks of this one."""
     folder, verb = ".", ""
     words = iter(call.args)
     for word in words:
@@ -379,7 +383,7 @@ def _in_repository(verb: str, cwd: str | None, home: str) -> tuple[FileRun, ...]
 
 
 def _read(call: CommandCall) -> Iterator[FileRun]:
-    """Programs whose rules read what files hold: SQL, filters, lists of commands."""
+    """Handle programs whose rules read files: SQL, filters, lists of commands."""
     for word in call.args[:20]:
         for part in (word, word.partition("=")[2]):
             if part and part[0] != "-" and _PATH.fullmatch(part):
@@ -394,7 +398,7 @@ def _copied(call: CommandCall) -> Iterator[FileRun]:
 
 
 def _powershell(call: CommandCall) -> Iterator[FileRun]:
-    """`pwsh x.ps1`, `powershell -File x.ps1`."""
+    """Handle `pwsh x.ps1`, `powershell -File x.ps1`."""
     words = [word for word in call.args if word.lower().endswith(".ps1")]
     yield from (FileRun(call.at(word.replace("\\", "/")), "powershell") for word in words[:1])
 
@@ -462,4 +466,4 @@ for _name, _files in (
 
 
 FROM_INPUT = frozenset(names("python python2 python3 pypy pypy3 node nodejs ruby perl php lua"))
-"""Interpreters that run what they read, where nothing else is named."""
+"""Interpreters that run their input if nothing else is given."""

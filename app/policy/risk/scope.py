@@ -1,4 +1,4 @@
-"""What a shell knows at one place of a script: variables, directory, functions, files."""
+"""State of a shell at one position of a script: variables, directory, functions, files."""
 
 from __future__ import annotations
 
@@ -20,17 +20,16 @@ _NO_CHANGES = frozenset(["HOME", "IFS", "SHELL"])
 
 @dataclass(slots=True)
 class ShellScope:
-    """Variables whose value the script itself sets; a missing name is unknown.
+    """Variables set by the script itself; a missing name is unknown.
 
     Attributes:
-        maybe: values that a name may have where none is certain: set in a branch, by a
-            function, or exported by the shell around.
-        lists: the words of arrays, and under "@" the arguments of a script or function, as
-            far as they may be told.
-        guess: `lists` and `maybe` have been made certain, to see what would follow.
-        given: the arguments of a script or function, when all of them are certain.
-        places: other directories that this may be than `cwd`, which is None where none of
-            them is more likely.
+        maybe: possible values if none is certain: set in a branch, by a function, or exported by
+            the surrounding shell.
+        lists: words of arrays, and under "@" the arguments of a script or function, as far as
+            known.
+        guess: `lists` and `maybe` are assumed to be certain, to see the consequences.
+        given: arguments of a script or function, if all are certain.
+        places: other possible directories besides `cwd`, which is None if none is more likely.
     """
 
     variables: dict[str, str]
@@ -66,7 +65,9 @@ class ShellScope:
         )
 
     def child(self) -> ShellScope:
-        """For another process: it has the exported variables only, and we do not know which."""
+        """Return the scope of another process: it has only the exported variables, which are
+        unknown.
+        """
         ours = self.variables
         variables = {"IFS": _SPACES}
         variables |= {key: ours[key] for key in ("HOME", "SHELL") if key in ours}
@@ -88,7 +89,7 @@ class ShellScope:
         return inner
 
     def join(self, other: ShellScope) -> None:
-        """Keep only what is the same in a branch that may have run."""
+        """Keep only what is equal in a branch that may have run."""
         ours, theirs = self.variables, other.variables
         if ours != theirs:
             self.variables = {key: value for key, value in ours.items() if theirs.get(key) == value}
@@ -104,7 +105,7 @@ class ShellScope:
             self.be_in([self.cwd, other.cwd, *self.places, *other.places])
 
     def be_in(self, places: Iterable[str | None]) -> None:
-        """Each of `places` may be the working directory; None: one that is not known."""
+        """Set possible working directories; None: an unknown one."""
         found = dict.fromkeys(places)
         if len(found) == 1:
             self.cwd, self.places = next(iter(found)), ()
@@ -118,18 +119,18 @@ class ShellScope:
         self.places = tuple(found[:_MOST_VALUES])
 
     def may_write(self, files: Mapping[str, str | None]) -> None:
-        """`files` may have been written; a file that held other text holds one of the two."""
+        """Record that `files` may have been written; a file with another text has one of both."""
         ours = self.files
         for path, text in files.items():
             ours[path] = text if ours.get(path, text) == text else None
 
     def traces(self) -> tuple[object, ...]:
-        """What commands leave behind besides the values of variables."""
+        """Return the side effects of commands besides variables."""
         known = (self.files.copy(), self.aliases.copy(), self.functions.copy())
         return (self.cwd, self.places, *known)
 
     def merge(self, other: ShellScope) -> None:
-        """Take over what may be so in a branch that may have run."""
+        """Merge possible values of a branch that may have run."""
         if other.maybe != self.maybe:
             for name, values in other.maybe.items():
                 before = self.maybe.get(name)
@@ -140,7 +141,7 @@ class ShellScope:
         self.functions.update(other.functions)
 
     def record(self, name: str, value: str | None) -> None:
-        """Remember a value that `name` may have."""
+        """Record a possible value of `name`."""
         if value is None or name in _NO_CHANGES or UNKNOWN in value:
             return
         before = self.maybe.get(name, ())
@@ -158,28 +159,29 @@ class ShellScope:
             return self.cwd if self.cwd is not None else UNKNOWN
         value = self.variables.get(name)
         if value is None:
-            # What the script does not set comes from the environment.
+            # Values not set by the script come from the environment.
             return SECRET if is_secret_name(name) else UNKNOWN
         return value
 
     def is_set(self, name: str) -> bool:
-        """Whether a name whose value is known to be empty has one at all: a missing argument
-        has none."""
+        """Return whether a name with a known empty value is set at all: a missing argument is
+        not.
+        """
         words = self.given if self.given is not None else self.lists.get(ARGUMENTS)
         return words is None or not name.isdigit() or int(name[:9]) <= len(words)
 
     def _given(self, name: str) -> str | None:
-        """The text of an argument, or of all of them, where it is certain."""
+        """Return the text of an argument, or of all of them, if certain."""
         assert self.given is not None
         if name.isdigit() and name != "0":
             return _numbered(self.given, name)
         if name in {"@", "*"}:
-            # Between them stands what words are told apart by.
+            # Separated by the characters that split words.
             return " ".join(self.given) if self.variables.get("IFS") == _SPACES else UNKNOWN
         return None
 
     def list_words(self, name: str, words: Sequence[str]) -> None:
-        """Remember the words of an array, or of the arguments ("@"), when they are few."""
+        """Record the words of an array, or of the arguments ("@"), if there are few."""
         if len(words) <= _MOST_WORDS:
             self.lists[name] = tuple(words)
         else:
@@ -196,7 +198,7 @@ class ShellScope:
         return None
 
     def possible(self, name: str) -> tuple[str, ...]:
-        """The values that `name` may have, when none is certain; none: not told."""
+        """Return the possible values of `name` if none is certain; empty: unknown."""
         now = self.variables.get(name, UNKNOWN)
         if (now is UNKNOWN and name not in self.maybe) or UNKNOWN not in self.lookup(name):
             return ()
@@ -204,7 +206,7 @@ class ShellScope:
         return before if UNKNOWN in now or now in before else (*before, now)
 
     def forget(self, names: Iterable[str]) -> None:
-        """These may have another value now."""
+        """Record that these may have another value now."""
         every = EVERY_NAME in names
         if every or ARGUMENTS in names:
             self.given = None
@@ -212,13 +214,13 @@ class ShellScope:
             self.record(name, self.variables.pop(name, None))
 
     def drop(self, names: Iterable[str]) -> None:
-        """These have another value now, that is not told."""
+        """Record that these have another, unknown value now."""
         for name in names:
             self.variables.pop(name, None)
             self.maybe.pop(name, None)
 
     def guesses(self, names: Iterable[str]) -> list[ShellScope]:
-        """Scopes in which each of `names` has one of the values that it may have."""
+        """Return scopes in which each of `names` has one of its possible values."""
         found: dict[str, tuple[str, ...]] = {}
         for name in names:
             if values := self.possible(name):
@@ -229,7 +231,7 @@ class ShellScope:
         return [self._with(_nth(found, turn)) for turn in range(turns)]
 
     def _listed(self, names: Iterable[str]) -> bool:
-        """Whether the words of an array, or of the arguments, are asked for."""
+        """Return whether the words of an array, or of the arguments, are needed."""
         for name in names:
             if name in self.lists or name.isdigit() or (name == "*" and ARGUMENTS in self.lists):
                 return True
@@ -248,7 +250,7 @@ def _numbered(words: Sequence[str], number: str) -> str:
 
 
 def certain_words(words: Sequence[str]) -> tuple[str, ...] | None:
-    """`words`, when it is certain that a command gets just these; None when not."""
+    """Return `words` if a command certainly gets exactly these; otherwise None."""
     if len(words) > _MOST_WORDS or sum(map(len, words)) > _MOST_TEXT:
         return None
     return None if any(map(_NOT_CERTAIN.search, words)) else tuple(words)

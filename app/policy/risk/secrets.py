@@ -1,4 +1,4 @@
-"""What a secret is: names of variables, files and folders that hold one."""
+"""Definition of secrets: names of variables, files and folders with a secret."""
 
 from __future__ import annotations
 
@@ -54,21 +54,21 @@ _WHOLE = re.compile(
 
 
 ALL_OF = "all of "
-"""How what `held` says of a whole tree begins."""
+"""Prefix of the description for a whole tree."""
 
 
 @lru_cache(maxsize=2048)
 def is_secret_name(name: str) -> bool:
-    """Whether a variable of this name holds a secret: `GITHUB_TOKEN`, `DB_PASS`."""
+    """Return whether a variable with this name contains a secret: `GITHUB_TOKEN`, `DB_PASS`."""
     return bool(_NAME.search(name) or _PREFIXED.search(name))
 
 
 @lru_cache(maxsize=4096)
 def held(path: str, home: str) -> str:
-    """The secret that the file or folder at the absolute `path` holds, in words; "" for none.
+    """Return the secret in the file or folder at the absolute `path`, in words; "" for none.
 
-    Wider than what asks when it is read: a project's own settings may be read here, and may not
-    leave.
+    Broader than the files that ask when read: a project's own settings may be read here, but not
+    sent.
     """
     if SECRET in path:
         return "a file that contains secrets"

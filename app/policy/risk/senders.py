@@ -12,21 +12,21 @@ from app.policy.risk.call import names
 
 
 class Sender(NamedTuple):
-    """How a program sends.
+    """Sending behavior of a program.
 
     Attributes:
-        verbs: the subcommands that send, as in `s3 cp`; without any it always sends.
-        stdin: whether it sends what comes in: "always", only where a word is `-` or `@-` ("dash"),
-            or "never".
-        keys: options whose values log in, or stay on this machine.
-        web: its operands are addresses, and its headers may log in.
-        copies: the last operand is where to; where that is local nothing is sent.
-        own_host: its host is one that the user has an account on, so that a project may go there.
-        names_only: it sends the words themselves and no files.
+        verbs: sending subcommands, as in `s3 cp`; if empty it always sends.
+        stdin: whether it sends its input: "always", only with a word `-` or `@-` ("dash"), or
+            "never".
+        keys: options whose values are credentials, or stay on this machine.
+        web: its operands are addresses, and its headers may be credentials.
+        copies: the last operand is the destination; if local, nothing is sent.
+        own_host: the user has an account on its host, so a project may be sent there.
+        names_only: it sends the words themselves, not files.
         input_only: its words are commands for the other host.
-        peers: whoever has the link gets what is sent.
-        commands: words hold commands for the program, which name files.
-        needs: an option without which nothing is sent.
+        peers: anyone with the link receives the data.
+        commands: its words contain commands that name files.
+        needs: option required for sending.
     """
 
     verbs: tuple[str, ...] = ()
@@ -284,4 +284,4 @@ SENDERS: dict[str, Sender] = {
         _NAMES,
     ),
 }
-"""Programs that send, each in one row."""
+"""Sending programs, one row each."""

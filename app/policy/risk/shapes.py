@@ -1,4 +1,4 @@
-"""Rules written as rows: which words of a program make it do what a table is about."""
+"""Rules as rows: words of a program that match the subject of a table."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from app.policy.risk.model import RiskLevel
 
 
 class Shape(NamedTuple):
-    """One way to call a program.
+    """Form of a call of a program.
 
     Attributes:
-        verb: a pattern that the operands, joined by blanks, begin with.
-        having: a pattern that is found among all words, each of them a line.
-        also: another pattern that is found there, before or behind the first.
-        unless: a pattern that is not found among all words.
-        why: what such a call does; the default of its table where it is empty.
-        valued: options in front of the verb that take a word, besides those of `_GLOBALS`.
+        verb: pattern at the start of the operands, joined by blanks.
+        having: pattern found among all words, one per line.
+        also: another pattern found there, before or after the first.
+        unless: pattern not found among all words.
+        why: effect of such a call; empty for the table's default.
+        valued: valued options before the verb, besides those of `_GLOBALS`.
     """
 
     verb: str = ""
@@ -54,16 +54,16 @@ _GLOBALS = {
     }.items()
     for name in listed.split()
 }
-"""Options of a program's own, which may stand in front of its verb and take a word."""
+"""Global options of a program, allowed before its verb, that take a word."""
 _MOST_OPERANDS = 8
 """A verb ends before these."""
 Rows = Mapping[str, tuple[Shape, ...]]
-"""Names of programs, separated by blanks, and their rows."""
+"""Names of programs, separated by blanks, with their rows."""
 
 
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
-    """A pattern of a table; compiled when it is first needed, since most never are."""
+    """Return a compiled pattern of a table, compiled at first use, since most are never needed."""
     return re.compile(pattern, re.MULTILINE)
 
 
@@ -74,8 +74,7 @@ def _valued(name: str, own: str) -> str:
 
 _LONGEST_OPTION = 100
 _LONGEST_WORD = 4_000
-"""What stands behind so many characters of a word is not looked at: a pattern may take the square
-of their number in steps."""
+"""Maximum characters of a word that are matched: a pattern may take quadratic time."""
 
 
 def _cut(word: str) -> str:
@@ -83,11 +82,11 @@ def _cut(word: str) -> str:
 
 
 _LINES = "\n"
-"""Under this the words of a call are kept, each of them a line."""
+"""Key under which the words of a call are cached, one per line."""
 
 
 def first_fit(shapes: Sequence[Shape], call: CommandCall) -> Shape | None:
-    """The first of `shapes` that `call` has."""
+    """Return the first of `shapes` that matches `call`."""
     texts = call.texts
     for shape in shapes:
         if shape.verb:
@@ -116,7 +115,7 @@ def _has(shape: Shape, lines: str) -> bool:
 
 
 def by_name(*tables: Rows) -> dict[str, tuple[Shape, ...]]:
-    """The rows of each program; a program may stand in several of them."""
+    """Return the rows of each program; a program may be in several."""
     found: dict[str, tuple[Shape, ...]] = {}
     for rows in tables:
         for listed, shapes in rows.items():
@@ -126,7 +125,7 @@ def by_name(*tables: Rows) -> dict[str, tuple[Shape, ...]]:
 
 
 def shaped(code: str, why: str, *tables: Rows, level: RiskLevel = RiskLevel.HIGH) -> RuleTable:
-    """A rule for each program of `tables`, which asks where one of its rows fits."""
+    """Return a rule for each program of `tables`, which asks if one of its rows matches."""
     shapes = by_name(*tables)
 
     def rule(call: CommandCall) -> Iterator[Answer]:
@@ -137,7 +136,7 @@ def shaped(code: str, why: str, *tables: Rows, level: RiskLevel = RiskLevel.HIGH
 
 
 def together(*tables: RuleTable) -> RuleTable:
-    """One table of several; a program that stands in more than one gets all its rules."""
+    """Merge tables; a program in several of them gets all its rules."""
     merged: dict[str, tuple[Rule, ...]] = {}
     for rules in tables:
         for name, rule in rules.items():

@@ -1,7 +1,7 @@
-"""Secrets of a home folder that a program shows, packs or copies, whichever program it is.
+"""Secrets of a home folder that any program shows, packs or copies.
 
-What names such a file reads it, unless the program is known to do something else with it: to log
-in with it, or to look at its name only.
+A program that names such a file reads it, unless it is known to do something else: authenticate
+with it, or only use its name.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SHOWING = frozenset(
         "compress"
     )
 )
-"""Programs that read every file that they are given, whatever option stands before it."""
+"""Programs that read every given file, with any option before it."""
 _LOOKS = frozenset(
     names(
         "getfacl lsattr namei exa eza lsd tree ncdu dust duf inotifywait entr fuser lsof chcon "
@@ -38,22 +38,22 @@ _LOOKS = frozenset(
         "shellcheck touch mkdir unset unalias alias hash bind complete trap wait kill"
     )
 )
-"""Programs that look at a file's name, log in with it, or are given it in their own care."""
+"""Programs that use a file's name, authenticate with it, or manage it."""
 _LISTED = frozenset(["date", "file"])
-"""Programs that repeat the lines of a file of names in what they say of them."""
+"""Programs that repeat the lines of a file of names in their output."""
 _LOGS_IN = re.compile(
     r"-{1,2}(?:[\w-]*(?:key|ident|cred|conf|cert|auth|token|netrc|pass|secret|home|profile|account|"
     r"login|vault|kube|env|user|sock)[\w-]*|[icCFkfKdDsSuUa])$",
     re.IGNORECASE,
 )
-"""Options whose value is what a program logs in with."""
+"""Options whose value a program authenticates with."""
 
 
 def shows_secret(call: CommandCall, *, known: bool) -> Iterator[RuleMatch]:
-    """The question about a secret of a home folder among the words of `call`.
+    """Ask about a secret of a home folder in the words of `call`.
 
     Args:
-        known: a rule says what the program does with its files.
+        known: a rule knows what the program does with its files.
     """
     if call.name in _LISTED:
         for path in options(call.args, "f -file -files-from").all_values(
@@ -87,7 +87,7 @@ def _paths(call: CommandCall, *, every: bool) -> Iterator[str]:
 
 
 def packs_secret(call: CommandCall) -> Iterator[RuleMatch]:
-    """`tar c -C ~ .aws`: members are looked for in the folder before them."""
+    """Handle `tar c -C ~ .aws`: members are relative to the preceding folder."""
     args = list(call.args)
     if args and args[0][:1] != "-":
         args[0] = "-" + args[0]

@@ -1,4 +1,4 @@
-"""Sources of secrets: programs that print more than the files that they name."""
+"""Sources of secrets: programs that print more than the files they name."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _env(call: CommandCall) -> str:
 
 
 def printenv(call: CommandCall) -> str:
-    """What `printenv` shows: all of the environment, or the variables that it names."""
+    """Return what `printenv` shows: the whole environment, or the named variables."""
     names_given = options(call.args).rest
     if not names_given:
         return ENVIRONMENT
@@ -78,7 +78,9 @@ _SHOWS_CHANGES = re.compile(r"-p$|-S|-G|--patch$")
 
 
 def _container(call: CommandCall) -> str:
-    """What a container was started with holds its settings; an image holds all of the code."""
+    """Return the secret of a container, whose start arguments contain settings; an image
+    contains the code.
+    """
     words = options(call.args, "H c l").rest
     if words[:1] in (["save"], ["export"]) or words[1:2] in (["save"], ["export"]):
         return WHOLE_FOLDER
@@ -86,7 +88,7 @@ def _container(call: CommandCall) -> str:
 
 
 def _module(call: CommandCall) -> str:
-    """`python -m zipfile -c - .`."""
+    """Handle `python -m zipfile -c - .`."""
     words = [word for word in call.args if word != "-m"]
     packs = words[:1] in (["zipfile"], ["tarfile"]) and words[1:3] in (
         ["-c", "-"],
@@ -117,7 +119,7 @@ _SECRET_NAME_OPTIONS = frozenset(names("-name -iname -path -ipath -wholename"))
 
 
 def _find(call: CommandCall) -> str:
-    """Names of files with secrets: what reads them by these names reads the secrets."""
+    """Return the secret in files found by name, which another program then reads."""
     if finds_secrets(call):
         return _FILES_OF_SECRETS
     shows = any(f"{run}\ncat\n" in "\n".join(call.args) for run in ("-exec", "-x", "-X"))
@@ -128,7 +130,7 @@ _FILES_OF_SECRETS = "files that hold secrets"
 
 
 def finds_secrets(call: CommandCall) -> bool:
-    """Whether `find` or `fd` looks for files with secrets, or in a folder of them."""
+    """Return whether `find` or `fd` searches for files with secrets, or in a folder of them."""
     if call.name in {"fd", "fdfind"}:
         pattern = next((word for word in call.args if word[:1] != "-"), "")
         if pattern and _names_secrets(re.sub(r"[\\^$]", "", pattern), call.home):
@@ -149,7 +151,7 @@ def _names_secrets(pattern: str, home: str) -> bool:
 
 
 def _processes(call: CommandCall) -> str:
-    """`ps e` shows the environment of every process."""
+    """Handle `ps e`, which shows the environment of every process."""
     given = "".join(arg for arg in call.args if arg[:1] != "-")
     return ENVIRONMENT if "e" in given or "-E" in call.args else ""
 
@@ -159,7 +161,7 @@ def _history(call: CommandCall) -> str:
 
 
 def _clipboard(call: CommandCall) -> str:
-    """What somebody has copied is a password as often as a text."""
+    """Handle the clipboard, which often contains a password."""
     pastes = call.name in {"pbpaste", "wl-paste"} or options(call.args, "selection sel").has(
         "-o", "-out", "--output"
     )
@@ -187,11 +189,11 @@ SOURCES: dict[str, Callable[[CommandCall], str]] = {
         lambda call: packed(call)[1],
     ),
 }
-"""Programs that print more than the files that they name: the secret in it, in words."""
+"""Programs that print more than the files they name, with the secret in words."""
 
 
 def packed(call: CommandCall) -> tuple[str, str]:
-    """The archive that a command makes, and the secret that goes into it."""
+    """Return the archive that a command creates, and its secret."""
     if call.name in {"tar", "bsdtar", "gtar"}:
         return _tar(call)
     if call.name in {"cpio", "pax"}:

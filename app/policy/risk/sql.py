@@ -1,4 +1,4 @@
-"""SQL statements that destroy data, in the dialects that database clients take."""
+"""SQL statements that destroy data, in the dialects of database clients."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _DOLLAR = r"(?P<tag>\$\w*\$)"
 _STANDARD = re.compile(rf"{_OPENS}|--[^\n]*|{_DOLLAR}|\b[eE]{_ESCAPED}|{_PLAIN}", re.DOTALL)
 _OWN = rf"{_OPENS}|--(?=\s|$)[^\n]*|\#[^\n]*|(?P<text>{_ESCAPED})"
 _MYSQL = re.compile(rf"{_OWN}|(?P<tag>(?!))", re.DOTALL)
-"""MySQL reads a backslash in a text, `#` and `--` in its own way, and has no `$$` texts."""
+"""MySQL interprets backslashes in texts, `#` and `--` differently, and has no `$$` texts."""
 _LIKE_MYSQL = re.compile(rf"{_OWN}|{_DOLLAR}", re.DOTALL)
 _CLOSING = {"/*": "*/", "[": "]"}
 """What ends a token, where it is not what it begins with."""
 _ALWAYS = re.compile(
     r"\bwhere\b\s*\(?\s*(?:true|1|(?P<same>[\w.']+)\s*=\s*(?P=same))\s*\)?\s*$", re.DOTALL
 )
-"""A condition that every row meets."""
+"""Condition that every row meets."""
 _ROWS = r"(?:with|delete|update)\b"
 """Statements that delete or change rows: `_every_row` says whether all of them."""
 _DANGER: list[tuple[str, str]] = [
@@ -76,9 +76,9 @@ _ANYWHERE = re.compile(
 
 
 def assess_sql(text: str, *, mysql: bool) -> Iterator[Answer]:
-    """Findings for one or more statements; client commands that start a shell are payloads.
+    """Yield findings for one or more statements; client commands that start a shell are payloads.
 
-    For a client that is not known to be MySQL's, both readings of its quotes count.
+    For unknown clients, both interpretations of quotes apply.
     """
     for meta in _META.finditer(text):
         yield script(meta.group(1) or meta.group(2) or meta.group(3) or "")
@@ -86,7 +86,7 @@ def assess_sql(text: str, *, mysql: bool) -> Iterator[Answer]:
         yield script(piped, stdin=Stream(None))
     if _EXECUTES.search(text):
         yield ask("opaque_code", "runs the result of a query as SQL")
-    # A client's own commands end with their line; \copy is one that SQL patterns know.
+    # A client's own commands end with their line; \copy is one that the SQL patterns cover.
     text = _CLIENTS_OWN.sub(";", _COPY.sub(";copy", text))
     readings = [
         _plain(text, tokens) for tokens in ((_MYSQL,) if mysql else (_STANDARD, _LIKE_MYSQL))

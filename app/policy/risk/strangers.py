@@ -1,9 +1,8 @@
-"""Programs that are in no table, judged by the shape of their words.
+"""Unknown programs, assessed by the form of their words.
 
-Command lines are made alike: `program noun verb`, or `program --verb-noun`, and the name of the
-program may hold the verb itself. A verb that destroys asks, whatever program it belongs to; one
-that takes away asks where it is done to what is no part of a project, or to all of it; what only
-explains, lists or tries does not.
+Command lines follow the form `program noun verb`, or `program --verb-noun`, and the program's name
+may contain the verb. A destructive verb asks for any program; a removing one asks for objects
+outside a project, or all of them; explaining, listing and simulating does not ask.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ from app.policy.risk.verbs import DESTROYING, READING, STOPPING, names_it, piece
 _VERBS = (
     "delete|destroy|purge|wipe|erase|drop|revoke|obliterate|nuke|expunge|unregister|decommission"
 )
-"""As an option some other verbs say little: `--prune`, `--truncate`."""
+"""As options some other verbs are weak: `--prune`, `--truncate`."""
 _ALL = "all|nodes?|files?|users?|data|duplicates|dupes|chip|flash|disk|keys?|volumes?"
-# `--add-drop-table` writes a text, and `--no-delete` says that nothing is deleted.
+# `--add-drop-table` writes a text, and `--no-delete` means that nothing is deleted.
 _OPTION = re.compile(
     rf"--(?!(?:add|no|not|dont|skip|without|never|keep)-)(?:[a-z]+-)?(?:{_VERBS}|remove|"
     rf"factory-?reset|power-?off|reboot|(?:{_VERBS}|remove)(?:{_ALL}))(?:-[a-z][\w-]*)?(?:=.*)?"
@@ -34,8 +33,8 @@ _MILD = frozenset(
 )
 _LIGHT = frozenset(names("clear free detach disable suspend lock disconnect"))
 _OF_A_NOUN = frozenset(names("remove rm rmi del unlink rmr evict deactivate unbind"))
-"""Of those above, what is said behind a noun of what a service holds: `program noun remove x`."""
-"""Of those above, what takes away much only from a few things."""
+"""Verbs above that count after a noun of a service's objects: `program noun remove x`."""
+"""Verbs above that are severe only for some objects."""
 _OWN_NOUNS = frozenset(
     names(
         "repo remote plugin plugins extension extensions alias context config "
@@ -44,11 +43,11 @@ _OWN_NOUNS = frozenset(
         "tool target lib library addon hook hooks pkg component bookmark workspace feature"
     )
 )
-"""What such a verb takes from the settings of a developer, or from a project."""
+"""Objects of such a verb among a developer's settings, or in a project."""
 _WHOLESALE = frozenset(
     names("--all --force -f --recursive -rf --everything --purge --hard -y --yes")
 )
-"""What makes a verb that takes away a little take away much."""
+"""Words that make a mild removing verb severe."""
 _THINGS = frozenset(
     names(
         "fido fido2 piv oath otp openpgp card token chip flash disk drive "
@@ -66,11 +65,11 @@ _THINGS = frozenset(
         "factory service services job jobs member members zone zones shard node nodes"
     )
 )
-"""What is more than a part of a project: it holds data, or others use it."""
+"""Objects beyond a part of a project: with data, or used by others."""
 _PLACES = 3
-"""A verb is the first word, or it stands behind a noun or two."""
+"""A verb is the first word, or follows a noun or two."""
 _MOST_PLACES = 6
-"""Few programs have more nouns; behind those a verb stands alone."""
+"""Few programs have more nouns; after those a verb stands alone."""
 
 _HARMLESS = frozenset(
     names(
@@ -79,7 +78,7 @@ _HARMLESS = frozenset(
         "-noop -whatif"
     )
 )
-# Their words are data, or what they remove belongs to a project and comes back with it.
+# Their words are data, or they remove restorable parts of a project.
 _DATA = frozenset(
     names(
         "echo printf test [ [[ grep egrep fgrep rg ag ack sed awk gawk cat head tail less more man "
@@ -104,7 +103,7 @@ _ADMINISTERS = re.compile(
     r"^(?!(?:player|brightness|pa|wp|hypr|asus|light|media|volume|music)ctl$|kdeconnect)"
     r"[\w.-]+(?:ctl|adm|admin|-control|-service|-mgr|-manager|admin\.sh|rndc)$|^rndc$"
 )
-"""Names of programs that administer something: what they stop serves others."""
+"""Names of administrative programs: what they stop serves others."""
 _GLUED_NAME = re.compile(
     r"[a-z0-9_]{2,}(?:delete|destroy|remove|uninstall|purge|wipe|erase)|"
     r"(?:delete|destroy|remove|uninstall|purge|wipe|erase)[a-z0-9_]{2,}"
@@ -117,15 +116,15 @@ _NAMED = frozenset(
     )
 )
 _OF_CMDLETS = frozenset(names("remove"))
-"""What cmdlets begin with that are judged by rules of their own."""
+"""Prefixes of cmdlets with separate rules."""
 _NO_NAME = frozenset(names("dropbox dropbear droplet"))
 
 
 def stranger(call: CommandCall, *, options_too: bool = True) -> Iterator[RuleMatch]:
-    """The question about a program of which no rule knows what its words do.
+    """Ask about a program whose words no rule knows.
 
     Args:
-        options_too: nothing is known of it; else its rules know at least its options.
+        options_too: nothing is known about it; otherwise its rules know at least its options.
     """
     if call.name in _DATA or _explains(call.args) or _says_what(call.name):
         return
@@ -138,13 +137,15 @@ def stranger(call: CommandCall, *, options_too: bool = True) -> Iterator[RuleMat
 
 
 def _says_what(name: str) -> bool:
-    """Whether the name says that the program does no harm: `get-help`, `create-app`."""
+    """Return whether the name shows that the program is harmless: `get-help`, `create-app`."""
     verb, dash, _ = name.partition("-")
     return bool(dash) and verb in READING
 
 
 def _explains(args: list[str]) -> bool:
-    """Help or a trial is asked for; `-h` alone or at the end, since it may name a host."""
+    """Return whether help or a simulation is requested; `-h` only alone or at the end, since it
+    may name a host.
+    """
     for word in args:
         if word == "--":
             return False
@@ -154,7 +155,7 @@ def _explains(args: list[str]) -> bool:
 
 
 def _verb(call: CommandCall) -> str | None:
-    """The first words, where one of them is a verb that destroys."""
+    """Return the first words, if one of them is a destructive verb."""
     words = _operands(call.args)
     for at, word in enumerate(words):
         if word in DESTROYING or (at < _PLACES and says(word, DESTROYING)):
@@ -175,7 +176,9 @@ def _verb(call: CommandCall) -> str | None:
 
 
 def _operands(args: list[str]) -> list[str]:
-    """The first operands; a word behind an option may be its value, unless it is a verb alone."""
+    """Return the first operands; a word after an option may be its value, unless it is a verb
+    alone.
+    """
     found: list[str] = []
     behind_option = False
     for word in args:
@@ -208,7 +211,7 @@ _RESET = re.compile(
 
 
 def _option(call: CommandCall) -> str | None:
-    """A long option, or a setting, that destroys."""
+    """Return a destructive long option or setting."""
     for word in call.args:
         if word == "--":
             return None
@@ -220,7 +223,7 @@ def _option(call: CommandCall) -> str | None:
 
 
 def _name(call: CommandCall) -> str | None:
-    """A program that is named by what it does: `lxc-destroy`, `cluster-uninstall.sh`."""
+    """Return the name of a program named by its effect: `lxc-destroy`, `cluster-uninstall.sh`."""
     parts = pieces(_NAME_ENDS.sub("", call.name))
     if not parts or parts[0] in _NO_NAME:
         return None

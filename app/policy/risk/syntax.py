@@ -1,4 +1,4 @@
-"""The tree of a shell script: words made of parts, commands made of words."""
+"""Syntax tree of a shell script: words made of parts, commands made of words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 
 class Unreadable(Exception):
-    """The text is not a script that we read; carries the reason. Never leaves this package."""
+    """The text is not a parsable script; contains the reason. Used only in this package."""
 
 
 @dataclass(slots=True)
@@ -68,7 +68,7 @@ class Assign:
 class Redirect:
     """`target` is the file word, or the text for `<<` and `<<<`.
 
-    `descriptor` is what stands before the operator: a number or `{name}`.
+    `descriptor` is the text before the operator: a number or `{name}`.
     """
 
     op: str
@@ -78,16 +78,16 @@ class Redirect:
 
 @dataclass(slots=True)
 class Runs:
-    """What may run. `sets` are the variables that it may set, kept once they were asked for."""
+    """Commands that may run. `sets` caches the variables they may set."""
 
     sets: frozenset[str] | None = field(default=None, init=False, repr=False, compare=False)
 
 
 @dataclass(slots=True)
 class Simple(Runs):
-    """`plain` holds the words instead when nothing in them is expanded or quoted.
+    """`plain` contains the words instead if nothing in them is expanded or quoted.
 
-    `named` are the variables that it expands, kept once they were asked for.
+    `named` caches the variables that it expands.
     """
 
     assigns: Sequence[Assign]
@@ -104,7 +104,9 @@ class Pipeline(Runs):
 
 @dataclass(slots=True)
 class AndOr(Runs):
-    """`a && b || c`: only the first is certain to run. `otherwise`: where those behind `||` are."""
+    """`a && b || c`: only the first is certain to run. `otherwise`: positions of those after
+    `||`.
+    """
 
     items: list[Node]
     otherwise: frozenset[int] = frozenset()
@@ -112,7 +114,7 @@ class AndOr(Runs):
 
 @dataclass(slots=True)
 class Group(Runs):
-    """`{ …; }`, or `( … )` when `subshell`."""
+    """`{ …; }`, or `( … )` if `subshell`."""
 
     body: Script
     redirects: list[Redirect]
@@ -121,10 +123,11 @@ class Group(Runs):
 
 @dataclass(slots=True)
 class Branches(Runs):
-    """if, case, while, until, for, select, [[ ]], (( )): words read, then bodies that may run.
+    """if, case, while, until, for, select, [[ ]], (( )): words that are read, then bodies that may
+    run.
 
-    `tests`: of `if` and `while`, every other body is run to see whether the next one is.
-    `falls`: the bodies of a `case` after which the next one may run too.
+    `tests`: of `if` and `while`, every other body is a condition of the next. `falls`: bodies of a
+    `case` with a fall-through.
     """
 
     words: list[Word]
@@ -156,12 +159,12 @@ class Script(Runs):
 
 
 def in_background(node: Node) -> Group:
-    """`node &`: what it changes is gone with the process of its own that it runs in."""
+    """Return `node &` as a group: its changes are lost with its separate process."""
     return Group(Script([node]), [], subshell=True)
 
 
 def assigned_names(*nodes: Node | Script) -> frozenset[str]:
-    """Variables that running `nodes` may set, as far as their text tells."""
+    """Return the variables that running `nodes` may set, as far as known."""
     if len(nodes) != 1:
         return _NO_NAMES.union(*[assigned_names(node) for node in nodes])
     node = nodes[0]
@@ -173,7 +176,7 @@ def assigned_names(*nodes: Node | Script) -> frozenset[str]:
 def _set_by(node: Node | Script) -> frozenset[str]:
     match node:
         case Simple():
-            # Most commands set nothing, which their first word tells.
+            # Most commands set nothing, as their first word shows.
             if node.plain and node.plain[0] not in _TELLING:
                 return _NO_NAMES
             return _set_by_builtin(node).union([assign.name for assign in node.assigns])
@@ -187,9 +190,9 @@ def _set_by(node: Node | Script) -> frozenset[str]:
 
 _NO_NAMES: frozenset[str] = frozenset()
 EVERY_NAME = "*"
-"""Stands for all variables, where text sets them that is not read here."""
+"""Placeholder for all variables, if unparsed text sets some."""
 ARGUMENTS = "@"
-"""Stands for the arguments of a script or function among names."""
+"""Name of the arguments of a script or function."""
 _NAMES_ARE_SET = frozenset(
     {"export", "declare", "typeset", "local", "readonly", "read", "mapfile", "readarray"}
     | {"getopts", "unset"}
@@ -221,7 +224,7 @@ def _set_by_builtin(node: Simple) -> frozenset[str]:
 
 
 def _is_named_later(word: Word) -> bool:
-    """Whether the name before the `=` is only known once `word` is expanded."""
+    """Return whether the name before the `=` is only known after expansion of `word`."""
     for part in word:
         if type(part) is not Lit:
             return True
@@ -231,7 +234,7 @@ def _is_named_later(word: Word) -> bool:
 
 
 def literal(word: Word) -> str:
-    """The literal text of `word`, without what is expanded in it."""
+    """Return the literal text of `word`, without expanded parts."""
     if len(word) == 1:
         part = word[0]
         return part.text if type(part) is Lit else ""
@@ -239,7 +242,7 @@ def literal(word: Word) -> str:
 
 
 def self_calls(node: Node | Script, name: str, *, piped: bool) -> int:
-    """How often `node` runs the command `name`; `piped`: most often in one pipeline."""
+    """Return how often `node` runs the command `name`; `piped`: the maximum in one pipeline."""
     match node:
         case Simple():
             first = node.words[0] if node.words else []

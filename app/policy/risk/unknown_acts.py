@@ -1,8 +1,8 @@
-"""What the words of a program say that it does, where no rule knows these words.
+"""Actions in the words of a program that no rule knows.
 
-Command lines are made alike, so publishing, paying, granting, issuing keys, showing secrets,
-switching protections off and installing from an address look alike in programs that nobody has
-listed: `argocd proj role add-policy`, `fly orgs invite`, `expo publish`.
+Command lines share their forms, so publishing, paying, granting, issuing keys, showing secrets,
+disabling protections and installing from an address look similar in unknown programs: `argocd proj
+role add-policy`, `fly orgs invite`, `expo publish`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _OPENS = re.compile(
     r"(?:.*(?:tunnel(?:to|ed|er)?|create_ap|hostapd|proxy|vnc|vncserver|smbserver|socks|ssh-import-id)|ligolo|chisel|frpc|inlets|rathole|gost)"
     r"(?:[-_.]\w+)*"
 )
-"""Names of programs that are there to let others in."""
+"""Names of programs made for remote access."""
 _EVERYBODY = re.compile(r"(?:[\w-]+=)?(?:\w+://)?(?:0\.0\.0\.0|\[::\])(?::\d+)?")
 _DEVELOPS = frozenset(
     names(
@@ -29,11 +29,11 @@ _DEVELOPS = frozenset(
         "nodemon storybook expo"
     )
 )
-"""Servers of a project, which listen so in every container."""
+"""Servers of a project, which listen this way in every container."""
 
 
 class _Act(NamedTuple):
-    """What the operands begin with, or one of the words is, of a command that does it."""
+    """Words that identify an action: the start of the operands, or one of the words."""
 
     code: str
     why: str
@@ -42,7 +42,7 @@ class _Act(NamedTuple):
 
 
 def _words(pattern: str) -> re.Pattern[str]:
-    """Behind at most four words: a command's nouns come before its verb."""
+    """After at most four words: a command's nouns precede its verb."""
     return re.compile(rf"(?:(?!(?:migrate|metadata) )\S+ ){{0,4}}(?:{pattern})(?= |$)")
 
 
@@ -181,10 +181,10 @@ _EXEMPT = frozenset(
 
 
 def acts(call: CommandCall, *, known: bool) -> Iterator[RuleMatch]:
-    """The question about words that say what a program does that no rule knows.
+    """Ask about words of a program that show an unknown action.
 
     Args:
-        known: a rule knows the program, and none of these words.
+        known: a rule knows the program, but none of these words.
     """
     if call.name in _EXEMPT or call.name in PRINTERS or not _TRIES.isdisjoint(call.args):
         return
@@ -213,7 +213,7 @@ _VERSIONS: tuple[list[str], ...] = ([], ["-v"], ["-V"], ["version"])
 
 
 def by_address(call: CommandCall, *, ruled: bool = True) -> Iterator[RuleMatch]:
-    """The question about code or packages that a program gets from an address it is given.
+    """Ask about code or packages that a program fetches from a given address.
 
     Args:
         ruled: a rule knows what the program runs.
@@ -229,7 +229,7 @@ def by_address(call: CommandCall, *, ruled: bool = True) -> Iterator[RuleMatch]:
 
 
 def _lets_in(call: CommandCall) -> bool:
-    """Whether it is there to let others in, or listens for everybody."""
+    """Return whether it gives remote access, or listens on all addresses."""
     if call.args not in _VERSIONS and _OPENS.fullmatch(call.name):
         return True
     return call.name not in _DEVELOPS and any(map(_EVERYBODY.fullmatch, call.args))

@@ -1,7 +1,7 @@
-"""What programs that are in no table are given to run: statements, commands, lines for a shell.
+"""Code given to unknown programs: statements, commands, lines for a shell.
 
-A client of a database takes statements, a console commands of its own, a tool for many hosts a
-command line. Each of them stands in one quoted word, or is read from the input.
+A database client takes statements, a console its own commands, a tool for many hosts a command
+line. Each is in one quoted word, or read from the input.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _TAKES_COMMANDS = re.compile(r"sql|shell|(?:[a-z]|-)sh$|cli$|console|ql$|db|^(?:
 _TEXTS = frozenset(
     names("-m --message -t --title -b --body -F --file --description --notes --summary --subject")
 )
-"""What stands behind these is said to people."""
+"""Words before text for people."""
 _SPEAKS = frozenset(
     names(
         "echo printf log say cowsay notify-send grep egrep fgrep rg ag ack sed awk git hg gh glab "
@@ -51,7 +51,7 @@ _SPEAKS = frozenset(
 
 
 def statements(call: CommandCall) -> Iterator[Answer]:
-    """What an unknown client is given to run."""
+    """Yield the code given to an unknown client."""
     if call.name in _SPEAKS or call.name in PRINTERS:
         return
     for before, word in pairwise(["", *call.args]):

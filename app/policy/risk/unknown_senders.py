@@ -1,7 +1,7 @@
-"""Programs that are in no table and send, judged by the shape of their words.
+"""Unknown programs that send, by the form of their words.
 
-A name or a subcommand that says so (`filen upload`, `megaput`), or an address among the words: what
-such a program is given leaves this machine. Without a secret among it, it asks nothing.
+A telling name or subcommand (`filen upload`, `megaput`), or an address among the words, means that
+the program's input leaves this machine. Without a secret it does not ask.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _FAR = re.compile(
     r"|[\w.-]+@[\w.-]+:|(?:sftp|rclone|rest|s3|b2|azure|gs):\S"
 )
 _KEPT = frozenset(names("secret secrets env vars variable variables config config:set encrypt"))
-"""What is done to secrets by these words is to keep them where they belong."""
+"""Actions on secrets that store them where they belong."""
 
 
 def sends_by_shape(call: CommandCall) -> Iterator[RuleMatch]:
-    """The question about a secret that an unknown program would send."""
+    """Ask about a secret that an unknown program would send."""
     far = any(":" in word and _FAR.match(word) is not None for word in call.args)
     words = options(call.args).rest
     by_name = bool(_NAME.search(call.name) or any(map(_VERB.fullmatch, words[:3])))

@@ -1,4 +1,4 @@
-"""Commands that run the command in their arguments, as a table of their option grammars."""
+"""Commands that run the command in their arguments, as a table of option grammars."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from app.policy.risk.env_words import env
 class Wrapper:
     """`valued` options take a word; `skip` operands come before the command.
 
-    `code` options hold a shell script; `assigns`: NAME=value words come before the command;
-    `joined`: the words are joined and read by a shell; `needs` must be the first operand;
-    `lookup` options only look the command up; `dashes`: a `--` after other words starts it;
-    `moves` options name a directory.
+    `code` options contain a shell script; `assigns`: NAME=value words come before the command;
+    `joined`: the words are joined and parsed by a shell; `needs` must be the first operand;
+    `lookup` options only look the command up; `dashes`: a `--` after other words starts it; `moves`
+    options contain a directory.
     """
 
     valued: str = ""
@@ -227,11 +227,11 @@ _CHANGES_WHO_OR_WHERE = frozenset(
     )
 )
 TRANSPARENT = frozenset(["env", *_WRAPPERS]) - _CHANGES_WHO_OR_WHERE
-"""Wrappers that only run the command they are given, as the same user on the same host."""
+"""Wrappers that only run the given command, as the same user on the same host."""
 
 
 _ALSO = {"mise": "x", "sops": "exec-file"}
-"""A second word that does what `needs` does."""
+"""Second word equivalent to `needs`."""
 _PACKAGE_RUNNERS = frozenset(["npx", "bunx", "pnpx", "uvx", "pipx"])
 _VERSION = re.compile(r"(?<=.)@[\w.^~<>=*-]+$")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
@@ -266,7 +266,7 @@ def _unwrapped(spec: Wrapper, call: CommandCall) -> Iterator[Answer]:
         and "=" not in previous
         and len(given.rest) > 1
     ):
-        # An option that the table does not know may take the next word: judge both readings.
+        # An unknown option may take the next word: assess both interpretations.
         yield from _inner(spec, call, given.rest[1:], None)
     yield from _inner(spec, call, given.rest, given.value(*("-" + n for n in spec.moves.split())))
 
@@ -308,13 +308,13 @@ def _switch_user(call: CommandCall) -> Iterator[Answer]:
 
 
 def _on_terminal(call: CommandCall) -> Iterator[Answer]:
-    """`script file`: a shell that reads what is typed."""
+    """Handle `script file`: a shell that reads typed input."""
     if call.stdin and not options(call.args, _WRAPPERS["script"].valued).has("-c", "--command"):
         yield script(call.stdin.text)
 
 
 def _package_runner(call: CommandCall) -> Iterator[Answer]:
-    """npm exec, pnpm dlx, yarn dlx, yarn workspace NAME exec, bun x: run a package's program."""
+    """Handle npm exec, pnpm dlx, yarn dlx, yarn workspace NAME exec, bun x: a package's program."""
     given = options(call.args, "w C -prefix -workspace -filter -dir -cwd", stop=True)
     if given.rest[:1] == ["explore"] and "--" in given.rest:
         yield run(given.rest[given.rest.index("--") + 1 :])
@@ -358,14 +358,14 @@ def _bubblewrap(call: CommandCall) -> Iterator[Answer]:
 
 
 def _own_namespace(call: CommandCall) -> Iterator[Answer]:
-    """`ip netns exec NAME command`, `ip vrf exec NAME command`."""
+    """Handle `ip netns exec NAME command`, `ip vrf exec NAME command`."""
     words = options(call.args, "n -netns", stop=True).rest
     if words[1:2] == ["exec"] and words[3:]:
         yield run(words[3:], stdin=call.stdin)
 
 
 def _develop(call: CommandCall) -> Iterator[Answer]:
-    """`nix develop -c`, `nix shell -c`, `nix run pkg -- args`."""
+    """Handle `nix develop -c`, `nix shell -c`, `nix run pkg -- args`."""
     if call.args[:1] == ["run"] and "--" in call.args:
         yield run(call.args[call.args.index("--") + 1 :])
     for flag in ("-c", "--command"):
@@ -375,7 +375,7 @@ def _develop(call: CommandCall) -> Iterator[Answer]:
 
 
 def _on_change(call: CommandCall) -> Iterator[Answer]:
-    """nodemon, watchman-make: a command to run again and again."""
+    """Handle nodemon, watchman-make: a command run repeatedly."""
     for text in options(call.args, "x -exec -run e w i -ext -watch").all_values(
         "-x", "--exec", "--run"
     ):
@@ -384,7 +384,7 @@ def _on_change(call: CommandCall) -> Iterator[Answer]:
 
 def _texts(valued: str, *code: str) -> Rule:
     def rule(call: CommandCall) -> Iterator[Answer]:
-        """Each operand, and each value of `code`, is a shell command."""
+        """Treat each operand, and each value of `code`, as a shell command."""
         given = options(call.args, valued)
         for text in [*given.rest, *given.all_values(*code)]:
             yield script(text)
@@ -401,7 +401,7 @@ def _entr(call: CommandCall) -> Iterator[Answer]:
 
 
 def _terminal(call: CommandCall) -> Iterator[Answer]:
-    """A window with a command in it: `xterm -e command words`."""
+    """Handle a window with a command: `xterm -e command words`."""
     for at, word in enumerate(call.args):
         if word in {"-e", "-x", "--", "--command", "--execute"}:
             yield script(" ".join(call.args[at + 1 :]))
@@ -415,7 +415,7 @@ def _terminal(call: CommandCall) -> Iterator[Answer]:
 
 
 def _as_other(call: CommandCall) -> Iterator[Answer]:
-    """`ksu user -e command words`."""
+    """Handle `ksu user -e command words`."""
     if "-e" in call.args:
         yield run(call.args[call.args.index("-e") + 1 :])
 

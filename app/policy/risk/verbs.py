@@ -1,7 +1,7 @@
-"""Words of command lines that say what a command does: `delete-volume`, `vm.destroy`, `snapRemove`.
+"""Verbs in the words of command lines: `delete-volume`, `vm.destroy`, `snapRemove`.
 
-Programs put the verb alone, in front of what it is done to, or behind it, with a dash, a colon, a
-dot, a capital letter or nothing between the two.
+The verb stands alone, before its object, or after it, with a dash, a colon, a dot, a capital letter
+or nothing in between.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ DESTROYING = frozenset(
         "undeploy undefine unpublish cleanse"
     )
 )
-"""Whatever program they are said to, something is gone afterwards."""
+"""Destructive for any program."""
 TAKING_AWAY = DESTROYING | frozenset(
     names(
         "remove rm rmi del unlink uninstall reset clear clean cleanup flush free "
@@ -29,14 +29,14 @@ TAKING_AWAY = DESTROYING | frozenset(
         "evict destroyall unbind rmtree clearall"
     )
 )
-"""What these take away belongs to a project with most programs, and to a server with some."""
+"""Removes parts of a project with most programs, and of a server with some."""
 STOPPING = frozenset(
     names(
         "stop disable down halt shutdown poweroff reboot drain suspend fence standby failover "
         "switchover quit pause offline stopall abort terminate bounce cordon demote"
     )
 )
-"""With programs that serve others, these take the service away."""
+"""For programs that serve others, these stop the service."""
 READING = frozenset(
     names(
         "help man list ls can-i show get describe info status search find grep log logs "
@@ -48,7 +48,7 @@ READING = frozenset(
         "preview render config-get completion commit ci send post comment generate g scaffold"
     )
 )
-"""Behind one of these stands no other verb: a name, a file, a command."""
+"""No other verb follows these: a name, a file, a command."""
 _NOUNS = (
     "snapshots?|files?|dirs?|director(?:y|ies)|folders?|users?|groups?|"
     "accounts?|keys?|nodes?|hosts?|"
@@ -75,7 +75,7 @@ _MOST_PIECES = 5
 
 @lru_cache(maxsize=4096)
 def pieces(word: str) -> tuple[str, ...]:
-    """The words that `word` is made of, in lower case; none where it is a path or a value."""
+    """Return the words that `word` consists of, in lower case; empty for a path or a value."""
     if len(word) > 48 or _PLAIN.fullmatch(word) is None:
         return ()
     found = tuple(piece.lower() for piece in _PIECES.findall(word))
@@ -83,13 +83,13 @@ def pieces(word: str) -> tuple[str, ...]:
 
 
 def names_it(name: str) -> bool:
-    """Whether the name of a program is a verb glued to what it takes away: `rmuser`, `delgroup`."""
+    """Return whether a program's name joins a verb and its object: `rmuser`, `delgroup`."""
     return _GLUED_NAME.fullmatch(name) is not None
 
 
 def says(word: str, verbs: frozenset[str]) -> bool:
-    """Whether one of `verbs` begins or ends `word`, or is glued to a thing that it is done to."""
-    # Behind a dot stands a verb, as in `vm.destroy`, or the kind of a file.
+    """Return whether one of `verbs` starts or ends `word`, or is joined to an object."""
+    # After a dot comes a verb, as in `vm.destroy`, or a file's type.
     parts = pieces(word.rpartition(".")[2])
     if not parts:
         return False
@@ -99,7 +99,7 @@ def says(word: str, verbs: frozenset[str]) -> bool:
 
 
 def verb_among(words: list[str], verbs: frozenset[str]) -> str | None:
-    """The first of `words` that says one of `verbs`, unless another verb stands before it."""
+    """Return the first of `words` with one of `verbs`, unless another verb precedes it."""
     for word in words:
         if says(word, verbs):
             return word

@@ -1,4 +1,4 @@
-"""What the commands of cmd and PowerShell do. Names are compared in lower case."""
+"""Commands of cmd and PowerShell. Names are compared in lower case."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ _READS_CODE = frozenset(
 def assess(
     text: str, cwd: str | None, home: str, *, cmd: bool
 ) -> Iterator[tuple[list[str], Answer | None]]:
-    """Each command with each answer about it; a command without findings comes with None.
+    """Yield each command with each answer about it; None for a command without findings.
 
-    A line that is written for the other of the two shells is read as that one would, too.
+    A line for the other of the two shells is also parsed as such.
     """
     del cwd
     yield from (([], answer) for answer in secrets_sent(text))
@@ -77,7 +77,7 @@ _OF_THE_OTHER = {
         re.IGNORECASE,
     ),
 }
-"""What only PowerShell writes, for a cmd line, and what only cmd writes, for PowerShell."""
+"""Syntax of PowerShell in a cmd line, and of cmd in PowerShell."""
 
 
 def _assess(text: str, home: str, *, cmd: bool) -> Iterator[tuple[list[str], Answer | None]]:
@@ -95,7 +95,7 @@ def _assess(text: str, home: str, *, cmd: bool) -> Iterator[tuple[list[str], Ans
 
 
 def _looped_over(text: str) -> Iterator[str]:
-    """The commands whose output `for /f … in ('command')` goes through."""
+    """Yield the commands whose output `for /f … in ('command')` iterates."""
     for match in _FOR_OUTPUT.finditer(text):
         end = _OUTPUT_ENDS[match.group(1)].search(text, match.end())
         if not end:
@@ -133,7 +133,7 @@ def _command(
 
 
 def _named(command: PowerShellCommand, *, cmd: bool) -> tuple[str, ...]:
-    """The words of a command, with what stands for its name or is glued to it told apart."""
+    """Return the words of a command, with aliases resolved and joined switches separated."""
     first, *rest = without_redirects(command.texts) or ("",)
     if cmd and (glued := _CMD_BUILTIN.fullmatch(first)):
         return (glued.group(1), glued.group(2).lstrip(",;=.+"), *rest)
@@ -153,9 +153,9 @@ _KEY = re.compile(r"([\w-]+)=(?!=)")
 
 
 def _given_to_key(texts: tuple[str, ...]) -> tuple[str, ...]:
-    """The command that gives a key of a table, `@{key=value}`, its value.
+    """Return the command that computes a table value, `@{key=value}`.
 
-    Nothing where that is a text or a variable; `texts` where they are no such entry.
+    Returns nothing for a text or variable; `texts` if they are not such an entry.
     """
     if key := _KEY.match(texts[0]):
         value = texts[0][key.end() :]
@@ -190,7 +190,7 @@ def _reads_input(name: str, texts: Sequence[str], *, cmd: bool) -> Iterator[Answ
 
 
 def judge(words: Sequence[str], home: str, places: Places | None = None) -> Iterator[Answer]:
-    """What the command `words` would do under Windows."""
+    """Yield the effects of the command `words` under Windows."""
     if not words:
         return
     word = words[0]
@@ -294,7 +294,7 @@ _DELETING_METHOD = re.compile(r"-(?:custom)?m\w*[\s:]+delete\b")
 
 
 def _assigned(name: str, args: list[str]) -> Iterator[Answer]:
-    """`set NAME=value` and `setx NAME value`."""
+    """Handle `set NAME=value` and `setx NAME value`."""
     setting, _, value = "=".join(args[:2]).partition("=")
     if name in {"set", "setx"} and setting.upper() in TELLING:
         yield from switched_off(setting.upper(), value)
@@ -326,7 +326,7 @@ def _small(name: str, args: list[str], lowered: list[str], home: str) -> Iterato
 
 
 def in_cmd(args: Sequence[str]) -> Iterator[Answer]:
-    """`cmd /c …`, also with the command glued to the switch."""
+    """Handle `cmd /c …`, including a command joined to the switch."""
     for at, arg in enumerate(args):
         if match := re.match(r"/[ckr](.*)", arg, re.IGNORECASE | re.DOTALL):
             glued = [match.group(1)] if match.group(1) else []
@@ -346,7 +346,7 @@ def _nested(args: list[str], lowered: list[str]) -> Iterator[Answer]:
         if re.fullmatch(r"[-/]c(?:wa|o\w*)?", arg):
             text = " ".join(args[at + 1 :])
             if text.startswith("'") and text.endswith("'"):
-                # Whether the quotes arrive depends on the shell outside: both readings count.
+                # Whether the quotes arrive depends on the outer shell: both interpretations apply.
                 yield script(text[1:-1], "powershell")
             yield (
                 script(text, "powershell")
@@ -361,7 +361,7 @@ def _nested(args: list[str], lowered: list[str]) -> Iterator[Answer]:
 
 
 def _decoded(text: str) -> Iterator[Answer]:
-    """It asks whatever it holds, since nobody can read it; what it holds may be worse."""
+    """Ask about encoded commands, which are unreadable; their content may be worse."""
     try:
         code = base64.b64decode(text, validate=True).decode("utf-16-le")
     except (binascii.Error, UnicodeDecodeError, ValueError):
@@ -386,12 +386,12 @@ def _started(name: str, args: list[str], lowered: list[str]) -> Iterator[Answer]
     if line and not (name == "start" and opens_share(line)):
         yield script(quoted_line(line), "cmd")
     if any(" " in word and word[0] in "-/" for word in line[1:]):
-        # PowerShell hands over the list of arguments as one line.
+        # PowerShell passes the list of arguments as one line.
         yield script(" ".join(line), "cmd")
 
 
 def _start_line(args: list[str]) -> list[str]:
-    """The program and its words after a title and the switches of `start`."""
+    """Return the program and its words after a title and the switches of `start`."""
     rest = list(args)
     if len(rest) > 1 and (not rest[0] or " " in rest[0]):
         rest = rest[1:]
@@ -406,7 +406,7 @@ _NO_WORD_AFTER = re.compile(
 
 
 def _process_line(args: list[str]) -> list[str]:
-    """Start-Process: names of parameters dropped, lists of arguments joined."""
+    """Handle Start-Process: parameter names removed, argument lists joined."""
     args = [re.sub(r"^@\((.*)\)$", r"\1", arg, flags=re.DOTALL) for arg in args]
     at = [index + 1 for index, arg in enumerate(args) if _NO_WORD_AFTER.match(arg)]
     args = [arg for index, arg in enumerate(args) if index not in at]

@@ -1,7 +1,7 @@
-"""Tools of Windows that administer the host: which of their words change something.
+"""Administrative tools of Windows: words that change something.
 
-Most of them show when they are given a verb that shows, or nothing at all, and change something
-with any other; a few are named by the words that change.
+Most of them only show something with a showing verb or no words, and change something with others;
+a few are listed by their changing words.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ _SHOWS: dict[str, str] = {
     r"store(?:$| )|view\w*|asn|schema|ping\w*|template\w*|catemplates|scinfo|csplist|cainfo|"
     r"getreg|error|dcinfo|tcainfo|ca$|adtemplate|enumstore|displaytemplate|encode(?:hex)?)",
 }
-"""Tools that ask unless their words match: what they show, or do to nothing that lasts."""
+"""Tools that ask unless their words match: those that show, or have no lasting effect."""
 _CHANGES: dict[str, str] = {
     "netsh": r"(?:^|\s)(?:set|delete|add|reset|import|install|uninstall|exec|start"
     r"|connect)(?:\s|$)|(?:^|\s)-f\s",
@@ -156,7 +156,7 @@ _CHANGES: dict[str, str] = {
     "vssadmin": r"^(?:delete|resize|create|revert|add|protect)\b",
     "label": r"^(?:[a-z]:)?\s*\S",
 }
-"""Tools that ask where their words match."""
+"""Tools that ask if their words match."""
 _ALWAYS = frozenset(
     names(
         "dsadd dsmod dsrm dsmove djoin dcpromo adprep redircmp redirusr ksetup lgpo sdbinst "
@@ -168,19 +168,19 @@ _ALWAYS = frozenset(
         "fodhelper computerdefaults sdclt slui"
     )
 )
-"""Tools that change something whatever they are given."""
+"""Tools that change something with any words."""
 _ALONE = frozenset(
     names("fveupdate dcpromo wsreset fodhelper computerdefaults sdclt slui tsdiscon dcgpofix")
 )
-"""Those of them that need no words for it."""
+"""Tools among them that need no words for it."""
 
 
 JUDGED_BY_WORDS = frozenset(names("bitsadmin schtasks bcdedit icacls cacls wevtutil cipher"))
-"""Those among the commands that ask by their names which may as well only show something."""
+"""Commands that ask by name although they may only show something."""
 
 
 def changed_by(name: str, args: Sequence[str]) -> Iterator[Answer]:
-    """Findings for the tool `name`, where its words change the host."""
+    """Yield findings for the tool `name` if its words change the host."""
     if not args and name not in _ALONE:
         return
     text = " ".join(args).lower()
@@ -200,7 +200,7 @@ def changed_by(name: str, args: Sequence[str]) -> Iterator[Answer]:
 
 
 def is_listed(name: str) -> bool:
-    """Whether a table here knows what the words of the tool `name` do."""
+    """Return whether a table here knows the words of the tool `name`."""
     return name in _SHOWS or name in _CHANGES
 
 
@@ -218,7 +218,7 @@ _REMOVING_VERB = re.compile(
 
 
 def removed_by_shape(name: str, args: Sequence[str], home: str) -> Iterator[Answer]:
-    """Findings for a program that no table here knows, by a verb or a switch that destroys."""
+    """Yield findings for an unknown program by a destructive verb or switch."""
     if is_listed(name):
         return
     words = [arg for arg in args if not arg.startswith(("-", "/"))][:1]
@@ -239,7 +239,7 @@ _ACCOUNTS = frozenset(names("user localgroup group"))
 
 
 def _net(words: list[str]) -> Iterator[Answer]:
-    """`net`: what changes accounts, shares, services and sessions."""
+    """Handle `net`: changes of accounts, shares, services and sessions."""
     verb, *rest = words
     switches = [word for word in rest if word.startswith("/") and word != "/domain"]
     named = [word for word in rest if not word.startswith("/")]
@@ -263,7 +263,7 @@ _SERVICE_VERBS = frozenset(
 
 
 def _service(words: list[str]) -> Iterator[Answer]:
-    """`sc`: the verb stands behind the name of a server."""
+    """Handle `sc`: the verb follows the name of a server."""
     verb = next((word for word in words if not word.startswith("\\\\")), "")
     if verb in _SERVICE_VERBS:
         yield ask("windows_admin", f"sc {verb} changes the system")

@@ -30,7 +30,7 @@ STORES = re.compile(
     r"|\\inetsrv\\config\\applicationhost",
     re.IGNORECASE,
 )
-"""Files and folders in which Windows and its programs keep secrets."""
+"""Files and folders of secrets of Windows and its programs."""
 _LOOKS = frozenset(
     names(
         "test-path dir ls gci get-childitem get-item gi get-acl attrib where where.exe "
@@ -39,7 +39,7 @@ _LOOKS = frozenset(
         "del erase rd rmdir if mkdir md new-item ni get-service"
     )
 )
-"""Commands that tell of a file by its name, or take it away."""
+"""Commands that show a file's name, or remove it."""
 _DUMPERS = frozenset(
     names(
         "sqldumper rdrleakdiag createdump dump64 dumpminitool dumpminitool.x86 dumpminitool.arm64 "
@@ -143,14 +143,14 @@ _SEARCHED = re.compile(
 
 
 def _environment_shown(text: str) -> bool:
-    """Whether a line prints a secret of the environment."""
+    """Return whether a line prints a secret of the environment."""
     found = _SHOWN_ALONE.search(text)
     name = (found["a"] or found["b"]) if found else ""
     return is_secret_name(name) or _SEARCHED.search(text) is not None
 
 
 def shown_in_text(text: str) -> Iterator[Answer]:
-    """The question about a text that shows a secret: of the environment, or one in safe keeping."""
+    """Ask about a text that shows a secret: of the environment, or from a store."""
     if _environment_shown(text):
         yield ask("secret_read", "shows a secret of the environment")
     if (found := _SHOWS_SECRET.search(text)) and not _TEXT_LITERAL.match(text):
@@ -158,7 +158,7 @@ def shown_in_text(text: str) -> Iterator[Answer]:
 
 
 def secrets_shown(name: str, args: Sequence[str]) -> Iterator[Answer]:
-    """Findings for the command `name` that shows or copies a secret of the host."""
+    """Yield findings for the command `name` if it shows or copies a secret of the host."""
     if is_text(name) and name not in {"findstr", "select-string", "sls"}:
         return
     text = " ".join(args).replace("/", "\\")

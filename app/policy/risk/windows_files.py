@@ -32,7 +32,7 @@ _SETS_KEYS = frozenset(names("set-itemproperty new-itemproperty sp set-item si n
 
 
 def without_redirects(words: Sequence[str]) -> tuple[str, ...]:
-    """The words that the command itself gets; cmd takes a redirection in front of them too."""
+    """Return the words of the command itself; cmd accepts a redirection before them too."""
     kept: list[str] = []
     follows = False
     for word in words:
@@ -44,12 +44,12 @@ def without_redirects(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def _is_started(path: str) -> bool:
-    """Whether a file is one of the system, or runs when somebody logs on."""
+    """Return whether a file belongs to the system, or runs at logon."""
     return bool(SYSTEM.match(path) or _STARTUP.search(path))
 
 
 def redirect_targets(words: Sequence[str]) -> list[str]:
-    """The files that `>` and `>>` write."""
+    """Return the files that `>` and `>>` write."""
     return [
         match.group(1) or following
         for word, following in pairwise([*words, ""])
@@ -58,14 +58,14 @@ def redirect_targets(words: Sequence[str]) -> list[str]:
 
 
 def redirected(words: Sequence[str]) -> Iterator[Answer]:
-    """Findings for the files that `>` and `>>` write."""
+    """Yield findings for the files that `>` and `>>` write."""
     for target in redirect_targets(words):
         if _is_started(target):
             yield ask("system_write", "writes a system or start-up file")
 
 
 def on_files(name: str, args: Sequence[str], home: str) -> Iterator[Answer]:
-    """Findings for the files and registry keys that the command `name` is given."""
+    """Yield findings for the files and registry keys given to the command `name`."""
     if name in _WRITERS and any(map(_is_started, args)):
         yield ask("system_write", f"{name} writes a system or start-up file")
     if name in _SETS_KEYS and any(_KEY.match(arg) for arg in args):

@@ -1,8 +1,8 @@
-"""Programs of Windows that run or load what they are given, also from another host.
+"""Windows programs that run or load their arguments, possibly from another host.
 
-Windows has some hundred signed programs that run a script, a library or an installer named by one
-of their words. Those that are of no other use ask with any words; the rest ask where a word names
-an address, a share of another host or a stream behind a file.
+Windows has about a hundred signed programs that run a script, library or installer in their words.
+Those without another use ask with any words; the others ask if a word is an address, a share of
+another host or a stream of a file.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ALWAYS = frozenset(
         "mshta regsvr32 rundll32"
     )
 )
-"""Programs that run or load what is named by their words, and do nothing else."""
+"""Programs that only run or load their arguments."""
 _SOME: dict[str, str] = {
     "ie4uinit": r"-basesettings",
     "control": r"\.(?:cpl|dll|exe)\b|:\w",
@@ -92,7 +92,7 @@ _RUNNERS = frozenset(
         "mpcmdrun msteams diskshadow testwindowremoteagent"
     )
 )
-"""Programs that run or load what is named by a word, and are used every day on files here."""
+"""Programs that run or load an argument, commonly used for local files."""
 _OPENS_PAGES = frozenset(
     names(
         "start start-process saps explorer call dotnet python python3 py node ruby perl php java "
@@ -101,7 +101,7 @@ _OPENS_PAGES = frozenset(
         "forfiles csc ssh-keygen logger at wt conhost"
     )
 )
-"""Those to which an address is a page to open, a source of packages or text."""
+"""Programs for which an address is a page to open, a source of packages, or text."""
 _FETCHES = frozenset(
     names(
         "curl wget iwr irm invoke-webrequest invoke-restmethod start-bitstransfer bitsadmin aria2c "
@@ -110,7 +110,7 @@ _FETCHES = frozenset(
         "bash sh powershell pwsh az aws gsutil certutil resolve-dnsname"
     )
 )
-"""Programs that save what is at an address, or that other rules know."""
+"""Programs that download an address, or that other rules know."""
 _LAUNCHED_BY_OPTION = re.compile(
     r"--(?:[\w-]*launcher|[\w-]*cmd-prefix|browser-subprocess-path|process-?start|load-extension)"
     r"(?:=|$)"
@@ -134,7 +134,7 @@ _HANDS_ON = frozenset(names("conhost wt openconsole pcalua pcwrun mpiexec applau
 
 
 def loaded(word: str, name: str, args: Sequence[str]) -> Iterator[Answer]:
-    """Findings for code that `word`, the program `name` by its path, or its words bring in."""
+    """Yield findings for code loaded by `word`, the program `name` by its path, or its words."""
     if is_text(name):
         return
     if share := far_share([word]):
@@ -157,7 +157,7 @@ def loaded(word: str, name: str, args: Sequence[str]) -> Iterator[Answer]:
 
 
 def _from_elsewhere(name: str, args: Sequence[str]) -> Iterator[Answer]:
-    """An operand on another host, given to a program that runs what it is given."""
+    """Handle an operand on another host, given to a program that runs it."""
     share = far_share(args)
     if share and name in _RUNNERS and not _only_opens(name, args):
         yield ask("remote_code", f"{name} runs or loads what is on {share}")
@@ -182,19 +182,19 @@ _RUN_BY_NAME = re.compile(
 
 
 def opens_share(words: Sequence[str]) -> bool:
-    """Whether a command is nothing but a folder or document of a share, which is shown."""
+    """Return whether a command is only a folder or document of a share, which is shown."""
     return bool(far_share(words[:1])) and not any(_RUN_BY_NAME.search(word) for word in words)
 
 
 def _only_opens(name: str, args: Sequence[str]) -> bool:
-    """Whether a folder or document of a share is only shown."""
+    """Return whether a folder or document of a share is only shown."""
     return name in {"start", "explorer", "ii", "invoke-item", "start-process", "saps"} and not any(
         _RUN_BY_NAME.search(arg) for arg in args
     )
 
 
 def _foreign_source(name: str, args: Sequence[str]) -> str:
-    """Where an installer is told to get packages, other than the places that it knows."""
+    """Return a package source given to an installer, other than its known ones."""
     if name == "scoop" and args[:1] == ["bucket"]:
         return ""
     if name == "nuget" and args[:1] != ["install"]:

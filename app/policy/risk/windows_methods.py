@@ -1,4 +1,4 @@
-"""What a PowerShell text does through methods of .NET and of COM, which are no commands."""
+"""Methods of .NET and COM in a PowerShell text, which are not commands."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _WRITTEN = re.compile(
 
 
 def downloaded(text: str) -> list[str]:
-    """The files that `WebClient.DownloadFile` saves."""
+    """Return the files that `WebClient.DownloadFile` saves."""
     return _DOWNLOADS.findall(text) if "(" in text else []
 
 
@@ -61,7 +61,7 @@ _UNCHECKED = re.compile(r"ServerCertificateValidationCallback\s*=", re.IGNORECAS
 
 
 def _settings(text: str) -> Iterator[Answer]:
-    """Variables that later programs obey, and certificates that are no longer checked."""
+    """Detect variables that affect later programs, and disabled certificate checks."""
     for name, value in _SETS.findall(text):
         if name.upper() in TELLING:
             yield from switched_off(name.upper(), value)

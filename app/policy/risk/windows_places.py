@@ -1,4 +1,4 @@
-"""Where a Windows script is, what it has saved, and which targets are a whole drive or home."""
+"""Location of a Windows script, its saved files, and targets that are a whole drive or home."""
 
 from __future__ import annotations
 
@@ -50,7 +50,9 @@ def program(word: str) -> str:
 
 
 def is_whole(target: str, here: str, home: str) -> bool:
-    """Whether deleting all of `target` in the directory `here` ("": not told) loses the host."""
+    """Return whether deleting all of `target` in the directory `here` ("": unknown) destroys the
+    host.
+    """
     if target in _ALL_HERE:
         return bool(here)
     if target.startswith("/") and is_catastrophic(resolve(target, None, home), home):
@@ -60,12 +62,12 @@ def is_whole(target: str, here: str, home: str) -> bool:
 
 @dataclass(slots=True)
 class Places:
-    """What earlier commands of a script leave to the next one.
+    """Effects of earlier commands of a script.
 
     Attributes:
-        saved: names of the files that it has fetched, and of the scripts that it has written.
-        here: the directory, where it is a whole drive, home or system folder.
-        sent: the words of the command in front of the pipe, where it lists all of a folder.
+        saved: names of fetched files and written scripts.
+        here: directory, if it is a whole drive, home or system folder.
+        sent: words of the command before the pipe, if it lists a whole folder.
     """
 
     saved: set[str]
@@ -93,7 +95,7 @@ class Places:
 
 
 def _written(words: Sequence[str]) -> set[str]:
-    """Scripts that a redirection or a cmdlet writes."""
+    """Return scripts written by a redirection or a cmdlet."""
     found = list(words) if words[0].lower() in _WRITES else []
     for word, following in pairwise([*words, ""]):
         if ">" in word and (match := _REDIRECT.fullmatch(word)):

@@ -1,7 +1,7 @@
-"""A reader of cmd and PowerShell: text to the commands in it, script blocks taken apart.
+"""Parser of cmd and PowerShell: text to its commands, with script blocks split.
 
-It follows no variables: a word that holds one is not known. The two shells differ in what
-quotes, escapes and separates, so each has its own tokens.
+It does not track variables: a word that contains one is unknown. The two shells differ in quotes,
+escapes and separators, so each has separate tokens.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _CMD = re.compile(
 )
 _HERE = re.compile(r"@(['\"])[ \t]*\n")
 _KEY = re.compile(r"[\w-]+=(['\"])")
-"""The key of an entry of a table with the text behind it: `@{name='value'}`."""
+"""Key of a table entry with the text after it: `@{name='value'}`."""
 _UNSET = re.compile(r"[$%!]\w|\$[{(]")
 
 
 @dataclass(frozen=True, slots=True)
 class PowerShellWord:
-    """`quote` is the quote around the whole word, if there is one."""
+    """`quote` is the quote around the whole word, if any."""
 
     text: str
     quote: str = ""
@@ -46,7 +46,7 @@ class PowerShellWord:
 class PowerShellCommand:
     """`called`: after `&` or `.`, so that a quoted first word is a command too.
 
-    `piped`: it reads what another command writes.
+    `piped`: it reads another command's output.
     """
 
     words: tuple[PowerShellWord, ...]
@@ -59,12 +59,12 @@ class PowerShellCommand:
 
     @property
     def argv(self) -> list[str]:
-        """For a segment: words that are not known are UNKNOWN."""
+        """Return words for a segment, with UNKNOWN for unknown ones."""
         return [word.text if word.known else UNKNOWN for word in self.words]
 
 
 _IGNORED = {True: ("@", ",", "="), False: ("@",)}
-"""What cmd, or PowerShell, passes over in front of a command."""
+"""Characters that cmd, or PowerShell, ignores before a command."""
 UNREADABLE = PowerShellCommand((PowerShellWord(UNKNOWN),), called=True)
 
 
@@ -104,7 +104,7 @@ class PowerShellReader:
         self.words.append(_bare(raw, cmd=self.cmd))
 
     def _here_ends(self, text: str, at: int) -> int:
-        """Where the here-string that begins at `at` ends; 0 when none begins there."""
+        """Return the end of the here-string that starts at `at`; 0 if none starts there."""
         opened = _HERE.match(text, at)
         if self.cmd or not opened or opened.group(1) in self.unended:
             return 0
@@ -138,7 +138,7 @@ class PowerShellReader:
 
 
 def _inside(raw: str) -> Iterator[PowerShellCommand]:
-    """The commands in `$(…)` of a double-quoted word."""
+    """Yield the commands in `$(…)` of a double-quoted word."""
     start = raw.find("$(")
     while start >= 0:
         depth, end = 0, len(raw)
@@ -152,7 +152,7 @@ def _inside(raw: str) -> Iterator[PowerShellCommand]:
 
 
 def _statement(words: list[PowerShellWord]) -> list[PowerShellWord]:
-    """Drop `if exist x`, `for … do`, `$x =`, `call` before the command."""
+    """Remove `if exist x`, `for … do`, `$x =`, `call` before the command."""
     lowered = [word.text.lower() for word in words]
     first = lowered[0] if lowered else ""
     if first == "if":
@@ -167,7 +167,7 @@ def _statement(words: list[PowerShellWord]) -> list[PowerShellWord]:
 
 
 def _condition(lowered: list[str]) -> int:
-    """How many words `if` and its condition take."""
+    """Return how many words `if` and its condition take."""
     skip = 1
     while lowered and lowered[0] in {"not", "/i"}:
         lowered, skip = lowered[1:], skip + 1
@@ -179,7 +179,7 @@ def _condition(lowered: list[str]) -> int:
 
 
 def _bare(word: str, *, cmd: bool) -> PowerShellWord:
-    """Quotes and escapes taken off."""
+    """Remove quotes and escapes."""
     quotes = '"' if cmd else "'\""
     if len(word) > 1 and word[0] == word[-1] and word[0] in quotes and word[0] not in word[1:-1]:
         return PowerShellWord(word[1:-1], word[0])

@@ -1,7 +1,7 @@
-"""Secrets in cmd and PowerShell lines: what reads one, and what sends.
+"""Secrets in cmd and PowerShell lines: reads and sends.
 
-Their pipes and variables are not followed, so a line that reads a secret and sends asks. A secret
-that only logs in, in a header or as a credential, does not.
+Pipes and variables are not tracked, so a line that reads a secret and sends asks. A secret that
+only authenticates, in a header or as a credential, does not.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _COPIERS = names(
 _SENDS = re.compile(
     rf"(?<![\w.-])(?:(?:{'|'.join(_SENDERS)})(?:\.exe|\.com)?|{_SENDING_VERBS}"
     r"|gh\s+(?:gist|issue|release|api)|az\s+storage)(?![\w-])"
-    # Programs whose names are words of other lines too.
+    # Programs whose names are common words.
     r"|(?:^|[\n;|&({])\s*(?:ssh|https?|xh|hurl|aria2c|chrome|msedge|firefox|iexplore)(?:\.exe)?\s"
     r"|(?<![\w-])(?:start|explorer|saps|start-process)\s[^\n;|&]{0,300}?https?://"
     r"|\.(?:upload(?:file|string|data|values)|(?:post|put|send|get)async|downloadstring)\b"
@@ -69,7 +69,7 @@ _NEAR = re.compile(r"localhost|127(?:\.\d+){3}|\[::1\]?", re.IGNORECASE)
 
 
 def secrets_sent(text: str) -> Iterator[Answer]:
-    """The question about a line that reads a secret and sends."""
+    """Ask about a line that reads a secret and sends."""
     sender = _SENDS.search(text)
     if sender is None:
         return
@@ -94,7 +94,7 @@ _DUMPS = re.compile(
     r"|\$env:userprofile|c:\\(?:users(?:\\\w+)?)?\\?)(?=[\s'\",;)|&]|$)",
     re.IGNORECASE,
 )
-"""What writes a database, a directory of users, or a whole folder into a file or a pipe."""
+"""Commands that write a database, a user directory, or a whole folder to a file or pipe."""
 
 
 def _dumped(text: str, sender: int) -> str:
@@ -116,7 +116,7 @@ _ALL_FILES = frozenset(
 
 
 def sends_whole(name: str, args: Sequence[str]) -> Iterator[Answer]:
-    """The question about a cmdlet that sends a whole folder to a store of another host."""
+    """Ask about a cmdlet that sends a whole folder to a store of another host."""
     if _SENDS_FOLDERS.fullmatch(name) and any(arg.lower() in _ALL_FILES for arg in args):
         yield ask("secret_sent", f"{name} sends a whole folder to another host")
 
@@ -137,7 +137,7 @@ _AT_HOME = re.compile(r"~|\$(?:env:)?(?:home|userprofile)\b|%userprofile%", re.I
 
 
 def _is_secret_file(word: str) -> bool:
-    """Whether a word names a file with secrets, in whatever folder it is."""
+    """Return whether a word names a file with secrets, in any folder."""
     path = re.sub(
         r"^(?:[a-z]:|~|%\w+%|\$\{?(?:env:)?\w+\}?)",
         "",

@@ -1,7 +1,7 @@
-"""Shares, addresses and streams among the words of a Windows command.
+"""Shares, addresses and streams in the words of a Windows command.
 
-A share of another host is a path like any other to every program, so a copy to one sends and a
-program that loads one runs code of that host.
+A share of another host is an ordinary path to every program, so a copy to one sends data, and a
+program that loads one runs that host's code.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _TEXTS = frozenset(
         "rsync"
     )
 )
-"""Commands to which such a word is text, or which read `//` and `:` in ways of their own."""
+"""Commands for which such a word is text, or that interpret `//` and `:` differently."""
 
 
 def is_text(name: str) -> bool:
@@ -57,7 +57,7 @@ def is_text(name: str) -> bool:
 
 
 def far_share(words: Iterable[str]) -> str:
-    """The share of another host among `words`; "" for none."""
+    """Return the share of another host among `words`; "" for none."""
     for word in words:
         for found in _SHARE.finditer(word):
             host = found["host"] or found["ip"]
@@ -67,7 +67,7 @@ def far_share(words: Iterable[str]) -> str:
 
 
 def public_share(words: Iterable[str]) -> str:
-    """The share outside of the user's own network among `words`: by number, or over the web."""
+    """Return the share outside the user's network among `words`: by IP address, or over the web."""
     for word in words:
         for found in _SHARE.finditer(word):
             host, _, port = (found["host"] or found["ip"]).partition("@")
@@ -79,12 +79,12 @@ def public_share(words: Iterable[str]) -> str:
 
 
 def address(words: Iterable[str]) -> str:
-    """The first of `words` that names an address of another host; "" for none."""
+    """Return the first of `words` that is an address of another host; "" for none."""
     return next((word for word in words if _ADDRESS.search(word)), "")
 
 
 def code_at_address(words: Iterable[str]) -> str:
-    """The address of a file among `words` whose kind is run or loaded; "" for none."""
+    """Return the address of a runnable or loadable file among `words`; "" for none."""
     for word in words:
         if found := _CODE_AT.search(word):
             return found.group()
@@ -92,7 +92,9 @@ def code_at_address(words: Iterable[str]) -> str:
 
 
 def hidden_stream(words: Iterable[str]) -> str:
-    """A stream behind a file among `words`, as in `notes.txt:run.exe`; "" for none."""
+    """Return an alternate stream of a file among `words`, as in `notes.txt:run.exe`; "" for
+    none.
+    """
     for word in words:
         if ":" in word and "://" not in word and _STREAM.search(word):
             return word

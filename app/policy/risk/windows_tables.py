@@ -1,4 +1,4 @@
-"""The commands of cmd and PowerShell that change a host, in lower case, and what they do."""
+"""Commands of cmd and PowerShell that change a host, in lower case, with their effects."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ ALIASES = {
     "clp": "clear-itemproperty",
     "ipmo": "import-module",
 }
-"""Short names of cmdlets that mean nothing else."""
+"""Unambiguous short names of cmdlets."""
 NAMES = tuple(
     sorted(
         {
@@ -142,7 +142,7 @@ NAMES = tuple(
 )
 OWN = frozenset(
     names(
-        # Of cmd and of Windows, where the name means something else than under Unix.
+        # cmd and Windows commands whose name differs in meaning from Unix.
         "assoc at attrib break call cd chdir chkdsk choice cls clip color comp compact convert "
         "copy date dir doskey echo endlocal exit expand fc find findstr for goto help hostname "
         "label logoff md mkdir mklink mode more move path pause popd print prompt pushd recover "
@@ -151,9 +151,9 @@ OWN = frozenset(
         # Aliases of PowerShell.
         "cat clear compare cp diff ft fl foreach gc gci gi group history h ls man "
         "measure mi mount mv ni nv ps pwd r rv select si sl sleep sls sp sv tee write "
-        # Words of its language.
+        # Words of PowerShell's language.
         "begin break catch class continue do else elseif end exit finally function if in param "
         "process return switch throw trap try until using while"
     )
 )
-"""Names that a rule for Unix would misread."""
+"""Names that a Unix rule would misinterpret."""

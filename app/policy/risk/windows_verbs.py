@@ -1,9 +1,8 @@
-"""Cmdlets judged by the shape of their names, which every module for PowerShell keeps to.
+"""Cmdlets assessed by the form of their names, which all PowerShell modules follow.
 
-The verb says what is done and the noun what it is done to. A verb that takes away or gives access
-asks whatever its noun is; a verb that makes or changes asks where the noun is an account, a right,
-a service, a part of the network or another part of the host. What shows, tests, compares or
-formats is free.
+The verb is the action and the noun its object. A verb that removes or grants access asks for any
+noun; a verb that creates or changes asks if the noun is an account, a right, a service, a part of
+the network or another part of the host. Showing, testing, comparing and formatting does not ask.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _MAKING_AND_DOING = _MAKING | frozenset(
 )
 HARMLESS = frozenset(
     names(
-        # What the session itself has made, or what ends with it.
+        # Objects created by the session, or ending with it.
         "remove-module remove-variable remove-job remove-pssession remove-psdrive remove-alias "
         "remove-event remove-psbreakpoint remove-typedata remove-pssnapin remove-cimsession "
         "remove-formatdata remove-psreadlinekeyhandler unregister-event disable-psbreakpoint "
@@ -40,15 +39,15 @@ HARMLESS = frozenset(
         "enable-experimentalfeature enable-computerrestore register-objectevent "
         "register-engineevent register-argumentcompleter register-azresourceprovider "
         "register-azproviderfeature register-dnsclient rename-item rename-itemproperty "
-        # A description of what a later cmdlet would do.
+        # Description of a later cmdlet's action.
         "new-scheduledtask new-scheduledtaskaction new-scheduledtasktrigger "
         "new-scheduledtaskprincipal new-scheduledtasksettingsset new-jobtrigger new-cimsession "
-        # A member of an object, a drive letter, a login of the user's own.
+        # Member of an object, a drive letter, a login of the user.
         "update-storageprovidercache update-hoststoragecache "
         "add-member new-smbmapping set-awscredential new-awscredential update-credential"
     )
 )
-"""Cmdlets of such a shape that change nothing which outlasts the session."""
+"""Cmdlets of such a form without a lasting effect."""
 _RIGHTS = re.compile(
     r"^(?:local(?:user|group)|iam|mg|msol|azuread|azad|entra|aad|mailbox|casmailbox|remotemailbox"
     r"|mailuser|mailcontact|distributiongroup|unifiedgroup|organization|transport|inbox|journal"
@@ -62,16 +61,16 @@ _RIGHTS = re.compile(
     r"|loginprofile|login|delegate|delegation|owner|rights?|privileges?|credentials?"
     r"|securitydescriptor|trustedhosts?|exportrequest|membership|usertogroup|policydocument)$"
 )
-"""Accounts, groups, domains, mailboxes, and what they may do."""
+"""Accounts, groups, domains, mailboxes, and their rights."""
 _HOST_PARTS = names(
     "service$ windowsservice scheduled(?:task|job)s?$ clusteredscheduledtask "
-    # The network, and what is served on it.
+    # The network, and its services.
     "net(?!eventlog|core|framework|standard)[a-z0-9]+ dns dhcp smb nfs iscsi initiator masking "
     "targetport wsman winrm psremoting pssessionconfiguration$ vpn remoteaccess rd(?!b) dfs bgp "
     "nlb "
     "nps ipam gateway routing webapplicationproxy internetproxy winhttpproxy hns mpio msdsm tls "
     "da(?:client|server|entry|multi|mgmt|network|app|otp) bc(?:auth|cache|data|secret|minsmb) "
-    # Disks, files and the start of the host.
+    # Disks, files and boot of the host.
     "partition disk$ volume$ physicaldisk virtualdisk pmem resiliency dedup refs fsrm "
     "fileintegrity "
     "storage(?!account|blob|share|queue|table|container) bcd secureboot bitlocker tpm wim "
@@ -84,7 +83,7 @@ _HOST_PARTS = names(
     "dhas devicehealth audit eventlog winevent logproperties autologger etw kerberos wsus vamt "
     "windows(?:feature|optional|driver|package|capability|edition|reserved|update|product|search) "
     "appxprovisioned appxvolume provisioning trustedprovisioning appv uev deliveryoptimization "
-    # The host itself, and what it takes code from.
+    # The host itself, and its sources of code.
     "computer$ date$ timezone winsystemlocale autologon assignedaccess pnpdevice printerdriver "
     "odbcd(?:sn|river) dtc msmq mmagent pcsv wmiinstance wmievent ciminstance cimindication dsc "
     "webconfiguration iisconfig psrepository packagesource psresourcerepository"
@@ -118,14 +117,14 @@ _OTHER_VERBS = frozenset(
 
 
 def is_cmdlet(name: str) -> bool:
-    """Whether a name is a cmdlet's, whose words are names and texts, and no verbs."""
+    """Return whether a name is a cmdlet's, whose words are names and texts, not verbs."""
     found = _NAME.fullmatch(name)
     verbs = (_ENDING, _OPENING, _MAKING_AND_DOING, _OTHER_VERBS)
     return found is not None and any(found[1] in group for group in verbs)
 
 
 def cmdlet(name: str) -> Iterator[Answer]:
-    """Findings for the cmdlet `name`, by its verb and its noun."""
+    """Yield findings for the cmdlet `name`, by verb and noun."""
     found = _NAME.fullmatch(name)
     if found is None or name in HARMLESS:
         return

@@ -1,4 +1,4 @@
-"""Reading shell words: quotes, escapes, expansions and substitutions, as bash does."""
+"""Lexer of shell words: quotes, escapes, expansions and substitutions, as in bash."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WHOLE_WORD = (
     r"|\$([A-Za-z_]\w*+|[@*#?$!0-9-])|\"\$([A-Za-z_]\w*+|[@*#?$!0-9-])\")(?=[ \t\n;&|)]|\Z)"
 )
 _UNQUOTED, _VARIABLE, _QUOTED_VARIABLE = 1, 4, 5
-"""Its groups, where it matters which of them was found."""
+"""Its groups, if it matters which one matched."""
 _WHOLE = re.compile(_WHOLE_WORD, re.ASCII)
 _WHOLE_NEXT = re.compile(rf"[ \t]++(?!#){_WHOLE_WORD}", re.ASCII)
 _WORD_ENDS = frozenset(["", *" \t\n;&|)"])
@@ -38,12 +38,12 @@ MAX_DEPTH = 40
 
 
 def decode_ansi(text: str) -> str:
-    """The value of `$'text'`; text after a NUL is dropped, as the shell does."""
+    """Return the value of `$'text'`; text after a NUL is dropped, as in the shell."""
     return _ANSI.sub(_ansi_char, text).split("\0", 1)[0]
 
 
 def decode_printed(text: str) -> str:
-    """The value of `text` for `echo -e` and `%b`, where an octal number may begin with a 0."""
+    """Return the value of `text` for `echo -e` and `%b`, where octal numbers may begin with 0."""
     return decode_ansi(_LONG_OCTAL.sub(r"\1\\\2", text))
 
 
@@ -61,11 +61,11 @@ def _ansi_char(match: re.Match[str]) -> str:
 
 @dataclass(slots=True)
 class Spent:
-    """What a text and all texts within it hold.
+    """Counts of a text and all nested texts.
 
     Attributes:
-        expansions: commands and expansions.
-        arguments: expansions of arguments (`$1`, `"$@"`).
+        expansions: number of commands and expansions.
+        arguments: number of expansions of arguments (`$1`, `"$@"`).
     """
 
     expansions: int = 0
@@ -73,7 +73,7 @@ class Spent:
 
 
 class WordReader:
-    """A cursor over the text. Subclasses read scripts; this class reads what words hold."""
+    """Cursor over the text. Subclasses parse scripts; this class parses words."""
 
     def __init__(self, text: str, depth: int = 0, spent: Spent | None = None) -> None:
         if depth > MAX_DEPTH:
@@ -104,7 +104,7 @@ class WordReader:
             raise Unreadable("too many commands and expansions")
 
     def word(self) -> Word:
-        """Parts up to the next unquoted metacharacter; empty when there is no word here."""
+        """Parse parts up to the next unquoted metacharacter; empty if there is no word."""
         if whole := _WHOLE.match(self.text, self.at):
             self.at = whole.end()
             return [self._whole(whole)]
@@ -116,13 +116,13 @@ class WordReader:
         return [part for part in parts if part is not _NOTHING]
 
     def next_words(self, words: list[Word]) -> None:
-        """The quick way to the words that follow, as long as each of them is one part."""
+        """Parse following words on the fast path, as long as each has one part."""
         while whole := _WHOLE_NEXT.match(self.text, self.at):
             self.at = whole.end()
             words.append([self._whole(whole)])
 
     def _whole(self, found: re.Match[str]) -> Part:
-        """A word that is one part."""
+        """Return a word of one part."""
         kind = found.lastindex or 0
         if kind >= _VARIABLE:
             self.spend()
@@ -195,7 +195,7 @@ class WordReader:
         return text
 
     def double(self, closer: str) -> list[Part]:
-        """Parts up to `closer` (`"`, or empty for a here-document: up to the end)."""
+        """Parse parts up to `closer` (`"`, or empty for a here-document: up to the end)."""
         text = self.text
         chunk = _DOUBLE if closer else _HEREDOC
         parts: list[Part] = []
@@ -285,7 +285,7 @@ class WordReader:
         return Cmd(self.script_until(")"), quoted)
 
     def arithmetic(self, closer: str) -> list[Part]:
-        """Parts of an arithmetic expression up to `closer`, which is consumed."""
+        """Parse an arithmetic expression up to `closer`, which is consumed."""
         parts: list[Part] = []
         depth = 0
         while char := self.peek():
@@ -368,7 +368,7 @@ def _opens_extglob(part: Part) -> bool:
 
 
 def document(text: str, at: int, delimiter: str, *, indented: bool) -> tuple[str, int]:
-    """The here-document that begins at `at`, and where its end is; `indented` by tabs."""
+    """Return the here-document that starts at `at`, and its end; `indented` by tabs."""
     lines: list[str] = []
     while at < len(text):
         end = text.find("\n", at)

@@ -1,1 +1,1 @@
-"""Rules on arguments: what an administrator allows, asks about and denies. Pure code."""
+"""Rules on arguments, by which administrators allow, ask about or deny calls. Pure code."""

@@ -1,4 +1,4 @@
-"""Addresses that a call names, and the address patterns of rules."""
+"""Addresses in a call, and the address patterns of rules."""
 
 from __future__ import annotations
 
@@ -17,18 +17,17 @@ from app.policy.rules.words import MAX_WORDS, MAYBE, NO, YES, WordMatch, glob
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://[^\s'\"<>`]+")
 _URL_FIELD = re.compile(r"(?:^|_)(?:url|urls|uri|uris|href|link|endpoint|host)$", re.IGNORECASE)
-# The search takes the square of a long run of letters: what stands behind this is an address
-# that is not known, wherever there is one.
+# The search takes quadratic time in a run of letters: any address after this limit counts as
+# unknown.
 _MAX_SEARCHED, _LONGEST_ADDRESS = 100_000, 8_192
 _HOST = re.compile(r"(?:[^@/\s]+@)?([A-Za-z0-9](?:[\w.-]*[A-Za-z0-9.])?|\[[0-9A-Fa-f:.]+\])")
 _SCP = re.compile(r"(?:[\w.-]+@)?([A-Za-z0-9][\w.-]*):(?!//)(.*)", re.DOTALL)
 _ODD = re.compile(r"[\\\s\x00-\x20%'\"<>`]")
-# A browser leaves these out wherever they stand, and takes any slashes for the two.
+# Browsers ignore these characters, and accept any slashes for the two.
 _LEFT_OUT = re.compile(r"[\t\r\n]")
 _SCHEME = re.compile(r"(https?|wss?|ftp):[/\\]*", re.IGNORECASE)
 _SLASHES = re.compile(r"[/\\]{2,}")
-# What makes a client go elsewhere than to the address that it is given, and what `curl` makes
-# several addresses of.
+# Characters that make a client go elsewhere, and those that `curl` expands to several addresses.
 _DIVERTS = re.compile(
     r"--(?:connect-to|resolve|proxy|preproxy|socks\w+|unix-socket|abstract-unix-socket|config|"
     r"input-file)(?:=|$)|-[xK]"
@@ -44,7 +43,7 @@ _TALKS = {
 
 @dataclass(frozen=True, slots=True)
 class CallAddress:
-    """Where a call would go. `host` None: not known; `odd`: programs read it differently."""
+    """Target of a call. `host` None: unknown; `odd`: programs interpret it differently."""
 
     scheme: str
     host: str | None
@@ -55,7 +54,7 @@ class CallAddress:
 
 @dataclass(frozen=True, slots=True)
 class UrlPattern:
-    """Every part that is given must fit. `host` and `path` are globs."""
+    """Every given part must match. `host` and `path` are globs."""
 
     scheme: str | None
     host: str | None
@@ -91,7 +90,7 @@ class UrlPattern:
 
 
 def address(text: str, *, scheme: str = "") -> CallAddress | None:
-    """The address in `text`, which may lack a scheme; None when it is none."""
+    """Return the address in `text`, optionally without scheme; None if it is not one."""
     try:
         parts = urlsplit(text if "://" in text else f"{scheme or 'x'}://{text}")
         host, port = parts.hostname, parts.port
@@ -110,7 +109,7 @@ def address(text: str, *, scheme: str = "") -> CallAddress | None:
 
 
 def _plain_host(host: str) -> str:
-    """Lower case without the last dot; an IPv4 address in its usual form."""
+    """Return lower case without the last dot; an IPv4 address in its usual form."""
     lowered = _ascii(host).rstrip(".")
     if re.fullmatch(r"[0-9a-fx.]+", lowered) and re.match(r"\d", lowered):
         try:
@@ -127,7 +126,7 @@ _UNSEEN = CallAddress("", None, None, "")
 
 
 def _ascii(host: str) -> str:
-    """Lower case, and international names as they are looked up."""
+    """Return lower case, with international names in DNS form."""
     lowered = host.lower()
     if lowered.isascii():
         return lowered
@@ -138,7 +137,7 @@ def _ascii(host: str) -> str:
 
 
 def argument_addresses(values: Mapping[str, Any]) -> tuple[CallAddress, ...]:
-    """Addresses in any text, and bare hosts under telling names."""
+    """Return addresses in any text, and bare hosts under telling names."""
     found: dict[CallAddress, None] = {}
     for text, telling in texts_of(values, _URL_FIELD):
         if text is None or text.find("://", _MAX_SEARCHED - _LONGEST_ADDRESS) >= 0:
@@ -153,7 +152,7 @@ def argument_addresses(values: Mapping[str, Any]) -> tuple[CallAddress, ...]:
 
 
 def _as_browsers_read(text: str) -> str:
-    """A text that is one address: where the search for addresses ends may be in its middle."""
+    """Return a text that is one address as browsers interpret it."""
     whole = _LEFT_OUT.sub("", text[:_MAX_SEARCHED]).strip()
     if scheme := _SCHEME.match(whole):
         return f"{scheme[1]}://{whole[scheme.end() :]}"
@@ -162,7 +161,7 @@ def _as_browsers_read(text: str) -> str:
 
 
 def word_addresses(segment: Segment) -> tuple[CallAddress, ...]:
-    """Addresses among the words of one command; bare hosts where the program talks to one."""
+    """Return addresses in the words of one command; bare hosts if the program connects to one."""
     program = (segment.argv[0] or "").rsplit("/", 1)[-1] if segment.argv else ""
     scheme = _TALKS.get(program)
     found: dict[CallAddress, None] = {}

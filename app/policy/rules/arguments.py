@@ -1,4 +1,4 @@
-"""Walking the arguments of a call for texts that may be paths or addresses."""
+"""Search of a call's arguments for texts that may be paths or addresses."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 def texts_of(
     value: Any, names: re.Pattern[str], *, telling: bool = False, depth: int = 0
 ) -> Iterator[tuple[str | None, bool]]:
-    """Each text, and whether it stands under a name that matches `names`.
+    """Yield each text, and whether it is under a name that matches `names`.
 
-    Below `MAX_DEPTH` nothing is looked at: None stands for whatever may be there.
+    Below `MAX_DEPTH` nothing is inspected: None represents unknown content.
     """
     if isinstance(value, str):
         yield value, telling

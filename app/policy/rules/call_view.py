@@ -1,4 +1,4 @@
-"""One call as rules look at it: worked out once, on demand, shared by all of them."""
+"""Call as seen by rules: computed once, on demand, shared by all of them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _readable(words: tuple[str | None, ...]) -> tuple[str | None, ...]:
 
 
 def _with_same(argv: tuple[str | None, ...]) -> frozenset[str | None]:
-    """The words, and those that mean the same."""
+    """Return the words, including equivalent ones."""
     words = frozenset(argv)
     same = [SAME_VERBS[word] for word in words & SAME_VERBS.keys() if word is not None]
     return words.union(same) if same else words
@@ -47,7 +47,7 @@ def _is_known(argv: tuple[str | None, ...]) -> bool:
 
 
 class CallView:
-    """A call and its risk report; what is costly to find is found when a rule asks for it."""
+    """Call with its risk report; expensive values are computed on demand."""
 
     def __init__(self, facts: CallFacts, report: RiskReport | None) -> None:
         self.facts = facts
@@ -62,7 +62,7 @@ class CallView:
 
     @cached_property
     def programs(self) -> tuple[tuple[str, ...], ...]:
-        """The names of each segment's program; empty where it is not known."""
+        """Return the names of each segment's program; empty if unknown."""
         return tuple(
             names_of(segment.argv[0], windows=self.windows)
             if segment.argv and segment.argv[0]
@@ -72,9 +72,9 @@ class CallView:
 
     @cached_property
     def words(self) -> tuple[frozenset[str | None] | None, ...]:
-        """The words of each segment; None where one is not known, or case does not matter.
+        """Return the words of each segment; None if a word is unknown, or case is irrelevant.
 
-        What a glob stands for is not known.
+        Words from a glob are unknown.
         """
         return tuple(
             None if self.windows or not _is_known(segment.argv) else _with_same(segment.argv)
@@ -83,7 +83,7 @@ class CallView:
 
     @cached_property
     def arguments(self) -> tuple[tuple[str | None, ...], ...]:
-        """The words behind each program."""
+        """Return the words after each program."""
         return tuple(
             tuple(word and word.casefold() for word in segment.argv[1:])
             if self.windows
@@ -93,24 +93,24 @@ class CallView:
 
     @cached_property
     def readable(self) -> tuple[tuple[str | None, ...], ...]:
-        """The same; what stands behind very many globs may be anything."""
+        """Return the same; words after very many globs count as unknown."""
         return tuple(map(_readable, self.arguments))
 
     @cached_property
     def wanders(self) -> bool:
-        """Whether a command may run although the change of directory before it failed."""
+        """Return whether a command may run although the preceding change of directory failed."""
         moves = any(not _MOVES.isdisjoint(names) for names in self.programs)
         return moves and _NOT_AND.search(self.facts.command.replace("&&", "")) is not None
 
     @cached_property
     def argument_places(self) -> tuple[CallPath, ...]:
-        """Paths among the arguments of a tool that is no shell."""
+        """Return paths in the arguments of a tool that is not a shell."""
         places = argument_places(self.values, self.facts.cwd)
         find = self.facts.tool.paths_in
         return places if find is None else (*places, *self._inner_places(find))
 
     def _inner_places(self, find: PathFinder) -> tuple[CallPath, ...]:
-        """Paths that stand inside a text; one that is not known, when it cannot be read."""
+        """Return paths inside a text; an unknown one if the text is unreadable."""
         try:
             paths = find(self.values)
         except TollgateError:
@@ -119,7 +119,7 @@ class CallView:
 
     @cached_property
     def redirected(self) -> tuple[CallPath, ...]:
-        """Files that a shell itself opens for its commands, or a program text of theirs."""
+        """Return files that a shell itself, or a program text, opens for commands."""
         if self.windows:
             return ()
         found = redirected(self.facts.command, self.segments, self.facts.shell_cwd)
@@ -128,15 +128,15 @@ class CallView:
 
     @cached_property
     def addresses(self) -> tuple[CallAddress, ...]:
-        """Addresses among the arguments of a tool that is no shell."""
+        """Return addresses in the arguments of a tool that is not a shell."""
         return argument_addresses(self.values)
 
     def segment_addresses(self, at: int) -> tuple[CallAddress, ...]:
-        """Addresses that the words of one segment name."""
+        """Return addresses in the words of one segment."""
         return word_addresses(self.segments[at])
 
     def places(self, at: int) -> tuple[CallPath, ...]:
-        """Paths that the words of one segment may name."""
+        """Return possible paths in the words of one segment."""
         found = self._places.get(at)
         if found is None:
             segment = self.segments[at]

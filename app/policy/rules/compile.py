@@ -1,4 +1,4 @@
-"""From a stored body to a rule: its shape, its matchers and its examples, checked together."""
+"""Compilation of a stored body to a rule: structure, matchers and examples, checked together."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from app.toolkit.tool import Tool
 
 MAX_PROBLEMS = 100
 WORKSPACE = "/workspace"
-"""Where examples run: an absolute path in one starts here when it means the workspace."""
+"""Working directory of examples: absolute paths of the workspace start here."""
 
 
 def read_definition(body: Any) -> RuleDefinition:
-    """The definition in a JSON value.
+    """Return the definition in a JSON value.
 
     Raises:
         InvalidInput: with every problem as `{path, message, code}`.
@@ -41,13 +41,13 @@ def read_definition(body: Any) -> RuleDefinition:
 def compile_rule(
     rule_id: str, definition: RuleDefinition, tools: Mapping[str, Tool] | None = None
 ) -> Rule:
-    """A rule whose examples hold.
+    """Compile a rule and check its examples.
 
     Args:
-        tools: the catalog's; tells the shell of the tool that examples are for.
+        tools: the catalog's tools, which determine the shell of examples.
 
     Raises:
-        InvalidInput: with each example that does not hold.
+        InvalidInput: lists each failed example.
     """
     rule = build_rule(rule_id, definition)
     tool = stand_in(rule, definition, tools or {})
@@ -65,10 +65,10 @@ def compile_rule(
 def load_rule(
     rule_id: str, body: Any, tools: Mapping[str, Tool] | None = None
 ) -> tuple[Rule | None, RuleDefinition | None, list[Problem]]:
-    """A stored rule as it can be used: never raises.
+    """Load a stored rule; never raises.
 
-    An invalid ask or deny comes back as a rule that asks for every call of its tools; an
-    invalid allow allows nothing.
+    An invalid ask or deny rule becomes a rule that asks for every call of its tools; an invalid
+    allow rule has no effect.
     """
     definition: RuleDefinition | None = None
     try:
@@ -88,7 +88,7 @@ def load_rule(
 
 
 def matches(rule: Rule, example: str | dict[str, Any], tool: Tool) -> WordMatch:
-    """Whether a rule matches one call: as its kind of rule reads it, whatever its scope."""
+    """Return whether a rule matches one call, by its kind of matching, regardless of scope."""
     view = CallView(*example_call(example, tool))
     if rule.verdict is not Verdict.ALLOW:
         return rule.match(view)[0]
@@ -102,7 +102,7 @@ def matches(rule: Rule, example: str | dict[str, Any], tool: Tool) -> WordMatch:
 
 
 def example_call(example: str | dict[str, Any], tool: Tool) -> tuple[CallFacts, RiskReport | None]:
-    """The facts of an example; a text is a command."""
+    """Return the facts of an example; a text is a command."""
     arguments = {tool.command_argument: example} if isinstance(example, str) else example
     facts = CallFacts(tool, arguments, arguments, cwd=WORKSPACE)
     if tool.shell is None:
@@ -111,7 +111,7 @@ def example_call(example: str | dict[str, Any], tool: Tool) -> tuple[CallFacts, 
 
 
 def stand_in(rule: Rule, definition: RuleDefinition, tools: Mapping[str, Tool]) -> Tool:
-    """The tool that examples are about: the catalog's, or one made up to fit."""
+    """Return the tool of the examples: the catalog's, or a matching placeholder."""
     examples = [*definition.examples.match, *definition.examples.not_match]
     commands = rule.reads_commands or any(isinstance(example, str) for example in examples)
     concerned = [tool for tool in tools.values() if rule.concerns(tool)]

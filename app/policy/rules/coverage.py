@@ -1,4 +1,4 @@
-"""Whether allow rules answer for a whole shell command."""
+"""Coverage of a whole shell command by allow rules."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from app.policy.risk.model import Segment
 from app.policy.rules.call_view import CallView
 from app.policy.rules.rule import Rule
 
-# What they run, they run as somebody else or somewhere else: an answer about `rm build` is none
-# about `sudo rm build`.
+# Commands that run others as another user or elsewhere: approving `rm build` does not approve `sudo
+# rm build`.
 _ELSEWHERE = frozenset(
     names(
         "sudo doas su runuser sg pkexec gosu su-exec setpriv chpst runcon capsh chroot "
@@ -22,11 +22,11 @@ _ELSEWHERE = frozenset(
 
 
 def covering(view: CallView, allows: Iterable[Rule]) -> tuple[str, ...]:
-    """Ids of the rules that together allow the call; none when something is left over.
+    """Return the IDs of the rules that together allow the call; empty if a part is not covered.
 
-    Every command must be named by some rule, or have been found harmless. What belongs to no
-    command (a redirection, an assignment) and what cannot be read is nobody's to allow; nor is
-    a command whose program the script puts in place of the one that the name stands for.
+    Every command must match a rule, or be harmless. Parts outside commands (redirections,
+    assignments) and unreadable parts cannot be allowed; nor can a command whose program the script
+    replaces.
     """
     report = view.report
     if report is None:
@@ -47,7 +47,7 @@ def covering(view: CallView, allows: Iterable[Rule]) -> tuple[str, ...]:
 
 
 def leads_elsewhere(segments: tuple[Segment, ...], at: int, named: Mapping[int, str]) -> bool:
-    """Whether an unnamed command may be what runs one of the named ones."""
+    """Return whether an uncovered command may run one of the covered ones."""
     segment = segments[at]
     if segment.wraps or not segment.argv:
         return False

@@ -1,4 +1,4 @@
-"""What an administrator writes: one rule, with its examples."""
+"""Definition of one rule by an administrator, with its examples."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _TOOL = re.compile(r"[A-Za-z0-9_.\-:*?\[\]!/]{1,128}")
 
 
 def _depth(value: Any) -> int:
-    """How deep a JSON value is nested, as far as it matters."""
+    """Return the nesting depth of a JSON value, up to the limit."""
     depth, level = 0, [value]
     while depth <= MAX_DEPTH:
         inside = [item for item in level if isinstance(item, dict | list)]
@@ -45,7 +45,7 @@ def _depth(value: Any) -> int:
 
 
 class DefinitionPart(BaseModel):
-    """Base of everything in a definition: no unknown key, no silent conversion."""
+    """Base of all parts of a definition: no unknown keys, no silent conversion."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, populate_by_name=True)
 
@@ -66,7 +66,7 @@ WordPattern = Annotated[
 
 
 class Range(DefinitionPart):
-    """Both ends belong to it."""
+    """Range including both ends."""
 
     min: int | float | None = None
     max: int | float | None = None
@@ -83,7 +83,7 @@ class Range(DefinitionPart):
 
 
 class Condition(DefinitionPart):
-    """One condition on a field: exactly one of these."""
+    """One condition on a field: exactly one of these is set."""
 
     equals: Any = None
     glob: Text | None = None
@@ -130,7 +130,7 @@ class Condition(DefinitionPart):
 
 
 class Url(DefinitionPart):
-    """Parts of an address; what is not given may be anything."""
+    """Parts of an address; omitted parts match anything."""
 
     scheme: Text | None = None
     host: Text | None = Field(default=None, description="Glob; `*.x.org` is x.org too.")
@@ -153,7 +153,7 @@ def _as_list(value: Any) -> Any:
 
 
 class Conditions(DefinitionPart):
-    """What a call must be like. Every condition that is given must hold; none: every call."""
+    """Conditions on a call. All given conditions must match; none: every call."""
 
     argv: Annotated[list[WordPattern], Field(min_length=1, max_length=64)] | None = Field(
         default=None, description="Word patterns of one command; `...` stands for any words."
@@ -208,7 +208,7 @@ class Conditions(DefinitionPart):
 
 
 class Examples(DefinitionPart):
-    """Calls the rule must and must not match: shell commands, or arguments objects."""
+    """Calls the rule must and must not match: shell commands, or argument objects."""
 
     match: Annotated[list[str | dict[str, Any]], Field(max_length=100)] = Field(
         default_factory=list
@@ -219,7 +219,7 @@ class Examples(DefinitionPart):
 
 
 def _no_number(value: Any) -> Any:
-    """A number would be read as seconds since 1970, which nobody means."""
+    """Refuse a number, which would be interpreted as seconds since 1970."""
     if isinstance(value, int | float) or (isinstance(value, str) and "-" not in value[1:]):
         raise FieldError(
             "must be a time of RFC 3339 with a zone, such as 2026-12-01T00:00:00Z",
@@ -232,7 +232,7 @@ Moment = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_no_numbe
 
 
 class RuleDefinition(DefinitionPart):
-    """One rule. deny > ask > allow, whoever is more specific; the floor stands above all."""
+    """One rule. deny > ask > allow, regardless of specificity; the floor overrides all."""
 
     tool: Annotated[str, StringConstraints(min_length=1, max_length=128)] = Field(
         description='A name, a glob, "toolset:x" or "*".'
@@ -281,5 +281,5 @@ class RuleDefinition(DefinitionPart):
         return None if moment is None else moment.timestamp()
 
     def to_json(self) -> dict[str, Any]:
-        """The body as it is stored: only what was given."""
+        """Return the stored body: only given fields."""
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)

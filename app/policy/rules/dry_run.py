@@ -1,4 +1,4 @@
-"""What past calls would have come to with other rules."""
+"""Evaluation of past calls with changed rules."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_EXAMPLES = 20
 
 @dataclass(frozen=True, slots=True)
 class PastCall:
-    """A call of the record. Its arguments are as they were stored: secrets masked."""
+    """Recorded call, with arguments as stored: secrets masked."""
 
     operation_id: str
     facts: CallFacts
@@ -29,10 +29,10 @@ class PastCall:
 
 @dataclass(slots=True)
 class Effect:
-    """The verdicts of the same calls before and after, and those that differ.
+    """Verdicts of the same calls before and after, with the differences.
 
     Attributes:
-        unknowable: calls whose masked arguments might have made the difference.
+        unknowable: calls whose masked arguments might make a difference.
     """
 
     judged: int = 0
@@ -47,7 +47,7 @@ class Effect:
 def compare(
     calls: Iterable[PastCall], before: RuleSet, after: RuleSet, rule_id: str, now: float
 ) -> Effect:
-    """Judge each call with both books. Grants are left out: they were given later or have ended."""
+    """Evaluate each call with both rule sets. Grants are ignored: they came later or have ended."""
     effect = Effect()
     for call in calls:
         was = decide(call.facts, rules=before, now=now)

@@ -1,4 +1,4 @@
-"""How tired the people who confirm must be, and which question could be spared."""
+"""Confirmation fatigue: statistics, and proposals to avoid confirmations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NEVER = frozenset({"service_access", "rule_unresolved", "invalid_rule"})
 
 @dataclass(frozen=True, slots=True)
 class AskedBefore:
-    """One confirmation of the record. `argv`: the command's words, when it was a single one."""
+    """Recorded confirmation. `argv`: the words of a single command."""
 
     tool_name: str
     codes: tuple[str, ...]
@@ -25,7 +25,7 @@ class AskedBefore:
 
 @dataclass(frozen=True, slots=True)
 class CodeFigures:
-    """How one reason to ask was answered."""
+    """Answers to one reason for asking."""
 
     code: str
     asked: int
@@ -38,7 +38,7 @@ class CodeFigures:
 
 @dataclass(frozen=True, slots=True)
 class Fatigue:
-    """Prompts per 100 calls, and each reason to ask, most asked first."""
+    """Confirmations per 100 calls, and each reason, most frequent first."""
 
     calls: int
     prompts: int
@@ -47,7 +47,7 @@ class Fatigue:
 
 
 def figures(asked: Iterable[AskedBefore], calls: int) -> Fatigue:
-    """The figures of some stretch of time."""
+    """Compute the statistics of a period."""
     known = list(asked)
     by_code: defaultdict[str, list[AskedBefore]] = defaultdict(list)
     for item in known:
@@ -76,9 +76,9 @@ def _code(code: str, items: list[AskedBefore]) -> CodeFigures:
 
 
 def _proposals(code: str, items: list[AskedBefore]) -> list[dict[str, Any]]:
-    """Allows for the very commands that were approved most often, and were never declined.
+    """Propose allow rules for commands approved most often and never declined.
 
-    Nothing wider: what else a pattern would let through, nobody has looked at.
+    Exactly these commands: a person has not seen what a wider pattern would allow.
     """
     counts: defaultdict[tuple[str, tuple[str, ...]], int] = defaultdict(int)
     refused = {(item.tool_name, item.argv) for item in items if item.outcome == "declined"}
@@ -100,6 +100,6 @@ def _proposals(code: str, items: list[AskedBefore]) -> list[dict[str, Any]]:
 
 
 def _literal(word: str) -> str:
-    """The word as a pattern that matches nothing else."""
+    """Return the word as a pattern that matches nothing else."""
     escaped = "".join(f"[{char}]" if char in "*?[" else char for char in word)
     return "[.].." if escaped == "..." else escaped

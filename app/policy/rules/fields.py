@@ -17,10 +17,10 @@ _STEP = re.compile(r"([^.\[\]]+)|\[(\d+|\*)\]")
 
 
 def steps(path: str) -> tuple[str | int, ...]:
-    """`a.b[0].c[*]` as keys, indexes and `*` (any of them).
+    """Parse `a.b[0].c[*]` to keys, indexes and `*` (any).
 
     Raises:
-        ValueError: it is no such path.
+        ValueError: it is not a valid path.
     """
     found: list[str | int] = []
     at = 0
@@ -40,7 +40,7 @@ def steps(path: str) -> tuple[str | int, ...]:
 
 
 def values_at(document: Any, path: tuple[str | int, ...]) -> Iterator[Any]:
-    """Every value that the path leads to; `MISSING` for each way that ends early."""
+    """Yield every value at the path; `MISSING` for each branch that ends early."""
     if not path:
         yield document
         return
@@ -68,10 +68,10 @@ def values_at(document: Any, path: tuple[str | int, ...]) -> Iterator[Any]:
 
 @lru_cache(maxsize=1024)
 def regex(pattern: str) -> re2._Regexp:
-    """An RE2 pattern: linear in the text, whatever the pattern is.
+    """Compile an RE2 pattern, which runs in linear time for any pattern.
 
     Raises:
-        re2.error: it is none.
+        re2.error: it is invalid.
     """
     options = re2.Options()
     options.log_errors = False
@@ -88,7 +88,9 @@ class FieldMatcher:
     operand: Any
 
     def match(self, document: Any, *, every: bool) -> bool:
-        """Whether any value fits; with `every`, whether all of them do and there is one."""
+        """Return whether any value matches; with `every`, whether there are values and all
+        match.
+        """
         found = [self._fits(value) for value in values_at(document, self.path)]
         return all(found) if every else any(found)
 
@@ -113,12 +115,12 @@ class FieldMatcher:
 
 
 def as_text(value: str) -> str:
-    """Text that the engine takes: half of a surrogate pair is none."""
+    """Return valid text for the engine: lone surrogates are replaced."""
     return value.encode("utf-8", "replace").decode()
 
 
 def same(left: Any, right: Any) -> bool:
-    """Equality of JSON values; 1 and 1.0 are one number, true is none."""
+    """Return whether JSON values are equal; 1 equals 1.0, but not true."""
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
     if isinstance(left, Mapping) and isinstance(right, Mapping):

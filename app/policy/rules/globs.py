@@ -1,6 +1,6 @@
-"""Words in which the shell puts names: what a pattern can say of what is not known yet.
+"""Words with shell globs: what a pattern can say about unknown names.
 
-A quoted `*` is a name, and looks the same in the words of a command; it is read as a glob.
+A quoted `*` is a name, and looks the same in the words of a command; it is treated as a glob.
 """
 
 from __future__ import annotations
@@ -10,23 +10,23 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 GLOBBED = re.compile(r"[*?\[]")
-# In a pattern these stand for one character, which may be the `*` of a word.
+# In a pattern these match one character, which may be the `*` of a word.
 _ONE_CHARACTER = re.compile(r"\?|\[[!^]")
 _MAX_COMPARED = 20_000
 
 
 def is_wider(word: str, pattern: str) -> bool:
-    """Whether a word that a pattern matches as a text may become one that it does not match.
+    """Return whether a word matched as text may expand to one that the pattern does not match.
 
-    What stands for `*` in a word are texts that the pattern's `*` stands for too, and
-    `build/?` matches `build/*` by its letters alone.
+    A word's `*` is covered by the pattern's `*`, while `build/?` only matches `build/*` by its
+    letters.
     """
     return word != pattern and bool(GLOBBED.search(word) and _ONE_CHARACTER.search(pattern))
 
 
 @lru_cache(maxsize=2048)
 def overlaps(left: str, right: str) -> bool:
-    """Whether some path may match both globs; what takes long to tell may."""
+    """Return whether some path may match both globs; True if it takes too long to determine."""
     begun, other = GLOBBED.split(left, 1)[0], GLOBBED.split(right, 1)[0]
     if not (begun.startswith(other) or other.removesuffix("/").startswith(begun)):
         return False
@@ -62,7 +62,7 @@ def _steps(one: list[str], two: list[str], i: int, j: int) -> Iterator[tuple[int
 
 def _tokens(pattern: str) -> list[str]:
     return [
-        # Wider than it is: `**/` may stand for nothing, and then the slash is gone too.
+        # Wider than exact: `**/` may match nothing, including the slash.
         "**"
         if token.startswith("**")
         else "?"

@@ -1,6 +1,6 @@
-"""Which rules may speak about a call, told without trying every one of them.
+"""Index of rules that may match a call, to avoid trying all of them.
 
-Everything here errs on one side: a rule that is left out could only have said nothing.
+It errs on one side only: an omitted rule certainly has no effect.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from app.policy.rules.fields import FieldMatcher, as_text, regex, values_at
 from app.policy.rules.places import CallPath, PathUnion, is_literal, union_of
 from app.policy.rules.rule import Rule
 
-# Patterns that are tried as one: few enough that one match does not bring in too many rules.
+# Patterns tried as one: few enough that a match does not select too many rules.
 _TOGETHER = 40
 _MAX_ROOTS = 64
 Numbered = tuple[int, Rule]
 
 
 class RuleIndex:
-    """The rules about one tool, by what has to stand in a call for them to speak."""
+    """Rules about one tool, by required parts of a call."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self._rules = rules
@@ -51,7 +51,7 @@ class RuleIndex:
         ]
 
     def about(self, view: CallView) -> Iterable[Rule]:
-        """The rules that may speak about one call, each once, in their order."""
+        """Return the rules that may match one call, without duplicates, in order."""
         found = set(self._always)
         if view.report is None:
             found.update(self._idle_in_shells)
@@ -72,7 +72,7 @@ class RuleIndex:
 
 
 class _ProgramRules:
-    """Rules that name one program, by a word that has to follow it."""
+    """Rules that name one program, by a required following word."""
 
     def __init__(self) -> None:
         self._all: list[int] = []
@@ -97,7 +97,7 @@ class _ProgramRules:
 
 
 class _Placed:
-    """Rules that speak only about a call with one of their paths."""
+    """Rules that match only calls with one of their paths."""
 
     def __init__(self, rules: Iterable[Numbered]) -> None:
         rules = tuple(rules)
@@ -119,7 +119,7 @@ class _Placed:
 
 
 class _FieldRules:
-    """Rules that speak only when one field fits a regular expression."""
+    """Rules that match only if one field matches a regular expression."""
 
     def __init__(self, path: tuple[str | int, ...], rules: Iterable[Numbered]) -> None:
         rules = tuple(rules)
@@ -130,7 +130,7 @@ class _FieldRules:
         try:
             self._any = regex("|".join(f"(?:{text})" for text in reported))
         except re2.error:
-            return  # two groups of one name, or too much for one pattern
+            return  # two groups with one name, or too much for one pattern
 
     def may_speak(self, view: CallView) -> bool:
         if self._any is None:
@@ -143,7 +143,7 @@ class _FieldRules:
 
 
 def _telling(rule: Rule) -> FieldMatcher | None:
-    """The condition on a field without which the rule says nothing."""
+    """Return a field condition without which the rule has no effect."""
     return next((field for field in rule.fields if field.kind == "regex"), None)
 
 

@@ -1,7 +1,7 @@
-"""Names of files inside a word: where a program has a language or a spelling of its own for them.
+"""File names inside a word, for programs with a special notation.
 
-`curl -F f=@.env`, `sqlite3 x '.read .env'`, `kubectl … --from-file=key=.env`. They are good enough
-to deny or to ask by, and no hindrance to an allow.
+`curl -F f=@.env`, `sqlite3 x '.read .env'`, `kubectl … --from-file=key=.env`. They are used to deny
+or ask, and do not prevent an allow.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _SHAPED = re.compile(r"[\w.~/*?\[\]{}$+-]+")
 
 
 def names_inside(program: str, word: str) -> Iterator[str]:
-    """The files that `word` may name for `program`, whatever else it says."""
+    """Yield the files that `word` may name for `program`."""
     if len(word) > _MAX_WORD:
         return
     for pattern in _PATTERNS.get(program, ()):

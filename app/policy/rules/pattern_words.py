@@ -1,4 +1,4 @@
-"""Words that a program looks for, and that name no file: the pattern of `grep -n .env README.md`.
+"""Search patterns, which name no file: the pattern of `grep -n .env README.md`.
 
 A word surely is one only where every other word is known: an option that comes with a variable
 or with `*` may bring a pattern of its own, and what looked like the pattern is a file then.
@@ -33,7 +33,7 @@ _FOLDERS = frozenset(["", "/bin", "/usr/bin", "/usr/local/bin"])
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """How a program takes its pattern: as its first operand, unless an option brings it.
+    """Position of a program's pattern: the first operand, unless given in an option.
 
     Attributes:
         flags, valued: letters of options without a value, and with one.
@@ -197,10 +197,10 @@ _FIND_LISTS = frozenset(
 
 
 def pattern_words(argv: Sequence[str | None], *, alone: bool) -> PatternWords:
-    """The places in `argv` of words that are looked for and name no file.
+    """Return the indexes in `argv` of search patterns.
 
     Args:
-        alone: there is no other command that reads what this one finds.
+        alone: no other command reads the matches.
     """
     program = argv[0] if argv else None
     folder, _, name = (program or "").rpartition("/")
@@ -224,7 +224,7 @@ def _of_search(search: _Search, argv: Sequence[str | None], at: int) -> PatternW
     while at < len(argv):
         word = argv[at]
         if word == "--":
-            # What follows brings no options.
+            # Later words contain no options.
             first = at + 1 if first is None else first
             break
         if word is None or word[:1] in "*?[":
@@ -300,7 +300,7 @@ def _option(search: _Search, word: str) -> _Option | None:
 
 
 def _is_plain(words: Sequence[str | None]) -> bool:
-    """Whether each is one word and stays it."""
+    """Return whether each is one word after expansion."""
     return all(word is not None and not GLOBBED.search(word) for word in words)
 
 
@@ -317,7 +317,7 @@ def _if_pattern(
 
 
 def _of_find(argv: Sequence[str | None]) -> Iterator[int]:
-    """The names that `find` compares, where it does nothing but list."""
+    """Yield the names that `find` compares, if it only lists."""
     options = [word for word in argv[1:] if word is None or word[:1] in "-!"]
     if None in argv or not _FIND_LISTS.issuperset(options):
         return

@@ -1,7 +1,7 @@
-"""Paths that a call names, and the path patterns of rules.
+"""Paths in a call, and the path patterns of rules.
 
-Paths are resolved by their text alone: a symbolic link is not followed. What is only known
-when the call runs is a place without a path.
+Paths are resolved as text: symbolic links are not followed. A path known only at run time is a
+place without a path.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _FEW_STARS, _SHORT_PATH = 3, 128
 
 @dataclass(frozen=True, slots=True)
 class CallPath:
-    """One path a call may touch. None: not known.
+    """Path that a call may access. None: unknown.
 
     Attributes:
         surely: False for a reading of a word that few programs would share (`-f.env`,
@@ -65,10 +65,10 @@ class CallPath:
 
 
 def resolve(path: str, cwd: str | None) -> str | None:
-    """Absolute and normalised; None when that cannot be told."""
+    """Return the absolute, normalized path; None if unknown."""
     if path.startswith(("/", "~")) or _DRIVE.match(path):
         normal = _normal(path)
-        # `~/../x`: where a home lies is not known here, so neither is what lies beside it.
+        # `~/../x`: the location of a home is unknown here, and so are its siblings.
         return normal if normal[:1] == path[:1] else None
     return None if cwd is None else _normal(f"{cwd}/{path}")
 
@@ -79,10 +79,10 @@ def _normal(path: str) -> str:
 
 
 def word_places(segment: Segment, *, windows: bool, alone: bool = False) -> tuple[CallPath, ...]:
-    """Every path that the words behind the program's name may mean.
+    """Return every path that the words after the program's name may refer to.
 
     Args:
-        alone: no other command reads what this one finds.
+        alone: no other command reads the matches.
     """
     program = segment.argv[0] if segment.argv else None
     name = "" if program is None else program.rsplit("/", 1)[-1]
@@ -101,7 +101,8 @@ def word_places(segment: Segment, *, windows: bool, alone: bool = False) -> tupl
             found.setdefault(replace(place, perhaps=True) if perhaps else place)
     globbed = [place for place in found if place.path and GLOBBED.search(place.path)]
     for place in globbed[_MAX_GLOBBED:]:
-        # Each is compared with every pattern, which takes long: they may be anything instead.
+        # Each is compared with every pattern, which is slow: beyond the limit they count as
+        # unknown.
         del found[place]
     if len(segment.argv) > MAX_WORDS or len(globbed) > _MAX_GLOBBED:
         found[CallPath(None)] = None
@@ -121,7 +122,7 @@ def _places_of_word(name: str, word: str | None, cwd: str | None) -> Iterator[Ca
 
 
 def _word_readings(word: str) -> Iterator[tuple[str, bool]]:
-    """What a word may name, and whether it surely must be looked at to allow."""
+    """Yield possible names in a word, and whether an allow must consider them."""
     option = word.startswith("-") and len(word) > 1
     if not option:
         yield word.removeprefix("file://"), True
@@ -138,7 +139,7 @@ def _word_readings(word: str) -> Iterator[tuple[str, bool]]:
 
 
 def elsewhere(segment: Segment, known: tuple[CallPath, ...], start: str) -> Iterator[CallPath]:
-    """The places of a command if it ran where the script began."""
+    """Yield the places of a command if it ran in the script's start directory."""
     if segment.cwd == start:
         return
     moved = segment._replace(cwd=start)
@@ -148,7 +149,7 @@ def elsewhere(segment: Segment, known: tuple[CallPath, ...], start: str) -> Iter
 
 
 def argument_places(values: Mapping[str, Any], cwd: str) -> tuple[CallPath, ...]:
-    """Paths under telling names, at any depth."""
+    """Return paths under telling names, at any depth."""
     found: dict[CallPath, None] = {}
     for text, telling in texts_of(values, _PATH_FIELD):
         if text is None:
@@ -163,10 +164,10 @@ def argument_places(values: Mapping[str, Any], cwd: str) -> tuple[CallPath, ...]
 def redirected(
     command: str, segments: tuple[Segment, ...], cwd: str | None
 ) -> tuple[CallPath, ...]:
-    """Files that `>`, `<` and their like open, also in scripts that are words of a command.
+    """Return files opened by `>`, `<` and similar, including in scripts inside a command's words.
 
-    Which directory a redirection runs in is not known here, so that every one that a command
-    of the script runs in counts.
+    The directory of a redirection is unknown here, so every directory of the script's commands
+    counts.
     """
     texts = [command] if _SCRIPTS.search(command) else []
     texts += [word for s in segments for word in s.argv[1:] if word and _SCRIPTS.search(word)]
@@ -174,7 +175,7 @@ def redirected(
     where = dict.fromkeys([cwd, *(segment.cwd for segment in segments)])
     found: dict[CallPath, None] = {}
     for default in _DEFAULT.findall(command)[:MAX_SCRIPTS]:
-        # What a variable is where nothing has set it, in whatever command.
+        # Value of a variable that nothing has set, in any command.
         for place in where:
             found[CallPath(resolve(default, place), surely=False)] = None
     if len(texts) > MAX_SCRIPTS:
@@ -183,7 +184,7 @@ def redirected(
         try:
             tree = parse(text)
         except (Unreadable, RecursionError):
-            continue  # no script, or one that asks as a whole
+            continue  # not a script, or one that asks as a whole
         for target in _targets(tree):
             for place in where:
                 found[CallPath(None if target is None else resolve(target, place))] = None
@@ -191,7 +192,7 @@ def redirected(
 
 
 def _targets(tree: object) -> Iterator[str | None]:
-    """The files of every redirection below a node; None for one that is not literal."""
+    """Yield the files of every redirection below a node; None for non-literal ones."""
     waiting: list[object] = [tree]
     while waiting:
         node = waiting.pop()
@@ -208,9 +209,9 @@ def _targets(tree: object) -> Iterator[str | None]:
 
 @dataclass(frozen=True, slots=True)
 class PathPattern:
-    """A glob over paths: `*` stays in a directory, `**` does not. `/**` includes the directory.
+    """Glob over paths: `*` stays in a directory, `**` does not. `/**` includes the directory.
 
-    A pattern that begins with neither `/` nor `~/` is relative to the workspace.
+    A pattern without leading `/` or `~/` is relative to the workspace.
     """
 
     text: str
@@ -231,7 +232,7 @@ class PathPattern:
         return NO
 
     def covers(self, place: CallPath, root: str) -> bool:
-        """Whether it matches whatever the place turns out to be."""
+        """Return whether it matches any possible value of the place."""
         if self.match(place, root) is not YES or place.path is None:
             return False
         forms = (form for pattern, form in _ready(self.text, root) if pattern.fullmatch(place.path))
@@ -239,15 +240,15 @@ class PathPattern:
 
 
 def is_literal(place: CallPath) -> bool:
-    """Whether a pattern matches the place just when it matches the text of its path."""
+    """Return whether a pattern matches the place exactly if it matches the text of its path."""
     path = place.path
     return path is not None and not path.startswith("~") and not GLOBBED.search(path)
 
 
 class PathRegex:
-    """A compiled glob: quick on what is short, linear in what is long, whatever it is like.
+    """Compiled glob: fast for short texts, linear in long ones.
 
-    Python's engine takes for ever for many stars against a long path.
+    Python's engine takes exponential time for many stars and a long path.
     """
 
     __slots__ = ("_linear", "_quick", "pattern")
@@ -273,7 +274,7 @@ class PathRegex:
 
 
 class PathUnion:
-    """Any of some globs."""
+    """Union of globs."""
 
     __slots__ = ("_all", "_quick")
 
@@ -290,13 +291,13 @@ class PathUnion:
 
 
 def union_of(texts: Iterable[str], root: str) -> PathUnion:
-    """What matches the path of a literal place when any of the patterns does."""
+    """Return a matcher for the path of a literal place by any of the patterns."""
     return PathUnion(form for text in texts for form, _ in _ready(text, root))
 
 
 @lru_cache(maxsize=8192)
 def _ready(text: str, root: str) -> tuple[tuple[PathRegex, str], ...]:
-    """A pattern's absolute forms in one workspace, compiled."""
+    """Return a pattern's absolute forms in one workspace, compiled."""
     if text.startswith("~/"):
         forms = [text, *(home + text[1:] for home in _HOMES)]
     elif text.startswith("/") or _DRIVE.match(text):
@@ -340,7 +341,7 @@ def _compiled(pattern: str) -> PathRegex:
 
 
 def _class(inner: str) -> str:
-    """The regular expression of `[inner]`; of its text when it is no class of characters."""
+    """Return the regular expression of `[inner]`, or of its text if it is not a character class."""
     negated = inner[0] in "!^" and len(inner) > 1
     listed = re.sub(r"[\\\[\]^&~|]", r"\\\g<0>", inner[1:] if negated else inner)
     made = f"[^/{listed}]" if negated else f"[{listed}]"

@@ -1,4 +1,4 @@
-"""The names a command goes by, and where its words begin behind its global options."""
+"""Names of a command's program, and the start of its words after global options."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ _VALUED = {
 
 
 _STANDS_FOR = {"hub": "git", "gmake": "make", "nodejs": "node"}
-"""Programs that do what another one does, with the same words."""
+"""Programs equivalent to another one, with the same words."""
 SAME_VERBS = {"send-pack": "push", "http-push": "push", "fetch-pack": "fetch"}
-"""Subcommands of git under which another one does its work."""
+"""Subcommands of git that perform another one."""
 
 
 def names_of(word: str, *, windows: bool = False) -> tuple[str, ...]:
-    """Every name a deny or an ask may know the program by."""
+    """Return every name by which a deny or ask may know the program."""
     base = word.replace("\\", "/").rsplit("/", 1)[-1] or word
     lowered = base.lower().removesuffix(".exe")
     versioned = _VERSIONED.fullmatch(lowered)
@@ -73,16 +73,16 @@ def names_of(word: str, *, windows: bool = False) -> tuple[str, ...]:
 
 
 def certain_names(word: str) -> tuple[str, ...]:
-    """The names an allow may know it by: a program elsewhere is another program."""
+    """Return the names by which an allow may know it: a program elsewhere is another program."""
     if _STANDARD.fullmatch(word):
         return (word, word.rsplit("/", 1)[-1])
     return (word,)
 
 
 def readings(program: str, args: Words, *, operands: bool) -> Iterator[Words]:
-    """The argument lists that mean the same as `args` to most programs.
+    """Yield argument lists equivalent to `args` for most programs.
 
-    Global options are left out, and so is the first `--`; with `operands` all options are.
+    Global options and the first `--` are omitted; with `operands` all options are.
     """
     seen: set[Words] = set()
     for start in sorted(_starts(program, args)):
@@ -102,7 +102,7 @@ def readings(program: str, args: Words, *, operands: bool) -> Iterator[Words]:
 
 
 def _starts(program: str, args: Sequence[str | None]) -> set[int]:
-    """Where the words behind the global options may begin; 0 always."""
+    """Return possible starts of the words after the global options; always including 0."""
     valued = _VALUED.get(program)
     found, front = {0}, [0]
     while front:
@@ -125,7 +125,7 @@ def _is_option(word: str, program: str) -> bool:
 
 
 def _takes_value(word: str, valued: frozenset[str] | None) -> bool | None:
-    """Whether the next word is the option's value; None: either."""
+    """Return whether the next word is the option's value; None: unknown."""
     if "=" in word or word.startswith("+"):
         return False
     return None if valued is None else word in valued

@@ -1,4 +1,4 @@
-"""What is odd about rules that are valid: they work, but hardly as meant."""
+"""Warnings about valid rules that probably do not work as intended."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_COMPARED = 200
 
 @dataclass(frozen=True, slots=True)
 class RuleContext:
-    """What exists where the rules are; None: not known, so nothing is said about it."""
+    """Existing agents and tools; None: unknown, so no warnings."""
 
     tools: Mapping[str, Tool]
     now: float
@@ -31,7 +31,7 @@ def warnings(
     around: RuleContext,
     compiled: Mapping[str, Rule] | None = None,
 ) -> dict[str, list[dict[str, str]]]:
-    """Per rule, warnings as `{code, message}`. `compiled` spares compiling what is there."""
+    """Return warnings per rule, as `{code, message}`. `compiled` reuses compiled rules."""
     known = compiled or {}
     index = _IncludeIndex(definitions)
     return {
@@ -47,7 +47,7 @@ def warnings(
 
 
 class _IncludeIndex:
-    """Enabled rules by what a rule that they include must have in common with them."""
+    """Enabled rules by what including rules must have in common with them."""
 
     def __init__(self, definitions: Mapping[str, RuleDefinition]) -> None:
         self._keys: dict[tuple[str, str, str], list[str]] = {}
@@ -58,7 +58,7 @@ class _IncludeIndex:
                     self._keys.setdefault(place, []).append(key)
 
     def candidates(self, narrow: RuleDefinition) -> list[str]:
-        """Keys of the rules that may include `narrow`, each once."""
+        """Return keys of the rules that may include `narrow`, without duplicates."""
         found: dict[str, None] = {}
         for tool in dict.fromkeys(("*", narrow.tool)):
             for scope in dict.fromkeys(("global", narrow.scope)):
@@ -68,7 +68,7 @@ class _IncludeIndex:
 
 
 def _firsts(definition: RuleDefinition) -> list[str]:
-    """The programs that a rule names, as text to compare by."""
+    """Return the programs that a rule names, as text for comparison."""
     wanted = definition.match
     if wanted.command:
         return list(wanted.command)
@@ -132,7 +132,7 @@ def _lasts(other: RuleDefinition, own: RuleDefinition) -> bool:
 
 
 def _includes(wide: RuleDefinition, narrow: RuleDefinition) -> bool:
-    """Whether all that `narrow` matches is surely matched by `wide`, for as long."""
+    """Return whether `wide` certainly matches everything `narrow` matches, for as long."""
     if wide.scope not in ("global", narrow.scope):
         return False
     if wide.tool not in ("*", narrow.tool):

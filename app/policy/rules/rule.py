@@ -1,4 +1,4 @@
-"""One compiled rule: whom it concerns, what it matches, what it covers."""
+"""Compiled rule: scope, matching and coverage."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from app.policy.rules.words import (
 )
 from app.toolkit.tool import Tool
 
-# The agent that governs calls which name none; as `app.governance.identity.token_rules` has it.
+# Agent of calls without one, as in `app.governance.identity.token_rules`.
 DEFAULT_AGENT = "default"
 _VERBS = {"allow": Verdict.ALLOW, "ask": Verdict.ASK, "deny": Verdict.DENY}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
-    """A definition with its matchers compiled. Two are the same only when they are one.
+    """Definition with compiled matchers, compared by identity.
 
     Attributes:
         broken: why its body is invalid. Such a rule asks for every call of its tools.
-        programs: the names it can be looked up by; None: it must be tried on every command.
-        needed: for each position with plain words, those words: one must be in a command.
+        programs: program names for the lookup; None: it must be tried on every command.
+        needed: plain words by position, one of which must be in a command.
     """
 
     id: str
@@ -81,7 +81,7 @@ class Rule:
         return kind == "global" or facts.session_id == wanted
 
     def match(self, view: CallView) -> tuple[WordMatch, int | None]:
-        """How an ask or a deny matches: on any command; the command it matched on."""
+        """Match an ask or deny rule on any command; return the match and the command's index."""
         if self.fields and not all(f.match(view.values, every=False) for f in self.fields):
             return NO, None
         if not view.segments:
@@ -104,7 +104,7 @@ class Rule:
         return best
 
     def covers(self, view: CallView) -> frozenset[int]:
-        """Commands of a shell that an allow answers for: certain of every word of them."""
+        """Return the commands of a shell that an allow rule covers, certain of every word."""
         if self.verdict is not Verdict.ALLOW or (not self.is_empty and not self.reads_commands):
             return frozenset()
         if self.fields and not all(f.match(view.values, every=True) for f in self.fields):
@@ -120,7 +120,7 @@ class Rule:
         )
 
     def allows(self, view: CallView) -> bool:
-        """Whether an allow answers for a call of a tool that is no shell."""
+        """Return whether an allow rule covers a call of a tool that is not a shell."""
         if self.reads_commands:
             return False
         if not all(f.match(view.values, every=True) for f in self.fields):
@@ -267,7 +267,7 @@ def build_rule(rule_id: str, definition: RuleDefinition) -> Rule:
 
 
 def broken_rule(rule_id: str, tool: str, problem: str) -> Rule:
-    """What stands in for an invalid ask or deny: nobody knows what it would have stopped."""
+    """Return the replacement of an invalid ask or deny rule, whose intended effect is unknown."""
     return Rule(rule_id, tool, Verdict.ASK, broken=problem)
 
 

@@ -1,4 +1,4 @@
-"""The rules of this moment, by the tool and the program they speak about."""
+"""Current rules, by tool and program."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.toolkit.tool import Tool
 
 
 class ToolRules:
-    """The rules about one tool; false when there is none."""
+    """Rules about one tool; false if there are none."""
 
     def __init__(self, rules: Iterable[Rule] = ()) -> None:
         self.all = tuple(rules)
@@ -29,14 +29,14 @@ class ToolRules:
         return iter(self.all)
 
     def about(self, view: CallView) -> Iterable[Rule]:
-        """The rules that may speak about one call, each once, in their order."""
+        """Return the rules that may match one call, without duplicates, in order."""
         return self._index.about(view)
 
 
 class RuleSet:
-    """Immutable. `for_tool` is one dict lookup once a tool was asked for.
+    """Immutable set of rules. `for_tool` is one dict lookup after the first use.
 
-    A tool that is not in `tools` has no rules: it cannot be called either.
+    A tool not in `tools` has no rules: it cannot be called either.
     """
 
     def __init__(self, rules: Iterable[Rule] = (), tools: Mapping[str, Tool] | None = None) -> None:
@@ -45,7 +45,7 @@ class RuleSet:
         self._by_tool: dict[str, ToolRules] = {}
 
     def for_tool(self, name: str) -> ToolRules:
-        """The rules that may concern calls of the tool."""
+        """Return the rules that may apply to calls of the tool."""
         found = self._by_tool.get(name)
         if found is None:
             tool = self._tools.get(name)

@@ -1,8 +1,7 @@
-"""Word patterns against the words of a command, in three values: no, maybe, yes.
+"""Matching of word patterns against a command's words, with results no, maybe, yes.
 
-`certain` is how an allow reads a pattern: to the letter. `loose` is how a deny or an ask
-reads it: the spellings that mean the same to most programs count too, and a word that is
-only known when the command runs may be anything.
+`certain` is the exact matching of allow rules. `loose` is that of deny and ask rules: spellings
+equivalent for most programs match too, and a word known only at run time may be anything.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ class WordMatch(IntEnum):
 
 NO, MAYBE, YES = WordMatch
 REST = "..."
-# What stands behind so many words is not looked at: it may be anything.
+# Words beyond this position are not inspected: they may be anything.
 MAX_WORDS = 4_000
 _CLUSTER = re.compile(r"-[A-Za-z0-9]{2,5}")
 _SHORT = re.compile(r"-[A-Za-z0-9]")
@@ -35,16 +34,16 @@ _MAX_COMPARED = 400
 
 @lru_cache(maxsize=4096)
 def glob(pattern: str) -> re.Pattern[str]:
-    """A glob over plain text: `*` stands for any characters."""
+    """Compile a glob over plain text: `*` matches any characters."""
     return re.compile(translate(pattern))
 
 
 @dataclass(frozen=True, slots=True)
 class PatternWord:
-    """One position of a pattern: any of some literals or globs, or (`rest`) any words.
+    """Position of a pattern: any of some literals or globs, or (`rest`) any words.
 
     Attributes:
-        texts: the globs as they were written.
+        texts: the globs as written.
     """
 
     literals: frozenset[str] = frozenset()
@@ -64,7 +63,7 @@ class PatternWord:
         return NO
 
     def covers(self, word: str) -> WordMatch:
-        """How an allow reads it: whatever a word with a glob becomes must match."""
+        """Match like an allow rule: every expansion of a glob in the word must match."""
         if word in self.literals:
             return YES
         named = zip(self.globs, self.texts, strict=True)
@@ -91,9 +90,10 @@ class PatternWord:
         return NO
 
     def _may_be(self, word: str) -> bool:
-        """Whether a word with a glob may become one of these.
+        """Return whether a word with a glob may expand to one of these.
 
-        A word that begins with no hyphen is taken for no option, though a file may be called so.
+        A word without a leading hyphen does not count as an option, although a file may have such a
+        name.
         """
         begun = GLOBBED.split(word, 1)[0]
         is_option = word.startswith("-")
@@ -108,7 +108,9 @@ class PatternWord:
 
 
 def _may_meet(word: str, text: str) -> bool:
-    """Whether some word fits both globs; of long ones only how they begin is looked at."""
+    """Return whether some word matches both globs; of long ones only the beginnings are
+    compared.
+    """
     begun, other = GLOBBED.split(word, 1)[0], GLOBBED.split(text, 1)[0]
     if not (begun.startswith(other) or other.startswith(begun)):
         return False
@@ -132,7 +134,7 @@ def compile_word(choices: Iterable[str]) -> PatternWord:
 def match_words(
     pattern: Sequence[PatternWord], words: Sequence[str | None], *, certain: bool = False
 ) -> WordMatch:
-    """The whole pattern against all of the words."""
+    """Match the whole pattern against all of the words."""
     states = _skip_rest(pattern, [YES] + [NO] * len(pattern))
     for word in words:
         following = [NO] * (len(pattern) + 1)
@@ -140,7 +142,7 @@ def match_words(
         for at, state in enumerate(states):
             best = max(best, state)
             if word is None and not certain:
-                # It may stand for no word, for one or for many.
+                # It may expand to no word, one or many.
                 following[at] = max(following[at], min(best, MAYBE))
             if not state or at == len(pattern):
                 continue

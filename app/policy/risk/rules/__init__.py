@@ -1,1 +1,1 @@
-"""One subject per module; each rule maps one call to findings and to what it would run next."""
+"""Rules by subject; each rule maps one call to findings and to code it would run."""

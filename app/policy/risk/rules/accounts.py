@@ -1,4 +1,4 @@
-"""Users, services and what starts by itself, apart from the tools of systemd."""
+"""Users, services and autostart, except systemd tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Container engines: what they delete, what they run, and how much of the host they hand over."""
+"""Container engines: deletions, executed commands, and host access."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _docker(call: CommandCall) -> Iterator[Answer]:
 
 
 def _copied(call: CommandCall, words: list[str]) -> Iterator[Answer]:
-    """`docker cp container:path path`: a name with a colon is the container's."""
+    """Handle `docker cp container:path path`: a name with a colon belongs to the container."""
     target = words[-1]
     if ":" not in target and target != "-":
         yield from writing(call.at(target), call.home)
@@ -85,7 +85,7 @@ def _container(call: CommandCall, args: list[str]) -> Iterator[Answer]:
     if inner and not (entry is None and inner[0].startswith("-")):
         yield run(inner, contained=True, stdin=call.stdin)
     if entry is None and inner and (image := _IMAGE.match(given.rest[0])):
-        # An image of one program takes its words: `docker run bitnami/kubectl delete ns x`.
+        # An image of a single program takes its words: `docker run bitnami/kubectl delete ns x`.
         program = _NAMED_OTHERWISE.get(image["name"], image["name"])
         yield Payload("tool", (program, *inner), contained=True, stdin=call.stdin)
 
@@ -144,7 +144,7 @@ def _compose_v1(call: CommandCall) -> Iterator[Answer]:
 
 
 def _attach(call: CommandCall) -> Iterator[Answer]:
-    """lxc exec c -- cmd, multipass exec, distrobox enter, toolbox run, wsl."""
+    """Handle lxc exec c -- cmd, multipass exec, distrobox enter, toolbox run, wsl."""
     if "--" in call.args:
         yield run(call.args[call.args.index("--") + 1 :], contained=call.name != "wsl")
     elif call.args[:1] in (["exec"], ["run"]):

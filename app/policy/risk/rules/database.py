@@ -23,7 +23,7 @@ from app.policy.risk.call import (
 
 @dataclass(frozen=True, slots=True)
 class SqlClient:
-    """`code` options hold SQL; `operand` is the index of an operand that holds SQL, if any."""
+    """`code` options contain SQL; `operand` is the index of an operand with SQL, if any."""
 
     code: str
     valued: str
@@ -80,7 +80,7 @@ _MYSQL = frozenset(["mysql", "mariadb", "mycli"])
 
 
 def _texts(call: CommandCall, given: Options, texts: list[str], language: str) -> Iterator[Answer]:
-    """SQL in options and in files that this script wrote, and where the answers go."""
+    """Yield SQL in options and in files written by this script, and where the results go."""
     files = [path for path in given.all_values("-f", "--file", "-i") if call.was_written(path)]
     texts.extend(call.written(path) or "\0" for path in files)
     for piped in given.all_values("-o", "--output"):
@@ -201,7 +201,7 @@ def _mysqlsh(call: CommandCall) -> Iterator[Answer]:
 
 
 def _cypher(call: CommandCall) -> Iterator[Answer]:
-    """Cypher: `DELETE` and `REMOVE` follow what they are matched by."""
+    """Handle Cypher: `DELETE` and `REMOVE` follow the matched entities."""
     given = options(call.args, "a u p d f -address -username -password -database -file -format")
     texts: list[str | None] = [*given.rest] or (
         [call.stdin.text] if call.stdin and not call.stdin.file else []
@@ -308,7 +308,7 @@ _DJANGO = re.compile(
 
 
 def _application_code(code: str | None, language: str) -> Iterator[Answer]:
-    """Code that runs inside an application, with its database at hand."""
+    """Handle code that runs inside an application, with access to its database."""
     yield script(code, language)
     if code is not None and _CHANGES_ROWS.search(code):
         yield ask("migration", "the code deletes or changes rows")
@@ -339,7 +339,7 @@ def _mix(call: CommandCall) -> Iterator[Answer]:
 
 
 def _ace(call: CommandCall) -> Iterator[Answer]:
-    """`node ace …`: a program of the project that has rules of its own."""
+    """Handle `node ace …`: a program of the project with separate rules."""
     if call.args[:1] and (name := call.args[0].rsplit("/", 1)[-1]) == "ace":
         yield run([name, *call.args[1:]])
 

@@ -29,13 +29,13 @@ def _remove(call: CommandCall) -> Iterator[Answer]:
         return
     given = options(call.args)
     recursive = given.has("-r", "-R", "--recursive")
-    # A shell has put the home folder in the place of a bare tilde: this one was quoted.
+    # A shell has already replaced a bare tilde by the home folder: this one was quoted.
     named = [f"./{path}" if path.startswith("~") else path for path in given.rest]
     yield from removing(call, named, recursive=recursive)
 
 
 def removing(call: CommandCall, operands: list[str], *, recursive: bool) -> Iterator[RuleMatch]:
-    """Findings for deleting `operands`, relative to the call's directory."""
+    """Yield findings for deleting `operands`, relative to the call's directory."""
     targets = tuple(call.at(path) for path in operands if UNKNOWN not in path)
     shown = tuple(target for target in targets if UNKNOWN not in target)
     for target in targets:
@@ -56,7 +56,7 @@ def removing(call: CommandCall, operands: list[str], *, recursive: bool) -> Iter
 
 
 def emptying(call: CommandCall, hit: RuleMatch, operands: list[str]) -> RuleMatch:
-    """The same finding with the files that it is about, as far as they are known."""
+    """Return the finding with the files it is about, as far as known."""
     targets = (call.at(path) for path in operands)
     return hit._replace(targets=tuple(path for path in targets if UNKNOWN not in path))
 
@@ -94,7 +94,7 @@ _LARGE = re.compile(r"0*[1-9]\d*(?:[KMGTPE]i?B?|\d{6,})")
 
 
 def _makes_file(call: CommandCall, size: str, paths: list[str]) -> bool:
-    """`truncate -s 1G disk.img`: so large is what a new file gets, and not what is left of one."""
+    """Return whether it creates a file: `truncate -s 1G disk.img` gives a new file that size."""
     if not _LARGE.fullmatch(size) or not paths:
         return False
     return all(is_below(call.at(path), call.cwd) for path in paths)
@@ -108,7 +108,7 @@ def _trash(call: CommandCall) -> Iterator[Answer]:
 
 
 def _into_trash(call: CommandCall) -> Iterator[Answer]:
-    """Moves files to where they can be taken back from, unless that place itself is emptied."""
+    """Handle moves of files to a recoverable place, unless that place is emptied."""
     words = options(call.args, "-graveyard").rest
     if words[:1] in (["empty"], ["remove"], ["erase"]) or options(call.args, "-graveyard").has(
         "-e", "--empty", "-d", "--decompose", "--prune"

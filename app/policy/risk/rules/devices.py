@@ -1,4 +1,4 @@
-"""Boards, phones and security keys: what erases, flashes, unlocks or resets them."""
+"""Boards, phones and security keys: erasing, flashing, unlocking, resetting."""
 
 from __future__ import annotations
 

@@ -50,9 +50,9 @@ _INTO_FILE = frozenset(["notrunc", "nocreat"])
 
 
 def _makes_file(call: CommandCall, given: dict[str, str]) -> bool:
-    """`dd if=/dev/zero of=test.bin`: as `> test.bin`, it makes a file in the project.
+    """Return whether it creates a file: `dd if=/dev/zero of=test.bin` is like `> test.bin`.
 
-    What is written at a place within a file, and what is copied, is no new file.
+    Writing at a position inside a file, and copies, do not count.
     """
     source = given.get("if", "")
     within = "seek" in given or not _INTO_FILE.isdisjoint(given.get("conv", "").split(","))

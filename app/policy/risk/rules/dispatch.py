@@ -38,7 +38,7 @@ def _sort(call: CommandCall) -> Iterator[Answer]:
 
 
 def _spelled(letters: str, rest: list[str]) -> list[str]:
-    """`cfI a.tar prog` as `-c -f a.tar -I prog`: the values follow in the letters' order."""
+    """Expand `cfI a.tar prog` to `-c -f a.tar -I prog`: values follow in the letters' order."""
     words: list[str] = []
     for letter in letters:
         words.append("-" + letter)
@@ -101,7 +101,7 @@ _STDIN = frozenset(["-", "/dev/stdin"])
 
 
 def _written(call: CommandCall, paths: list[str]) -> list[str]:
-    """The texts of those files that this same script wrote."""
+    """Return the texts of files that this script wrote."""
     texts = [call.written(path) for path in paths if call.was_written(path) or path in _STDIN]
     return [UNKNOWN if text is None else text for text in texts]
 
@@ -117,7 +117,7 @@ _AWK_RUNS = re.compile(
 
 
 def _awk_program(call: CommandCall, program: str) -> Iterator[Answer]:
-    """Commands in an awk program: literal ones are judged, others ask."""
+    """Yield commands in an awk program: literal ones are assessed, others ask."""
     if UNKNOWN in program:
         yield ask("opaque_code", "runs an awk program that is not known")
         return
@@ -129,14 +129,14 @@ def _awk_program(call: CommandCall, program: str) -> Iterator[Answer]:
     for target in re.findall(r">>?\s*\x01(\d+)\x01", bare):
         yield from writing(call.at(texts[int(target)]), call.home)
     if re.search(r"\bprintf?\b[^;}\n]*>>?\s*(?:\(|[A-Za-z_])", bare):
-        # The name is put together: any path in the program may be it.
+        # The name is composed: any path in the program may be used.
         for text in texts:
             if text.startswith(("/", "~")):
                 yield from writing(call.at(text), call.home)
 
 
 def _awk_code(program: str) -> tuple[str, list[str]]:
-    """The program with each text as its number between two \x01, and the texts."""
+    """Return the program with numbered texts between two marks, and the texts."""
     texts: list[str] = []
 
     def hold(match: re.Match[str]) -> str:
@@ -177,7 +177,7 @@ def _sed(call: CommandCall) -> Iterator[Answer]:
     if not programs and not given.has("-f", "--file") and operands:
         programs, operands = operands[:1], operands[1:]
     programs += _written(call, given.all_values("-f", "--file"))
-    # sed joins what several -e give by line ends: a command may begin in one, and end in another.
+    # sed joins several -e with line breaks: a command may start in one and end in another.
     joined = ["\n".join(programs)] if len(programs) > 1 and UNKNOWN not in programs else []
     for program in programs + joined:
         yield from _sed_program(call, program)
@@ -312,7 +312,9 @@ _ENDS_LINE = frozenset(["Enter", "KPEnter", "C-m", "C-j"])
 
 
 def _typed(words: list[str]) -> Iterator[Answer]:
-    """Keys for a program of its own: most often a shell, but an editor or a prompt as well."""
+    """Handle keys typed into a separate program: usually a shell, but possibly an editor or a
+    prompt.
+    """
     text = " ".join(word for word in words if not _KEY.fullmatch(word))
     if not text:
         return

@@ -1,4 +1,4 @@
-"""Disks, tapes, RAID controllers, printers and radios: what erases or reconfigures them."""
+"""Disks, tapes, RAID controllers, printers and radios: erasing and reconfiguration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Variables whose value is a program or is loaded as code."""
+"""Variables whose value is a program or loaded as code."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _COMMANDS = frozenset(
     )
 )
 _BUILDING = frozenset(names("CC CXX NPM_CONFIG_SCRIPT_SHELL npm_config_script_shell"))
-"""Those that are run with words only: a shell is what one of them is for."""
+"""Variables that are run with words only: one of them is meant for a shell."""
 _PROMPTS = frozenset(["PS0", "PS1", "PS2", "PS3", "PS4"])
 _LOADED = frozenset(
     names(
@@ -45,7 +45,7 @@ _OPTIONS = {
 }
 _OPTIONS["GREP_OPTIONS"] = re.compile(r"(?:^|\s)-(?:\w*[ef]|-(?:file|regexp))")
 _OPTIONS["GNUMAKEFLAGS"] = _OPTIONS["MAKEFLAGS"]
-"""Variables with options of a program, and those that make it run or load something."""
+"""Variables with a program's options, and options that make it run or load something."""
 
 
 _TELLING = _LOADED | _COMMANDS | _PROMPTS | _OPTIONS.keys() | {"BASH_ALIASES"}
@@ -54,7 +54,7 @@ _TELLING_STARTS = ("GIT_CONFIG_", "BASH_FUNC_", "TF_CLI_ARGS")
 
 
 def assignment(name: str, value: str) -> Iterator[Answer]:
-    """What setting `name` lets later programs run."""
+    """Yield what setting `name` makes later programs run."""
     if name == "PATH" or UNKNOWN in name:
         yield OWN_PROGRAMS
     elif name in _TELLING or name.startswith(_TELLING_STARTS):
@@ -88,7 +88,7 @@ def _telling(name: str, value: str) -> Iterator[Answer]:
 
 
 def _git_setting(name: str, value: str) -> Iterator[Answer]:
-    """A setting by environment: its name and its value come in two variables, or in one text."""
+    """Handle git settings in the environment: name and value in two variables, or in one text."""
     if name == "GIT_CONFIG_PARAMETERS" and value:
         yield ask("loaded_code", f"{name} passes settings to git that may be programs")
     elif name.startswith("GIT_CONFIG_KEY_") and (UNKNOWN in value or may_run(value)):

@@ -1,4 +1,4 @@
-"""Writing, reading and re-owning files."""
+"""Writing, reading and changing ownership of files."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _mkdir(call: CommandCall) -> Iterator[Answer]:
 
 
 def _reader(call: CommandCall) -> Iterator[Answer]:
-    """Any operand or option value may be a file."""
+    """Treat any operand or option value as a possible file."""
     for arg in call.args:
         value = arg.partition("=")[2] if arg.startswith("--") else arg
         yield from _read(call, [value.lstrip("@<")] if value else [])
@@ -52,7 +52,7 @@ def _copy(call: CommandCall) -> Iterator[Answer]:
     folder = given.value("-t", "--target-directory")
     sources = given.rest if folder else given.rest[:-1]
     target = folder or (given.rest[-1] if len(given.rest) > 1 else None)
-    # A link is read by whoever follows it, and nothing asks about that.
+    # A link is read later, when nothing asks.
     yield from _read(call, sources if call.name != "mv" else [])
     if target:
         names = [source.rstrip("/").rsplit("/", 1)[-1] for source in sources]
@@ -119,7 +119,9 @@ def _owned(call: CommandCall, paths: list[str], *, recursive: bool) -> Iterator[
 
 
 def _keeps_content(call: CommandCall, hit: RuleMatch) -> bool:
-    """chmod changes nothing in a file that others read; a hook runs only where it may."""
+    """Return whether the content stays: chmod changes nothing for readers; a hook runs only if
+    executable.
+    """
     return call.name in {"chmod", "gchmod"} and hit.code in {"startup_file", "runs_later"}
 
 

@@ -1,4 +1,4 @@
-"""Programs that run commands on other hosts, or change what many hosts hold."""
+"""Programs that run commands on other hosts, or change the state of many hosts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _WINDOWS_TEXT = {"win_shell": "powershell", "win_command": "cmd", "win_powershel
 
 
 def _ansible(call: CommandCall) -> Iterator[Answer]:
-    """`ansible hosts -m module -a words`: the module says whether anything changes."""
+    """Handle `ansible hosts -m module -a words`: the module determines whether anything changes."""
     given = options(
         call.args,
         "m a i u l e f M B P t T c o -module-name -args -inventory -limit -extra-vars -forks -user "
@@ -95,10 +95,11 @@ def _salt(call: CommandCall) -> Iterator[Answer]:
 
 
 def _after(*starts: str, skip: int = 0, language: str = "shell", valued: str = "") -> Rule:
-    """The words behind one of `starts`, such as `command run`, are a command for other hosts.
+    """Return a rule: words after one of `starts`, such as `command run`, are a command for other
+    hosts.
 
     Args:
-        skip: how many words between the two name a host.
+        skip: number of words in between that name a host.
     """
 
     def rule(call: CommandCall) -> Iterator[Answer]:
@@ -114,7 +115,7 @@ def _after(*starts: str, skip: int = 0, language: str = "shell", valued: str = "
 
 
 def _operand(skip: int, language: str = "shell", valued: str = "") -> Rule:
-    """The operands behind the first `skip` ones are a command for another host."""
+    """Return a rule: the operands after the first `skip` ones are a command for another host."""
 
     def rule(call: CommandCall) -> Iterator[Answer]:
         words = options(call.args, valued, stop=False).rest[skip:]
@@ -127,7 +128,7 @@ def _operand(skip: int, language: str = "shell", valued: str = "") -> Rule:
 
 
 def _in_options(*held: str, language: str = "shell", valued: str = "") -> Rule:
-    """The value of each of the options `held` is a command for another host."""
+    """Return a rule: the value of each of the options `held` is a command for another host."""
     wanted = f"{valued} {' '.join(name.removeprefix('-') for name in held)}"
 
     def rule(call: CommandCall) -> Iterator[Answer]:
@@ -138,7 +139,7 @@ def _in_options(*held: str, language: str = "shell", valued: str = "") -> Rule:
 
 
 def _launched(call: CommandCall) -> Iterator[Answer]:
-    """`mpirun -host a,b program words`, `srun -N 4 program words`."""
+    """Handle `mpirun -host a,b program words`, `srun -N 4 program words`."""
     yield run(
         options(
             call.args,
@@ -152,14 +153,14 @@ def _launched(call: CommandCall) -> Iterator[Answer]:
 
 
 def _bracketed(call: CommandCall) -> Iterator[Answer]:
-    """`taktuk -m host broadcast exec [ command words ]`."""
+    """Handle `taktuk -m host broadcast exec [ command words ]`."""
     if "exec" in call.args:
         words = call.args[call.args.index("exec") + 1 :]
         yield script(" ".join(word for word in words if word not in {"[", "]"}))
 
 
 def _dashes(call: CommandCall) -> Iterator[Answer]:
-    """`program host -- command words`."""
+    """Handle `program host -- command words`."""
     if "--" in call.args:
         yield script(" ".join(call.args[call.args.index("--") + 1 :]))
 

@@ -1,4 +1,4 @@
-"""Software that is installed or run from an address, and not from the registry of its kind."""
+"""Software installed or run from an address instead of its registry."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ _OWN = re.compile(
     r"conda|golang|nixos|jsr|hex|maven|apache|gradle|pytorch)\.(?:org|com|io|dev|pm)$",
     re.IGNORECASE,
 )
-"""Registries themselves, whose address changes nothing while it is encrypted."""
+"""Registries whose address is harmless while encrypted."""
 
 
 def foreign(word: str, *, own: bool = True, short: bool = False) -> bool:
-    """Whether `word` names a place that software comes from, other than this machine.
+    """Return whether `word` is a source of software other than this machine.
 
     Args:
-        own: the address of a registry itself is none, while the way to it is encrypted.
-        short: `owner/name` stands for a repository of a forge.
+        own: an encrypted address of the registry itself does not count.
+        short: `owner/name` is a repository of a forge.
     """
     if found := _ADDRESS.match(word):
         host = found["host"]
@@ -50,20 +50,20 @@ def foreign(word: str, *, own: bool = True, short: bool = False) -> bool:
 
 
 class PackageSource(NamedTuple):
-    """A call that installs or runs what it is given a place of.
+    """Call that installs or runs software from a given source.
 
     Attributes:
-        verb: a pattern that the operands, joined by blanks, begin with.
-        having: a pattern that is found among all words, each of them a line.
-        not_from: options that hold an address of another kind.
-        only: options that alone hold the place.
-        lead: of the words behind the verb only the options and the first operand count; those
-            after it belong to what runs.
-        valued: options in front of that operand which take a word.
+        verb: pattern at the start of the operands, joined by blanks.
+        having: pattern found among all words, one per line.
+        not_from: options with an address of another kind.
+        only: only these options contain the source.
+        lead: after the verb only the options and the first operand count; later words belong to the
+            program.
+        valued: valued options before that operand.
         short: `owner/name` is a repository.
-        own: the address of a registry is free.
-        always: whatever the words are, it is another place.
-        pipes: what another command prints comes from where that command says.
+        own: the address of a registry is harmless.
+        always: the source is foreign for any words.
+        pipes: piped input comes from the other command's source.
     """
 
     verb: str = ""
@@ -227,11 +227,11 @@ _SOURCES: dict[str, tuple[PackageSource, ...]] = {
 }
 _BY_NAME = {name: sources for listed, sources in _SOURCES.items() for name in listed.split()}
 _FLAG = re.compile(r"--?(?:[DSEgOPBWyfq]|save\S*|global|dev|force|yes|exact|optional|peer|no-\S+)$")
-"""Options that take no word, so that an operand follows."""
+"""Options without a value, so that an operand follows."""
 
 
 def fetched_from(call: CommandCall) -> str:
-    """The place named in `call` that it installs or runs software from; empty where none is."""
+    """Return the source from which `call` installs or runs software, or an empty text."""
     verb = " ".join(options(call.args).rest[:6]) + " "
     for source in _BY_NAME.get(call.name, ()):
         if source.verb and not compiled(source.verb).match(verb):
@@ -249,7 +249,7 @@ def fetched_from(call: CommandCall) -> str:
 
 
 def _places(call: CommandCall, source: PackageSource) -> Iterator[tuple[str, bool]]:
-    """Words that may name a place, and whether they are operands."""
+    """Yield words that may be a source, and whether they are operands."""
     args = call.args
     if source.lead:
         args = _leading(args, source)
@@ -276,7 +276,7 @@ def _places(call: CommandCall, source: PackageSource) -> Iterator[tuple[str, boo
 
 
 def _leading(args: list[str], source: PackageSource) -> list[str]:
-    """The words up to the first operand behind the verb."""
+    """Return the words up to the first operand after the verb."""
     kept, rest = list(args), args
     found = compiled(source.verb).match(" ".join(options(args).rest[:6]) + " ")
     for _ in range(1 + len(found.group().split()) if found else 1):
@@ -295,7 +295,7 @@ _INSTALLS = re.compile(r"-i$|--install$|-U\w*$|install$|localinstall$|add$")
 
 
 def _fetched(call: CommandCall) -> Iterator[Answer]:
-    """A package file that the same script has fetched."""
+    """Handle a package file fetched by the same script."""
     if not any(map(_INSTALLS.match, call.args)):
         return
     for word in call.args:

@@ -1,4 +1,4 @@
-"""git: what loses work, rewrites shared history or runs a program."""
+"""git: losing work, rewriting shared history, running programs."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ _NOUNS_FIRST = frozenset(
 
 
 def _extension(verb: str, args: list[str]) -> Iterator[Answer]:
-    """A command that git does not have itself, such as `git delete-merged-branches`."""
+    """Handle a command that git lacks, such as `git delete-merged-branches`."""
     words = [verb, *(args[:2] if verb in _NOUNS_FIRST else ())]
     if any(map(_DESTROYS.fullmatch, words)) and not (
         _help(args) or options(args).has("-n", "--dry-run", "--help")
@@ -112,7 +112,7 @@ def _alias(value: str, args: list[str]) -> Iterator[Answer]:
 
 
 def _setting(key: str, value: str) -> Iterator[Answer]:
-    """A setting that makes git run something."""
+    """Handle a setting that makes git run something."""
     yield from git_setting(key, value)
     lowered = key.lower()
     if lowered == "core.hookspath":
@@ -135,7 +135,7 @@ def _setting(key: str, value: str) -> Iterator[Answer]:
 
 
 def may_run(key: str) -> bool:
-    """Whether a setting of this name may make git run or load something."""
+    """Return whether a setting with this name may make git run or load something."""
     lowered = key.lower()
     return bool(_RUN_KEYS.fullmatch(lowered)) or lowered.startswith(
         (
@@ -190,7 +190,7 @@ _SAFE = frozenset(
 
 
 def given_has(flag: str, names: tuple[str, ...]) -> bool:
-    """Whether git takes the long `flag` for one of `names`: unique beginnings are enough."""
+    """Return whether git accepts the long `flag` as one of `names`: unique prefixes suffice."""
     return len(flag) > 2 and flag.startswith("--") and any(name.startswith(flag) for name in names)
 
 
@@ -339,7 +339,7 @@ def _config(call: CommandCall, args: list[str]) -> Iterator[Answer]:
         return
     key, value = words[0].lower(), words[1]
     if not given.has("--global", "--system") and is_risky(key, value):
-        # The sandbox puts such a setting back, unless somebody has approved it.
+        # The sandbox restores such a setting, unless a person has approved it.
         yield ask("git_config", f"{key} may make git run or load code at its next command")
     if key.startswith("alias."):
         yield from _alias(value, [])
@@ -354,7 +354,7 @@ def _config(call: CommandCall, args: list[str]) -> Iterator[Answer]:
 
 
 def _deletes(program: str) -> bool:
-    """An editor that is no editor; the editor of a person's choice is theirs to set."""
+    """Return whether the editor is harmful; the user's own choice of editor is not."""
     return bool(re.match(r"\s*!?\s*(?:\S*/)?(?:rm|sh|bash|git|find|dd|shred)\b", program))
 
 
@@ -466,7 +466,7 @@ _VERBS: dict[str, _Handler] = {
 
 
 def _hook_manager(call: CommandCall) -> Iterator[Answer]:
-    """It sets up hooks, which run at the next commit."""
+    """Ask about hooks installed by a hook manager, which run at the next commit."""
     given = options(call.args)
     verb = given.rest[0] if given.rest else ""
     installs = verb in {"install", "init", "init-templatedir", "add", "set"}

@@ -68,7 +68,7 @@ def _aws(call: CommandCall) -> Iterator[Answer]:
 
 
 def _sent_command(call: CommandCall) -> Iterator[Answer]:
-    """`aws ssm send-command`: a shell script for other hosts, as JSON or as `commands=…`."""
+    """Handle `aws ssm send-command`: a shell script for other hosts, as JSON or as `commands=…`."""
     sent = options(call.args, "-parameters", clusters=False).value("--parameters") or ""
     found = re.search(r"commands\"?\s*[=:]\s*(.+)", sent, re.DOTALL)
     yield script(
@@ -91,7 +91,7 @@ def _gsutil(call: CommandCall) -> Iterator[Answer]:
 
 
 def _verbs(call: CommandCall) -> Iterator[Answer]:
-    """Tools of the form `tool noun… verb`: any word that is a destroying verb."""
+    """Handle tools of the form `tool noun… verb`: any word that is a destructive verb."""
     words = options(
         call.args, "n c p s a o -namespace -context -project -subscription -region -zone -format"
     ).rest

@@ -1,4 +1,4 @@
-"""Interpreters given code on the command line or on their standard input."""
+"""Interpreters with code on the command line or standard input."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from app.policy.risk.paths import reading
 
 @dataclass(frozen=True, slots=True)
 class Interpreter:
-    """`code` options hold the program; `valued` take a word that is not code.
+    """`code` options contain the program; `valued` take a word that is not code.
 
-    `attached` letters take the rest of their word, if anything. `checks` are options with which
-    the program is read, and not run.
+    `attached` letters take the rest of their word, if anything. with `checks` options the program
+    is parsed, not run.
     """
 
     language: str
@@ -120,7 +120,7 @@ def _interpret(spec: Interpreter, call: CommandCall) -> Iterator[Answer]:
     valued = f"{spec.valued} {spec.code} {spec.module}"
     args = ["-p" if arg in {"-pe", "-ep"} and spec.language == "node" else arg for arg in args]
     if spec.language == "lisp":
-        # Emacs takes its long options with one dash as well.
+        # Emacs accepts its long options with one dash as well.
         args = ["--eval" if arg in {"-eval", "-execute", "--execute"} else arg for arg in args]
     args = _before_module(args, spec.module)
     given = options(args, valued, stop=True, optional=spec.attached, clusters=spec.clusters)
@@ -149,7 +149,7 @@ def _interpret(spec: Interpreter, call: CommandCall) -> Iterator[Answer]:
 
 
 def _before_module(args: list[str], letter: str) -> list[str]:
-    """The interpreter's own options: what stands behind `-m module` is the module's."""
+    """Return the interpreter's own options: those after `-m module` belong to the module."""
     for at, arg in enumerate(args if letter else ()):
         if arg[:1] != "-" or arg == "-c":
             break
@@ -159,7 +159,7 @@ def _before_module(args: list[str], letter: str) -> list[str]:
 
 
 def only_checks(name: str, given: Options) -> bool:
-    """Whether an interpreter only says whether its program can be read: `node --check`."""
+    """Return whether an interpreter only checks a program: `node --check`."""
     spec = INTERPRETERS.get(name)
     return spec is not None and any(given.has("-" + flag) for flag in spec.checks.split())
 
@@ -184,11 +184,11 @@ _MODULES = frozenset(
         "notebook jupyterlab ansible_vault"
     )
 )
-"""Modules that are the program of their name."""
+"""Modules that act as the program with their name."""
 
 
 _READING = frozenset(names("base64 json.tool gzip tokenize ast quopri csv zipfile tarfile"))
-"""Modules that show or pack the files that their words name."""
+"""Modules that show or pack the files in their words."""
 
 
 def _words_of_module(call: CommandCall, module: str, words: list[str]) -> Iterator[Answer]:
@@ -228,7 +228,7 @@ def _module(call: CommandCall, module: str) -> Iterator[Answer]:
 
 
 def _subcommand(verbs: str, language: str) -> Rule:
-    """`crystal eval CODE`, `nim e -`: the program follows a subcommand."""
+    """Return a rule for `crystal eval CODE`, `nim e -`: the program follows a subcommand."""
 
     def rule(call: CommandCall) -> Iterator[Answer]:
         words = options(call.args).rest
@@ -257,7 +257,7 @@ _DENO_VERBS = frozenset(
 
 
 def _deno(call: CommandCall) -> Iterator[Answer]:
-    """`deno run` may be left out: `deno -A -` runs what it reads."""
+    """Handle `deno -A -`, where `run` is omitted and the input is run."""
     before = options(call.args, _DENO_VALUED, stop=True)
     verb, args = "run", call.args
     if before.rest[:1] and before.rest[0] in _DENO_VERBS:
@@ -289,7 +289,7 @@ def _deno_typed(call: CommandCall, given: Options) -> Iterator[Answer]:
 
 
 def _uv(call: CommandCall) -> Iterator[Answer]:
-    """`uv run -`: a program on standard input."""
+    """Handle `uv run -`: a program on standard input."""
     if call.args[:1] == ["run"] and call.args[-1:] == ["-"] and call.stdin:
         yield script(call.stdin.text, "python")
 

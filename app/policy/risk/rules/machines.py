@@ -1,7 +1,7 @@
-"""Virtual machines, containers, storage, backups and platforms that have many verbs.
+"""Virtual machines, containers, storage, backups and platforms with many verbs.
 
-Their tools are made alike, `program noun verb name`. One rule judges all of them by the verb; what
-is special about one stands in a row of its own.
+Their tools share the form `program noun verb name`. One rule assesses all of them by the verb;
+exceptions have separate rows.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _TOOLS = (
     "charliecloud ch-image enroot docker-machine docker-app vagrant quickemu vmctl bhyvectl vm "
     "iocage bastille jail pot ezjail-admin cbsd runj krunvm firectl ignite flintlock kata-runtime "
     "runc crun youki nspawn-vault mkosi rkt "
-    # Clusters, made for a developer.
+    # Local clusters for development.
     "kind k3d minikube ctlptl tilt skaffold devspace okteto telepresence garden ddev lando docksal "
     "devcontainer devpod gitpod coder dagger earthly werf kapp ytt vcluster loft "
     # Backups.
@@ -418,7 +418,7 @@ _ROWS: Rows = {
 
 
 def _k9s(call: CommandCall) -> Iterator[Answer]:
-    """`talosctl`, `k3s kubectl words`: another program's words."""
+    """Handle `talosctl`, `k3s kubectl words`: another program's words."""
     words = options(call.args, "n").rest
     if words[:1] == ["kubectl"] and len(words) > 1:
         yield run(words)

@@ -1,4 +1,4 @@
-"""Options that hold a command: one row for each program."""
+"""Options that contain a command: one row per program."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from app.policy.risk.shapes import compiled, together
 
 
 class Commands(NamedTuple):
-    """Which options of a program hold a command.
+    """Options of a program that contain a command.
 
     Attributes:
         options: their names without the first dash; the value of each is a command.
-        language: what the command is written in.
+        language: language of the command.
         valued: other options that take a word.
-        clusters: False: one dash is as good as two.
+        clusters: False: one dash is equivalent to two.
         settings: options of the form `-o name=value`.
-        keys: a pattern of the names among `settings` whose value is a command.
-        fed: the command reads what the program reads.
-        typed: the command runs in a terminal of its own, or reads what is typed.
+        keys: pattern of names in `settings` whose value is a command.
+        fed: the command reads the program's input.
+        typed: the command runs in a separate terminal, or reads typed input.
     """
 
     options: str = ""
@@ -213,7 +213,7 @@ _LIBRARIES = {
     "ssh-add": (("-s",), True),
     "ssh": (("-I",), True),
 }
-"""Options that load a program library, and whether their program puts letters together."""
+"""Options that load a library, and whether their program allows clusters."""
 
 
 def _library(call: CommandCall) -> Iterator[Answer]:
@@ -236,7 +236,7 @@ def _java(call: CommandCall) -> Iterator[Answer]:
 
 
 def _daemon(call: CommandCall) -> Iterator[Answer]:
-    """`start-stop-daemon --start --exec program -- words`."""
+    """Handle `start-stop-daemon --start --exec program -- words`."""
     given = options(call.args, "x p u c n a g d P r k -exec -startas -pidfile -user -chuid -name")
     if given.has("-K", "--stop", "-T", "--status", "-H", "--help"):
         return
@@ -250,7 +250,7 @@ _UNIX_EXEC = re.compile(r"unixexec:([^;]*)")
 
 
 def _bus(call: CommandCall) -> Iterator[Answer]:
-    """`busctl --address=unixexec:path=/bin/sh,argv1=-c,…`: the transport is a program."""
+    """Handle `busctl --address=unixexec:path=/bin/sh,argv1=-c,…`: the transport is a program."""
     for word in call.args:
         for address in _UNIX_EXEC.findall(word):
             parts = dict(piece.partition("=")[::2] for piece in address.split(","))
@@ -267,7 +267,7 @@ _CMAKE_RUNS = re.compile(
 
 
 def _cmake(call: CommandCall) -> Iterator[Answer]:
-    """`cmake -P script`: a program of its own, where its text is known."""
+    """Handle `cmake -P script`: a program, if its text is known."""
     for path in options(call.args, "P D").all_values("-P"):
         if path.startswith(("/dev/", "/proc/")):
             text = call.written(path)
@@ -278,7 +278,7 @@ def _cmake(call: CommandCall) -> Iterator[Answer]:
 
 
 def _package_scripts(call: CommandCall) -> Iterator[Answer]:
-    """`npm pkg set scripts.x=command`, `composer config scripts.x command`."""
+    """Handle `npm pkg set scripts.x=command`, `composer config scripts.x command`."""
     words = options(call.args, "w -workspace -prefix C").rest
     if words[:2] == ["pkg", "set"]:
         for word in words[2:]:
@@ -304,7 +304,7 @@ _MAIL_PROGRAM = re.compile(
 
 
 def _mail_reader(call: CommandCall) -> Iterator[Answer]:
-    """`mutt -e command`: `source "command|"`, backticks, `push "!command\\n"`."""
+    """Handle `mutt -e command`: `source "command|"`, backticks, `push "!command\\n"`."""
     for text in options(call.args, "e F f s a c b i H Q").all_values("-e"):
         for found in (*_MAIL_PROGRAM.finditer(text), *_MAIL_RUNS.finditer(text)):
             yield script(next(filter(None, found.groups()), ""))
@@ -320,7 +320,7 @@ def _ghostscript(call: CommandCall) -> Iterator[Answer]:
 
 
 def _sound(call: CommandCall) -> Iterator[Answer]:
-    """A file name of SoX that begins with a bar is a command."""
+    """Handle SoX: a file name that starts with a pipe character is a command."""
     for word in call.args:
         if word.startswith("|"):
             yield script(word[1:])
@@ -336,7 +336,9 @@ def _exim(call: CommandCall) -> Iterator[Answer]:
 
 
 def _window_manager(call: CommandCall) -> Iterator[Answer]:
-    """`swaymsg exec command`, `hyprctl dispatch exec command`, `herbstclient spawn command`."""
+    """Handle `swaymsg exec command`, `hyprctl dispatch exec command`, `herbstclient spawn
+    command`.
+    """
     for at, word in enumerate(call.args):
         if word in {"exec", "spawn"} or word.startswith("exec "):
             text = word.partition(" ")[2]
@@ -345,7 +347,7 @@ def _window_manager(call: CommandCall) -> Iterator[Answer]:
 
 
 def _squashed(call: CommandCall) -> Iterator[Answer]:
-    """`mksquashfs … -p "name f mode uid gid command"`: a file that a command fills."""
+    """Handle `mksquashfs … -p "name f mode uid gid command"`: a file filled by a command."""
     for text in options(call.args, "p pf", clusters=False).all_values("-p"):
         words = text.split(None, 5)
         if len(words) == 6 and words[1] in {"f", "F"}:
@@ -353,7 +355,7 @@ def _squashed(call: CommandCall) -> Iterator[Answer]:
 
 
 def _editor_with_shell(call: CommandCall) -> Iterator[Answer]:
-    """Editors and file managers whose commands begin a shell command with `!`."""
+    """Handle editors and file managers with shell commands after `!`."""
     given = options(call.args, "c e x cmd command -cmd -command", clusters=call.name != "lf")
     for text in given.all_values("-c", "-e", "-x", "--cmd", "-cmd", "-command", "--command"):
         if found := re.search(r"(?:!|\bshell\s|\$|%sh\{|exec\s+)\s*([^}]+)", text):
@@ -364,7 +366,7 @@ def _editor_with_shell(call: CommandCall) -> Iterator[Answer]:
 
 
 def _network_script(call: CommandCall) -> Iterator[Answer]:
-    """`nmap --script file`, `wrk -s file`: a program that this same script wrote."""
+    """Handle `nmap --script file`, `wrk -s file`: a program written by this script."""
     for path in options(call.args, "-script s", clusters=False).all_values(
         "--script", "-script", "-s"
     ):
@@ -378,7 +380,7 @@ def _network_script(call: CommandCall) -> Iterator[Answer]:
 
 
 def _modem(call: CommandCall) -> Iterator[Answer]:
-    """`pppd connect command`, `pppd pty command`."""
+    """Handle `pppd connect command`, `pppd pty command`."""
     for at, word in enumerate(call.args[:-1]):
         if word in {"connect", "disconnect", "pty", "init", "welcome"}:
             yield script(call.args[at + 1])

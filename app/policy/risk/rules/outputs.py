@@ -1,4 +1,4 @@
-"""Commands that write where an option or an operand says."""
+"""Commands that write to a file named in an option or operand."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from app.policy.risk.paths import writing
 
 @dataclass(frozen=True, slots=True)
 class OutputOption:
-    """`paths` are options that name what is written; `valued` take a word that is no path.
+    """`paths` are options with the written file; `valued` take a word that is not a path.
 
-    `operands` are those that are written, whatever the options are.
+    `operands` are written regardless of options.
     """
 
     paths: str = ""
@@ -116,7 +116,7 @@ def _tar(call: CommandCall) -> Iterator[Answer]:
 
 def _zip(call: CommandCall) -> Iterator[Answer]:
     given = options(call.args, "TT -unzip-command x i n b t tt O -out", clusters=False)
-    # Its letters may be put together, and `-TT` is a word of its own.
+    # Its letters may be combined, and `-TT` is a separate word.
     letters = {
         letter
         for flag in given.flags
@@ -148,7 +148,7 @@ def _rar(call: CommandCall) -> Iterator[Answer]:
 
 
 def _in_place(call: CommandCall) -> Iterator[Answer]:
-    """awk and perl that replace the files they read."""
+    """Handle awk and perl that replace the files they read."""
     if call.name.startswith("perl"):
         given = options(call.args, "e E I M m", optional="iFx")
         changes, operands = given.has("-i"), given.rest
@@ -177,7 +177,7 @@ def _git(call: CommandCall) -> Iterator[Answer]:
         if verb != "config" or _changes_settings(given):
             named = given.all_values("--output", *("-" + name for name in paths.split()))
             hits = _written(call, named)
-            # Of its own files the settings are judged, not that they are written.
+            # Its own files are assessed by their settings, not for being written.
             yield from (hit for hit in hits if verb != "config" or hit.code != "git_code")
     elif verb == "bundle" and args[:1] == ["create"]:
         yield from _written(call, options(args[1:]).rest[:1])
@@ -216,7 +216,7 @@ _SQL_OUTPUT = re.compile(
 
 
 def _sql_client(call: CommandCall) -> Iterator[Answer]:
-    """What a client's own commands and SQL functions write, and what they load."""
+    """Handle files written or loaded by a client's own commands and SQL functions."""
     texts = list(call.args)
     if call.stdin and call.stdin.text:
         texts.append(call.stdin.text)

@@ -1,4 +1,4 @@
-"""Package managers: removing from the host, publishing to the world."""
+"""Package managers: removal from the host, publishing."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _REMOVES = {
     "scoop": {"uninstall"},
 }
 _FLAGGED = frozenset(["emerge", "nix-env", "nix-collect-garbage", "nix-store", "dpkg", "rpm"])
-"""Those that take an option where the others take a verb."""
+"""Package managers with options instead of verbs."""
 _PUBLISHES = {
     **dict.fromkeys(
         ["npm", "pnpm", "yarn", "bun"], frozenset({"publish", "unpublish", "deprecate"})
@@ -71,7 +71,7 @@ def _apt(call: CommandCall) -> Iterator[Answer]:
 
 
 def _package_hooks(call: CommandCall) -> Iterator[Answer]:
-    """`-o DPkg::Pre-Invoke::=command`: a shell command of apt's own settings."""
+    """Handle `-o DPkg::Pre-Invoke::=command`: a shell command in apt's settings."""
     for setting in options(call.args, "o c t -option").all_values("-o", "--option"):
         key, _, value = setting.partition("=")
         if "invoke" in key.lower():
@@ -116,7 +116,7 @@ def _conda(call: CommandCall) -> Iterator[Answer]:
 
 
 def _project_script(call: CommandCall) -> Iterator[Answer]:
-    """`yarn rimraf x`, `pnpm prisma …`: a program of the project run by its name."""
+    """Handle `yarn rimraf x`, `pnpm prisma …`: a program of the project run by name."""
     words = options(call.args, "C -cwd -filter -dir", stop=True).rest
     words = options(words[1:], stop=True).rest if words[:1] == ["run"] else words
     if words[:1] and words[0] in {

@@ -1,4 +1,4 @@
-"""Options and inputs of single programs that hold commands: hooks, filters, file transfer."""
+"""Options and inputs of single programs that contain commands: hooks, filters, file transfer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TRANSFER = re.compile(
 
 
 def _transferred(text: str | None, separator: str) -> Iterator[Answer]:
-    """Commands of a file transfer: `!` runs one here, and some delete over there."""
+    """Handle commands of a file transfer: `!` runs one here, and some delete remotely."""
     for line in re.split(separator, text or ""):
         if line.lstrip().startswith("!"):
             yield script(line.lstrip()[1:])
@@ -62,7 +62,7 @@ def _phone(call: CommandCall) -> Iterator[Answer]:
 
 
 def _capabilities(call: CommandCall) -> Iterator[Answer]:
-    """`capsh … -- words`: bash gets the words."""
+    """Handle `capsh … -- words`: bash gets the words."""
     for mark in ("--", "=="):
         if mark in call.args:
             yield run(["bash", *call.args[call.args.index(mark) + 1 :]], stdin=call.stdin)

@@ -1,4 +1,4 @@
-"""Settings and calls that switch a protection off: certificates, audit, confinement, history."""
+"""Settings and calls that disable a protection: certificates, audit, confinement, history."""
 
 from __future__ import annotations
 
@@ -191,14 +191,14 @@ _OFF_WHERE_OFF = frozenset(
         "CARGO_HTTP_CHECK_REVOKE"
     )
 )
-"""Variables that switch a check off when their value says no."""
+"""Variables that disable a check with a negative value."""
 _OFF_WHERE_ON = frozenset(
     names(
         "GIT_SSL_NO_VERIFY VAULT_SKIP_VERIFY NOMAD_SKIP_VERIFY BAO_SKIP_VERIFY "
         "CLOUDSDK_AUTH_DISABLE_SSL_VALIDATION"
     )
 )
-"""Variables that switch a check off when they say yes."""
+"""Variables that disable a check with a positive value."""
 _OFF_WHERE_SET = frozenset(
     names("PIP_TRUSTED_HOST UV_INSECURE_HOST GOINSECURE GONOSUMDB GONOSUMCHECK")
 )
@@ -210,7 +210,7 @@ _INDEXES = frozenset(
         "HOMEBREW_BREW_GIT_REMOTE HOMEBREW_CORE_GIT_REMOTE RUSTUP_DIST_SERVER CONDA_CHANNELS"
     )
 )
-"""Variables that say where software is fetched from."""
+"""Variables with the source of software."""
 _HISTORY = {
     "HISTFILE": re.compile(r"(?:/dev/null)?"),
     "HISTSIZE": re.compile(r"0"),
@@ -222,7 +222,7 @@ TELLING = _OFF_WHERE_OFF | _OFF_WHERE_ON | _OFF_WHERE_SET | _INDEXES | _HISTORY.
 
 
 def switched_off(name: str, value: str) -> Iterator[Answer]:
-    """What setting the variable `name`, one of `TELLING`, takes away from later programs."""
+    """Yield the protections that setting the variable `name`, one of `TELLING`, disables."""
     if name in _OFF_WHERE_OFF:
         off = _OFF.fullmatch(value) is not None
     elif name in _OFF_WHERE_ON:
@@ -247,7 +247,7 @@ _GIT_CHECKS = re.compile(
 
 
 def git_setting(key: str, value: str) -> Iterator[Answer]:
-    """A setting of git that takes a check away."""
+    """Handle a git setting that disables a check."""
     lowered = key.lower()
     if _GIT_CHECKS.fullmatch(lowered) and (not value or _OFF.fullmatch(value)):
         yield ask("protection_off", f"git's {key} {_WHY}")

@@ -1,4 +1,4 @@
-"""Queues, brokers, caches and mailboxes: what deletes their messages, or stops them."""
+"""Queues, brokers, caches and mailboxes: deleting messages, stopping services."""
 
 from __future__ import annotations
 

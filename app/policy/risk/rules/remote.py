@@ -43,7 +43,9 @@ _REMOTE = re.compile(r"(?:\S+@)?[\w.%\[\]:-]*?:(?P<path>/.*)")
 
 
 def on_target(call: CommandCall, target: str) -> Iterator[Answer]:
-    """Where `scp` and `rsync` write: a path of this host, or `host:path` of another."""
+    """Yield findings about targets of `scp` and `rsync`: a local path, or `host:path` of another
+    host.
+    """
     if ":" not in target.split("/", 1)[0]:
         yield from writing(call.at(target), call.home)
     elif found := _REMOTE.fullmatch(target):
@@ -84,7 +86,7 @@ _FTP_DELETES = re.compile(
 
 
 def _ftp(call: CommandCall) -> Iterator[Answer]:
-    """ftp and lftp: commands for the server, and lines for a shell after `!`."""
+    """Handle ftp and lftp: commands for the server, and shell lines after `!`."""
     texts: list[str | None] = [*options(call.args, "e c u p f").all_values("-e", "-c")]
     if call.stdin and not call.stdin.file:
         texts.append(call.stdin.text)

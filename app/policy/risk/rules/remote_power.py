@@ -1,4 +1,4 @@
-"""Management controllers and fencing: what turns other hosts off or changes their settings."""
+"""Management controllers and fencing: power and settings of other hosts."""
 
 from __future__ import annotations
 

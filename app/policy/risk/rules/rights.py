@@ -1,4 +1,4 @@
-"""Rights, money and publishing: who may do what in clouds, clusters, forges and registries."""
+"""Rights, money and publishing: permissions in clouds, clusters, forges and registries."""
 
 from __future__ import annotations
 
@@ -334,11 +334,11 @@ _ORDINARY = re.compile(
     r"milestones|discussions|check-runs|statuses|actions/workflows/[^/]+/dispatches|"
     r"actions/runs/\d+/rerun\S*|dispatches|markdown|pipelines?)(?:[/?]|$)|/?markdown"
 )
-"""What people do all day through the interface of a forge: tickets, reviews, builds."""
+"""Everyday changes in a forge: tickets, reviews, builds."""
 
 
 def _api(call: CommandCall) -> Iterator[Answer]:
-    """`gh api`: a call that changes something, apart from tickets and reviews."""
+    """Handle `gh api`: a changing call, except for tickets and reviews."""
     given = options(
         call.args, "X f F H q t R -method -field -raw-field -header -jq -template -input -hostname"
     )
@@ -363,7 +363,7 @@ _PROTECTION = re.compile(
 
 
 def _unprotected(call: CommandCall) -> Iterator[Answer]:
-    """Resources that nothing keeps from being deleted any more."""
+    """Handle resources that lose their protection against deletion."""
     if compiled(_PROTECTION.pattern).search("\n".join(call.args)):
         yield ask("protection_off", f"{call.name} allows a resource to be deleted")
 

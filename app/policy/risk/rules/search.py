@@ -1,4 +1,4 @@
-"""find, fd, xargs, parallel: commands that run another one for what they list or read."""
+"""find, fd, xargs, parallel: commands that run another one for listed or read items."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from app.policy.risk.sources import finds_secrets
 from app.policy.risk.words import decode_ansi
 
 MAX_OPERANDS = 200
-"""More are not judged one by one: a longer list counts as unknown."""
+"""Maximum items assessed one by one: a longer list counts as unknown."""
 
 _RUNS = frozenset(names("-exec -execdir -ok -okdir"))
 _VALUED = frozenset(
@@ -58,7 +58,7 @@ _WHOLE_TREE = frozenset(names("rm unlink shred srm chmod chown chgrp mv"))
 
 
 def starts(args: list[str]) -> tuple[list[str], int]:
-    """The folders that `find` begins in, and where its expression starts."""
+    """Return the start folders of `find`, and the start of its expression."""
     at = 0
     while at < len(args) and args[at] in {"-H", "-L", "-P", "-E", "-X", "-d", "-x", "-s"}:
         at += 1
@@ -70,7 +70,7 @@ def starts(args: list[str]) -> tuple[list[str], int]:
 
 
 def narrowed(args: list[str]) -> bool:
-    """Whether the expression picks some of the files only; by type alone it does not."""
+    """Return whether the expression selects only some of the files; the type alone does not."""
     return not _NARROWING.isdisjoint(args)
 
 
@@ -100,7 +100,7 @@ def _find(call: CommandCall) -> Iterator[Answer]:
 
 
 def _deletes(call: CommandCall, folders: list[str]) -> Iterator[Answer]:
-    """`find … -delete`: with one name to look for, that is what it hits, and not the folder."""
+    """Handle `find … -delete`: with a single name it affects that, not the folder."""
     args = call.args
     names = [args[at + 1] for at, word in enumerate(args[:-1]) if word == "-name"]
     picks = len(names) == 1 and _CHOOSING.isdisjoint(args) and UNKNOWN not in names[0]
@@ -123,7 +123,7 @@ def _each(
         shown = f"{folder.rstrip('/') or '/'}/{what}" if some else folder
         yield run([word.replace("{}", shown) for word in words])
         if not some and (READERS.get(name) or any(word != "{}" and "{}" in word for word in words)):
-            # What is found is not the folder: a script, or inside the code of a shell.
+            # The match is not the folder: a script, or inside a shell's code.
             yield run([word.replace("{}", what) for word in words])
         if not some and name in _WHOLE_TREE and floor.is_catastrophic(call.at(folder), call.home):
             yield deny("catastrophic_delete", f"find runs {name} for all of {call.at(folder)}")
@@ -170,7 +170,7 @@ def _operands(call: CommandCall, given: Options, *, lines: bool) -> list[str]:
 
 
 def _items(text: str, given: Options, *, lines: bool) -> list[str]:
-    """What xargs makes of its input: words, with quotes as in a shell, lines, or by a mark."""
+    """Return the items that xargs makes of its input: quoted words, lines, or by a delimiter."""
     if given.has("-0", "--null"):
         return text.removesuffix("\0").split("\0")
     if mark := given.value("-d", "--delimiter"):
@@ -232,13 +232,13 @@ _SEPARATORS = frozenset([":::", "::::", ":::+", "::::+"])
 
 
 def _with_input(text: str) -> str:
-    """`text` as the script that it is, with words for what is not known."""
-    # A variable of this name holds a secret, wherever it is named.
+    """Return `text` as a script, with placeholders for unknown parts."""
+    # A variable with this name contains a secret, wherever it is used.
     return text.replace(SECRET, '"$SECRET"').replace(UNKNOWN, "'unknown input'")
 
 
 def _runs_input(words: list[str]) -> bool:
-    """Whether the input itself is the command, or names the script that one runs."""
+    """Return whether the input itself is the command, or names the script."""
     reads = bool(READERS.get(words[0])) and not only_parses(words[1:])
     return reads or words[0].lstrip()[:1] == "{"
 

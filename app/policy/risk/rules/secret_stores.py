@@ -1,6 +1,6 @@
-"""Programs that print what a secret store holds.
+"""Programs that print the content of a secret store.
 
-`prints_secret` says the same for whoever follows where the output of a command goes.
+`prints_secret` tells the same to code that tracks a command's output.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from app.policy.risk.shapes import Rows, Shape, by_name, compiled, first_fit
 
 _WHY = "shows a secret"
 _SETTING = r"(?:pass(?:wd|word|phrase)?|pwd|secret|token|credentials?|api_?-?key|private_?-?key)"
-"""What the name of a setting ends with that holds a secret."""
+"""Suffixes of setting names with a secret."""
 _ENVIRONMENT_LINE = r"(?:/\S*/)?(?:env|printenv|export|declare -[xp]|set)\s*(?:$|[|>;&])"
 _PRINTS_ENVIRONMENT = re.compile(_ENVIRONMENT_LINE)
-"""A command, in one word, that prints the settings of a running program."""
+"""One-word commands that print the settings of a running program."""
 _RUNS = frozenset(names("exec run rsh ssh console enter shell"))
 _ENGINES = frozenset(names("docker podman nerdctl docker-compose kubectl oc k"))
 _ENGINE_RUNS = frozenset(["exec", "rsh"])
@@ -273,12 +273,12 @@ _ELSEWHERE = _ENGINES | frozenset(
         "envchain"
     )
 )
-"""Programs that run a command where settings hold secrets."""
+"""Programs that run a command where settings contain secrets."""
 BROWSER_DATA = re.compile(
     r"(?:^|/)(?:cookies\.sqlite|Cookies|Login Data|Web Data|key[34]\.db|logins\.json|"
     r"signons\.sqlite)$"
 )
-"""Files of a browser that hold passwords or open sessions."""
+"""Browser files with passwords or open sessions."""
 _ACCOUNT_TABLES = re.compile(r"(?i)\b(?:pg_shadow|pg_authid|authentication_string)\b")
 _DATABASES = frozenset(
     names("sqlite3 sqlite litecli duckdb sqlite-utils datasette psql mysql mariadb")
@@ -286,7 +286,7 @@ _DATABASES = frozenset(
 
 
 def prints_secret(call: CommandCall) -> str:
-    """Why the output of `call` is a secret; empty when it is none that is known."""
+    """Return why the output of `call` is secret; empty if it is not known to be."""
     if shape := first_fit(_SHAPES.get(call.name, ()), call):
         return f"{call.name} {shape.why or _WHY}"
     if call.name in _ELSEWHERE and _environment_there(call):
@@ -299,7 +299,9 @@ def prints_secret(call: CommandCall) -> str:
 
 
 def _environment_there(call: CommandCall) -> bool:
-    """`docker exec c env`, `fly ssh console -C env`, `kubectl exec p -- sh -c 'env'`."""
+    """Return whether it is `docker exec c env`, `fly ssh console -C env`, `kubectl exec p -- sh
+    -c 'env'`.
+    """
     is_engine = call.name in _ENGINES
     starts = _ENGINE_RUNS if is_engine else _RUNS
     if is_engine and "compose" in call.args:
@@ -327,7 +329,7 @@ def _has_shell(words: list[str]) -> bool:
 
 
 def _before_options(words: list[str]) -> bool:
-    """`heroku run env -a app`."""
+    """Handle `heroku run env -a app`."""
     pairs = pairwise(words)
     return any(word in {"env", "printenv"} and after[:1] == "-" for word, after in pairs)
 

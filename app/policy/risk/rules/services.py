@@ -15,11 +15,11 @@ _LOSSY = frozenset(
     )
 )
 _RUNS = frozenset(["run", "exec", "--"])
-"""After one of these stands a program with words of its own."""
+"""Separators before another program with its words."""
 
 
 def _client(call: CommandCall) -> Iterator[Answer]:
-    """Tools of the form `tool noun verb name`."""
+    """Handle tools of the form `tool noun verb name`."""
     if {"--help", "-h", "--dry-run"} & set(call.args):
         return
     words = options(call.args, "p c s n e -project -config -server -namespace -context").rest[:3]

@@ -24,11 +24,11 @@ _STDIN = re.compile(r"/dev/(?:stdin|fd/0)|/proc/self/fd/0|-")
 
 
 def only_parses(args: list[str]) -> bool:
-    """Whether a shell with these words reads its script and runs nothing: `bash -n`."""
+    """Return whether a shell with these words only parses its script: `bash -n`."""
     parses, at = False, 0
     while at < len(args) and _FLAG.match(args[at]) and args[at] != "--":
         arg, given = args[at], args[at][0] == "-"
-        # An `o` takes what follows it: the name of an option in full.
+        # An `o` takes what follows: the full name of an option.
         letters = "" if arg.startswith("--") else arg[1:].partition("o")[0]
         if "i" in letters:
             return False
@@ -113,7 +113,7 @@ def _trap(call: CommandCall) -> Iterator[Answer]:
 
 
 def _callback(call: CommandCall) -> Iterator[Answer]:
-    """mapfile -C, complete -C, bind -x."""
+    """Handle mapfile -C, complete -C, bind -x."""
     given = options(call.args, "C F W d n O s u c x A G P S X")
     for text in given.all_values("-C"):
         yield script(text)
@@ -136,14 +136,14 @@ def _hash(call: CommandCall) -> Iterator[Answer]:
 
 
 def _subscript(call: CommandCall) -> Iterator[Answer]:
-    """These builtins evaluate array subscripts in their arguments."""
+    """Handle builtins that evaluate array subscripts in their arguments."""
     for arg in call.args:
         if "[" in arg and ("$(" in arg or "`" in arg):
             yield ask("arithmetic_code", f"{call.name} would run the command in a subscript")
 
 
 def _declaration(call: CommandCall) -> Iterator[Answer]:
-    """Words that were expanded first: `export "$line"`."""
+    """Handle expanded words: `export "$line"`."""
     yield from _subscript(call)
     for word in call.args:
         name, equals, value = word.partition("=")
@@ -152,7 +152,7 @@ def _declaration(call: CommandCall) -> Iterator[Answer]:
 
 
 def _formatted(call: CommandCall) -> Iterator[Answer]:
-    """`printf -v NAME`: its other words are text."""
+    """Handle `printf -v NAME`: its other words are text."""
     names = options(call.args, "v", stop=True).all_values("-v")
     yield from _subscript(CommandCall("printf", names, call.cwd, call.home))
 

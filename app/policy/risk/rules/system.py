@@ -30,7 +30,7 @@ _POWER_UNITS = frozenset(
 
 
 def _power(call: CommandCall) -> Iterator[Answer]:
-    # `-h` halts, or does nothing: it is no help.
+    # `-h` halts, or does nothing: it is not help.
     if prints_help(call.args) or options(call.args).has("-c", "--show", "-w", "--wtmp-only"):
         return
     if call.name == "shutdown" and options(call.args).has("-k"):
@@ -84,7 +84,7 @@ def _sessions(call: CommandCall) -> Iterator[Answer]:
 
 
 def _bus(call: CommandCall) -> Iterator[Answer]:
-    """busctl and dbus-send: the method is one word among the others."""
+    """Handle busctl and dbus-send: the method is one word among others."""
     text = " ".join(call.args)
     if re.search(r"\b(?:PowerOff|Reboot|Halt|Suspend|Hibernate|HybridSleep|KExec)\b", text):
         yield deny("host_power", f"{call.name} requests a stop of the host")
@@ -306,7 +306,9 @@ def _device(call: CommandCall) -> Iterator[Answer]:
 
 
 def _message(call: CommandCall) -> Iterator[Answer]:
-    """Mail and messages cannot be taken back; without a recipient the mailbox is only read."""
+    """Ask about messages, which cannot be recalled; without a recipient the mailbox is only
+    read.
+    """
     if options(call.args, "s r c b a F f S q u e").rest and not only_help(call.args):
         yield ask("message", f"{call.name} sends a message to people", RiskLevel.MEDIUM)
 

@@ -83,7 +83,7 @@ def _tracer(call: CommandCall) -> Iterator[Answer]:
 
 
 def _application(call: CommandCall) -> Iterator[Answer]:
-    """`flatpak run --command=program application words`."""
+    """Handle `flatpak run --command=program application words`."""
     given = options(call.args, "-command -branch -arch", stop=True)
     inner = options(given.rest[1:], "-command -branch -arch", stop=True)
     program = inner.value("--command") or given.value("--command")

@@ -1,4 +1,4 @@
-"""Version control other than git: what loses work or deletes files."""
+"""Version control other than git: losing work, deleting files."""
 
 from __future__ import annotations
 
@@ -267,14 +267,16 @@ _ROWS: Rows = {
 
 
 def _everywhere(call: CommandCall) -> Iterator[Answer]:
-    """`repo forall -c command words`, `west forall -c command`."""
+    """Handle `repo forall -c command words`, `west forall -c command`."""
     if call.args[:1] == ["forall"] and "-c" in call.args:
         words = call.args[call.args.index("-c") + 1 :]
         yield run(["sh", "-c", *words])
 
 
 def _as_git(call: CommandCall) -> Iterator[Answer]:
-    """Programs that hand their words to git: `yadm reset --hard`, `vcsh run dots git clean`."""
+    """Handle programs that pass their words to git: `yadm reset --hard`, `vcsh run dots git
+    clean`.
+    """
     words = options(call.args, "C -yadm-dir -yadm-repo", stop=True).rest
     if call.name == "vcsh":
         if words[:1] == ["run"] and len(words) > 2:

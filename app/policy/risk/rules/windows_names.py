@@ -1,4 +1,4 @@
-"""Windows commands met on a Unix command line: the verb decides, as its shell would."""
+"""Windows commands on a Unix command line: the verb decides, as in their own shell."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ def _powershell(call: CommandCall) -> Iterator[Answer]:
 
 
 def _block(call: CommandCall) -> Iterator[Answer]:
-    """`ForEach-Object { command }`: to bash the braces are words."""
+    """Handle `ForEach-Object { command }`: to bash the braces are words."""
     words = [word for word in call.args if word not in {"{", "}"} and not word.startswith("-")]
     if words and UNKNOWN not in words[0]:
         yield from judge(words, call.home)
 
 
 _OF_POWERSHELL = frozenset(names("ri cli rp clc spps spsv icm ihy saps sal nal"))
-"""Short names that only PowerShell knows; elsewhere they are other programs."""
+"""Short names known only to PowerShell; elsewhere they are other programs."""
 _A_DRIVE = re.compile(r"[A-Za-z]:")
 
 
 def _format(call: CommandCall) -> Iterator[Answer]:
-    """`format C:`; a project has a script of this name, too."""
+    """Handle `format C:`; projects have scripts with this name, too."""
     if any(map(_A_DRIVE.match, call.args)):
         yield from _native(call)
 

@@ -33,7 +33,7 @@ def to_column(line: str, units: int, encoding: str) -> int:
 
 
 def split(text: str) -> list[str]:
-    """Return lines as the protocol counts them: `\n`, `\r\n` and `\r` end one."""
+    """Return lines as the protocol counts them: `\\n`, `\\r\\n` and `\\r` end one."""
     return re.split(r"\r\n|\r|\n", text)
 
 
