@@ -1,1 +1,1 @@
-"""What things cost, each against a floor that does the least that could do the same work."""
+"""Benchmarks, each compared with a floor that does the minimum for the same work."""

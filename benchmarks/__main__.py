@@ -1,6 +1,6 @@
 """`python -m benchmarks`: a table; `python -m benchmarks NAME --json`: one line per name.
 
-Exit code: 0 measured, 1 a benchmark asked for by name could not run, 2 usage.
+Exit code: 0 measured, 1 a requested benchmark could not run, 2 usage.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _ROW = "{:22} {:>12} {:>12} {:>8}  {:32} {}"
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Measure what is asked for; the exit code."""
+    """Run the requested benchmarks; return the exit code."""
     options = _parser().parse_args(words)
     wanted = _wanted(options.names)
     if options.list:
@@ -78,14 +78,14 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _forget_settings() -> None:
-    """Measure defaults, whatever this shell has set for its own service."""
+    """Remove settings from the environment, so that defaults are measured."""
     for name in tuple(os.environ):
         if name.startswith(("TOLLGATE_", "ANTHROPIC_")):
             del os.environ[name]
 
 
 def _measure(benchmark: Benchmark, names: list[str], scale: Scale, *, as_json: bool) -> bool:
-    """Print the results of `names`; False when the benchmark was skipped."""
+    """Print the results of `names`; False if the benchmark was skipped."""
     try:
         results = benchmark.run(scale)
     except Skipped as reason:
@@ -112,7 +112,7 @@ def _row(benchmark: Benchmark, result: Result) -> str:
 
 
 def _wanted(patterns: list[str]) -> set[str]:
-    """The names that are asked for; all when none is."""
+    """Return the requested names, or all."""
     known = [name for benchmark in BENCHMARKS for name in benchmark.names]
     if not patterns:
         return set(known)

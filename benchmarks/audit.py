@@ -1,8 +1,8 @@
-"""The audit: what a row costs, and what the service's loop pays of it.
+"""Audit: cost of a row, and the share of the service's loop.
 
-The subject is the line of a plain call: put together from what the call knows, chained by
-the writer thread, committed. The floor is sqlite3 in one thread with the same pragmas and
-table, writing ready-made rows without a chain in groups as large.
+The subject is the line of a plain call: built from the call's data, chained by the writer thread,
+committed. The floor is sqlite3 in one thread with the same pragmas and table, writing prepared rows
+without a chain in groups of equal size.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ _OUTCOME = SimpleNamespace(
 
 
 def _call() -> Any:
-    """As much of a call as its line reads."""
+    """Return the part of a call that its line needs."""
     context = SimpleNamespace(
         caller="agent",
         user_id="ann",

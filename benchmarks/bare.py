@@ -1,4 +1,4 @@
-"""A bare FastAPI application, and a server for it that has nothing of ours in it.
+"""Bare FastAPI application, with a server without our code.
 
     python -m benchmarks.bare
 
@@ -18,7 +18,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 
 def bare_app(listening: set[WebSocket]) -> FastAPI:
-    """`/echo` answers what it gets; who connects to `/stream` joins `listening`."""
+    """Return an app: `/echo` returns its input; connections to `/stream` join `listening`."""
     app = FastAPI(openapi_url=None)
 
     @app.get("/api/v1/health")
@@ -48,13 +48,13 @@ def bare_app(listening: set[WebSocket]) -> FastAPI:
 
 
 def say(message: dict[str, Any]) -> None:
-    """Print one line of JSON for the process that started this one."""
+    """Print one line of JSON for the parent process."""
     sys.stdout.write(json.dumps(message) + "\n")
     sys.stdout.flush()
 
 
 def serve() -> None:
-    """Serve on a free port until a signal asks to stop, as the service does."""
+    """Serve on a free port until a stop signal, like the service."""
     listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
     config = uvicorn.Config(
         bare_app(set()),

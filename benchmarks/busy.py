@@ -1,8 +1,7 @@
-"""How fast a busy service answers: its health, asked for while 200 commands run at once.
+"""Response time of a busy service: its health during 200 concurrent commands.
 
-Most commands print and sleep, some come too late and are stopped, some flood. The floor is
-a bare FastAPI application that is asked just so at the same time: what it takes longer than
-when nothing runs, this machine takes to give anybody a processor.
+Most commands print and sleep, some time out, some flood. The floor is a bare FastAPI application
+queried in the same way at the same time: its slowdown is this machine's scheduling delay.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ async def _compare(scale: Scale) -> Compared:
 
 
 async def _round(calls: int) -> list[list[float]]:
-    """Seconds that each answer took, of the service and of the bare one."""
+    """Return the seconds of each answer, of the service and of the bare one."""
     with tempfile.TemporaryDirectory(prefix="tollgate-bench-") as folder:
         words = ("-m", "app.cli", "serve", "--port", "0", "--data-dir", folder)
         async with _server(words) as url, _server(("-m", "benchmarks.bare")) as bare:
@@ -56,7 +55,7 @@ async def _round(calls: int) -> list[list[float]]:
 
 @asynccontextmanager
 async def _server(words: Sequence[str]) -> AsyncIterator[str]:
-    """A started server's URL. What it logs would fill the screen."""
+    """Start a server and yield its URL, without its log on the screen."""
     options = {"env": os.environ | SETTINGS, "stderr": asyncio.subprocess.DEVNULL}
     async with started(sys.executable, *words, **options) as process:
         assert process.stdout is not None
@@ -70,7 +69,7 @@ async def _server(words: Sequence[str]) -> AsyncIterator[str]:
 
 
 async def _load(url: str, calls: int) -> None:
-    """Make all calls at once, each in a session of its own, and wait for their ends."""
+    """Make all calls concurrently, each in a separate session, and wait for their ends."""
     limits = httpx2.Limits(max_connections=None)
     async with httpx2.AsyncClient(
         base_url=f"{url}/api/v1", timeout=10 * PATIENCE_S, limits=limits

@@ -1,4 +1,4 @@
-"""A served application in a process of its own, told what to do over its standard input.
+"""Application served in a separate process, controlled through its standard input.
 
     python -m benchmarks.child tollgate|floor FOLDER
 
@@ -40,7 +40,7 @@ from benchmarks.runtime import bench_settings
 Order = dict[str, Any]
 Emit = Callable[[Order], Awaitable[None]]
 TEXT = "so that all of it comes to a good two hundred bytes"
-# What `text_delta` looks like with ids of real length; the floor sends nothing else.
+# Format of `text_delta` with IDs of realistic length; the floor sends nothing else.
 BODY = (
     '{"v":1,"type":"text_delta","ts":"2026-01-01T00:00:00.000Z","session_id":"ses_'
     f'{"0" * 24}","epoch":"ep_{"0" * 24}","after_seq":0,"message_id":"msg_1",'
@@ -50,7 +50,7 @@ _call = TypeAdapter(samples.AddArgs).validate_json
 
 
 def floor(listening: set[WebSocket]) -> FastAPI:
-    """The bare application, run by our server; `/call` validates and answers."""
+    """Return the bare application, run by our server; `/call` validates and answers."""
     app = bare_app(listening)
     app.state.connections = Connections()
     app.state.feeds = set()
@@ -70,7 +70,7 @@ def floor(listening: set[WebSocket]) -> FastAPI:
 
 
 async def emit_events(log: SessionLog, order: Order) -> None:
-    """Send events of a session the way runs do; after each burst the loop goes round."""
+    """Send events of a session like runs do; the loop turns after each burst."""
     fields: dict[str, Any] = {"message_id": "msg_1", "chunk_from": 0, "chunk_to": 1, "text": TEXT}
     encoded = dump_json(fields)[1:].decode()
     for number in range(1, order["count"] + 1):
@@ -83,7 +83,7 @@ async def emit_events(log: SessionLog, order: Order) -> None:
 
 
 async def emit_texts(listening: set[WebSocket], order: Order) -> None:
-    """Send a ready-made text to every socket."""
+    """Send a prepared text to every socket."""
     for number in range(1, order["count"] + 1):
         for socket in tuple(listening):
             await socket.send_text(BODY)

@@ -1,4 +1,4 @@
-"""What rules cost a call: `decide` with none, a hundred and a thousand of them."""
+"""Cost of rules per call: `decide` with none, a hundred and a thousand of them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COMMANDS = (
 
 
 def rule_set_of(size: int) -> RuleSet:
-    """Rules as teams write them: most name a program, one in ten paths or fields."""
+    """Return typical rules of teams: most name a program, one in ten paths or fields."""
     tools = {"bash": bash}
     bodies = [_body(at) for at in range(size)]
     rules = [compile_rule(f"r{at}", read_definition(body)) for at, body in enumerate(bodies)]
@@ -52,7 +52,7 @@ def _facts() -> list[CallFacts]:
 def _decided(rules: RuleSet, scale: Scale) -> dict[str, float]:
     calls = scale.count(CALLS)
     known = _facts()
-    for facts in known:  # compile and fill what is kept
+    for facts in known:  # compile and fill the caches
         decide(facts, rules=rules)
     start = time.thread_time_ns()
     for at in range(calls):

@@ -1,12 +1,11 @@
 """A tool call through the whole gate, in process, recorded in a real database.
 
-Look up, decide, validate, hooks, loop guard, deadline, two durable events and the call's
-row: everything that happens to a call happens here. `CPU` is that of the whole process,
-the database's writer thread included; `loop` is the event loop's thread alone, which is
-what limits how many calls one service can take.
+Look up, decide, validate, hooks, loop guard, deadline, two durable events and the call's row: all
+steps of a call. `CPU` is that of the whole process, the database's writer thread included; `loop`
+is the event loop's thread alone, which is what limits how many calls one service can take.
 
-Calls come in bursts of `BURST` between which the loop goes round, as it does in a busy
-service: the writer commits while the next burst runs.
+Calls come in bursts of `BURST`, with a turn of the loop in between, as in a busy service: the
+writer commits while the next burst runs.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ Floor = Callable[[str], Awaitable[Any]]
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """A tool, its arguments by number, and what it costs to call without a gate."""
+    """Tool, its arguments by number, and the cost of a call without a gate."""
 
     tool: str
     arguments: Callable[[int], str]
@@ -59,7 +58,7 @@ class _Case:
 
 
 class _Watcher:
-    """A subscriber that counts."""
+    """Subscriber that counts."""
 
     def __init__(self) -> None:
         self.durable = 0
@@ -117,7 +116,7 @@ async def _compare(case: _Case, scale: Scale) -> Compared:
 
 
 def _write_events_only(db: DatabaseWriter) -> None:
-    """Leave out the call's row and its line in the audit, which no peer and no sketch writes."""
+    """Skip the call's row and audit line, which no compared framework writes."""
     append = db.append
 
     def only_events(statement: Statement, row: Sequence[Any]) -> int:

@@ -1,13 +1,11 @@
-"""The content of web pages: how well it is found, and how long that takes.
+"""Content extraction from web pages: accuracy and time.
 
-The pages are documentation that is installed on this machine. What is content is told by
-rules for the programs that have made them. `blind` are the same pages without the names
-(tags, classes, ids, roles) that give the content away.
+The pages are documentation installed on this machine. Rules for their generators define the
+content. `blind` are the same pages without the names (tags, classes, IDs, roles) that reveal it.
 
-The peer is trafilatura, which is no dependency of this project. Install it into an
-environment of its own and name its interpreter:
-`PEERS_PYTHON=/path/to/python python -m benchmarks 'extract*'` (package: trafilatura).
-Without it the floor is all text of the page.
+The peer is trafilatura, which is no dependency of this project. Install it into a separate
+environment and set its interpreter: `PEERS_PYTHON=/path/to/python python -m benchmarks 'extract*'`
+(package: trafilatura). Without it the floor is all text of the page.
 """
 
 from __future__ import annotations
@@ -45,12 +43,12 @@ _TELLING_NAME = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Maker:
-    """A program that makes pages.
+    """Generator of pages.
 
     Attributes:
-        mark: what its pages have near their beginning, in lower case.
-        content: selects what holds the content.
-        around: selects what of it is none.
+        mark: text near the beginning of its pages, in lower case.
+        content: selector of the content.
+        around: selector of excluded parts inside it.
     """
 
     name: str
@@ -71,7 +69,7 @@ _MAKERS = (
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page and the words of its content."""
+    """Page and the words of its content."""
 
     html: str
     blind: str
@@ -81,7 +79,7 @@ class Page:
 
 @cache
 def pages() -> tuple[Page, ...]:
-    """Up to `_PER_MAKER` pages of each program, spread over what is there.
+    """Return up to `_PER_MAKER` pages of each generator, spread over the available ones.
 
     Raises:
         Skipped: there are fewer than 20.
@@ -105,7 +103,9 @@ def pages() -> tuple[Page, ...]:
 
 
 def _html_files() -> list[Path]:
-    """At most a few hundred a folder, so that looking does not take longer than measuring."""
+    """Return at most a few hundred per folder, so that the search is faster than the
+    measurement.
+    """
     found: list[Path] = []
     for name in _FOLDERS:
         for folder, folders, files in os.walk(Path(name).expanduser()):
@@ -142,7 +142,7 @@ def _words(text: str) -> Counter[str]:
 
 
 def _f1(found: Counter[str], wanted: Counter[str]) -> float:
-    """Of words, each as often as it is there: 100 for exactly the content."""
+    """Return the F1 score of words with multiplicity: 100 for exactly the content."""
     common = (found & wanted).total()
     return 200 * common / (found.total() + wanted.total()) if common else 0.0
 
@@ -160,7 +160,7 @@ def _quality(texts: Sequence[str]) -> float:
 
 
 def _milliseconds(htmls: Sequence[str], scale: Scale) -> float:
-    """CPU time of a page, the median of some rounds; the first page of all does not count."""
+    """Return the median CPU time of a page over some rounds, without the first page."""
     _ours(htmls[0])
     rounds = []
     for _ in range(scale.rounds):
@@ -172,7 +172,7 @@ def _milliseconds(htmls: Sequence[str], scale: Scale) -> float:
 
 
 def _found(scale: Scale) -> list[Result]:
-    """Against all text of the page."""
+    """Compare with all text of the page."""
     chosen = pages()
     whole = statistics.fmean(_f1(page.all_words, page.words) for page in chosen)
     plain = _quality([_ours(page.html) for page in chosen])
@@ -184,7 +184,7 @@ def _found(scale: Scale) -> list[Result]:
 
 
 def _peer(scale: Scale) -> list[Result]:
-    """Against trafilatura, the better of its two ways."""
+    """Compare with trafilatura, the better of its two modes."""
     chosen = pages()
     plain, blind = [page.html for page in chosen], [page.blind for page in chosen]
     results = []
@@ -221,7 +221,7 @@ def _trafilatura(htmls: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 
 def _confined(scale: Scale) -> list[Result]:
-    """A page in a sandboxed process of its own, against reading it in this process."""
+    """Compare a page in a sandboxed process with one in this process."""
     chosen = pages()[: scale.count(20)]
 
     async def measure() -> float:

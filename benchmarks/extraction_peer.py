@@ -1,6 +1,6 @@
-"""What trafilatura takes out of pages: run by `extraction` under the peer's interpreter.
+"""Extraction by trafilatura, run by `extraction` with the peer's interpreter.
 
-It reads a JSON list of pages and prints the texts and the CPU seconds of each way.
+It reads a JSON list of pages and prints the texts and the CPU seconds of each mode.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import time
 
 
 def main() -> None:
-    """Extract every page in each way, after one that does not count."""
+    """Extract every page in each mode, after a warm-up."""
     pages = json.load(sys.stdin)
     extract = importlib.import_module("trafilatura").extract
     ways = {}

@@ -1,8 +1,7 @@
-"""Measuring a subject against its floor: interleaved, in one run, medians.
+"""Measurement of a subject against its floor: interleaved, in one run, with medians.
 
-CPU time is the figure to trust: on a shared machine wall time moves by a factor of two
-while CPU time moves by a tenth. Subject and floor take turns (A B A B …), so that
-whatever disturbs the machine disturbs both.
+CPU time is the reliable figure: on a shared machine wall time varies by a factor of two, CPU time
+by a tenth. Subject and floor alternate (A B A B …), so that disturbances affect both.
 """
 
 from __future__ import annotations
@@ -27,15 +26,15 @@ NO_BUDGETS: Mapping[str, float] = {}
 
 
 class Skipped(Exception):
-    """This machine lacks what the benchmark compares with; the message says what."""
+    """This machine lacks a requirement of the benchmark; the message names it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How much to measure.
+    """Extent of the measurement.
 
     Attributes:
-        rounds: turns of subject and floor.
+        rounds: alternations of subject and floor.
         share: of the full number of operations per turn.
     """
 
@@ -43,7 +42,7 @@ class Scale:
     share: float
 
     def count(self, full: int, *, least: int = 2) -> int:
-        """`full` operations, scaled."""
+        """Return `full` operations, scaled."""
         return max(least, round(full * self.share))
 
 
@@ -64,11 +63,11 @@ class Result:
 
     @property
     def ratio(self) -> float | None:
-        """How many floors the subject costs; None when the floor was too small to see."""
+        """Return the cost of the subject in floors; None if the floor was too small to measure."""
         return self.subject / self.floor if self.floor > 0 else None
 
     def to_dict(self) -> dict[str, Any]:
-        """The line that `--json` prints. Both figures are in `unit`, whatever their key says."""
+        """Return the line for `--json`. Both figures are in `unit`, regardless of their key."""
         return {
             "name": self.name,
             "subject_us": round(self.subject, 3),
@@ -81,11 +80,11 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """A measurement that gives one result per name.
+    """Measurement with one result per name.
 
     Attributes:
-        about: the subject, and the floor it is compared with.
-        budgets: most that a result may cost, in its unit, on the machine of the design.
+        about: the subject and its floor.
+        budgets: maximum cost of a result, in its unit, on the reference machine.
     """
 
     names: tuple[str, ...]
@@ -96,13 +95,13 @@ class Benchmark:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """The figures of all turns."""
+    """Figures of all rounds."""
 
     subject: list[Figures]
     floor: list[Figures]
 
     def result(self, name: str, unit: str, figure: str = "cpu") -> Result:
-        """The medians of one figure."""
+        """Return the medians of one figure."""
         return Result(
             name,
             statistics.median(turn[figure] for turn in self.subject),
@@ -113,9 +112,9 @@ class Compared:
 
 
 async def interleave(rounds: int, subject: Measure, floor: Measure) -> Compared:
-    """Warm both up with a turn that does not count, then take turns.
+    """Warm up both, then alternate.
 
-    A single round only shows that both run: its figures need no warm-up.
+    A single round only shows that both run, and needs no warm-up.
     """
     if rounds > 1:
         await _turn(subject)
@@ -128,13 +127,13 @@ async def interleave(rounds: int, subject: Measure, floor: Measure) -> Compared:
 
 
 async def _turn(measure: Measure) -> Figures:
-    """A turn that hangs ends the benchmark."""
+    """Measure one turn; a hanging turn ends the benchmark."""
     async with asyncio.timeout(TURN_S):
         return await measure()
 
 
 class Stopwatch:
-    """Time since it was made, of this thread, this process and its ended children."""
+    """Time since its creation, of this thread, this process and its ended children."""
 
     def __init__(self) -> None:
         self._wall = time.perf_counter()
@@ -143,7 +142,9 @@ class Stopwatch:
         self._children = _children_cpu()
 
     def per(self, count: int) -> dict[str, float]:
-        """Microseconds per operation: `cpu` (children included), `loop` (this thread), `wall`."""
+        """Return microseconds per operation: `cpu` (with children), `loop` (this thread),
+        `wall`.
+        """
         process = time.process_time() - self._process
         thread = time.thread_time() - self._thread
         wall = time.perf_counter() - self._wall
@@ -153,13 +154,13 @@ class Stopwatch:
 
 
 def percentile(values: list[float], share: float) -> float:
-    """The value that `share` of `values` do not exceed."""
+    """Return the value that `share` of `values` do not exceed."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run on the event loop, and with the collector settings, that the service uses."""
+    """Run on the service's event loop, with its garbage collector settings."""
     calm_collector()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         return runner.run(work)

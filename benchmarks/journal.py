@@ -1,9 +1,8 @@
-"""The event log: durable events per second, commit latency, CPU per event.
+"""Event log: durable events per second, commit latency, CPU per event.
 
 The subject is a session's log on the database writer: an event is encoded, numbered, committed by
-the writer thread, acknowledged. The floor is sqlite3 in one thread with the same pragmas,
-the same table and ready-made rows of as many sessions, committed in groups as large as
-there are producers.
+the writer thread, acknowledged. The floor is sqlite3 in one thread with the same pragmas, the same
+table and prepared rows of as many sessions, committed in groups of the number of producers.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ def _open(events: EventLog) -> SessionLog:
 
 
 async def _produce(db: SqliteWriter, events: EventLog, producers: int, each: int) -> Figures:
-    """Each producer waits for its event to be on disk before it writes the next."""
+    """Run producers that each wait for their event to be on disk before writing the next."""
     waited: list[float] = []
 
     async def produce(log: SessionLog) -> None:
@@ -88,7 +87,7 @@ async def _produce(db: SqliteWriter, events: EventLog, producers: int, each: int
 
 
 async def _stream(db: SqliteWriter, events: EventLog, producers: int, each: int) -> Figures:
-    """Events come in groups that nobody waits for; the end of all of them is waited for."""
+    """Write events in groups without waiting; wait only for the end."""
     logs = [_open(events) for _ in range(producers)]
     watch = Stopwatch()
     for _ in range(each):

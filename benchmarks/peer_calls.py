@@ -1,8 +1,8 @@
-"""One bare tool call in each framework that is installed; runs in an interpreter of their own.
+"""Bare tool call in each installed framework, run in a separate interpreter.
 
-Prints one line of JSON per framework: `{name, subject, floor, runs}` in µs of CPU per call.
-Subject and floor (a TypedDict validated from JSON, one await) take turns in this process.
-Nothing here governs or records: it is what these frameworks do before they do that.
+Prints one line of JSON per framework: `{name, subject, floor, runs}` in µs of CPU per call. Subject
+and floor (a TypedDict validated from JSON, one await) alternate in this process. Nothing here
+governs or records.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ async def _time(call: Call, count: int) -> float:
 
 
 async def measure(name: str, rounds: int, share: float) -> dict[str, Any]:
-    """Median of `rounds` turns."""
+    """Return the median of `rounds` turns."""
     build, full = PEERS[name]
     subject, floor, count = await build(), _floor(), max(2, round(full * share))
     await _time(subject, max(2, count // 10))
@@ -119,7 +119,7 @@ async def measure(name: str, rounds: int, share: float) -> dict[str, Any]:
 
 
 def main() -> None:
-    """`peer_calls.py NAME ROUNDS SHARE`."""
+    """Handle `peer_calls.py NAME ROUNDS SHARE`."""
     name, rounds, share = sys.argv[1:4]
     print(json.dumps(asyncio.run(measure(name, int(rounds), float(share)))))
 

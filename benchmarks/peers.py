@@ -1,8 +1,8 @@
-"""A bare tool call in other frameworks, for comparison with `dispatch` in the same run.
+"""Bare tool call in other frameworks, for comparison with `dispatch` in the same run.
 
-They are no dependencies of this project. Install them into an environment of their own and
-name its interpreter: `PEERS_PYTHON=/path/to/python python -m benchmarks 'peer_*' dispatch`
-(packages: pydantic-ai-slim, openai-agents, fastmcp, langgraph, langchain-core).
+They are not dependencies of this project. Install them into a separate environment and set its
+interpreter: `PEERS_PYTHON=/path/to/python python -m benchmarks 'peer_*' dispatch` (packages:
+pydantic-ai-slim, openai-agents, fastmcp, langgraph, langchain-core).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Judging a shell command: the risk analysis against splitting the same text into words.
+"""Risk analysis of a shell command, compared with splitting the same text into words.
 
-`risk_dense` is made of the labelled commands. `risk_scripts` are scripts as people write
-them: those of up to 4 KB that the packages of this machine's distribution brought.
+`risk_dense` consists of the labelled commands. `risk_scripts` are real scripts of up to 4 KB from
+this machine's packages.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ Work = Callable[[str], object]
 
 
 def corpus() -> list[str]:
-    """The labelled commands of up to 4 KB."""
+    """Return the labelled commands of up to 4 KB."""
     cases = [json.loads(line) for line in CORPUS.read_text(encoding="utf-8").splitlines()]
     commands = [case["command"] for case in cases if case.get("shell") != "windows"]
     return [command for command in commands if len(command.encode()) <= MAX_BYTES]
 
 
 def dense_scripts() -> list[str]:
-    """Scripts of 4 KB, each full of short commands of every kind, one per line."""
+    """Return scripts of 4 KB, each full of short commands of every kind, one per line."""
     chance = random.Random(4)
     pool = [text for text in corpus() if len(text) < 200 and "<<" not in text]
     readable = [text for text in pool if text.isascii() and text.isprintable()]
@@ -63,7 +63,7 @@ def _dense(chance: random.Random, pool: list[str]) -> str:
 
 
 def packaged_scripts(folders: Sequence[str] = PACKAGED) -> list[str]:
-    """Shell scripts of up to 4 KB that packages installed in `folders`, each text once.
+    """Return distinct shell scripts of up to 4 KB from packages installed in `folders`.
 
     Raises:
         Skipped: there are fewer than `FEWEST_SCRIPTS`.
@@ -91,7 +91,7 @@ def _scripts_in(folder: str) -> Iterator[str]:
 
 
 def hostile() -> dict[str, str]:
-    """Texts made to be slow."""
+    """Return texts designed to be slow."""
     return {
         "200 KB of words": "echo " + "a " * 100_000,
         "20,000 segments": "true; " * 20_000,

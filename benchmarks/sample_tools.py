@@ -1,4 +1,4 @@
-"""Tools that do next to nothing, so that what is measured is the way to them."""
+"""Tools that do almost nothing, so that the overhead is measured."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Item(ToolArgs):
 
 
 class OrderArgs(ToolArgs):
-    """Fifteen fields on two levels, as tools of business systems have them."""
+    """Fifteen fields on two levels, like tools of business systems."""
 
     order_id: int
     customer: str
@@ -49,17 +49,17 @@ class OrderArgs(ToolArgs):
 
 
 async def plain_add(args: AddArgs) -> dict[str, int]:
-    """The floor of `add`: the same work, called by nobody in particular."""
+    """Floor of `add`: the same work without a tool."""
     return {"sum": args.a + args.b}
 
 
 async def plain_order(args: OrderArgs) -> dict[str, Any]:
-    """The floor of `order`."""
+    """Floor of `order`."""
     return {"order_id": args.order_id, "items": len(args.items)}
 
 
 async def plain_talk(_: AddArgs) -> AsyncIterator[str]:
-    """The floor of `talk`."""
+    """Floor of `talk`."""
     yield "first piece"
     yield "second piece"
 
@@ -85,13 +85,13 @@ async def talk(args: AddArgs, ctx: ToolContext) -> AsyncIterator[Output | ToolRe
 
 @tool()
 async def breathe(args: AddArgs, ctx: ToolContext) -> dict[str, int]:
-    """Add two numbers after giving way once, as a tool that waits for something does."""
+    """Add two numbers after yielding once, like a tool that waits."""
     await asyncio.sleep(0)
     return {"sum": args.a + args.b}
 
 
 async def plain_breathe(args: AddArgs) -> dict[str, int]:
-    """The floor of `breathe`."""
+    """Floor of `breathe`."""
     await asyncio.sleep(0)
     return {"sum": args.a + args.b}
 
@@ -100,12 +100,12 @@ TOOLS = (add, order, talk, breathe)
 
 
 def add_arguments(number: int) -> str:
-    """Arguments of `add` that no other number has, as a model writes them."""
+    """Return arguments of `add` unique to the number, as written by a model."""
     return f'{{"a":{number},"b":2,"tags":["x","y"]}}'
 
 
 def order_arguments(number: int) -> str:
-    """Arguments of `order` that no other number has."""
+    """Return arguments of `order` unique to the number."""
     return (
         f'{{"order_id":{number},"customer":"A. Turing","email":"a@example.org",'
         '"priority":"high","express":true,"discount":0.1,"note":"ring twice",'

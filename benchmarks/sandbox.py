@@ -1,4 +1,4 @@
-"""The sandbox: confined Python and confined `bash` against the same programs unconfined."""
+"""Sandbox: confined Python and `bash`, compared with the same programs unconfined."""
 
 from __future__ import annotations
 
@@ -83,10 +83,10 @@ async def _compare_command(scale: Scale) -> Compared:
 
 
 async def _require(sandbox: Sandbox, level: Level) -> None:
-    """Have it started.
+    """Start the sandbox.
 
     Raises:
-        Skipped: this machine cannot offer `level`.
+        Skipped: this machine does not support `level`.
     """
     found = (await sandbox.start()).levels[level]
     if not found.available:
@@ -96,8 +96,11 @@ async def _require(sandbox: Sandbox, level: Level) -> None:
 async def _interleaved(
     scale: Scale, subject: Once, floor: Once, ready: Callable[[], Awaitable[object]] | None = None
 ) -> Compared:
-    """Compare the time of single runs; `ready` is awaited before each of the subject's,
-    outside the measured time: a worker waits for its code while nobody asks for one."""
+    """Compare the time of single runs.
+
+    `ready` is awaited before each of the subject's, outside the measured time, because a worker
+    normally waits for its code.
+    """
     count = scale.count(RUNS)
     return await interleave(
         scale.rounds, partial(_timed, subject, count, ready), partial(_timed, floor, count, None)

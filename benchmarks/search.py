@@ -1,7 +1,7 @@
-"""`grep` and `find_files` as governed calls against ripgrep on the same tree.
+"""`grep` and `find_files` as governed calls, compared with ripgrep on the same tree.
 
-Both tools run in this process and ripgrep in its own, on as many threads as it likes: CPU
-time says what the machine pays, wall time what the caller waits on an idle machine.
+Both tools run in this process, and ripgrep in its own with any number of threads: CPU time is the
+total cost, wall time the caller's wait on an idle machine.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _LINES = ("--line-number", "--no-heading")
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """A call, and the words ripgrep takes for the same; both count `total` in lines or files."""
+    """Call, and ripgrep's words for the same; both count `total` in lines or files."""
 
     tool: str
     arguments: dict[str, Any]

@@ -1,4 +1,4 @@
-"""Starting server processes, and asking them what they have cost."""
+"""Server processes, and their cost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PATIENCE_S = 60
 
 @dataclass(slots=True)
 class Served:
-    """A running child; `kind` is `tollgate` or `floor`."""
+    """Running child; `kind` is `tollgate` or `floor`."""
 
     kind: str
     process: asyncio.subprocess.Process
@@ -29,7 +29,7 @@ class Served:
     session_id: str
 
     async def tell(self, **order: Any) -> float:
-        """Have an order carried out; the CPU seconds the process has used by then."""
+        """Send an order; return the CPU seconds of the process so far."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps(order).encode() + b"\n")
@@ -41,7 +41,7 @@ class Served:
         return await self.tell(do="cpu")
 
     async def client(self, path: str) -> WireClient:
-        """A connection: greeted, when this is the real service; else to `path` of the floor."""
+        """Connect: greeted for the real service, otherwise to `path` of the floor."""
         if self.kind == "floor":
             return await WireClient.connect(self.url, path)
         client = await WireClient.connect(self.url, "/api/v1/ws")
@@ -52,7 +52,7 @@ class Served:
 
 @asynccontextmanager
 async def serving(kind: str) -> AsyncIterator[Served]:
-    """A child of `kind` until the block ends."""
+    """Run a child of `kind` until the block ends."""
     async with AsyncExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tollgate-bench-"))
         words = (sys.executable, "-m", "benchmarks.child", kind, folder)
@@ -68,7 +68,7 @@ async def serving(kind: str) -> AsyncIterator[Served]:
 
 @asynccontextmanager
 async def started(*words: str, **options: Any) -> AsyncIterator[asyncio.subprocess.Process]:
-    """A process with pipes, in the project's folder, stopped when the block ends."""
+    """Start a process with pipes in the project's folder, stopped when the block ends."""
     process = await asyncio.create_subprocess_exec(
         *words,
         cwd=ROOT,
@@ -90,7 +90,7 @@ async def started(*words: str, **options: Any) -> AsyncIterator[asyncio.subproce
 
 
 def resident_kib(pid: int) -> float:
-    """Resident memory of a process in KiB.
+    """Return the resident memory of a process in KiB.
 
     Raises:
         Skipped: this system does not tell.

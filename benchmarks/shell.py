@@ -1,4 +1,4 @@
-"""Starting `bash`: the governed tool against a bare subprocess."""
+"""Start of `bash`: the governed tool, compared with a bare subprocess."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def _governed(runtime: Runtime, count: int) -> Figures:
     calls = context(runtime, project=True)
     watch = Stopwatch()
     for number in range(count):
-        # A comment makes each call another one: an agent that repeats itself is stopped.
+        # A comment makes each call unique, because repeated calls are stopped.
         command = {"command": f"true # {number}"}
         await must_succeed(runtime, [CallRequest(f"call_{number}", "bash", command)], calls)
     return watch.per(count)

@@ -1,7 +1,7 @@
-"""A server's start and memory: `tollgate serve` against a bare FastAPI application.
+"""Start and memory of a server: `tollgate serve`, compared with a bare FastAPI application.
 
-The bare one runs on the same server settings and has one route, no tools, no database.
-Memory is the resident set of the process, as the kernel counts it.
+The bare one has the same server settings, one route, no tools and no database. Memory is the
+resident set of the process, as counted by the kernel.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ async def _compare(scale: Scale) -> Compared:
 
 
 async def _serve(kind: str, words: Sequence[str], counts: tuple[int, int]) -> Figures:
-    """From a command to a server that answers, and on to one that is full of clients."""
+    """Measure from the command to a server that answers, and then to one full of clients."""
     began = time.perf_counter()
     async with started(sys.executable, *words, env=os.environ | SETTINGS) as process:
         assert process.stdout is not None

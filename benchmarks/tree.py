@@ -1,4 +1,4 @@
-"""A source tree to search in: the same bytes every time."""
+"""Source tree for searches, identical every time."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _FOLDERS = 40
 
 
 def make_tree(root: Path, files: int = FILES) -> int:
-    """Write a tree with ignored and hidden parts; the bytes of its visible files.
+    """Write a tree with ignored and hidden parts; return the bytes of its visible files.
 
-    Nine files of ten are visible. The name `RARE` stands in one file of a hundred, the
-    word `return` in nearly every one.
+    Nine files of ten are visible. The name `RARE` occurs in one file of a hundred, the word
+    `return` in nearly all.
     """
     chance = random.Random(SEED)
     pool = _lines(chance)

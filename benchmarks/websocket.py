@@ -1,8 +1,8 @@
-"""The chat protocol against a bare FastAPI WebSocket on the same server settings.
+"""Chat protocol, compared with a bare FastAPI WebSocket on the same server settings.
 
-Servers run in processes of their own and report their own CPU time; the clients, in this
-process, are not counted. The floor sends one ready-made text to each socket in a loop; the
-subject encodes each event, queues it for every subscriber and writes.
+Servers run in separate processes and report their own CPU time; the clients in this process are not
+counted. The floor sends one prepared text to each socket in a loop; the subject encodes each event,
+queues it for every subscriber and writes.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ async def _calls(scale: Scale) -> Compared:
     count = scale.count(REQUESTS // 2)
     async with serving("tollgate") as service, serving("floor") as bare:
         real, plain = await _watch(service), await bare.client("/call")
-        numbers = itertools.count(1)  # every command has an id of its own
+        numbers = itertools.count(1)  # every command has a unique ID
 
         async def subject() -> Figures:
             before = await service.cpu()
@@ -123,7 +123,7 @@ async def _calls(scale: Scale) -> Compared:
 
 
 async def _call(client: WireClient, session_id: str, number: int) -> None:
-    """One direct call: its ack, and the events of its run to the last."""
+    """Make one direct call: its ack, and the events of its run to the last."""
     wanted = client.received + FRAMES_OF_A_CALL
     client.send(
         f'{{"v":1,"type":"tool_call","id":"c{number}","session_id":"{session_id}",'
@@ -131,7 +131,7 @@ async def _call(client: WireClient, session_id: str, number: int) -> None:
     )
     async with asyncio.timeout(PATIENCE_S):
         await client.until(wanted)
-    # Either comes last: the ack waits for the disk, and so do the events.
+    # Either may be last: both the ack and the events wait for the disk.
     if not (b'"run_finished"' in client.last or b'"ack"' in client.last):
         raise RuntimeError(f"unexpected end of a call: {client.last!r}")
 

@@ -1,6 +1,6 @@
-"""A WebSocket client that costs next to nothing: it counts frames and keeps the last one.
+"""Minimal WebSocket client, which counts frames and stores the last one.
 
-It must be cheaper than the servers it measures, which share the machine with it.
+It must be cheaper than the measured servers on the same machine.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _KEY = "dGhlIHNhbXBsZSBub25jZQ=="
 
 
 class WireClient(asyncio.Protocol):
-    """One connection. `received` text frames have come, the latest of them is `last`."""
+    """Connection. `received` is the number of text frames, `last` the latest."""
 
     def __init__(self) -> None:
         self.received = 0
@@ -48,12 +48,12 @@ class WireClient(asyncio.Protocol):
         self._write(_TEXT, text)
 
     async def until(self, received: int) -> None:
-        """Wait for so many text frames in all."""
+        """Wait for this total number of text frames."""
         if self.received < received:
             await self._wait(received)
 
     async def ask(self, text: bytes) -> bytes:
-        """Send a frame; the next one that comes."""
+        """Send a frame; return the next received one."""
         wanted = self.received + 1
         self.send(text)
         await self.until(wanted)
@@ -124,7 +124,9 @@ class WireClient(asyncio.Protocol):
             self.ended = f"closed by the server: {bytes(self._buffer[start + 2 : end])!r}"
 
     def _write(self, opcode: int, payload: bytes) -> None:
-        """Masked, as a client must, with a key of zeros, which changes nothing."""
+        """Write a frame, masked as required for clients, with a key of zeros, which changes
+        nothing.
+        """
         assert self._transport is not None
         length = len(payload)
         if length < 126:

@@ -1,7 +1,7 @@
-"""The start of a sub-agent's process: from asking for one until it has asked for the model.
+"""Start of a sub-agent's process, from the request until it asks for the model.
 
-`warm` finds one that waits for a task of its workspace; `cold` finds none. The floor is an
-interpreter that nothing confines and that has nothing to load.
+`warm` finds a waiting worker of its workspace; `cold` finds none. The floor is an unconfined
+interpreter without imports.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ async def _compare(scale: Scale, *, warm: int) -> Compared:
             if not level.available or level.asks:
                 raise Skipped(level.sentence)
             if warm:
-                await _start(pool, place)  # so that one waits for the next
+                await _start(pool, place)  # so that one is ready for the next
             count = scale.count(RUNS)
             return await interleave(
                 scale.rounds, partial(_subject, pool, place, count), partial(_floor, count)
@@ -70,7 +70,7 @@ async def _subject(pool: WorkerPool, place: WorkerScope, count: int) -> Figures:
 
 
 async def _start(pool: WorkerPool, place: WorkerScope) -> float:
-    """Seconds until a worker has begun; what comes after them is not measured."""
+    """Return the seconds until a worker has started; its end is not measured."""
     began = time.perf_counter()
     async with pool.take(place) as worker:
         await worker.send(Begin(task_id="task", max_rounds=1, root=place.root))

@@ -1,4 +1,4 @@
-"""Turns the OpenAPI and AsyncAPI documents into Markdown pages for the site."""
+"""Conversion of the OpenAPI and AsyncAPI documents to Markdown pages of the site."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PREFIX = "/api/v1"
 
 
 def rest_pages(document: Document) -> dict[str, str]:
-    """Page by file name: an overview, one page for each group of operations, and the schemas."""
+    """Return pages by file name: an overview, one page per group of operations, and the schemas."""
     groups = _grouped(document)
     described = {tag["name"]: tag.get("description", "") for tag in document.get("tags", ())}
     pages = {
@@ -29,7 +29,7 @@ def rest_pages(document: Document) -> dict[str, str]:
 
 
 def _grouped(document: Document) -> dict[str, list[tuple[str, str, Document]]]:
-    """Method, path and operation by tag; those of administrators by their subject as well."""
+    """Return method, path and operation by tag; those of administrators also by subject."""
     found: dict[str, list[tuple[str, str, Document]]] = defaultdict(list)
     for path, item in document["paths"].items():
         for method in METHODS:
@@ -109,7 +109,7 @@ def _responses(responses: Document) -> Iterator[str]:
 
 
 def websocket_pages(document: Document) -> dict[str, str]:
-    """Page by file name: the messages by direction, and the schemas of their parts."""
+    """Return pages by file name: the messages by direction, and the schemas of their parts."""
     schemas = dict(document["components"]["schemas"])
     messages = document["components"]["messages"]
     lines = ["# WebSocket", "", str(document["info"].get("description", "")), ""]
@@ -156,7 +156,7 @@ def _fields(schema: Document, page: str) -> Iterator[str]:
 
 
 def _type(schema: Document, page: str) -> str:
-    """A schema in a few words; its names lead to the page of the schemas."""
+    """Return a schema in a few words; names link to the page of schemas."""
     return re.sub(r"\]\(#", f"]({page}#", schema_type(schema))
 
 
@@ -165,7 +165,7 @@ def _last(reference: str) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """The lines of a Markdown table."""
+    """Yield the lines of a Markdown table."""
     yield _row(head)
     yield "|" + "---|" * len(head)
     yield from map(_row, rows)

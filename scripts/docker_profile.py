@@ -1,10 +1,10 @@
-"""Run a program under the system-call filter that Docker puts on containers by default.
+"""Run a program under Docker's default system call filter for containers.
 
     python -m scripts.docker_profile PROGRAM [ARGUMENT …]
 
-What matters of that profile for a container without capabilities: no namespaces, no mounts,
-nothing that needs a capability. As in the profile, `clone3` and calls newer than it do not exist.
-Must be started as root; the program may give up its rights afterwards.
+Contains the relevant part of the profile for a container without capabilities: no namespaces, no
+mounts, nothing that needs a capability. As in the profile, `clone3` and calls newer than it do not
+exist. Must be started as root; the program may drop its rights afterwards.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from app.operations.sandbox.jail import bpf, seccomp
 
-# chroot is left out: the changed root of the proof is entered behind the filter.
+# Without chroot: the changed root of the proof is entered behind the filter.
 _REFUSED = """
  unshare setns mount umount2 pivot_root fsopen fsconfig fsmount fspick open_tree move_mount
  mount_setattr bpf perf_event_open userfaultfd io_uring_setup io_uring_enter io_uring_register
@@ -29,7 +29,7 @@ _VSOCK, _CRYPTO = 40, 38
 
 
 def profile() -> bytes:
-    """The filter."""
+    """Return the filter."""
     program = bpf.Filter()
     no, yes = bpf.give(bpf.refuse()), bpf.give(bpf.ALLOW)
     program.answer(_REFUSED.split(), bpf.refuse())

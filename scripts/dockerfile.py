@@ -1,4 +1,4 @@
-"""Read the instructions of a Dockerfile: just those that the project's own one uses."""
+"""Parser of Dockerfile instructions: only those used by the project's own one."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 @dataclass(frozen=True)
 class Step:
-    """One instruction, its words or shell text, and the stage that a copy comes from."""
+    """Instruction, its words or shell text, and the stage that a copy comes from."""
 
     name: str
     text: str
     source: str | None = None
 
     def words(self) -> list[str]:
-        """The arguments: a JSON array, or words split as a shell would."""
+        """Return the arguments: a JSON array, or words split like a shell."""
         if self.text.startswith("["):
             parsed = json.loads(self.text)
             return [str(word) for word in parsed]
@@ -29,19 +29,19 @@ class Step:
 
 @dataclass
 class Stage:
-    """One FROM with what follows it."""
+    """FROM with the instructions that follow it."""
 
     name: str
     base: str
     steps: list[Step] = field(default_factory=list)
 
     def last(self, name: str) -> Step | None:
-        """The instruction of that name which is in force at the end."""
+        """Return the last instruction with the name, which is the effective one."""
         return next((step for step in reversed(self.steps) if step.name == name), None)
 
 
 def parse(text: str) -> list[Stage]:
-    """Return the stages in order; raise ValueError on an instruction that is not known here."""
+    """Return the stages in order; raise ValueError on an unknown instruction."""
     known = {"RUN", "COPY", "ENV", "WORKDIR", "USER", "VOLUME", "EXPOSE", "HEALTHCHECK"}
     known |= {"ENTRYPOINT", "CMD"}
     stages: list[Stage] = []
@@ -59,7 +59,7 @@ def parse(text: str) -> list[Stage]:
             base, *alias = _VARIABLE.sub(lambda found: arguments[found[1]], rest).split()
             stages.append(Stage(alias[1] if alias else str(len(stages)), base))
         elif name in known and stages:
-            if name == "RUN":  # the values are the defaults; other names are the shell's
+            if name == "RUN":  # the values are the defaults; other names belong to the shell
                 rest = _VARIABLE.sub(lambda found: arguments.get(found[1], found[0]), rest)
             stages[-1].steps.append(_step(name, rest))
         else:
@@ -75,6 +75,6 @@ def _step(name: str, rest: str) -> Step:
 
 
 def healthcheck_command(step: Step) -> list[str]:
-    """The command of a HEALTHCHECK, without its options."""
+    """Return the command of a HEALTHCHECK, without its options."""
     _, _, command = step.text.partition("CMD ")
     return Step("CMD", command).words()

@@ -1,9 +1,8 @@
-"""Finds pairs of functions that say nearly the same.
+"""Finds pairs of nearly equal functions.
 
-A function counts when its body, without the docstring, has at least 30 tokens.
-Literals become their kind, and names that the function binds become one sign; attributes, keywords
-and names from outside stay.
-Two functions are a pair when at least half of all their runs of four tokens are in both.
+A function counts when its body, without the docstring, has at least 30 tokens. Literals become
+their kind, and names bound by the function one placeholder; attributes, keywords and outer names
+stay. Two functions are a pair if at least half of all their runs of four tokens are in both.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ Runs = frozenset[tuple[str, ...]]
 
 @dataclass(frozen=True)
 class Pair:
-    """Two functions, by path, line and name, and how much of them is the same (0 to 1)."""
+    """Two functions, by path, line and name, and their similarity (0 to 1)."""
 
     first: str
     second: str
@@ -39,7 +38,7 @@ class Pair:
 
 
 def duplicate_pairs(modules: Iterable[Module]) -> list[Pair]:
-    """The pairs of functions that say nearly the same, the most alike first."""
+    """Return the pairs of nearly equal functions, most similar first."""
     found = [
         (f"{module.path}:{function.lineno} {function.name}", runs)
         for module in modules
@@ -60,7 +59,7 @@ def _share(one: Runs, two: Runs) -> float:
 
 
 def _candidates(bodies: Sequence[Runs]) -> Iterator[tuple[int, int]]:
-    """Each pair that may reach ALIKE: such a pair has one of its rarest runs in common."""
+    """Yield each pair that may reach ALIKE: such a pair shares one of its rarest runs."""
     counted = Counter(run for runs in bodies for run in runs)
     by_run: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for number, runs in enumerate(bodies):
@@ -73,7 +72,7 @@ def _candidates(bodies: Sequence[Runs]) -> Iterator[tuple[int, int]]:
 
 
 def _runs(function: Function) -> Runs:
-    """The runs of tokens of a function's body; empty when it is short."""
+    """Return the token runs of a function's body; empty if it is short."""
     tokens = list(_tokens(function))
     if len(tokens) < TOKENS:
         return frozenset()
@@ -98,7 +97,7 @@ def _tokens(function: Function) -> Iterator[str]:
 
 
 def _bound(function: Function) -> set[str]:
-    """The parameters of a function and the names that it assigns."""
+    """Return the parameters of a function and the names that it assigns."""
     names = {
         node.id
         for node in ast.walk(function)

@@ -1,11 +1,11 @@
-"""Odd requests to every operation of the OpenAPI document: no 5xx, nothing undocumented.
+"""Fuzzing of every operation of the OpenAPI document: no 5xx, nothing undocumented.
 
     .venv/bin/python -m scripts.fuzz_rest [--examples 12] [--seconds 600]
 
 Schemathesis makes them, from the document of a service that was started for it; it must be on the
 PATH (`pip install schemathesis`). It is no part of the suite, which needs none of its packages.
-Exit code 1 when an operation answered with a 5xx, or with a status, a type of content or a shape
-that the document does not tell.
+Exit code 1 if an operation answered with a 5xx, or with an undocumented status, content type or
+structure.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _CHECKS = (
     "not_a_server_error,status_code_conformance,content_type_conformance,"
     "response_schema_conformance"
 )
-# Endless: it has tests of its own.
+# Endless: it has separate tests.
 _STREAM = "/events/stream$"
 
 
 async def fuzz(program: str, *, examples: int, seconds: int) -> int:
-    """Run Schemathesis against a service of its own; its exit code."""
+    """Run Schemathesis against a separate service; return its exit code."""
     with tempfile.TemporaryDirectory(prefix="tollgate-fuzz-") as name:
         folder = Path(name)
         token = await _token(folder)
@@ -50,7 +50,9 @@ async def fuzz(program: str, *, examples: int, seconds: int) -> int:
 
 
 async def _token(folder: Path) -> str:
-    """One with every right, which no request revokes by accident as the first token would be."""
+    """Return a token with all rights, which no request revokes by accident, unlike the first
+    token.
+    """
     await (await _command(folder, "init")).communicate()
     made = await _command(folder, "token", "create", "fuzz", "--admin")
     out, _ = await made.communicate()
@@ -58,7 +60,7 @@ async def _token(folder: Path) -> str:
 
 
 async def _serve(folder: Path) -> tuple[asyncio.subprocess.Process, str]:
-    """A service, and its address."""
+    """Start a service, and return its address."""
     service = await _command(folder, "serve")
     assert service.stdout is not None
     while b"url" not in (line := await service.stdout.readline()):

@@ -1,13 +1,13 @@
-"""Run a service beside load and faults in random order; it must answer and lose nothing.
+"""Run a service with load and faults in random order; it must answer and lose nothing.
 
     .venv/bin/python -m scripts.inject_faults --minutes 30 --seed 7
     .venv/bin/python -m scripts.inject_faults --rounds 1
 
-`/api/v1/health` is asked all the time, on a new connection each time, and must be answered. What
-load gets is a success or a typed problem. After each fault the service must be ready again by
-itself. In the end everything that was acknowledged must be there. Prints a line for each fault
-and what was wrong; exits with 1 when anything was. As root the data lies on a small disk of its
-own, so that it can be filled; otherwise that fault is left out.
+`/api/v1/health` is requested continuously, on a new connection each time, and must answer. Load
+gets a success or a typed problem. After each fault the service must recover by itself. In the end
+everything acknowledged must exist. Prints a line for each fault and every problem; exits with 1 if
+there was any. As root the data is on a separate small disk, so that it can be filled; otherwise
+that fault is skipped.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ RESERVE_MIB = 32
 PATIENCE_S = 120.0
 TOKEN = "t" * 43
 _BEARER = {"Authorization": f"Bearer {TOKEN}"}
-# What a service may say instead of doing what it is asked.
+# Permitted refusals of the service.
 TYPED = frozenset(
     {
         *("overloaded", "storage_unavailable", "rate_limited", "request_timeout"),
@@ -54,7 +54,7 @@ TYPED = frozenset(
 
 @dataclass
 class Seen:
-    """What happened, and what must not have."""
+    """Observations, and violations."""
 
     health: int = 0
     slowest_s: float = 0.0
@@ -67,10 +67,10 @@ class Seen:
 
 
 class Trial:
-    """One service, load, and faults.
+    """One service with load and faults.
 
     Attributes:
-        workers: how many ask for work at the same time.
+        workers: number of concurrent clients.
     """
 
     def __init__(self, data: Path, *, seed: int, has_own_disk: bool, workers: int = 3) -> None:
@@ -85,7 +85,7 @@ class Trial:
     # -- the whole ----------------------------------------------------------------------
 
     async def run(self, *, seconds: float | None = None, rounds: int = 1) -> Seen:
-        """Inject faults for so long, or each so many times."""
+        """Inject faults for the given time, or each the given number of times."""
         async with self._service(), AsyncExitStack() as stack:
             for work in (self._ask_health(), *(self._load(n) for n in range(self.workers))):
                 task = asyncio.create_task(work)
@@ -186,7 +186,7 @@ class Trial:
     async def _asked(
         self, client: httpx2.AsyncClient, path: str, body: dict[str, Any]
     ) -> dict[str, Any] | None:
-        """An answer that acknowledges; anything else must be typed."""
+        """Return an acknowledging answer; anything else must be typed."""
         try:
             answer = await client.post(path, json=body)
         except (httpx2.TransportError, httpx2.PoolTimeout) as error:
@@ -204,13 +204,13 @@ class Trial:
         return None
 
     def client(self) -> httpx2.AsyncClient:
-        """Somebody who may do everything."""
+        """Return a client with all rights."""
         return httpx2.AsyncClient(
             base_url=f"{self.url}/api/v1", headers=_BEARER, timeout=PATIENCE_S
         )
 
     async def until_ready_says(self, *, ready: bool) -> bool:
-        """Whether `ready` comes to say that; it is asked until then."""
+        """Return whether `ready` reaches the value; polls until then."""
         async with httpx2.AsyncClient(timeout=PATIENCE_S) as client:
             with suppress(TimeoutError):
                 async with asyncio.timeout(PATIENCE_S):
@@ -241,7 +241,7 @@ class Trial:
 
     @asynccontextmanager
     async def holding(self, count: int, text: str) -> AsyncIterator[None]:
-        """So many connections that have sent this and no more, from many addresses."""
+        """Hold this many connections that have sent only this text, from many addresses."""
         host, _, port = self.url.removeprefix("http://").rpartition(":")
         held: list[socket.socket] = []
         try:
@@ -332,7 +332,7 @@ async def many_calls(trial: Trial) -> None:
 
 
 async def large_bodies(trial: Trial) -> None:
-    # As large as a body may be, and kept nowhere.
+    # With the maximum size of a body, not stored anywhere.
     content = b'{"token": "' + b"1" * (7 << 20) + b'"}'
     headers = {"Content-Type": "application/json"}
     async with trial.client() as client:
@@ -375,7 +375,7 @@ async def temporary_folder_removed(trial: Trial) -> None:
 
 
 async def full_disk(trial: Trial) -> None:
-    """Filled to the last byte: first the reserve ends admission, then nothing can be written."""
+    """Fill the disk completely: first the reserve ends admission, then nothing can be written."""
     filler = trial.data / "filler"
     try:
         with suppress(OSError), filler.open("wb") as file:
@@ -409,7 +409,7 @@ FAULTS: dict[str, Callable[[Trial], Awaitable[None]]] = {
 
 @asynccontextmanager
 async def small_disk(folder: Path) -> AsyncIterator[bool]:
-    """Whether `folder` is a disk of its own while the block lasts."""
+    """Make `folder` a separate disk for the duration of the block, if possible."""
     options = ["-t", "tmpfs", "-o", f"size={DISK_MIB}m,mode=700", "tollgate", str(folder)]
     mount = shutil.which("mount")
     done = mount and os.geteuid() == 0 and await _ran(mount, *options)
@@ -427,7 +427,7 @@ async def _ran(*command: str) -> bool:
 
 @contextmanager
 def _many_files() -> Iterator[None]:
-    """As many connections as the system lets this process hold; shells begin with 1,024."""
+    """Raise the limit of open files to the maximum; shells start with 1,024."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     try:
@@ -439,7 +439,7 @@ def _many_files() -> Iterator[None]:
 async def run_trial(
     *, seed: int, seconds: float | None = None, rounds: int = 1, workers: int = 3
 ) -> Seen:
-    """One trial in a folder of its own."""
+    """Run one trial in a separate folder."""
     with TemporaryDirectory() as name, _many_files():
         data = Path(name) / "data"
         data.mkdir(mode=0o700)
@@ -449,7 +449,7 @@ async def run_trial(
 
 
 def main() -> int:
-    """Run a trial and print what was seen; the exit code."""
+    """Run a trial and print the observations; return the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--minutes", type=float, help="for how long; without it, --rounds")
     parser.add_argument("--rounds", type=int, default=1, help="how often each fault")

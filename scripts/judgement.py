@@ -1,9 +1,9 @@
-"""How the gate judges labelled commands: what it misses, and what it asks about for nothing.
+"""Evaluation of labelled commands by the gate: misses, and false alarms.
 
     python -m scripts.judgement tests/policy/risk/risk_manuals.jsonl [--wrong]
 
-Each line holds `command`, `expect` (safe, ask or deny), `family`, and for Windows `shell`;
-`set` divides a file into parts that are counted apart.
+Each line contains `command`, `expect` (safe, ask or deny), `family`, and for Windows `shell`; `set`
+divides a file into separately counted parts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Figures:
     Attributes:
         missed: risky commands that would run without a question.
         alarms: harmless commands that ask or are refused.
-        denied: commands that are refused and should not be.
+        denied: commands refused wrongly.
         wrong: each of them, with its verdict.
     """
 
@@ -69,13 +69,13 @@ class Figures:
 
 
 def cases(file: Path) -> Iterator[dict[str, Any]]:
-    """The labelled commands of a file."""
+    """Yield the labelled commands of a file."""
     for line in file.read_text(encoding="utf-8").splitlines():
         yield json.loads(line)
 
 
 def figures(labelled: Iterable[dict[str, Any]], key: str) -> dict[str, Figures]:
-    """The figures of each value that the cases have under `key`."""
+    """Return the figures of each value of `key` in the cases."""
     found: dict[str, Figures] = {}
     for case in labelled:
         found.setdefault(case.get(key, ""), Figures()).count(case)

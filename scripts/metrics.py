@@ -1,4 +1,4 @@
-"""Measure the large and the small scale of the code.
+"""Measure the code, from packages to functions.
 
     python3 -m scripts.metrics [--tree PATH] [--json] [--list MEASURE]
 
@@ -56,8 +56,8 @@ class Measure:
     """One row of the table.
 
     Attributes:
-        values: what the table shows, several numbers separated by a slash.
-        items: what was counted, for `--list`; empty where a list says nothing.
+        values: values in the table, several numbers separated by a slash.
+        items: counted items, for `--list`; may be empty.
     """
 
     title: str
@@ -73,7 +73,7 @@ class Measure:
 
 @dataclass
 class Code:
-    """The modules of a checkout."""
+    """Modules of a checkout."""
 
     tree: Path
     app: list[Module] = field(init=False)
@@ -93,7 +93,7 @@ class Code:
 
     @cached_property
     def classes(self) -> dict[str, list[tuple[Module, ast.ClassDef]]]:
-        """Every class of `app/` by its name."""
+        """Return every class of `app/` by name."""
         found = defaultdict(list)
         for module in self.app:
             for node in module.classes():
@@ -102,24 +102,24 @@ class Code:
 
 
 def place(module: Module, node: ast.stmt | ast.expr | ast.ExceptHandler) -> str:
-    """Where something is."""
+    """Return the location of a node."""
     return f"{module.path}:{node.lineno}"
 
 
 def sizes(code: Code) -> Measure:
-    """How many files there are, and thousands of lines."""
+    """Return the number of files, and thousands of lines."""
     return Measure("files / kLOC", (len(code.app), round(code.lines / 1000, 1)))
 
 
 def file_lines(code: Code) -> Measure:
-    """Lines of a file."""
+    """Return the lines of a file."""
     lengths = [module.lines for module in code.app]
     mean = round(code.lines / max(len(lengths), 1))
     return Measure("lines per file, mean / max", (mean, max(lengths, default=0)))
 
 
 def function_lines(code: Code) -> Measure:
-    """Lines of a function: the 95th percentile by nearest rank, and the most."""
+    """Return the lines of a function: 95th percentile by nearest rank, and maximum."""
     lengths = sorted(
         (function.end_lineno or function.lineno) - function.lineno + 1
         for module in code.app
@@ -131,7 +131,7 @@ def function_lines(code: Code) -> Measure:
 
 
 def broad_excepts(code: Code) -> Measure:
-    """Handlers that catch everything."""
+    """Return handlers that catch everything."""
     found = [
         place(module, node)
         for module in code.app
@@ -149,14 +149,14 @@ def _is_broad(node: ast.ExceptHandler) -> bool:
 
 
 def import_knots(code: Code) -> Measure:
-    """Modules that import each other in a circle."""
+    """Return modules that import each other in a circle."""
     groups = knots(code.graph)
     items = tuple(" ".join(sorted(group)) for group in groups)
     return Measure("modules in import knots", (sum(map(len, groups)),), items)
 
 
 def any_uses(code: Code) -> Measure:
-    """How often `Any` is used."""
+    """Return the uses of `Any`."""
     found = [
         place(module, node)
         for module in code.app
@@ -167,7 +167,7 @@ def any_uses(code: Code) -> Measure:
 
 
 def comments(code: Code) -> Measure:
-    """How many comments there are."""
+    """Return the number of comments."""
     total = sum(
         token.type == tokenize.COMMENT
         for module in code.app
@@ -177,13 +177,13 @@ def comments(code: Code) -> Measure:
 
 
 def test_lines(code: Code) -> Measure:
-    """Lines of tests for each line of the application."""
+    """Return the lines of tests per line of the application."""
     lines = sum(module.lines for module in code.tests)
     return Measure("test lines per app line", (round(lines / max(code.lines, 1), 2),))
 
 
 def mocks_and_sleeps(code: Code) -> Measure:
-    """Mocks and sleeps for each hundred tests."""
+    """Return mocks and sleeps per hundred tests."""
     tests = mocks = sleeps = 0
     for module in code.tests:
         tests += sum(function.name.startswith("test_") for function in module.functions())
@@ -203,13 +203,13 @@ def _waits(call: ast.Call) -> bool:
 
 
 def top_packages(code: Code) -> Measure:
-    """The folders of `app/`."""
+    """Return the folders of `app/`."""
     names = sorted({module.path.split("/")[1] for module in code.app if module.path.count("/") > 1})
     return Measure("top-level packages", (len(names),), tuple(names))
 
 
 def long_constructors(code: Code) -> Measure:
-    """Classes that take many values."""
+    """Return classes with many constructor values."""
     found = [
         (fields, f"{place(module, node)} {name}: {fields}")
         for name, classes in code.classes.items()
@@ -221,7 +221,7 @@ def long_constructors(code: Code) -> Measure:
 
 
 def constructor_fields(code: Code, node: ast.ClassDef) -> int:
-    """How many values a dataclass or an `__init__` takes; 0 for any other class."""
+    """Return how many values a dataclass or `__init__` takes; 0 for other classes."""
     for part in node.body:
         if isinstance(part, ast.FunctionDef) and part.name == "__init__":
             return len(part.args.posonlyargs) + len(part.args.args) + len(part.args.kwonlyargs) - 1
@@ -229,7 +229,7 @@ def constructor_fields(code: Code, node: ast.ClassDef) -> int:
 
 
 def _fields(code: Code, node: ast.ClassDef) -> set[str]:
-    """The fields of a dataclass and of the dataclasses that it extends."""
+    """Return the fields of a dataclass and its base dataclasses."""
     own = {
         part.target.id
         for part in node.body
@@ -252,7 +252,7 @@ def _is_dataclass(node: ast.ClassDef) -> bool:
 
 
 def lonely_protocols(code: Code) -> Measure:
-    """Protocols that at most one class implements."""
+    """Return protocols implemented by at most one class."""
     every = [known for listed in code.classes.values() for known in listed]
     protocols = [(module, node) for module, node in every if "Protocol" in base_names(node)]
     others = [
@@ -270,7 +270,7 @@ def lonely_protocols(code: Code) -> Measure:
 
 
 def _declared(code: Code, node: ast.ClassDef) -> set[str]:
-    """The members of a class and of those that it extends."""
+    """Return the members of a class and its bases."""
     found = members(node)
     for base in base_names(node) - {node.name}:
         known = code.classes.get(base, [])
@@ -280,7 +280,7 @@ def _declared(code: Code, node: ast.ClassDef) -> set[str]:
 
 
 def _heirs(name: str, classes: Iterable[ast.ClassDef]) -> set[str]:
-    """The names of the classes that extend a class, directly or not."""
+    """Return the names of the direct and indirect subclasses."""
     found, waiting = {name}, [name]
     listed = list(classes)
     while waiting:
@@ -292,7 +292,7 @@ def _heirs(name: str, classes: Iterable[ast.ClassDef]) -> set[str]:
 
 
 def small_modules(code: Code) -> Measure:
-    """Short modules that one other module uses."""
+    """Return short modules with one importer."""
     used_by = importers(code.graph)
     found = tuple(
         f"{module.path}: {module.lines} lines, used by {next(iter(used_by[module.name]))}"
@@ -306,7 +306,7 @@ def small_modules(code: Code) -> Measure:
 
 
 def doubled_names(code: Code) -> Measure:
-    """Class names that are used twice."""
+    """Return class names used twice."""
     found = {
         name: [place(*known) for known in classes]
         for name, classes in code.classes.items()
@@ -317,7 +317,7 @@ def doubled_names(code: Code) -> Measure:
 
 
 def duplicates(code: Code) -> Measure:
-    """Pairs of functions that say nearly the same, in `app/` and in `tests/`."""
+    """Return pairs of nearly equal functions, in `app/` and in `tests/`."""
     pairs, in_tests = duplicate_pairs(code.app), duplicate_pairs(code.tests)
     items = tuple(f"{pair.alike:.0%} {pair.first} = {pair.second}" for pair in pairs)
     return Measure("duplicate pairs, app / tests", (len(pairs), len(in_tests)), items)
@@ -343,7 +343,7 @@ MEASURES: dict[str, Callable[[Code], Measure]] = {
 
 
 def table(measures: Iterable[Measure]) -> Iterator[str]:
-    """One line for each measure, as Markdown."""
+    """Yield one Markdown line per measure."""
     listed = list(measures)
     wide = max(len(measure.title) for measure in listed)
     yield f"| {'measure':<{wide}} | {'value':>14} |"
@@ -353,7 +353,7 @@ def table(measures: Iterable[Measure]) -> Iterator[str]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Measure and print; 2 when the tree holds no `app/`."""
+    """Measure and print; return 2 if the tree has no `app/`."""
     parser = argparse.ArgumentParser(prog="metrics", description="Measure the code of a checkout.")
     parser.add_argument("--tree", type=Path, default=ROOT, help="checkout to measure [this one]")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")

@@ -1,4 +1,4 @@
-"""The small faults that `scripts/mutations.py` puts into the product, one at a time."""
+"""Small faults that `scripts/mutations.py` inserts into the product, one at a time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FLIPPED: dict[type[ast.cmpop], tuple[str, str]] = {
     ast.In: ("in", "not in"),
     ast.NotIn: (r"not\s+in", "in"),
 }
-# What a function of that type returns when it returns too early.
+# Early return value of a function with this type.
 _EARLY = {
     "None": "",
     "bool": " True",
@@ -41,7 +41,7 @@ _EARLY = {
 
 @dataclass(frozen=True)
 class Mutation:
-    """One fault: the bytes from `start` to `end` of a file become `text`."""
+    """Fault: the bytes from `start` to `end` of a file become `text`."""
 
     file: str
     line: int
@@ -52,15 +52,15 @@ class Mutation:
 
     @property
     def package(self) -> str:
-        """The folder of the module."""
+        """Return the folder of the module."""
         return self.file.rpartition("/")[0]
 
     def applied(self, source: bytes) -> bytes:
-        """The source with the fault in it, and nothing else changed."""
+        """Return the source with only this fault."""
         return source[: self.start] + self.text.encode() + source[self.end :]
 
     def diff(self, source: bytes) -> str:
-        """The fault as a person reads it."""
+        """Return the fault as a readable diff."""
         before, after = (text.decode().splitlines() for text in (source, self.applied(source)))
         return "\n".join(
             difflib.unified_diff(before, after, self.file, self.file, n=1, lineterm="")
@@ -68,9 +68,9 @@ class Mutation:
 
 
 def chosen(tree: Path, *, count: int, seed: int) -> list[Mutation]:
-    """Choose as many faults, from every package in turn and of every kind in turn.
+    """Choose faults, alternating between packages and kinds.
 
-    The same sources under `app/` and the same seed give the same list, wherever the tree is.
+    The same sources under `app/` and the same seed give the same list, at any location.
     """
     lots = random.Random(seed)  # noqa: S311 # repeatable on purpose
     packages: dict[str, dict[str, list[Mutation]]] = defaultdict(lambda: defaultdict(list))
@@ -96,7 +96,7 @@ def chosen(tree: Path, *, count: int, seed: int) -> list[Mutation]:
 
 
 def mutations(file: str, source: bytes) -> list[Mutation]:
-    """Every fault that can be put into one module, in the order of the source."""
+    """Return every possible fault of one module, in source order."""
     found = _Finder(file, source)
     made = [
         mutation
@@ -121,7 +121,7 @@ def _compiles(mutation: Mutation, source: bytes) -> bool:
 
 
 class _Finder:
-    """Knows where each node of one module stands in its bytes."""
+    """Locates each node of one module in its bytes."""
 
     def __init__(self, file: str, source: bytes) -> None:
         self._file = file
@@ -131,7 +131,7 @@ class _Finder:
             self._lines.append(self._lines[-1] + len(line))
 
     def flips(self, node: ast.AST) -> Iterator[Mutation]:
-        """`a < b` becomes `a >= b`; of a chain, only the first comparison."""
+        """Yield faults where `a < b` becomes `a >= b`; in a chain, only the first comparison."""
         if not isinstance(node, ast.Compare):
             return
         word, other = _FLIPPED[type(node.ops[0])]
@@ -144,7 +144,7 @@ class _Finder:
             yield self._change(node, "flip", (start + begin, start + stop), other)
 
     def dropped_guards(self, node: ast.AST) -> Iterator[Mutation]:
-        """`if …: raise` and `if …: return` never do so."""
+        """Yield faults where `if …: raise` and `if …: return` never do so."""
         if (
             isinstance(node, ast.If)
             and isinstance(node.body[-1], ast.Raise | ast.Return)
@@ -153,7 +153,7 @@ class _Finder:
             yield self._change(node.test, "guard", self._span(node.test), "False")
 
     def changed_defaults(self, node: ast.AST) -> Iterator[Mutation]:
-        """The constant that a parameter or a field has by default is another one."""
+        """Yield faults with another constant default of a parameter or field."""
         for value in _defaults(node):
             if isinstance(value, ast.Constant) and value.lineno == value.end_lineno:
                 other = _other(value.value)
@@ -161,7 +161,9 @@ class _Finder:
                     yield self._change(value, "default", self._span(value), other)
 
     def early_returns(self, node: ast.AST) -> Iterator[Mutation]:
-        """A function returns before its first or, where it returns nothing, its last statement."""
+        """Yield faults where a function returns before its first statement, or its last if it
+        returns nothing.
+        """
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or _yields(node):
             return
         body = node.body[1:] if ast.get_docstring(node) is not None else node.body
@@ -201,7 +203,7 @@ def _defaults(node: ast.AST) -> Iterator[ast.expr | None]:
 
 
 def _given(value: ast.expr | None) -> ast.expr | None:
-    """The default itself, also where it stands in `Field(…)`."""
+    """Return the default itself, including one in `Field(…)`."""
     if not isinstance(value, ast.Call) or "field" not in ast.unparse(value.func).lower():
         return value
     named = [word.value for word in value.keywords if word.arg == "default"]

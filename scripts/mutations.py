@@ -1,16 +1,16 @@
-"""Small faults put into the product, one at a time: do the tests see them?
+"""Mutation testing: small faults inserted into the product, one at a time.
 
     .venv/bin/python -m scripts.mutations [--count 60] [--seed 22] [--tree PATH] [--json FILE]
         [--workers 1] [--silence 300] [--list]
 
-`--list` only says which faults they would be. The same sources under `app/` and the same seed give
-the same faults, so `--tree` with the tests of another commit compares those tests with these.
+`--list` only prints the faults. The same sources under `app/` and the same seed give the same
+faults, so `--tree` with the tests of another commit compares those tests with these.
 
 Everything runs in a copy of the tree in a temporary folder. First run the tests of the same folder
 and those that import the module, up to the first failure; when none fails, all that import anything
-of its package, themselves or by their helpers. What fails without the fault as well is no sign and
-is left out from then on. When no test ends for `--silence` seconds the fault counts as caught.
-Exit code 1 when a fault was not caught.
+of its package, themselves or by their helpers. Tests that also fail without the fault are excluded
+from then on. If no test ends for `--silence` seconds the fault counts as caught. Exit code 1 if a
+fault was not caught.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from typing import Any
 from scripts.mutants import Mutation, chosen
 
 ROOT = Path(__file__).resolve().parent.parent
-# The built pages of `app/web` come along: tests open them.
+# Includes the built pages of `app/web`, which tests open.
 _LEFT_BEHIND = shutil.ignore_patterns(
     *(".git", ".venv", "node_modules", "__pycache__", ".*_cache", ".hypothesis", ".coverage*")
 )
@@ -44,7 +44,7 @@ _NO_TEST_RAN = 5
 
 @dataclass(frozen=True)
 class Ending:
-    """How the tests ended: `passed`, `failed` (by which test) or `hang`."""
+    """Result of the tests: `passed`, `failed` (with the test) or `hang`."""
 
     state: str
     by: str = ""
@@ -53,7 +53,7 @@ class Ending:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of one fault: `caught`, `hang` or `survived`; `tests` are files that ran."""
+    """Result of one fault: `caught`, `hang` or `survived`; `tests` are the files that ran."""
 
     verdict: str
     by: str
@@ -61,7 +61,7 @@ class Verdict:
 
 
 class Imports:
-    """Which files under `tests/` import which modules of the product."""
+    """Imports of product modules by files under `tests/`."""
 
     def __init__(self, tree: Path) -> None:
         self._tree = tree
@@ -72,7 +72,9 @@ class Imports:
         self._reached: dict[str, frozenset[str]] = {}
 
     def near(self, mutation: Mutation) -> list[str]:
-        """The tests of the same folder, its namesake first, and those that import the module."""
+        """Return the tests of the same folder, its namesake first, and those that import the
+        module.
+        """
         folder = "tests" + mutation.package.removeprefix("app")
         while folder != "tests" and not list((self._tree / folder).glob("test_*.py")):
             folder = folder.rpartition("/")[0]
@@ -86,7 +88,7 @@ class Imports:
         return sorted(tests, key=lambda name: (not name.endswith(namesake), folder not in name))
 
     def wide(self, mutation: Mutation) -> list[str]:
-        """The tests that import anything of the same package, also by way of helpers."""
+        """Return the tests that import anything of the same package, also through helpers."""
         package = mutation.package.replace("/", ".")
         return [name for name in self._tests() if _within(self._all(name), package)]
 
@@ -94,7 +96,7 @@ class Imports:
         return [name for name in self._names if name.rpartition("/")[2].startswith("test_")]
 
     def _all(self, name: str) -> frozenset[str]:
-        """What a file imports with everything of `tests/` that it imports, fixtures included."""
+        """Return all imports of a file, including those of test helpers and fixtures."""
         if name not in self._reached:
             folders = Path(name).parents
             seen: set[str] = set()
@@ -130,12 +132,12 @@ def _within(names: frozenset[str], module: str) -> bool:
 
 
 class Trial:
-    """A copy of the tree in which tests run with a fault and without."""
+    """Copy of the tree in which tests run with and without a fault."""
 
     def __init__(self, tree: Path, folder: Path, *, workers: int = 1, silence: float = 300) -> None:
         self.tree = folder / "tree"
         shutil.copytree(tree, self.tree, ignore=_LEFT_BEHIND, symlinks=True)
-        # Some tests ask git which files there are.
+        # Some tests ask git for the list of files.
         subprocess.run(["git", "init", "--quiet", str(self.tree)], check=True)  # noqa: S607
         self._imports = Imports(self.tree)
         self._cache = folder / "cache"
@@ -145,7 +147,7 @@ class Trial:
         self._writes = 0
 
     def judge(self, mutation: Mutation) -> Verdict:
-        """Run the tests near the fault, and the wider set when none of them saw it."""
+        """Run the tests near the fault, and the wider set if none of them failed."""
         near = self._imports.near(mutation)
         wide = [name for name in self._imports.wide(mutation) if name not in near]
         for number, files in enumerate((near, wide)):
@@ -156,7 +158,7 @@ class Trial:
         return Verdict("survived", "", len(near) + len(wide))
 
     def _outcome(self, mutation: Mutation, files: Sequence[str]) -> Ending:
-        """Run with the fault until a test fails that holds without it."""
+        """Run with the fault until a test fails that passes without it."""
         source = (self.tree / mutation.file).read_bytes()
         while True:
             self._write(mutation.file, mutation.applied(source))
@@ -180,7 +182,7 @@ class Trial:
         shutil.rmtree(self._cache, ignore_errors=True)
         command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=line", *self._workers]
         command += ["-o", f"cache_dir={self._cache}", "-p", "no:cov"]
-        # A file that cannot be imported is left out whole.
+        # A file with a failing import is excluded as a whole.
         command += [
             f"--{'deselect' if '::' in name else 'ignore'}={name}" for name in sorted(self._unfit)
         ]
@@ -203,12 +205,12 @@ class Trial:
         return Ending(state, self._failed(), output)
 
     def _failed(self) -> str:
-        """The test that failed, or the file that could not be imported."""
+        """Return the failed test, or the file with the failed import."""
         kept = self._cache / "v" / "cache" / "lastfailed"
         return next(iter(json.loads(kept.read_bytes())), "") if kept.exists() else ""
 
     def _write(self, file: str, source: bytes) -> None:
-        """Write a module so that Python compiles it again: its compiled form goes by time."""
+        """Write a module so that Python compiles it again: bytecode is compared by time."""
         path = self.tree / file
         path.write_bytes(source)
         self._writes += 1
@@ -217,7 +219,7 @@ class Trial:
 
 
 def _read(process: subprocess.Popen[bytes], silence: float) -> tuple[str, bool]:
-    """What it prints, and whether it ended before it was silent for so long."""
+    """Return the output, and whether the process ended before the period of silence."""
     assert process.stdout is not None
     output = b""
     heard = time.monotonic()
@@ -230,25 +232,25 @@ def _read(process: subprocess.Popen[bytes], silence: float) -> tuple[str, bool]:
                 break
             output += data
             heard = time.monotonic()
-        elif over:  # what it started may hold its output open
+        elif over:  # child processes may hold its output open
             break
     return output.decode(errors="replace"), process.returncode is not None
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the tests and what they started in their own group."""
+    """End the tests with their process group."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 
 def report(mutation: Mutation, verdict: Verdict, source: bytes) -> dict[str, Any]:
-    """One fault and what became of it, as the JSON file holds it."""
+    """Return one fault with its result, in the form of the JSON file."""
     return {**asdict(mutation), **asdict(verdict), "diff": mutation.diff(source)}
 
 
 def render(entry: dict[str, Any]) -> str:
-    """One line for a fault; with its difference when no test saw it."""
+    """Return one line for a fault; with its diff if no test failed."""
     line = f"{entry['verdict']:<9} {entry['file']}:{entry['line']}  {entry['kind']}"
     if entry["by"]:
         line += f"  by {entry['by']}"
@@ -268,7 +270,7 @@ def _arguments(words: Sequence[str]) -> argparse.Namespace:
 
 
 def main(words: Sequence[str]) -> int:
-    """Judge every chosen fault; 0 when all were caught."""
+    """Test every chosen fault; return 0 if all were caught."""
     options = _arguments(words)
     tree = options.tree.resolve()
     picked = chosen(tree, count=options.count, seed=options.seed)

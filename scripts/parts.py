@@ -1,10 +1,10 @@
-"""The real programs that some tests drive, and how each is provided.
+"""External programs used by some tests, and how to install them.
 
-    python3 scripts/parts.py            list what is here and what is missing
-    python3 scripts/parts.py install    install the Debian packages of what is missing, as root
+    python3 scripts/parts.py            list installed and missing parts
+    python3 scripts/parts.py install    install the Debian packages of missing parts, as root
 
-Python packages that bring such programs are in `requirements/parts.txt`; `make test` installs
-them by itself. Only the standard library is used here: this runs before any environment exists.
+Python packages with such programs are in `requirements/parts.txt`; `make test` installs them by
+itself. Only the standard library is used here: this runs before any environment exists.
 """
 
 from __future__ import annotations
@@ -25,17 +25,16 @@ INSTALL_S = 900
 
 @dataclass(frozen=True)
 class Part:
-    """Something that a test needs and a machine may lack.
+    """Requirement of a test that a machine may lack.
 
     Attributes:
-        name: what a skipped test says, and the table at the end of a run.
-        provide: the command that provides it.
-        packages: Debian packages; empty when no package provides it.
-        programs: what must be found on the PATH or in the environment of this Python.
-        modules: what this Python must be able to import.
-        holds: what else must be so.
-        required: whether its lack fails the tests of CI; a part that no package provides may be
-            missing there too.
+        name: name in a skipped test, and in the table at the end of a run.
+        provide: command that installs it.
+        packages: Debian packages; empty if there is none.
+        programs: programs required on the PATH or in the environment of this Python.
+        modules: modules that this Python must be able to import.
+        holds: further conditions.
+        required: whether CI fails without it; a part without a package may be missing there too.
     """
 
     name: str
@@ -47,19 +46,19 @@ class Part:
     required: bool = True
 
     def is_here(self) -> bool:
-        """Whether everything of it is found."""
+        """Return whether all of it is available."""
         found = all(map(find_program, self.programs)) and all(map(find_spec, self.modules))
         return found and self.holds()
 
 
 def pip_is_there() -> bool:
-    """Whether the system's Python has pip, which Debian packages apart."""
+    """Return whether the system's Python has pip, which Debian packages separately."""
     words = ["python3", "-m", "pip", "--version"]
     return subprocess.run(words, capture_output=True, timeout=60, check=False).returncode == 0
 
 
 def docker_answers() -> bool:
-    """Whether a Docker daemon with Compose v2 may be used."""
+    """Return whether a Docker daemon with Compose v2 is usable."""
     asked = (["docker", "info"], ["docker", "compose", "version"])
     return all(
         subprocess.run(words, capture_output=True, timeout=60, check=False).returncode == 0
@@ -95,13 +94,13 @@ NGINX = _debian("nginx", "nginx-light", programs="nginx")
 CADDY = _debian("Caddy", "caddy", programs="caddy")
 OPENSSL = _debian("OpenSSL", "openssl", programs="openssl")
 SYSTEMD = _debian("systemd", "systemd", programs="systemd-analyze")
-# Its programs lie in no folder of the PATH: `tests/support/sql_servers.py` finds them.
+# Its programs are not on the PATH: `tests/support/sql_servers.py` finds them.
 POSTGRESQL = Part("PostgreSQL", "apt-get install postgresql", ("postgresql",))
 POSTGRESQL_TLS = Part("PostgreSQL with TLS", POSTGRESQL.provide, POSTGRESQL.packages)
 SANDBOX = Part("user namespaces", "sysctl -w kernel.unprivileged_userns_clone=1, or run as root")
 ROOT_USER = Part("root", "sudo make test", holds=lambda: os.geteuid() == 0)
 OPENAT2 = Part("openat2", "Linux 5.6 or newer")
-# Root's own may lie where nobody else may look.
+# Root's own may be unreadable for others.
 OPEN_PYTHON = Part("a Python for every user", "apt-get install python3")
 PIP = Part("pip", "apt-get install python3-pip", ("python3-pip",), ("python3",), (), pip_is_there)
 NPM = Part("npm", "apt-get install npm", programs=("npm",))
@@ -123,14 +122,14 @@ PARTS = (
 
 
 def find_program(name: str) -> Path | None:
-    """Where a program lies: beside this Python, where packages bring it, or on the PATH."""
+    """Return a program's path: next to this Python, or on the PATH."""
     beside = sysconfig.get_path("scripts")
     found = shutil.which(name, path=beside) or shutil.which(name)
     return Path(found) if found else None
 
 
 def postgres_programs() -> Path | None:
-    """The folder of PostgreSQL's programs: the newest of Debian's, or a Python package's."""
+    """Return the folder of PostgreSQL's programs: Debian's newest, or a Python package's."""
     installed = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     if installed:
         return installed[-1].parent
@@ -142,13 +141,13 @@ def postgres_programs() -> Path | None:
 
 
 def missing() -> list[Part]:
-    """The parts that packages of the system would provide here."""
+    """Return the missing parts that system packages would provide."""
     lacking = [part for part in PACKAGED if not part.is_here()]
     return lacking if postgres_programs() else [*lacking, POSTGRESQL]
 
 
 def install() -> int:
-    """Provide what is missing; the exit code, 1 when something still is."""
+    """Install missing parts; return the exit code, 1 if any is still missing."""
     lacking = missing()
     if not lacking:
         return 0
@@ -176,7 +175,7 @@ def install() -> int:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """List the parts, or install what is missing; the exit code."""
+    """List the parts, or install the missing ones; return the exit code."""
     if list(arguments) == ["install"]:
         return install()
     if arguments:

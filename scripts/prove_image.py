@@ -1,14 +1,13 @@
-"""Prove the image where no container engine is at hand (Linux, root).
+"""Verify the image without a container engine (Linux, root).
 
     .venv/bin/python -m scripts.prove_image [--python PREFIX]
 
-Replays the Dockerfile's instructions, each at its real path, in a changed root:
-an overlay over this machine's files whose /usr/local is the chosen Python, as in the base image.
-Then starts the service as the image would, under the limits of compose.yaml
-(uid 10001, read-only root, no capabilities, no new privileges) and under the system-call filter
-of Docker, until its health check passes, and calls the tools that run programs.
-Nothing outside a temporary folder is written.
-What this does not prove: the contents of the base image itself.
+Replays the Dockerfile's instructions, each at its real path, in a changed root: an overlay over
+this machine's files whose /usr/local is the chosen Python, as in the base image. Then starts the
+service as the image would, under the limits of compose.yaml (uid 10001, read-only root, no
+capabilities, no new privileges) and under the system-call filter of Docker, until its health check
+passes, and calls the tools that run programs. Nothing outside a temporary folder is written. This
+does not verify the contents of the base image itself.
 """
 
 from __future__ import annotations
@@ -37,23 +36,23 @@ READY_SECONDS = 60
 RUN_SECONDS = 900
 PASSED_ON = ("PIP_", "SSL_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy")
 TOKEN = "0" * 64
-# Python at the level that asks, from the command line: whoever types it approves.
+# Python at the level that asks, from the command line, whose user approves it.
 NESTED = "import json, subprocess; print(subprocess.getoutput('echo nested; cat /etc/passwd'))"
 FORBIDDEN = ("pip", "hatchling", "setuptools", "wheel")
 
 
 def say(text: str) -> None:
-    """Print a line at once."""
+    """Print a line immediately."""
     print(text, flush=True)
 
 
 def mount(*arguments: str) -> None:
-    """Mount something in this process's own mount namespace."""
+    """Mount in this process's own mount namespace."""
     subprocess.run(["/bin/mount", *arguments], check=True)
 
 
 class Box:
-    """A changed root that one stage is built in."""
+    """Changed root in which one stage is built."""
 
     def __init__(self, place: Path, prefix: Path) -> None:
         self.root = place / "root"
@@ -75,7 +74,7 @@ class Box:
         self.run("ldconfig")  # the base image knows its own libpython, too
 
     def command(self, words: Sequence[str], limits: Sequence[str] = ()) -> list[str]:
-        """The command line that runs the words inside."""
+        """Return the command line that runs the words inside."""
         settings = [f"{name}={value}" for name, value in self.environment.items()]
         inside = ["env", "-i", f"--chdir={self.folder}", *settings, *words]
         return ["chroot", str(self.root), *limits, *inside]
@@ -104,13 +103,13 @@ class Box:
 
 
 def context_allows(name: str) -> bool:
-    """Tell whether .dockerignore, which lists what is allowed, lets a path into the build."""
+    """Return whether .dockerignore, which lists allowed paths, lets a path into the build."""
     lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").split()
     return f"!{Path(name).parts[0]}" in lines
 
 
 def kept_out(folder: str, names: Sequence[str]) -> set[str]:
-    """Name what .dockerignore keeps out of a folder that it otherwise lets in."""
+    """Return what .dockerignore excludes from an otherwise allowed folder."""
     refused = {"__pycache__"} & set(names)
     if Path(folder).is_relative_to(ROOT):
         lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").split()
@@ -120,7 +119,7 @@ def kept_out(folder: str, names: Sequence[str]) -> set[str]:
 
 
 def replay(stage: Stage, box: Box, built: dict[str, Box]) -> None:
-    """Carry out the steps of a stage."""
+    """Run the steps of a stage."""
     for step in stage.steps:
         say(f"  {step.name} {step.text[:90]}")
         if step.name == "RUN":
@@ -136,7 +135,7 @@ def replay(stage: Stage, box: Box, built: dict[str, Box]) -> None:
 
 
 def copy_step(step: Step, box: Box, built: dict[str, Box]) -> None:
-    """Carry out one COPY, from an earlier stage or from the tree."""
+    """Run one COPY, from an earlier stage or from the tree."""
     *names, target = step.words()
     refused = [name for name in names if step.source is None and not context_allows(name)]
     if refused:
@@ -145,7 +144,7 @@ def copy_step(step: Step, box: Box, built: dict[str, Box]) -> None:
 
 
 def check_contents(box: Box) -> None:
-    """Refuse a final image that carries build tools or a writable program."""
+    """Refuse a final image that contains build tools or a writable program."""
     packages = next((box.root / "opt/tollgate/lib").glob("python3*")) / "site-packages"
     carried = [name for name in FORBIDDEN if (packages / name).exists()]
     if carried or any((box.root / "usr/local/lib").glob("python3*/site-packages/pip")):
@@ -156,7 +155,7 @@ def check_contents(box: Box) -> None:
 
 @contextlib.contextmanager
 def serving(words: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
-    """The image's program while it runs."""
+    """Run the image's program for the duration of the block."""
     process = subprocess.Popen(words, cwd=ROOT, stdin=subprocess.DEVNULL)
     try:
         yield process
@@ -167,7 +166,7 @@ def serving(words: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def furnish(stage: Stage, box: Box, port: int) -> None:
-    """Mount what the compose file mounts, and take away what it takes away."""
+    """Mount what the compose file mounts, and remove what it removes."""
     uid, gid = user_of(stage)
     data = box.root / "data"
     mount("-t", "tmpfs", "-o", f"uid={uid},gid={gid},mode=0700", "tmpfs", str(data))
@@ -177,7 +176,7 @@ def furnish(stage: Stage, box: Box, port: int) -> None:
 
 
 def contained(stage: Stage, box: Box, words: Sequence[str]) -> list[str]:
-    """The command line that runs the words as a container would."""
+    """Return the command line that runs the words like a container."""
     uid, gid = user_of(stage)
     limits = ["setpriv", f"--reuid={uid}", f"--regid={gid}", "--clear-groups"]
     limits += ["--no-new-privs", "--bounding-set=-all", "--inh-caps=-all"]
@@ -186,7 +185,7 @@ def contained(stage: Stage, box: Box, words: Sequence[str]) -> list[str]:
 
 
 def user_of(stage: Stage) -> tuple[str, str]:
-    """The user and the group of the image."""
+    """Return the user and the group of the image."""
     user = stage.last("USER")
     assert user is not None, "the image must not run as root"
     uid, _, gid = user.text.partition(":")
@@ -194,14 +193,14 @@ def user_of(stage: Stage) -> tuple[str, str]:
 
 
 def free_port() -> int:
-    """A port of the loopback interface that nothing uses now."""
+    """Return an unused port of the loopback interface."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port: int = server.getsockname()[1]
         return port
 
 
 def prove_service(stage: Stage, box: Box) -> None:
-    """Start, wait for the image's own health check, use it, stop it kindly."""
+    """Start, wait for the image's own health check, use it, and stop it gracefully."""
     check, port = stage.last("HEALTHCHECK"), free_port()
     assert check is not None, "the image needs a health check"
     furnish(stage, box, port)
@@ -231,7 +230,7 @@ def prove_service(stage: Stage, box: Box) -> None:
 
 
 def prove_pages(url: str) -> None:
-    """The browser interface comes from the image itself, with its script."""
+    """Verify that the image serves the browser interface, with its script."""
     asked = urllib.request.Request(url, headers={"Accept": "text/html"})  # noqa: S310 - loopback
     with urllib.request.urlopen(asked, timeout=10) as answer:  # noqa: S310
         page = answer.read().decode()
@@ -244,7 +243,7 @@ def prove_pages(url: str) -> None:
 
 
 def prove_command_line(stage: Stage, box: Box, program: Sequence[str]) -> None:
-    """The program's own checks, and Python that may do everything, beside the service."""
+    """Verify the program's own checks, and unrestricted Python, next to the service."""
     subprocess.run(contained(stage, box, [*program, "doctor"]), cwd=ROOT, check=False)
     code = ["code=" + NESTED, "strictness=lenient"]
     words = contained(stage, box, [*program, "call", "--yes", "execute_python", *code])
@@ -255,7 +254,7 @@ def prove_command_line(stage: Stage, box: Box, program: Sequence[str]) -> None:
 
 
 def prove(prefix: Path, place: Path) -> None:
-    """Build every stage, look at the last one, and run it."""
+    """Build every stage, inspect the last one, and run it."""
     built: dict[str, Box] = {}
     stages = parse((ROOT / "Dockerfile").read_text(encoding="utf-8"))
     for stage in stages:
@@ -270,7 +269,7 @@ def prove(prefix: Path, place: Path) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Move into a mount namespace of our own, then prove."""
+    """Enter a separate mount namespace, then verify."""
     parser = argparse.ArgumentParser(description="Replay the Dockerfile without an engine.")
     parser.add_argument("--python", type=Path, default=Path(sys.base_prefix), metavar="PREFIX")
     chosen = parser.parse_args(arguments)
@@ -282,7 +281,7 @@ def main(arguments: Sequence[str]) -> int:
         again += ["-m", "scripts.prove_image", f"--python={chosen.python.resolve()}"]
         inner = {**os.environ, INSIDE: "1"}
         return subprocess.run(again, env=inner, cwd=ROOT, check=False).returncode
-    # Never removed as a tree: a mount that stayed would be emptied with it.
+    # Never removed as a tree: a remaining mount would be emptied with it.
     place = tempfile.mkdtemp(prefix="tollgate-image-")
     mount("-t", "tmpfs", "tmpfs", place)
     try:

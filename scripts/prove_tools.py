@@ -1,9 +1,9 @@
-"""Call the tools of a running service that run programs, and judge what they answer.
+"""Call the tools of a running service that run programs, and verify the results.
 
     python -m scripts.prove_tools URL TOKEN
 
-The default project should be empty, the token an administrator's.
-Prints a line for each call; ends with 1 when one answers wrongly.
+The default project should be empty, the token an administrator's. Prints a line for each call;
+exits with 1 if a result is wrong.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ COMMIT = "git -c user.name=A -c user.email=a@example.org commit --quiet --messag
 
 @dataclass(frozen=True)
 class Probe:
-    """One call, and the pattern that its text must hold; or must not, with `absent`."""
+    """Call, and the pattern that its text must contain; or must not, with `absent`."""
 
     tool: str
     arguments: Mapping[str, object]
@@ -35,7 +35,7 @@ class Probe:
 
 
 def probes() -> Iterator[Probe]:
-    """What is called, in order: later calls need what earlier ones made."""
+    """Yield the calls in order: later ones depend on earlier ones."""
     yield Probe("write_file", {"path": "kept/note.txt", "content": "from the tool\n"}, "note.txt")
     yield bash("echo from the command >> kept/note.txt && mv kept/note.txt kept/moved.txt", "")
     yield Probe("read_file", {"path": "kept/moved.txt"}, "from the command")
@@ -67,28 +67,28 @@ def probes() -> Iterator[Probe]:
 
 
 def bash(command: str, expected: str, *, absent: str | None = None) -> Probe:
-    """A command and what it prints."""
+    """Return a command with its expected output."""
     return Probe("bash", {"command": command}, expected, absent)
 
 
 def python(level: str, code: str, expected: str) -> Probe:
-    """Python at a level, and what it prints or is."""
+    """Return Python at a level, with its expected output or value."""
     return Probe("execute_python", {"code": code, "strictness": level}, expected)
 
 
 class Service:
-    """A running service and the token of its caller."""
+    """Running service, and its caller's token."""
 
     def __init__(self, url: str, token: str) -> None:
         self._url = url
         self._headers = {"content-type": "application/json", "authorization": f"Bearer {token}"}
 
     def call(self, tool: str, arguments: Mapping[str, object]) -> dict[str, Any]:
-        """The answer to one call, or the problem that came in its place."""
+        """Return the result of one call, or the problem instead."""
         return self._post(f"tools/{tool}/call", {"arguments": arguments})
 
     def allow(self, tool: str) -> None:
-        """Let the tool run without a person to ask."""
+        """Allow the tool without approval."""
         self._post("admin/rules", {"tool": tool, "decision": "allow"})
 
     def _post(self, path: str, body: Mapping[str, object]) -> dict[str, Any]:
@@ -102,14 +102,14 @@ class Service:
             return {"status": str(error.code), "text": error.read().decode()}
 
     def health(self) -> dict[str, Any]:
-        """What the service says about itself."""
+        """Return the service's health."""
         address = f"{self._url}/api/v1/health"
         with urllib.request.urlopen(address, timeout=CALL_SECONDS) as answer:  # noqa: S310
             return dict(json.load(answer))
 
 
 def judge(service: Service, probe: Probe) -> bool:
-    """Make one call, print how it went, and tell whether it is right."""
+    """Make one call, print the result, and return whether it is right."""
     answer = service.call(probe.tool, probe.arguments)
     text = str(answer.get("text"))
     right = re.search(probe.expected, text) is not None

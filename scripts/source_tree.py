@@ -1,4 +1,4 @@
-"""Reads a tree of Python modules for the programs that measure it: syntax, imports, classes."""
+"""Parser of a tree of Python modules for measuring programs: syntax, imports, classes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Module:
     """One file.
 
     Attributes:
-        name: its dotted name; that of the package for an `__init__.py`.
+        name: dotted name; that of the package for an `__init__.py`.
         path: relative to the tree, with forward slashes.
     """
 
@@ -35,20 +35,20 @@ class Module:
         return self.path.endswith("__init__.py")
 
     def functions(self) -> Iterator[Function]:
-        """Every function and method, nested ones too."""
+        """Yield every function and method, including nested ones."""
         for node in ast.walk(self.tree):
             if isinstance(node, Function):
                 yield node
 
     def classes(self) -> Iterator[ast.ClassDef]:
-        """Every class, nested ones too."""
+        """Yield every class, including nested ones."""
         for node in ast.walk(self.tree):
             if isinstance(node, ast.ClassDef):
                 yield node
 
 
 def read_modules(tree: Path, folder: str) -> list[Module]:
-    """Parse every module below `tree/folder`, in the order of their paths."""
+    """Parse every module below `tree/folder`, in order of path."""
     found = []
     for file in sorted((tree / folder).rglob("*.py")):
         inside = file.relative_to(tree)
@@ -63,7 +63,7 @@ def read_modules(tree: Path, folder: str) -> list[Module]:
 def imports(modules: Iterable[Module]) -> dict[str, set[str]]:
     """Map each module to the modules of the same tree that it imports.
 
-    An import inside a function or under TYPE_CHECKING counts as any other.
+    Imports inside functions or under TYPE_CHECKING count, too.
     """
     listed = list(modules)
     known = {module.name for module in listed}
@@ -84,7 +84,7 @@ def _imported(module: Module, known: set[str]) -> Iterator[str]:
 
 
 def importers(graph: Mapping[str, set[str]]) -> dict[str, set[str]]:
-    """The same arrows, backwards."""
+    """Return the inverse graph."""
     found: dict[str, set[str]] = defaultdict(set)
     for module, used in graph.items():
         for name in used:
@@ -93,7 +93,7 @@ def importers(graph: Mapping[str, set[str]]) -> dict[str, set[str]]:
 
 
 def knots(graph: Mapping[str, set[str]]) -> list[set[str]]:
-    """The groups of modules that import each other in a circle, the largest first."""
+    """Return the groups of modules that import each other in a circle, largest first."""
     order: list[str] = []
     seen: set[str] = set()
     for start in graph:
@@ -110,7 +110,7 @@ def knots(graph: Mapping[str, set[str]]) -> list[set[str]]:
 
 
 def _visit(start: str, graph: Mapping[str, set[str]], seen: set[str], order: list[str]) -> None:
-    """Append to `order` what can be reached from `start`, each module after those it imports."""
+    """Append everything reachable from `start` to `order`, each module after its imports."""
     if start in seen:
         return
     seen.add(start)
@@ -127,14 +127,14 @@ def _visit(start: str, graph: Mapping[str, set[str]], seen: set[str], order: lis
 
 
 def base_names(node: ast.ClassDef) -> set[str]:
-    """The last part of each base of a class, without its type arguments."""
+    """Return the last part of each base of a class, without type arguments."""
     return {ast.unparse(base).partition("[")[0].rpartition(".")[2] for base in node.bases}
 
 
 def members(node: ast.ClassDef) -> set[str]:
-    """The names of the methods and annotated attributes that a class body declares.
+    """Return the names of methods and annotated attributes of a class body.
 
-    Attributes that `__init__` sets on `self` belong to them.
+    Includes attributes that `__init__` sets on `self`.
     """
     found = set()
     for part in node.body:

@@ -1,4 +1,4 @@
-"""Trace how one call walks through the modules of the service.
+"""Trace the path of one call through the modules of the service.
 
     .venv/bin/python -m scripts.trace_call [--tree PATH] [--json] [--way] [--page] [--runs N]
 
@@ -14,9 +14,9 @@ run with the median number of changes is reported.
 `--way` prints the files in the order of their first entry, indented by package.
 `--page` writes figures and pictures into `docs/architecture.md`.
 
-The figures: files and functions that are entered, changes of file and of package between one
-entry and the next in the same thread; a coroutine that continues after a wait is entered again.
-Comprehensions are no functions of their own.
+The figures: files and functions that are entered, changes of file and of package between one entry
+and the next in the same thread; a coroutine that continues after a wait is entered again.
+Comprehensions do not count as functions.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ PAGE = ROOT / "docs" / "architecture.md"
 START = "<!-- traced -->"
 END = "<!-- end of traced -->"
 COLUMNS = 72
-PATIENCE_S = 120  # only ends what hangs
+PATIENCE_S = 120  # only ends hangs
 INSIDE = "--inside"
 NOT_FUNCTIONS = frozenset({"<module>", "<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"})
 
@@ -56,7 +56,7 @@ Entry = tuple[int, str, str]
 
 @dataclass(frozen=True)
 class Figures:
-    """How far a way is."""
+    """Figures of a trace."""
 
     files: int
     functions: int
@@ -67,7 +67,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class Trace:
-    """The entries of one way, in their order."""
+    """Entries of one trace, in order."""
 
     entries: tuple[Entry, ...]
 
@@ -83,7 +83,7 @@ class Trace:
         )
 
     def way(self) -> Iterator[str]:
-        """Each package with its files, in the order of their first entry."""
+        """Yield each package with its files, in order of first entry."""
         files: dict[str, dict[str, set[str]]] = {}
         for _, file, name in self.entries:
             files.setdefault(package_of(file), {}).setdefault(file, set()).add(name)
@@ -93,7 +93,7 @@ class Trace:
             yield from (f"    {file}  {len(names)}" for file, names in inside.items())
 
     def picture(self) -> Iterator[str]:
-        """A line for each package: where the way is in it, from its start on the left."""
+        """Yield a line for each package: when the trace is in it, from its start on the left."""
         size = max(len(self.entries), 1)
         drawn: dict[str, set[int]] = {}
         for at, (_, file, _) in enumerate(self.entries):
@@ -105,7 +105,7 @@ class Trace:
 
 
 def package_of(file: str) -> str:
-    """The folder below `app/` that a file is in; the file's own name at the top."""
+    """Return the folder below `app/` of a file; the file's own name at the top."""
     return file.split("/")[1].removesuffix(".py")
 
 
@@ -123,7 +123,7 @@ def _changes(entries: Sequence[Entry], place: Any) -> int:
 
 
 class Recorder:
-    """Notes each entry into a function of `tree/app` while it is on."""
+    """Records each entry into a function of `tree/app` while enabled."""
 
     def __init__(self, tree: Path) -> None:
         self._app = f"{tree}/app/"
@@ -140,7 +140,7 @@ class Recorder:
             self.entries.append((threading.get_ident(), file, code.co_qualname))
 
     def obey(self, report: int) -> None:
-        """Follow standard input: `start` empties the entries, `stop` writes them to `report`."""
+        """Obey standard input: `start` empties the entries, `stop` writes them to `report`."""
         with os.fdopen(report, "w", encoding="utf-8") as out:
             for line in sys.stdin:
                 self.on = line == "start\n"
@@ -150,7 +150,7 @@ class Recorder:
 
 
 def inside(tree: Path, report: int) -> None:
-    """Be the service of a tree, recording; never returns."""
+    """Run the service of a tree, recording; never returns."""
     sys.path.insert(0, str(tree))
     recorder = Recorder(tree)
     threading.Thread(target=recorder.obey, args=(report,), daemon=True).start()
@@ -166,7 +166,7 @@ def inside(tree: Path, report: int) -> None:
 
 
 class Service:
-    """A running service of a tree, and a WebSocket to it."""
+    """Running service of a tree, with a WebSocket."""
 
     def __init__(
         self, orders: IO[str], reports: IO[str], client: Client, frames: Connection
@@ -177,21 +177,21 @@ class Service:
         self._frames = frames
 
     def change(self, method: str, path: str, body: object) -> dict[str, Any]:
-        """The JSON of an answer below `/api/v1`."""
+        """Return the JSON of a response below `/api/v1`."""
         answer = self._client.request(method, path, json=body)
         answer.raise_for_status()
         found: dict[str, Any] = answer.json()
         return found
 
     def send(self, command: Mapping[str, object]) -> None:
-        """Send a command under an id of its own."""
+        """Send a command with a new ID."""
         self._frames.send(json.dumps({"id": uuid4().hex, **command}))
 
     def wait_for(self, kind: str) -> dict[str, Any]:
-        """The next message of a kind.
+        """Return the next message of a kind.
 
         Raises:
-            SystemExit: an error came instead.
+            SystemExit: an error arrived instead.
         """
         while True:
             message: dict[str, Any] = json.loads(self._frames.recv(timeout=PATIENCE_S))
@@ -202,7 +202,7 @@ class Service:
 
     @contextmanager
     def recording(self, traces: list[Trace]) -> Iterator[None]:
-        """Add what the service does meanwhile to `traces`."""
+        """Append the service's trace during the block to `traces`."""
         self._order("start")
         yield
         entries = json.loads(self._order("stop"))
@@ -216,7 +216,7 @@ class Service:
 
 @contextmanager
 def serving(tree: Path) -> Iterator[Service]:
-    """A service of a tree in a fresh data folder, until the end of the block.
+    """Run a service of a tree in a fresh data folder for the duration of the block.
 
     Raises:
         SystemExit: it does not start.
@@ -259,7 +259,7 @@ def serving(tree: Path) -> Iterator[Service]:
 
 
 def _environment(tree: Path, data: Path, port: int) -> dict[str, str]:
-    """None of this machine's own settings."""
+    """Return an environment without this machine's own settings."""
     kept = {name: text for name, text in os.environ.items() if "TOLLGATE" not in name}
     return {
         **kept,
@@ -277,7 +277,7 @@ def _free_port() -> int:
 
 
 def trace_calls(service: Service, runs: int) -> list[Trace]:
-    """One `bash` call, from its frame to its run's end."""
+    """Trace `bash` calls, from frame to end of run."""
     session = _subscribe(service)
     traces: list[Trace] = []
     for number in range(runs + 1):
@@ -288,7 +288,7 @@ def trace_calls(service: Service, runs: int) -> list[Trace]:
 
 
 def trace_answers(service: Service, runs: int) -> list[Trace]:
-    """The answer to the confirmation of a `bash` call, to its run's end."""
+    """Trace answers to the confirmation of a `bash` call, to the end of its run."""
     service.change("PATCH", "/admin/tools/bash", {"requires_confirmation": True})
     session = _subscribe(service)
     traces: list[Trace] = []
@@ -325,12 +325,12 @@ def _bash(session: str, command: str) -> dict[str, object]:
 
 
 def median(traces: Sequence[Trace]) -> Trace:
-    """The one with the median number of changes of file."""
+    """Return the trace with the median number of file changes."""
     return sorted(traces, key=lambda trace: trace.figures.file_changes)[len(traces) // 2]
 
 
 def table(traces: Mapping[str, Trace]) -> Iterator[str]:
-    """The figures as Markdown, a column for each way."""
+    """Return the figures as Markdown, a column per trace."""
     titles = {
         "files": "files",
         "functions": "functions",
@@ -346,7 +346,7 @@ def table(traces: Mapping[str, Trace]) -> Iterator[str]:
 
 
 def section(traces: Mapping[str, Trace]) -> str:
-    """What `--page` writes: the figures, and a picture of each way."""
+    """Return the text for `--page`: the figures, and a picture of each trace."""
     titles = {"call": "One call of `bash`:", "answer": "The answer to a confirmation:"}
     lines = [*table(traces)]
     for name, trace in traces.items():
@@ -355,10 +355,10 @@ def section(traces: Mapping[str, Trace]) -> str:
 
 
 def write_page(page: Path, text: str) -> None:
-    """Put a text between the marks of a page.
+    """Replace the text between the marks of a page.
 
     Raises:
-        SystemExit: it has no such marks.
+        SystemExit: the page has no such marks.
     """
     before, start, rest = page.read_text(encoding="utf-8").partition(START)
     _, end, after = rest.partition(END)

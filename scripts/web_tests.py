@@ -1,4 +1,4 @@
-"""Check everything that needs Node.js: the pages, their scenes in Chromium, the protocol document.
+"""Check everything that needs Node.js: pages, their scenes in Chromium, protocol document.
 
     python -m scripts.web_tests [scenes...]
 
@@ -26,7 +26,7 @@ SIDE_BY_SIDE = 2
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Check; the exit code, 1 when something failed."""
+    """Check; return the exit code, 1 if something failed."""
     if not CHROMIUM.is_here():
         print(f"error: the scenes need Chromium: {CHROMIUM.provide}", file=sys.stderr)
         return 1
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def check_protocol_document(node: webbuild.Node) -> None:
-    """Hold the AsyncAPI document of the service to the official parser.
+    """Validate the AsyncAPI document of the service with the official parser.
 
     Raises:
         BuildFailed: the parser cannot be installed, or refuses the document.
@@ -65,7 +65,7 @@ def check_protocol_document(node: webbuild.Node) -> None:
 
 
 def play(node: webbuild.Node, scene: Path) -> bool:
-    """Play the scenes of one file; its output is printed when it ends, whole."""
+    """Run the scenes of one file; its output is printed as a whole at the end."""
     began = time.monotonic()
     try:
         done = subprocess.run(

@@ -111,7 +111,7 @@ def _scalar(value: str, types: set[str]) -> Any:
     lowered = value.strip().lower()
     if "boolean" in types and lowered in _TRUE | _FALSE and not types & {"integer", "number"}:
         return lowered in _TRUE
-    # `strip` removes more than `int` tolerates: the separators U+001C to U+001F.
+    # `strip` removes more than `int` accepts: the separators U+001C to U+001F.
     if "integer" in types and _INTEGER.fullmatch(value.strip()):
         return int(value.strip())
     if types == {"integer"}:

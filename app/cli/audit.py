@@ -29,7 +29,7 @@ async def show_audit(
     if isinstance(place, RemoteService):
         pages = _served(place, filters, limit=limit, follow=follow)
     else:
-        # Reading the database loads what takes most of the time of a short answer.
+        # Reading the database requires imports that take most of the time of a short answer.
         from app.cli.local_audit import stored
 
         pages = stored(place.settings, filters, limit=limit, follow=follow)

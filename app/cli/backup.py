@@ -66,7 +66,7 @@ def back_up(place: Place, target: Path, *, with_keys: bool) -> int:
         raise InvalidInput(f"{str(target)!r} already exists: choose a new file")
     written = _Written()
     try:
-        # Never readable by others, not even for a moment.
+        # Never readable by others, not even briefly.
         descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file, tarfile.open(fileobj=file, mode="w:gz") as tar:
             _write(tar, data_dir, written, with_keys=with_keys)
@@ -97,7 +97,7 @@ def _name(fresh: Path, target: Path) -> None:
     except FileExistsError:
         raise
     except OSError:
-        # Sticks and shares may know no second name of a file.
+        # Removable disks and network shares may not support hard links.
         os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         fresh.replace(target)
 
@@ -170,10 +170,10 @@ def _add_path(tar: tarfile.TarFile, path: Path, name: str, written: _Written) ->
     try:
         info = tar.gettarinfo(path, name)
     except OSError:
-        written.left_out.append(name)  # It went away meanwhile, or may not be read.
+        written.left_out.append(name)  # Deleted meanwhile, or unreadable.
         return
     if info is None or not (info.isreg() or info.isdir() or info.issym()):
-        written.left_out.append(name)  # A socket or a pipe holds nothing.
+        written.left_out.append(name)  # A socket or a pipe has no content.
     elif info.isreg():
         _add_file(tar, path, name, written)
     else:
@@ -187,7 +187,7 @@ def _add_file(tar: tarfile.TarFile, path: Path, name: str, written: _Written) ->
         written.left_out.append(name)
         return
     with os.fdopen(descriptor, "rb") as file:
-        # Two names of one file are two files in the copy: each can be restored by itself.
+        # Two names of one file become two files in the copy: each can be restored separately.
         info = tarfile.TarInfo(name)
         found = os.fstat(file.fileno())
         info.size, info.mtime, info.mode = found.st_size, found.st_mtime, found.st_mode & 0o700

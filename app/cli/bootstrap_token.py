@@ -93,7 +93,7 @@ def _keep(settings: Settings, secret: str) -> Path | None:
         return None
     fresh = path.with_name(f".{FILE_NAME}.{os.getpid()}")
     try:
-        # Never through a link, and never readable by others, not even for a moment.
+        # Never through a link, and never readable by others, not even briefly.
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
         with os.fdopen(os.open(fresh, flags, 0o600), "w", encoding="ascii") as file:
             file.write(secret + "\n")

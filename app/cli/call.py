@@ -98,7 +98,7 @@ class _LocalCall:
                 cacheable=False,
             )
             await self._until_done(runs, run)
-            # Everything is shown only once it is committed.
+            # Everything is shown only after its commit.
             await self._runtime.db.flush()
             return self._conclude(run, request)
 

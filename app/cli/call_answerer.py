@@ -49,7 +49,7 @@ class CallAnswerer:
             return None
         while not form.is_complete:
             self.say("\n".join(form.lines()))
-            # Before it is said how to answer: who answers at once must not be unheard.
+            # Before the prompt: an immediate answer must not be lost.
             forget_typed()
             self.say(form.prompt(), end="")
             line = await read_line()

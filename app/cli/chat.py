@@ -39,7 +39,7 @@ while a call awaits approval: the number of an answer, a to approve once,
 while a tool asks: the number of a choice, or your own words; /decline to skip
 Ctrl-C            cancel what is running; when nothing is running, leave"""
 PROMPT = "› "
-UNAUTHENTICATED = 4501  # how the server closes on who has no token that holds
+UNAUTHENTICATED = 4501  # close code of the server without a valid token
 STILL_OPEN = frozenset({"forbidden", "validation_failed", "invalid_arguments"})
 
 

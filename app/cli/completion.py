@@ -70,7 +70,7 @@ function __tollgate_words
 end
 complete -c tollgate -a '(__tollgate_words)'
 """
-# The script, what stands between the known paths, and the words that follow one of them.
+# The script: text between the known paths, and the words that follow each.
 _SHELLS: Mapping[str, tuple[str, str, str]] = MappingProxyType(
     {
         "bash": (_BASH, " | ", '    {path}) words="{words}" ;;'),

@@ -14,7 +14,7 @@ YES = frozenset({"y", "yes"})
 NO = frozenset({"n", "no"})
 APPROVE, DECLINE = frozenset({"a", "approve"}), frozenset({"d", "decline"})
 EDIT = frozenset({"e", "edit"})
-# It fits into the 80 columns of a terminal.
+# Fits into the 80 columns of a terminal.
 HOW_TO_ANSWER = "number, a = approve once, d [reason] = decline, e {…} = edit arguments: "
 
 
@@ -58,7 +58,7 @@ _MOST_NAMES = 10
 
 
 def _named(path: Any, real: Any) -> str:
-    """A path, and where links lead from it."""
+    """Return a path, and the target of its links."""
     shown = visible(str(path))
     return f"{shown} → {visible(str(real))}" if real else shown
 

@@ -25,7 +25,7 @@ START_S, STEP_S, STOP_S = 30, 60, 15
 LINES = 'for i in 1 2 3 4 5; do echo "building part $i of 5"; sleep 0.25; done'
 MORE_LINES = 'for i in 1 2 3 4 5 6; do echo "checking part $i of 6"; sleep 0.25; done'
 RISKY = "rm -rf old-build"
-FORBIDDEN = "rm -rf --preserve-root /"  # the option makes it harmless even where nobody forbids it
+FORBIDDEN = "rm -rf --preserve-root /"  # the option makes it harmless even where nothing forbids it
 _CODE_ROOT = Path(__file__).resolve().parent.parent.parent
 
 
@@ -165,7 +165,7 @@ def _summary(demo: _Demo, replayed: int, *, same: bool) -> str:
 @asynccontextmanager
 async def _server(folder: Path) -> AsyncIterator[tuple[str, str | None]]:
     """Start a server on a free port; return its URL and the token it created."""
-    # Nothing of the caller's configuration: the demo is the same everywhere.
+    # Without the caller's configuration: the demo is the same everywhere.
     kept = {k: v for k, v in os.environ.items() if not k.startswith(OWN_VARIABLES)}
     process = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -176,7 +176,7 @@ async def _server(folder: Path) -> AsyncIterator[tuple[str, str | None]]:
             **kept,
             "PYTHONPATH": str(_CODE_ROOT),
             "TOLLGATE_LOG_LEVEL": "warning",
-            # Commands in another terminal do not find it.
+            # Commands in another terminal must not find it.
             "XDG_STATE_HOME": str(folder),
         },
         stdin=asyncio.subprocess.DEVNULL,

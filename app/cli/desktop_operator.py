@@ -92,7 +92,7 @@ class DesktopOperator:
         self._options = options
         self._token = token
         self._driver = driver
-        # The last word about a task, until the server has taken it.
+        # Final results of tasks, until the server has accepted them.
         self._unsaid: tuple[str, Frame] | None = None
         self._done = 0
 
@@ -173,7 +173,7 @@ class DesktopOperator:
 
         async def begin() -> None:
             nonlocal has_begun
-            # Should the answer get lost, this is how it ended: without leave nothing is sent.
+            # If the reply is lost, this is the result: without permission nothing is sent.
             self._unsaid = ("fail", {**claim, "code": "driver_failed", "detail": _NO_LEAVE})
             await link.command("start", **claim)
             has_begun = True
@@ -189,7 +189,7 @@ class DesktopOperator:
         finally:
             keeping.cancel()
             if not sending.done():
-                # The connection is lost: what has begun is brought to its end all the same.
+                # The connection is lost: a started text is still finished.
                 if not has_begun:
                     sending.cancel()
                 await asyncio.wait([sending])
@@ -211,7 +211,7 @@ class DesktopOperator:
             self._unsaid = ("fail", claim | said)
             _say(f"{claim['task_id']}: {error.message}")
         elif isinstance(error, CommandRefused):
-            # No leave: it was taken back meanwhile. There is nothing to say.
+            # No permission: the task was withdrawn, so there is nothing to report.
             self._unsaid = None
             _say(f"{claim['task_id']}: not sent: {error.message}")
         elif not isinstance(error, ConnectionClosed | TimeoutError):
@@ -255,7 +255,7 @@ async def operate(options: OperatorOptions) -> int:
             "create NAME --scope desktop`",
             field="token_env",
         )
-    # No program that is started here shall find it.
+    # Programs started here must not find it.
     del os.environ[options.token_env]
     operator = DesktopOperator(options, token, _driver(options))
     _say(f"operator {options.name!r} with the driver {options.driver!r} for {url}")

@@ -17,7 +17,7 @@ from app.core.escaping import visible
 from app.core.settings import load_settings
 
 _COLOURS = {"ok": "green", "info": "bright_black", "warning": "yellow", "broken": "red"}
-# What matters first comes first.
+# Most important first.
 _MARKS = {"broken": "✗", "warning": "!", "info": "·", "ok": "✓"}
 
 
@@ -51,7 +51,7 @@ def _found(data_dir: Path | None) -> list[dict[str, Any]]:
         else:
             checks: list[dict[str, Any]] = answer["checks"]
             return checks
-    # What looks at a machine loads most of the service.
+    # Examining the machine imports most of the service.
     from app.cli.local_doctor import found_here
 
     return found_here(subject)

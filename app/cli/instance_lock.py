@@ -30,7 +30,7 @@ def only_service_of(data_dir: Path) -> Iterator[None]:
             "TOLLGATE_DATA_DIR to a writable folder"
         ) from None
     try:
-        # A lock of the process, not of the open file: no child of it can inherit it.
+        # A lock of the process, not of the open file: child processes do not inherit it.
         fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         os.close(lock)

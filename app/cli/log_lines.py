@@ -33,7 +33,7 @@ class LogLineHandler(logging.Handler):
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__()
-        # Past the stream, whose lock a write that waits would keep until the end.
+        # Bypasses the stream, whose lock a blocked write would hold until the end.
         self._descriptor = stream.fileno()
         self._lines: queue.Queue[str] = queue.Queue(MOST_LINES)
         self._left_out = 0
@@ -68,7 +68,7 @@ class LogLineHandler(logging.Handler):
             self._lines.task_done()
 
     def _write(self, line: str) -> None:
-        # A disk that is full, or a reader that has gone, is no reason to end.
+        # A full disk, or a closed reader, must not end the service.
         try_call(self._put, f"{line}\n".encode("utf-8", "backslashreplace"))
 
     def _put(self, data: bytes) -> None:

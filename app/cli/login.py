@@ -103,7 +103,7 @@ def _keep(login: ServiceLogin) -> None:
     fresh = path.with_name(f".{FILE_NAME}.{os.getpid()}")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Never readable by others, not even for a moment.
+        # Never readable by others, not even briefly.
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
         with os.fdopen(os.open(fresh, flags, 0o600), "w", encoding="utf-8") as file:
             json.dump({"url": login.url, "token": login.token}, file)

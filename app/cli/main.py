@@ -1,6 +1,4 @@
-"""Console script. Each command imports its dependencies when it runs, so `--help` and `call` start
-fast.
-"""
+"""Console script. Commands import their dependencies on use, so `--help` and `call` start fast."""
 
 from __future__ import annotations
 
@@ -82,7 +80,7 @@ def main() -> None:
     except TollgateError as error:
         _fail(error.message, FAILED)
     except BrokenPipeError:
-        # The reader has seen enough. Nothing may be written at exit either.
+        # The reader has closed. Nothing may be written at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.exit(FAILED)
 
@@ -119,8 +117,8 @@ def serve(
 ) -> None:
     """Run the service until it is stopped."""
     settings = _own_settings(host=host, port=port, data_dir=data_dir, workspace=workspace)
-    # What a start makes stays: looking through it for garbage takes a tenth of the start.
-    # The server switches the collector on again when it is ready.
+    # Objects created at startup stay: collecting garbage among them takes a tenth of the start. The
+    # server enables the collector again when it is ready.
     gc.disable()
     from app.cli.serve import serve_until_stopped
 

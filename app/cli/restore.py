@@ -37,7 +37,7 @@ from app.governance.audit.log import AuditEntry, AuditLog
 from app.governance.audit.verify import verify
 
 RESTORED = "installation.restored"
-# They belong to this machine: its settings, what unlocks the database, what its commands need.
+# Parts of this machine: its settings, its database keys, and files of its commands.
 _STAYS = frozenset({LOCK, KEYS, FIRST_TOKEN, ENV_FILE, CONFIG_FILE})
 _PARTS = frozenset({DATABASE, KEYS, *ANCHORS, *FOLDERS})
 _BROKEN = 1
@@ -64,7 +64,7 @@ def restore(archive: Path, settings: Settings, *, replace: bool) -> int:
         fresh = data_dir / f".restoring-{os.getpid()}"
         try:
             manifest = _unpack(archive, fresh)
-            # Whatever can fail does so beside what is there.
+            # Anything that can fail happens next to the existing data.
             ensure_schema(fresh / DATABASE)
             (fresh / DATABASE).chmod(0o600)
             former = _audit_end(data_dir / DATABASE)

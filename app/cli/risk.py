@@ -17,7 +17,7 @@ SHELLS: dict[str, tuple[ShellName, ...]] = {
     "bash": ("bash",),
     "powershell": ("powershell",),
     "cmd": ("cmd",),
-    # For case files that only say so: the stricter of the two readings.
+    # For case files with only two verdicts: the stricter one.
     "windows": ("powershell", "cmd"),
 }
 
@@ -78,7 +78,7 @@ def _request(line: bytes) -> tuple[str, str]:
 
 
 def _dumped(document: dict[str, Any]) -> str:
-    # Escaped: a command may hold what a terminal or an encoding would choke on.
+    # Escaped: a command may contain text that a terminal or encoding rejects.
     return json.dumps(document)
 
 

@@ -130,7 +130,8 @@ async def add_rules(place: Place, path: Path) -> int:
 
 
 async def _add_served(service: RemoteService, entries: list[Any]) -> None:
-    # All are read before the first is stored; what only the service knows, its plugins, it says.
+    # All are parsed before the first is stored; errors only the service knows, about its plugins,
+    # come from it.
     bodies = [_numbered(number, entry).to_json() for number, entry in enumerate(entries, start=1)]
     made: list[str] = []
     try:

@@ -45,7 +45,7 @@ log = logging.getLogger(__name__)
 START_FAILED = 1
 STOP_FAILED = 1
 STOP_S = 60.0
-"""Seconds in which a service ends; what it waits for is bounded by less, each for itself."""
+"""Seconds within which a service ends; everything it waits for has a lower limit."""
 OPEN_FILES = 65_536
 _M_ARENA_MAX = -8
 _STACK_BYTES = 2 << 20
@@ -93,7 +93,7 @@ def _prepared(settings: Settings) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, leave)
     configure_logging(settings)
-    faulthandler.enable()  # a process that memory was refused may die in code that is not ours
+    faulthandler.enable()  # a process without memory may die in code that is not ours
     _allow_open_files()
     _save_address_space()
     asyncio.run(needs_token(settings))
@@ -112,7 +112,8 @@ def _serve(settings: Settings, leave: Leave) -> int:
 
     from app.operations.sandbox.kernel_probe import probe
 
-    # A child tries the kernel's layers, on another processor, while this one reads the web stack.
+    # A child probes the kernel's layers on another processor, while this process imports the web
+    # stack.
     Thread(target=probe, args=(settings.sandbox.uid,), daemon=True).start()
     from app.api.app import create_app
     from app.api.server import listening_socket, run_server
@@ -134,7 +135,7 @@ def _serve(settings: Settings, leave: Leave) -> int:
         announced.append(url)
         noting.enter_context(noted(_reachable(settings, url), settings.data_dir))
         if leave.asked:
-            signal.raise_signal(signal.SIGTERM)  # to the server, which listens by now
+            signal.raise_signal(signal.SIGTERM)  # to the server, which is listening by now
         problems, status = runtime.registry.snapshot().problems, runtime.workspaces.status
         lines = banner(settings, url, access=access, problems=problems, sandbox=status)
         lines[-1:-1] = missing_hooks(runtime.hooks.problems)
@@ -164,7 +165,7 @@ async def _opened(settings: Settings) -> AsyncIterator[Service]:
             service = await stack.enter_async_context(open_service(settings))
         except TollgateError as error:
             typer.echo(f"error: {error.message}", err=True)
-            # The server logs whatever ends its start with all the lines that led there.
+            # The server logs a failed start with its whole traceback.
             logging.getLogger("uvicorn.error").disabled = True
             raise
         yield service
@@ -214,7 +215,7 @@ def configure_logging(settings: Settings) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(settings.log_level.upper())
-    # The banner says what their accounts of starting would say.
+    # The banner replaces the libraries' startup messages.
     for name in ("uvicorn", "alembic"):
         logging.getLogger(name).setLevel(logging.WARNING)
 

@@ -23,7 +23,7 @@ from app.core.errors import ConfigurationError
 from app.core.user_folders import state_home
 
 MAX_NOTE = 8192
-# `struct flock`: where its fields stand differs by system.
+# `struct flock`: its layout differs by system.
 _FLOCK, _TYPE, _PID = ("qqihh", 3, 2) if sys.platform == "darwin" else ("hhqqi4x", 0, 4)
 
 

@@ -345,7 +345,7 @@ def _tables(before: Iterable[AllowedTable], terms: SourceOptions) -> tuple[Allow
     listed = {item.table: item for item in before}
     for typed in terms.tables:
         name, columns = _read_table(typed, "--table")
-        # Whoever lists a table once more does not mean to show what was hidden in it.
+        # Listing a table again must not unmask its hidden columns.
         masked = _joined(listed[name].masked if name in listed else (), columns)
         listed[name] = AllowedTable(name, masked)
     for typed in terms.unmask:

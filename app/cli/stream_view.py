@@ -129,7 +129,7 @@ class StreamView:
         return f"[{name}] " if name else ""
 
     def _on_text_delta(self, event: Event) -> None:
-        # What sub-agents say between their calls would run through each other.
+        # Output of sub-agents between their calls would be interleaved.
         if event.get("run_id") in self._subagents:
             return
         self._delta(event, event["message_id"], "", "")
@@ -258,7 +258,7 @@ class StreamView:
         if event["chunk_to"] <= shown.chunks:
             return
         if event.get("snapshot"):
-            # A snapshot holds everything so far, unless it is as long as one may be.
+            # A snapshot contains everything so far, unless it has the maximum size.
             text = text[shown.chars :] if len(text) < SNAPSHOT_CHARS else f"…\n{text}"
         elif event["chunk_from"] > shown.chunks:
             shown.has_hole = True

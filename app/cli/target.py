@@ -263,7 +263,8 @@ def _service_of_user() -> RemoteService | None:
     """Return the service of the sign-in, or the one running on this machine."""
     login = kept_login()
     if login is not None:
-        # TOLLGATE_TOKEN may be the secret of a service on this machine: it stays here.
+        # TOLLGATE_TOKEN may be the secret of a service on this machine, so it is not sent
+        # elsewhere.
         return RemoteService(login.url, login.token)
     here = _running_here()
     return None if here is None else _of_this_machine(here)

@@ -10,13 +10,13 @@ import termios
 from contextlib import suppress
 
 _MAX_LINE = 64 << 10
-# Colours may pass; anything that moves the cursor, renames the window or answers a query may not.
+# Colors are allowed; sequences that move the cursor, rename the window or answer a query are not.
 _ESCAPES = re.compile(
     r"\x1b\[[0-9;:]*m"
     r"|(?P<drop>\x1b(?:\[[0-?]*[ -/]*[@-~]?|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~]?))"
 )
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f]")
-# What keys that are no letters send: arrows, Home, F1, Alt and a letter, a paste's two ends.
+# Sequences sent by special keys: arrows, Home, F1, Alt with a letter, both ends of a paste.
 _KEYS = re.compile(
     r"\x1b(?:\[\[?[0-?]*[ -/]*[@-~]|O[ -~]|[^\x1b]?)|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f]"
 )

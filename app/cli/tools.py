@@ -79,7 +79,7 @@ async def _switched(runtime: Runtime, switch: Switch) -> list[str]:
     except Conflict as error:
         raise Conflict(error.message.replace("`force`", "--force")) from None
     resolved = runtime.resolver.resolve(switch.agent)
-    # Switched on for an agent, a tool may still be off for everybody.
+    # A tool enabled for an agent may still be disabled for everyone.
     return [
         state_line(
             name,

@@ -84,7 +84,7 @@ class Unpacking:
         content = self._tar.extractfile(member)
         if content is None:
             raise tarfile.ReadError(f"{member.name} has no content")
-        # Never through what is there already: a name that comes twice is replaced.
+        # Never through existing entries: a duplicate name is replaced.
         place.unlink(missing_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
         descriptor = os.open(place, flags, 0o600 | (member.mode & 0o100))

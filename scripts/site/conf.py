@@ -1,4 +1,4 @@
-"""How Sphinx builds the site; `scripts/build_site.py` prepares the pages and calls it."""
+"""Sphinx configuration of the site; `scripts/build_site.py` prepares the pages and calls it."""
 
 import os
 
@@ -8,11 +8,11 @@ release = version = os.environ["TOLLGATE_SITE_VERSION"]
 extensions = ["myst_parser"]
 root_doc = "index"
 
-# Headings have the anchors that links between the pages use, and that every host of Markdown makes.
+# Headings have the anchors that links between pages use, as on Markdown hosts.
 myst_heading_anchors = 6
 myst_enable_extensions: list[str] = []
 
-# A block may show a part of a language, such as JSON with an ellipsis.
+# A block may contain a fragment of a language, such as JSON with an ellipsis.
 suppress_warnings = ["misc.highlighting_failure"]
 highlight_language = "none"
 nitpicky = True

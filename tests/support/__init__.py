@@ -1,1 +1,1 @@
-"""What several tests need: programs, servers and fakes."""
+"""Shared support of tests: programs, servers and fakes."""

@@ -1,4 +1,4 @@
-"""Waiting for what a service says about itself."""
+"""Waiting for the reported state of a service."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ PATIENCE_S = 60
 
 
 class Asked:
-    """A service as its operator asks it."""
+    """Service as seen by its operator."""
 
     def __init__(self, client: HttpClient) -> None:
         self.client = client
 
     async def health(self) -> dict[str, Any]:
-        """It is always answered."""
+        """Return the health, which is always available."""
         answer = await self.client.get("/health")
         assert answer.status_code == 200, answer.text
         reported: dict[str, Any] = answer.json()
         return reported
 
     async def until(self, *conditions: str) -> dict[str, Any]:
-        """Wait until health names exactly these conditions; what `ready` says then."""
+        """Wait until health has exactly these conditions; return the `ready` response."""
         now: list[str] = []
         for _ in range(PATIENCE_S * 20):
             now = sorted((await self.health())["conditions"])
@@ -43,7 +43,7 @@ class Asked:
         return reported
 
     async def new_session(self) -> str:
-        """The id of a session, which is acknowledged."""
+        """Create a session, which is acknowledged; return its ID."""
         answer = await self.client.post("/sessions", json={})
         assert answer.status_code == 201, answer.text
         made: str = answer.json()["id"]

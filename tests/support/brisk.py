@@ -1,4 +1,4 @@
-"""Spare a service in a test what only costs time: nothing here changes what the service does."""
+"""Faster start and stop of services in tests, without changing their behavior."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _TICK_S = 0.01
 
 @contextmanager
 def brisk_services() -> Iterator[None]:
-    """Have services start and stop in a few milliseconds.
+    """Make services start and stop in a few milliseconds.
 
     Not for tests of how the sandbox starts.
     """
     with pytest.MonkeyPatch.context() as patch:
-        # The process that starts programs begins with the first one, as it does by itself.
+        # The process that starts programs is started with the first one, as by default.
         patch.setattr(Sandbox, "start", Sandbox.known)
-        # It looks every 0.1 s whether it is to end, and whether everybody has left.
+        # It checks every 0.1 s whether to end, and whether all clients have left.
         patch.setattr(
             uvicorn.server, "asyncio", SimpleNamespace(**{**vars(asyncio), "sleep": _short_sleep})
         )

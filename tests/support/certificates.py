@@ -1,4 +1,4 @@
-"""Certificates with what is wrong with them, and servers that show them."""
+"""Certificates with defects, and servers that use them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cryptography.x509.oid import NameOID
 
 
 def certificate(folder: Path, name: str, *, begins: int = -1, ends: int = 1) -> Path:
-    """A self-signed certificate for `name`, with its key, valid between two days from now."""
+    """Create a self-signed certificate for `name` with its key, valid between two days from now."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     now = dt.datetime.now(dt.UTC)
@@ -39,7 +39,7 @@ def certificate(folder: Path, name: str, *, begins: int = -1, ends: int = 1) -> 
 
 
 def server_context(path: Path) -> ssl.SSLContext:
-    """What a server with that certificate speaks."""
+    """Return the TLS context of a server with the certificate."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(path)
     return context

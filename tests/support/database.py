@@ -1,4 +1,4 @@
-"""A database of the newest schema, copied: migrating one takes longer than most tests."""
+"""Database with the newest schema, copied: migration takes longer than most tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from app.db.schema import ensure_schema, make_data_dir
 
 
 def new_database(path: Path) -> None:
-    """Put an empty database there, in a folder that is made if need be."""
+    """Create an empty database, with its folder if missing."""
     make_data_dir(path.parent)
     path.touch(mode=0o600)
     path.write_bytes(_template())

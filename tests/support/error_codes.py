@@ -1,8 +1,8 @@
-"""Every machine code of an error that the sources can give, read from the sources.
+"""All machine codes of errors in the sources, by static analysis.
 
-Wherever something is called with a `code`, what it may be is followed to the texts themselves:
-through constants, choices, parameters (to all callers), tuples and literal types.
-A value that comes from an object that was itself made with a `code` is counted where that was made.
+Every argument `code` of a call is traced to its literal values: through constants, choices,
+parameters (to all callers), tuples and literal types. A value from an object created with a `code`
+counts where the object was created.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MOST_STEPS = 12
 
 @dataclass(frozen=True)
 class Place:
-    """An expression, and the module and function it stands in."""
+    """Expression, with its module and function."""
 
     module: Module
     function: Function | None
@@ -34,14 +34,14 @@ class Place:
 
 @dataclass(frozen=True)
 class Made:
-    """A call that gives a `code`: who is called, and the code."""
+    """Call with a `code`: the callee, and the code."""
 
     callee: str
     code: Place
 
 
 class Module:
-    """One parsed file."""
+    """Parsed file."""
 
     def __init__(self, path: str, source: str) -> None:
         self.path = path
@@ -52,7 +52,7 @@ class Module:
         for node in ast.walk(self.tree):
             if isinstance(node, Function):
                 for child in ast.walk(node):
-                    self.inside[child] = node  # the innermost comes last
+                    self.inside[child] = node  # innermost last
             elif isinstance(node, ast.ImportFrom) and node.module:
                 path = node.module.removeprefix("app.").replace(".", "/") + ".py"
                 self.imports.update({alias.asname or alias.name: path for alias in node.names})
@@ -66,18 +66,18 @@ class Module:
 
 @dataclass
 class Codes:
-    """What was found: each text with the callees that get it, and what could not be followed."""
+    """Result: each text with its callees, and the values that could not be traced."""
 
     texts: dict[str, set[str]] = field(default_factory=dict)
     unknown: list[str] = field(default_factory=list)
 
 
 class Sources:
-    """All modules below a folder, and what they say of codes.
+    """All modules below a folder, with their codes.
 
     Args:
         modules: path → source.
-        others: callees whose `code` is something else than an error's.
+        others: callees whose `code` is not an error's.
     """
 
     def __init__(self, modules: dict[str, str], others: frozenset[str]) -> None:
@@ -95,9 +95,9 @@ class Sources:
 
     @classmethod
     def below(cls, folder: Path, others: frozenset[str], *, without: tuple[str, ...]) -> Sources:
-        """Those of a folder; `without`: beginnings of paths below it.
+        """Return those of a folder; `without`: excluded path prefixes below it.
 
-        Schemas of results name fields, and give no code.
+        Result schemas only name fields, without codes.
         """
         found = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*.py")}
         return cls(
@@ -110,7 +110,7 @@ class Sources:
         )
 
     def codes(self) -> Codes:
-        """Follow every `code` that is given."""
+        """Trace every given `code`."""
         found = Codes()
         for made in self._made():
             for text in self._texts(made.code, 0):
@@ -123,7 +123,7 @@ class Sources:
         return found
 
     def _listed(self) -> Iterator[tuple[str, str]]:
-        """What classes say that their `code` may be."""
+        """Yield the declared values of `code` in classes."""
         for name, places in self.definitions.items():
             for module, node in places if name not in self.others else ():
                 for item in node.body if isinstance(node, ast.ClassDef) else ():
@@ -148,13 +148,13 @@ class Sources:
                 yield Made(callee, module.place(value))
 
     def _positions(self, module: Module, called: ast.expr) -> set[int]:
-        """At which places of a call a `code` may be given."""
+        """Return the argument positions of `code`."""
         definitions = self._definitions(module, called)
         lists = [_fields(node) for _, node in definitions]
         return {names.index("code") for names in lists if "code" in names}
 
     def _definitions(self, module: Module, called: ast.expr) -> list[tuple[Module, Definition]]:
-        """What a call may call: of this module, or of one that it imports the name from."""
+        """Return possible definitions of a callee, in this module or an imported one."""
         name = _last(called)
         if isinstance(called, ast.Name) or ast.unparse(called) in {f"self.{name}", f"cls.{name}"}:
             homes = [module, *self._homes(module, name)]
@@ -165,12 +165,12 @@ class Sources:
         return [found for found in self.definitions.get(name, ()) if found[0] in homes]
 
     def _texts(self, place: Place, steps: int) -> Iterator[str | None]:
-        """What an expression may be; None where that is not known."""
+        """Yield the possible values of an expression; None if unknown."""
         value = place.value
         if steps > _MOST_STEPS:
             yield None
         elif isinstance(value, ast.Constant | ast.UnaryOp):
-            text = getattr(value, "value", None)  # a number is no code of ours
+            text = getattr(value, "value", None)  # a number is not one of our codes
             if isinstance(text, str) and text:
                 yield text
         elif isinstance(value, ast.IfExp | ast.BoolOp):
@@ -189,7 +189,7 @@ class Sources:
 
     def _attribute(self, place: Place, value: ast.Attribute) -> Iterator[str | None]:
         if value.attr == "code":
-            return  # it was given to whoever made that object
+            return  # it was passed to the creator of that object
         kind = _annotation(place.function, _last(value.value))
         for home, node in [] if kind is None else self._definitions(place.module, kind):
             for item in node.body:
@@ -228,26 +228,26 @@ class Sources:
             yield from self._global(home, name, steps + 1)
 
     def _homes(self, module: Module, name: str) -> list[Module]:
-        """The module a name is imported from."""
+        """Return the module that a name is imported from."""
         origin = module.imports.get(name)
         return [self.by_path[origin]] if origin in self.by_path else []
 
     def _modules(self, module: Module, name: str) -> list[Module]:
-        """The module that is imported under a name."""
+        """Return the module imported under a name."""
         origin = module.imports.get(name, "").removesuffix(".py") + f"/{name}.py"
         return [self.by_path[origin]] if origin in self.by_path else []
 
     def _parameter(
         self, module: Module, function: Function, name: str, steps: int
     ) -> Iterator[str | None]:
-        """What callers give for a parameter; what its type lists, where that is a list."""
+        """Yield callers' values of a parameter, or those listed in its type."""
         annotation = _annotation(function, name)
         listed = None if annotation is None else self._literal(module, annotation)
         if listed is not None:
             yield from listed
             return
         if name == "code":
-            return  # the calls of the function are looked at themselves
+            return  # the function's calls are analyzed themselves
         places = list(self._callers(module, function, name))
         for place in places:
             yield from self._texts(place, steps)
@@ -255,7 +255,7 @@ class Sources:
             yield None
 
     def _callers(self, module: Module, function: Function, name: str) -> Iterator[Place]:
-        """What the callers of a function give for a parameter."""
+        """Yield callers' arguments for a parameter."""
         position = _parameters(function).index(name)
         for other, call in self.calls.get(function.name, ()):
             if (module, function) in self._definitions(other, call.func):
@@ -263,7 +263,7 @@ class Sources:
                     yield other.place(value)
 
     def _literal(self, module: Module, annotation: ast.expr) -> list[str] | None:
-        """The texts of a literal type, or of the name of one."""
+        """Return the texts of a literal type, or of its name."""
         if isinstance(annotation, ast.Subscript) and _last(annotation.value) == "Literal":
             inner = annotation.slice
             parts = inner.elts if isinstance(inner, ast.Tuple) else [inner]
@@ -297,7 +297,7 @@ class Sources:
     def _returned(
         self, place: Place, call: ast.Call, path: tuple[int, ...], steps: int
     ) -> Iterator[str | None]:
-        """What a called function returns; `path`: which part of the tuple that it returns."""
+        """Yield the return values of a function; `path`: the part of a returned tuple."""
         found = False
         for module, function in self._definitions(place.module, call.func):
             if not isinstance(function, Function):
@@ -309,7 +309,7 @@ class Sources:
             yield None
 
     def _item(self, place: Place, path: tuple[int, ...], steps: int) -> Iterator[str | None]:
-        """A part of something: of a tuple, of a table's values, of what is returned or given."""
+        """Yield a part of a value: of a tuple, of a table's values, of a result or argument."""
         value = place.value
         if steps > _MOST_STEPS:
             yield None
@@ -330,7 +330,7 @@ class Sources:
     def _parts(
         self, place: Place, path: tuple[int, ...]
     ) -> Iterator[tuple[Place, tuple[int, ...]]]:
-        """Where a part of something is to be looked for."""
+        """Yield where to look for a part of a value."""
         value = place.value
         if isinstance(value, ast.Tuple):
             yield place.at(value.elts[path[0]]), path[1:]
@@ -344,7 +344,7 @@ class Sources:
             yield place, ()
 
     def _given(self, place: Place, name: str) -> Iterator[Place]:
-        """What a local name or a parameter is given."""
+        """Yield the values assigned to a local name or parameter."""
         function = place.function
         if function is None:
             return
@@ -357,7 +357,7 @@ class Sources:
                     yield place.at(value)
 
     def _table(self, place: Place, path: tuple[int, ...], steps: int) -> Iterator[str | None]:
-        """Every value of a dictionary that a module keeps."""
+        """Yield every value of a module's dictionary."""
         given = place.module.names.get(_last(place.value), ())
         tables = [value for value in given if isinstance(value, ast.Dict)]
         for table in tables:
@@ -368,7 +368,7 @@ class Sources:
 
 
 def _declared(module: Module, node: ast.ClassDef) -> Iterator[Made]:
-    """`code = "…"` of a class."""
+    """Yield `code = "…"` of a class."""
     for statement in node.body:
         for name, value in _bound(statement):
             if name == "code":
@@ -376,7 +376,7 @@ def _declared(module: Module, node: ast.ClassDef) -> Iterator[Made]:
 
 
 def _written(module: Module, node: ast.Dict) -> Iterator[Made]:
-    """An error as JSON: a code and a sentence. What has a path tells of one field."""
+    """Yield errors as JSON: a code and a sentence. Entries with a path concern one field."""
     keys = [key.value if isinstance(key, ast.Constant) else None for key in node.keys]
     if "code" in keys and ("error" in keys or ("message" in keys and "path" not in keys)):
         yield Made("dict", module.place(node.values[keys.index("code")]))
@@ -397,7 +397,7 @@ def _parameters(function: Function) -> list[str]:
 
 
 def _fields(node: Definition) -> list[str]:
-    """What may be given to it by place."""
+    """Return the positional fields."""
     if isinstance(node, Function):
         return _parameters(node)
     return [
@@ -410,7 +410,7 @@ def _fields(node: Definition) -> list[str]:
 
 
 def _annotation(function: Function | None, name: str) -> ast.expr | None:
-    """The type of a parameter."""
+    """Return the type of a parameter."""
     if function is None:
         return None
     every = (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
@@ -428,7 +428,7 @@ def _returns(function: Function) -> Iterator[ast.expr]:
 
 
 def _bound(statement: ast.AST) -> Iterator[tuple[str, ast.expr]]:
-    """The names that a statement gives values to; of an unpacked tuple the matching parts."""
+    """Yield names with assigned values; for an unpacked tuple the matching parts."""
     if isinstance(statement, ast.AnnAssign) and statement.value is not None:
         if isinstance(statement.target, ast.Name):
             yield statement.target.id, statement.value
@@ -455,7 +455,7 @@ def _is_code(value: ast.expr) -> bool:
 
 
 def _last(function: ast.expr) -> str:
-    """The name that is called, without what it belongs to."""
+    """Return the callee's name without its owner."""
     if isinstance(function, ast.Attribute):
         return function.attr
     return function.id if isinstance(function, ast.Name) else ""

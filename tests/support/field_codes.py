@@ -1,7 +1,7 @@
-"""Every code that an invalid field can carry: what models can produce, and our own.
+"""All codes of invalid fields: those of models, and our own.
 
-Pydantic's types are read from the core schemas; a kind of schema that is not known here
-is an error, so that a new one is not missed. Our own codes are read from the sources.
+Pydantic's types are read from the core schemas; an unknown kind of schema is an error, so that no
+new one is missed. Our own codes are read from the sources.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _SIMPLE = {
     **dict.fromkeys(("model-field", "dataclass-field", "no-info", "with-info"), ()),
     **dict.fromkeys(("model", "model-fields", "dataclass-args"), ()),
 }
-# What a text, as a query has it, can be besides.
+# Additional types of a text in a query.
 _LAX = {
     "bool": ("bool_parsing",),
     "date": ("date_from_datetime_parsing", "date_from_datetime_inexact"),
@@ -65,7 +65,7 @@ _LIMITS = {
     "pattern": "string_pattern_mismatch",
     "tz_constraint": "timezone_aware",
 }
-# These keywords of a schema have no code of argument models.
+# Schema keywords without codes of argument models.
 KEYWORDS = frozenset(
     {
         *("contains", "minContains", "maxContains", "dependentRequired", "not", "items"),
@@ -75,8 +75,8 @@ KEYWORDS = frozenset(
 _NOT_CHECKED = ("metadata", "serialization", "config", "cls", "json_schema_input_schema")
 _WRAPPERS = ("AfterValidator", "BeforeValidator", "PlainValidator", "WrapValidator")
 _MAKERS = ("problem", "about_field", "FieldError")
-# Where codes come out of tables, which are read as such, or are passed on; of these dictionaries
-# one is an example of the documents, and one is a linter's finding.
+# Places where codes come from tables, parsed as such, or are passed on; one of these dictionaries
+# is an example of the docs, and one is a linter's finding.
 PASSED_ON = {
     "app/catalog/schema_problems.py",
     "app/core/field_problems.py",
@@ -86,7 +86,7 @@ PASSED_ON = {
 
 
 def pydantic_types() -> set[str]:
-    """The types of errors that requests, messages, definitions and arguments can end in."""
+    """Return the error types of requests, messages, definitions and arguments."""
     tools = register_all_tools(installed_plugins=False).snapshot().tools.values()
     arguments = [_arguments_model(tool.function) for tool in tools]
     models: list[type[BaseModel]] = [RuleDefinition, ChannelConfig, *arguments]
@@ -104,7 +104,7 @@ def pydantic_types() -> set[str]:
 
 
 def _schema_of(adapter: TypeAdapter[Any]) -> Node:
-    """What a field is checked by; FastAPI leaves the bodies' to be built when one comes."""
+    """Return a field's schema; FastAPI builds those of bodies on first use."""
     adapter.rebuild(raise_errors=True)
     schema: Any = adapter.core_schema
     assert isinstance(schema, dict), schema
@@ -112,7 +112,7 @@ def _schema_of(adapter: TypeAdapter[Any]) -> Node:
 
 
 def own_codes(root: Path) -> tuple[set[str], set[str]]:
-    """The codes that the sources below `app` name, and the files where one is no text."""
+    """Return the codes in the sources below `app`, and the files with a non-literal one."""
     found = {code for _, code in schema_problems._KEYWORDS.values()}
     found |= {*schema_problems._TYPE_CODES.values(), "union_error", schema_problems.FALSE_SCHEMA}
     unclear: set[str] = set()
@@ -143,7 +143,7 @@ def _named(tree: ast.Module) -> Iterator[str | None]:
 
 
 def misfits(root: Path) -> Iterator[tuple[str, set[str]]]:
-    """The code of each refusal of a validator, and the names of the values that it gives."""
+    """Yield the code of each refusal of a validator, with the names of its values."""
     for path in (root / "app").rglob("*.py"):
         text = path.read_text(encoding="utf-8")
         for call in ast.walk(ast.parse(text)) if "FieldError" in text else ():
@@ -155,11 +155,11 @@ def misfits(root: Path) -> Iterator[tuple[str, set[str]]]:
 
 
 def plain_refusals(root: Path) -> Iterator[str]:
-    """Where a validator that requests or arguments go through raises without a code."""
+    """Yield validators of requests or arguments that raise without a code."""
     for path in (root / "app").rglob("*.py"):
         name = path.relative_to(root).as_posix()
         if name.startswith("app/core/"):
-            continue  # settings are no request
+            continue  # settings are not requests
         text = path.read_text(encoding="utf-8")
         if not re.search("ValueError|AssertionError", text):
             continue
@@ -219,7 +219,7 @@ def _is_strict(node: Node, *, strict: bool) -> bool:
 
 
 def _own(node: Node, *, strict: bool) -> set[str]:
-    """What a part itself can find wrong."""
+    """Return the errors of a part itself."""
     kind = node["type"]
     found = {*_SIMPLE[kind], *(() if strict else _LAX.get(kind, ()))}
     found |= {code for name, code in _LIMITS.items() if node.get(name) is not None}

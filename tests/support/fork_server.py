@@ -1,5 +1,4 @@
-"""The process that `tests.support.forked` keeps: it has loaded all of Tollgate, and every program
-is a fork of it. It ends with the socket to the tests."""
+"""Server process of `tests.support.forked`: it has loaded Tollgate, and forks every program."""
 
 from __future__ import annotations
 
@@ -29,10 +28,10 @@ import typer.main
 from app.core import ids
 from tests.support.once import replacements
 
-# Standard input, output and error of the program, and where its end is to be said.
+# Standard streams of the program, and the descriptor for its exit code.
 DESCRIPTORS = 4
 LONGEST_REQUEST = 1 << 20
-# What programs load when they need it; the client of a model takes longer than all of Tollgate.
+# Modules loaded lazily by programs; a model's client takes longer than all of Tollgate.
 LOADED_LATER = (
     *("aiosqlite", "anthropic", "anyio._backends._asyncio", "docstring_parser", "encodings.idna"),
     *("fastapi.telemetry._runtime", "tests.execution.lab", "uvicorn.lifespan.on"),
@@ -41,7 +40,7 @@ LOADED_LATER = (
 
 
 def main() -> None:
-    """Fork for every request that comes over the socket, and say how each program ended."""
+    """Fork for every request on the socket, and report how each program ended."""
     requests = socket.socket(fileno=int(sys.argv[1]))
     _load()
     ends: dict[int, tuple[int, int]] = {}
@@ -96,13 +95,13 @@ def _do_once() -> None:
 def _say_end(ended: int, pid: int, end: int) -> None:
     os.close(ended)
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    with suppress(BrokenPipeError):  # nobody waits for it any more
+    with suppress(BrokenPipeError):  # without a waiter
         os.write(end, f"{code}\n".encode())
     os.close(end)
 
 
 def _become(request: dict[str, Any], descriptors: list[int]) -> None:
-    """Be the program, to its end."""
+    """Run the program to its end."""
     code = 1
     try:
         os.setsid()
@@ -119,7 +118,7 @@ def _become(request: dict[str, Any], descriptors: list[int]) -> None:
         sys.stdin, sys.stdout, sys.stderr = _streams()
         sys.argv = [request["module"], *request["words"]]
         gc.enable()
-        ids._PROCESS = secrets.token_hex(6)  # every process has its own
+        ids._PROCESS = secrets.token_hex(6)  # every process has a separate one
         code = _run(request["module"], request["before"])
         threading._shutdown()  # type: ignore[attr-defined]  # as an interpreter does at its end
         atexit._run_exitfuncs()
@@ -147,7 +146,7 @@ def _run(module: str, before: str) -> int:
 
 
 def _streams() -> tuple[TextIO, TextIO, TextIO]:
-    """The three that Python opens at its start."""
+    """Return the three streams that Python opens at its start."""
     interactive = os.isatty(1)
     unbuffered = bool(os.environ.get("PYTHONUNBUFFERED"))
     return (

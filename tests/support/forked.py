@@ -1,8 +1,8 @@
-"""`tollgate` in a process of its own that need not load itself first.
+"""`tollgate` in a separate process, already loaded.
 
-A fork of one process that has loaded Tollgate takes a fraction of the time of a new interpreter
-and is the program in everything else: its words, its variables, its three streams, its signals,
-its exit code. What an interpreter does at its start is no subject of a test that uses it.
+A fork of a process that has loaded Tollgate takes a fraction of a new interpreter's time and is
+equivalent otherwise: arguments, variables, streams, signals and exit code. Tests of the
+interpreter's start must not use it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PIPE = subprocess.PIPE
 
 
 class Forked:
-    """A running program, with the part of `subprocess.Popen` that tests use."""
+    """Running program, with the parts of `subprocess.Popen` used by tests."""
 
     def __init__(self, end: int, words: Sequence[str], streams: dict[str, IO[str]]) -> None:
         self._end = os.fdopen(end, "rb", buffering=0)
@@ -41,15 +41,15 @@ class Forked:
 
     @property
     def stdout(self) -> IO[str]:
-        """Its standard output, which was to be a pipe."""
+        """Return its standard output, which must be a pipe."""
         return self._streams["stdout"]
 
     def poll(self) -> int | None:
-        """The exit code, if it has ended."""
+        """Return the exit code, if it has ended."""
         return self._ended(0)
 
     def wait(self, timeout: float = PATIENCE_S) -> int:
-        """Wait for the end; the exit code.
+        """Wait for the end; return the exit code.
 
         Raises:
             TimeoutExpired: it does not end.
@@ -73,7 +73,7 @@ class Forked:
         self.send_signal(signal.SIGKILL)
 
     def communicate(self, text: str = "", timeout: float = PATIENCE_S) -> tuple[str, str]:
-        """Write and read everything, and wait for the end; what it said, and its complaints.
+        """Write and read everything, wait for the end, and return both outputs.
 
         Raises:
             TimeoutExpired: it does not end; it is killed.
@@ -112,11 +112,10 @@ def start(
     terminal: int | None = None,
     **streams: int,
 ) -> Forked:
-    """`tollgate` with these words, or another module that is run as a program.
+    """Start `tollgate` with these words, or another module as a program.
 
-    A stream that is not given is that of the tests.
-    `before` is what Python runs first, as a `sitecustomize` would; `terminal` is all three
-    streams, and the program's own terminal.
+    Omitted streams are those of the tests. `before` is code that Python runs first, like a
+    `sitecustomize`; `terminal` is used for all three streams, and as the program's own terminal.
     """
     ends: list[int] = []
     pipes: dict[str, IO[str]] = {}
@@ -202,7 +201,7 @@ def _write(stream: IO[str] | None, text: str) -> None:
             with stream:
                 stream.write(text)
         except BrokenPipeError:
-            pass  # It does not read what it is given.
+            pass  # It does not read its input.
 
 
 def _read(stream: IO[str] | None) -> str:

@@ -1,4 +1,4 @@
-"""The HTTP client of the tests."""
+"""HTTP client of the tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PATIENCE_S = 60
 
 
 class HttpClient(httpx2.AsyncClient):
-    """Waits as long as a busy machine takes: its limit only ends a hang."""
+    """Client with a timeout for hangs only, suitable for a busy machine."""
 
     def __init__(self, **options: Any) -> None:
         usual: dict[str, Any] = {"timeout": PATIENCE_S, "verify": _certificates()}
@@ -21,5 +21,5 @@ class HttpClient(httpx2.AsyncClient):
 
 @cache
 def _certificates() -> ssl.SSLContext:
-    """Reading all that the machine trusts takes longer than most requests; none here needs it."""
+    """Return no certificates: reading the machine's takes longer than most requests."""
     return ssl.create_default_context()

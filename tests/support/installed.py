@@ -1,4 +1,4 @@
-"""What every gate reads is read once for all tests of a process."""
+"""Data read by every gate, read once per test process."""
 
 from __future__ import annotations
 

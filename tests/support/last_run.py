@@ -1,4 +1,4 @@
-"""What a run of the tests took and skipped: a table at its end, and a report afterwards.
+"""Durations and skips of a test run: a table at its end, and a later report.
 
 `make test-report` prints the seconds per directory and the slowest tests of the last run.
 """
@@ -23,7 +23,7 @@ SLOWEST = 50
 
 
 class LastRun:
-    """A plugin of the process that prints: it hears of every test, wherever that ran."""
+    """Plugin of the main process, which hears of every test in any process."""
 
     def __init__(self, place: Path = KEPT) -> None:
         self._place = place
@@ -43,14 +43,14 @@ class LastRun:
             terminalreporter.write_line(skip_table(self._skipped))
 
     def pytest_sessionfinish(self) -> None:
-        # Somebody who may not write here has no report, and a run like any other.
+        # Without write permission there is no report, and the run is normal.
         with suppress(OSError):
             self._place.parent.mkdir(exist_ok=True)
             self._place.write_text(json.dumps(self._seconds), encoding="utf-8")
 
 
 def skip_table(skipped: Mapping[str, int]) -> str:
-    """One line for each part that is missing: how many tests it keeps out, what provides it."""
+    """Return one line per missing part: the number of its tests, and how to install it."""
     provided = {part.name: part.provide for part in PARTS}
     rows = [
         (name, str(count), provided.get(name, f"install {name}"))
@@ -60,7 +60,7 @@ def skip_table(skipped: Mapping[str, int]) -> str:
 
 
 def report(seconds: Mapping[str, float]) -> str:
-    """Seconds and tests per directory, then the slowest tests."""
+    """Return seconds and tests per directory, then the slowest tests."""
     spent: defaultdict[str, float] = defaultdict(float)
     tests: Counter[str] = Counter()
     for name, took in seconds.items():
@@ -92,7 +92,7 @@ def _table(rows: Iterable[tuple[str, ...]]) -> str:
 
 
 def main() -> int:
-    """Print the report of the last run; the exit code, 1 when there was none."""
+    """Print the report of the last run; return the exit code, 1 without one."""
     try:
         seconds = json.loads(KEPT.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""A server of a model's API that says what it is told to: at first an image."""
+"""Server of a model's API with scripted responses, initially an image."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Asked:
 
 @dataclass
 class Maker:
-    """What it answers next, and what it was asked. `endless` never stops answering.
+    """Next response, and received requests. `endless` never stops answering.
 
-    `answer` may be a function of what was asked.
+    `answer` may be a function of the request.
     """
 
     url: str = ""
@@ -51,7 +51,7 @@ class Maker:
                 await reader.read()
             await self._respond(writer)
         except (ConnectionError, asyncio.IncompleteReadError):
-            pass  # whoever asked has seen enough
+            pass  # the client has seen enough
         finally:
             writer.close()
 
@@ -85,7 +85,7 @@ async def _request(reader: asyncio.StreamReader) -> Asked:
 
 @asynccontextmanager
 async def making() -> AsyncIterator[Maker]:
-    """A maker on a free port of this machine."""
+    """Run a server on a free port of this machine."""
     maker = Maker(answer={"data": [{"b64_json": base64.b64encode(PNG).decode()}]})
     server = await asyncio.start_server(maker.serve, "127.0.0.1", 0)
     maker.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"

@@ -1,7 +1,7 @@
-"""What costs time and is the same in every service is done once for each process of the tests.
+"""Expensive work that is equal for every service, done once per test process.
 
-That is the metadata of all packages, the skills that come with the product, what the machine
-trusts, and the commands of `tollgate`.
+It covers the metadata of all packages, the built-in skills, the machine's certificates, and the
+commands of `tollgate`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _trusting = httpcore2.default_ssl_context
 
 
 def replacements() -> dict[str, Any]:
-    """What takes the place of what, by its full name."""
+    """Return replacements by the full name of the replaced object."""
     return {
         "app.catalog.plugin_sources.entry_points": _entry_points,
         "app.execution.hooks.plugins.entry_points": _entry_points,
@@ -33,7 +33,7 @@ def replacements() -> dict[str, Any]:
 
 
 def _entry_points(*, group: str) -> EntryPoints:
-    """As long as modules are looked for in the same places."""
+    """Return the cached value while the module path is unchanged."""
     return _found(group, tuple(sys.path))
 
 
@@ -43,7 +43,7 @@ def _found(group: str, _path: tuple[str, ...]) -> EntryPoints:
 
 
 def _default_ssl_context(*, _trust_env: bool = True) -> ssl.SSLContext:
-    """As long as the same certificates are named."""
+    """Return the cached value while the certificates are unchanged."""
     named = (os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
     return _context(_trust_env, named)
 

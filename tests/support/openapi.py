@@ -1,4 +1,4 @@
-"""The OpenAPI document, made once: that takes longer than most tests."""
+"""OpenAPI document, created once, because that takes longer than most tests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.service import settings_for
 
 
 def openapi_document() -> dict[str, Any]:
-    """A copy of what every service serves at `/openapi.json`."""
+    """Return a copy of the document that every service serves at `/openapi.json`."""
     loaded: dict[str, Any] = json.loads(_written())
     return loaded
 

@@ -1,4 +1,4 @@
-"""Folders of tests as other users see them."""
+"""Folders of tests, accessible to other users."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def open_to_others(folder: Path) -> None:
-    """Let everybody enter `folder`, and what it lies in below the system's temporary folder."""
+    """Let everyone enter `folder`, and its parents below the system's temporary folder."""
     top = Path(tempfile.gettempdir())
     for place in (folder, *folder.parents):
         if place == top or not place.is_relative_to(top):

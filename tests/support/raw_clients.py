@@ -1,4 +1,4 @@
-"""Clients that do not behave: raw sockets that stop half-way."""
+"""Misbehaving clients: raw sockets that stop half-way."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PATIENCE_S = 60
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer as it came."""
+    """Response as received."""
 
     status: int
     headers: dict[str, str]
@@ -23,13 +23,13 @@ class Answer:
 
     @property
     def problem(self) -> dict[str, Any]:
-        """Its body, which is JSON."""
+        """Return its JSON body."""
         reported: dict[str, Any] = json.loads(self.body)
         return reported
 
 
 class RawClient:
-    """One connection, of which the test says every byte."""
+    """Connection of which the test controls every byte."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader = reader
@@ -40,7 +40,7 @@ class RawClient:
         await self.writer.drain()
 
     async def answer(self) -> Answer:
-        """The next answer.
+        """Return the next response.
 
         Raises:
             IncompleteReadError: the service has closed the connection without one.
@@ -53,7 +53,7 @@ class RawClient:
         return Answer(int(head[0].split()[1]), headers, body)
 
     async def end(self) -> bytes:
-        """What comes until the service closes the connection."""
+        """Return all data until the service closes the connection."""
         async with asyncio.timeout(PATIENCE_S):
             try:
                 return await self.reader.read()
@@ -63,7 +63,7 @@ class RawClient:
 
 @asynccontextmanager
 async def raw_client(url: str, *, source: str | None = None) -> AsyncIterator[RawClient]:
-    """A connection to a service, from another loopback address where one is given."""
+    """Connect to a service, optionally from another loopback address."""
     where = urlsplit(url)
     local = (source, 0) if source else None
     reader, writer = await asyncio.open_connection(where.hostname, where.port, local_addr=local)
@@ -74,7 +74,7 @@ async def raw_client(url: str, *, source: str | None = None) -> AsyncIterator[Ra
 
 
 def request(path: str, *lines: str, method: str = "GET", host: str = "127.0.0.1") -> str:
-    """A request without a body."""
+    """Return a request without a body."""
     return "\r\n".join((f"{method} {path} HTTP/1.1", f"Host: {host}", *lines, "", ""))
 
 
@@ -82,7 +82,7 @@ HALF_BODY = "Content-Type: application/json", "Content-Length: 9"
 
 
 async def first_refusal(url: str, text: str, *, source: str | None = None) -> Answer:
-    """The first answer to a request that is a refusal, asked until there is one."""
+    """Repeat a request until it is refused; return the refusal."""
     async with asyncio.timeout(PATIENCE_S):
         while True:
             async with raw_client(url, source=source) as client:
@@ -93,7 +93,7 @@ async def first_refusal(url: str, text: str, *, source: str | None = None) -> An
 
 
 async def send_slowly(client: RawClient, first: str, pause_s: float) -> None:
-    """Begin a request, and go on by a byte at a time."""
+    """Start a request, and continue byte by byte."""
     await client.send(first)
     while True:
         await client.send("a")
@@ -101,14 +101,14 @@ async def send_slowly(client: RawClient, first: str, pause_s: float) -> None:
 
 
 async def ask_for_ever(client: RawClient, asked: str) -> None:
-    """Ask again and again, and read nothing."""
+    """Send requests continuously, and read nothing."""
     while True:
         await client.send(asked)
         await asyncio.sleep(0.01)
 
 
 async def until_it_listens(port: int, process: asyncio.subprocess.Process) -> None:
-    """Wait until a program takes connections."""
+    """Wait until a program accepts connections."""
     async with asyncio.timeout(PATIENCE_S):
         while True:
             assert process.returncode is None, "the program has ended"

@@ -1,4 +1,4 @@
-"""`tollgate serve` as a process of its own, which a test may kill."""
+"""`tollgate serve` as a separate process, which a test may kill."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ENVIRONMENT = {
 
 
 class Process(Protocol):
-    """What tests do with the process of a service."""
+    """Operations on a service's process."""
 
     @property
     def pid(self) -> int: ...
@@ -43,7 +43,7 @@ class Process(Protocol):
 
 
 class ForkedServer:
-    """A service that is a fork of one process that has loaded it already."""
+    """Service forked from a process that has already loaded it."""
 
     def __init__(self, process: forked.Forked) -> None:
         self._process = process
@@ -61,18 +61,18 @@ class ForkedServer:
 
 @dataclass(slots=True)
 class Server:
-    """A service that runs elsewhere."""
+    """Service in another process."""
 
     process: Process
     url: str
 
     async def kill(self) -> None:
-        """SIGKILL, and nothing of it is left."""
+        """SIGKILL, and wait until all its processes have ended."""
         self.process.send_signal(signal.SIGKILL)
         await self.process.wait()
 
     async def get(self, path: str) -> Any:
-        """The JSON of a path below `/api/v1`."""
+        """Return the JSON of a path below `/api/v1`."""
         async with HttpClient(base_url=f"{self.url}/api/v1") as client:
             answer = await client.get(path)
             answer.raise_for_status()
@@ -80,7 +80,7 @@ class Server:
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[Chat]:
-        """A greeted client."""
+        """Connect a greeted client."""
         url = self.url.replace("http", "ws", 1) + "/api/v1/ws"
         async with websockets.connect(url, subprotocols=[Subprotocol("tollgate.v1")]) as socket:
             chat = Chat(socket)
@@ -93,9 +93,9 @@ class Server:
 async def server(
     folder: Path, environment: dict[str, str] | None = None, *, before: str = ""
 ) -> AsyncIterator[Server]:
-    """`tollgate serve` as a process of its own, on a database that need not be migrated.
+    """Run `tollgate serve` as a separate process, with a migrated database.
 
-    `before` is what Python runs first: where its limits are set, for instance.
+    `before` is code that Python runs first, for instance to set limits.
     """
     if not (folder / "data").exists():
         new_database(folder / "data" / "tollgate.db")
@@ -123,12 +123,12 @@ async def server(
 
 
 def _url_in(banner: IO[str]) -> str | None:
-    """The address that a service says where it is; None when it ends without one."""
+    """Return the address in the service's banner; None if it ends without one."""
     return next((line.split()[1] for line in banner if "url" in line), None)
 
 
 async def new_session(running: Server) -> str:
-    """The id of a session that was just begun."""
+    """Create a session; return its ID."""
     async with HttpClient(base_url=f"{running.url}/api/v1") as client:
         session_id: str = (await client.post("/sessions", json={})).json()["id"]
         return session_id

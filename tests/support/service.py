@@ -1,4 +1,4 @@
-"""A real service on a free port, and a real WebSocket client for it."""
+"""Real service on a free port, with a real WebSocket client."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ PATIENCE_S = 60
 
 
 def settings_for(folder: Path, **overrides: Any) -> Settings:
-    """Settings of a service that keeps everything in `folder`, and is open to everybody here.
+    """Return settings of a service with all data in `folder`, without authentication.
 
-    An empty database of the newest schema is put there.
+    Creates an empty database with the newest schema.
     """
     usual = {
         "data_dir": folder,
         "port": 0,
         "open_house": True,
-        # Most tests start no program: the sandbox wakes up where one does.
+        # Most tests start no program: the sandbox starts on demand.
         "sandbox": SandboxSettings(warm_workers=0),
         "_env_file": None,
     }
@@ -57,23 +57,23 @@ class Running:
 
     @property
     def service(self) -> Service:
-        """What is served."""
+        """Return the served service."""
         service: Service = self.app.state.service
         return service
 
     @property
     def api(self) -> str:
-        """Where REST begins."""
+        """Return the base address of REST."""
         return f"{self.url}/api/v1"
 
     def session(self, **fields: Any) -> Session:
-        """A new session in the default project."""
+        """Create a session in the default project."""
         wanted = {"user_id": "local", "project_id": "default"} | fields
         return self.service.sessions.create(**wanted)
 
     @asynccontextmanager
     async def connect(self, *, hello: Message | None = None, **options: Any) -> AsyncIterator[Chat]:
-        """A greeted client."""
+        """Connect a greeted client."""
         async with self.socket(**options) as socket:
             chat = Chat(socket)
             await chat.send({"type": "hello", "id": "hello", **(hello or {})})
@@ -82,7 +82,7 @@ class Running:
 
     @asynccontextmanager
     async def socket(self, **options: Any) -> AsyncIterator[ClientConnection]:
-        """A connection that has said nothing yet."""
+        """Connect without sending anything."""
         wanted = {"subprotocols": ["tollgate.v1"], "max_size": None, "max_queue": None} | options
         url = self.url.replace("http", "ws", 1) + "/api/v1/ws"
         async with websockets.connect(url, **wanted) as socket:
@@ -90,7 +90,7 @@ class Running:
 
 
 class Chat:
-    """A client that keeps everything it has seen."""
+    """Client that stores everything it has received."""
 
     def __init__(self, socket: ClientConnection) -> None:
         self.socket = socket
@@ -107,18 +107,18 @@ class Chat:
         return message
 
     async def until(self, kind: str, when: Callable[[Message], bool] = lambda _: True) -> Message:
-        """The next message of a kind (that satisfies `when`); what comes before is kept."""
+        """Return the next message of a kind (for which `when` is true); earlier ones are stored."""
         while True:
             message = await self.next()
             if message["type"] == kind and when(message):
                 return message
 
     async def next(self) -> Message:
-        """The next message that nobody has read."""
+        """Return the next unread message."""
         return self._unread.popleft() if self._unread else await self.receive()
 
     async def command(self, **fields: Any) -> Message:
-        """Send a command; its `ack`, `subscribed` or `error`."""
+        """Send a command; return its `ack`, `subscribed` or `error`."""
         command = {"v": 1, "id": new_id("cmd"), **fields}
         await self.send(command)
         return await self.answer_to(command["id"])
@@ -128,11 +128,11 @@ class Chat:
             message = await self.receive()
             if message.get("ref") == command_id:
                 return message
-            # An event may overtake the answer; it is still to be read.
+            # An event may arrive before the answer; it must stay unread.
             self._unread.append(message)
 
     def events(self, *kinds: str) -> list[Message]:
-        """Session events seen so far, of these kinds."""
+        """Return session events received so far, of these kinds."""
         return [m for m in self.seen if "session_id" in m and (not kinds or m["type"] in kinds)]
 
     def durable(self) -> list[Message]:
@@ -147,7 +147,7 @@ async def serving(
     app: FastAPI | None = None,
     on_leave: Callable[[], None] = lambda: None,
 ) -> AsyncIterator[Running]:
-    """Serve on a free port until the block ends; `app` is made anew unless it is given."""
+    """Serve on a free port until the block ends; `app` is created unless given."""
     app = app or application(settings, model=model)
     listener = listening_socket(settings)
     ready = asyncio.Event()

@@ -1,4 +1,4 @@
-"""The project's own files, as the architecture tests read them."""
+"""The project's own files, for the architecture tests."""
 
 import ast
 import re
@@ -13,7 +13,7 @@ CODE_FOLDERS = ("app", "tests", "scripts", "benchmarks", "alembic")
 
 @cache
 def project_files() -> tuple[Path, ...]:
-    """List what a commit of this tree would hold: nothing that is ignored, nothing deleted."""
+    """Return the files that a commit of this tree would contain."""
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
         cwd=ROOT,

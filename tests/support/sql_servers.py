@@ -1,7 +1,7 @@
-"""Real database servers for tests: MariaDB and PostgreSQL in folders of their own.
+"""Real database servers for tests: MariaDB and PostgreSQL in separate folders.
 
-Each listens on loopback and on a socket, holds the shop of `sql_shop`, and ends with its
-block. Started by root, they run as the user that their package made.
+Each listens on loopback and on a socket, contains the shop of `sql_shop`, and ends with its block.
+Started by root, they run as the user created by their package.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _NOBODY = "nobody"
 
 @dataclass(frozen=True)
 class SqlServer:
-    """A running server, and how its administrator reaches it by command line."""
+    """Running server, and its administrator's command line."""
 
     kind: Kind
     port: int
@@ -54,11 +54,11 @@ class SqlServer:
 
     @property
     def socket_path(self) -> str:
-        """What a source calls `unix_socket`."""
+        """Return the `unix_socket` of a source."""
         return str(self.folder / "db.sock") if self.kind == "mysql" else str(self.folder)
 
     def address(self, *, user: str = READER, through: str = "tcp") -> DatabaseAddress:
-        """Where it is, over loopback or over its socket."""
+        """Return its address, over loopback or its socket."""
         if through == "socket":
             port = None if self.kind == "mysql" else self.port
             return DatabaseAddress(
@@ -70,12 +70,12 @@ class SqlServer:
         return ConnectionTarget("Shop", self.address(through=through), PASSWORD)
 
     def require_tls(self) -> None:
-        """Skip where the server cannot do TLS."""
+        """Skip the test if the server does not support TLS."""
         if not self.has_tls:
             lacks(POSTGRESQL_TLS)
 
     def ask(self, sql: str, *, database: str = DATABASE) -> list[str]:
-        """Lines of an administrator's statement."""
+        """Return the output lines of an administrator's statement."""
         done = subprocess.run(
             [*self.admin, database],
             input=sql,
@@ -89,7 +89,7 @@ class SqlServer:
         return [line for line in done.stdout.splitlines() if line]
 
     def running(self) -> int:
-        """How many statements of the reader run now."""
+        """Return the number of running statements of the reader."""
         if self.kind == "mysql":
             sql = (
                 "SELECT count(*) FROM information_schema.processlist"
@@ -103,7 +103,7 @@ class SqlServer:
         return int(self.ask(sql)[0])
 
     def connections(self) -> int:
-        """How many connections of the reader there are now."""
+        """Return the number of connections of the reader."""
         table, column = {
             "mysql": ("information_schema.processlist", "user"),
             "postgres": ("pg_stat_activity", "usename"),
@@ -113,7 +113,7 @@ class SqlServer:
 
 @contextmanager
 def mariadb() -> Iterator[SqlServer]:
-    """A MariaDB with the shop."""
+    """Run a MariaDB with the shop."""
     require_part(MARIADB)
     server, install = require_binary("mariadbd"), require_binary("mariadb-install-db")
     client = require_binary("mariadb")
@@ -148,7 +148,9 @@ def mariadb() -> Iterator[SqlServer]:
 
 
 def _own_tmp(folder: Path, user: str | None) -> str:
-    """A server that starts removes the temporary tables of all others that share its folder."""
+    """Return a separate folder: a starting server removes temporary tables of others in a shared
+    one.
+    """
     temporary = folder / "tmp"
     temporary.mkdir()
     if user is not None:
@@ -158,7 +160,7 @@ def _own_tmp(folder: Path, user: str | None) -> str:
 
 @contextmanager
 def postgres() -> Iterator[SqlServer]:
-    """A PostgreSQL with the shop."""
+    """Run a PostgreSQL with the shop."""
     installed = postgres_programs()
     if installed is None:
         lacks(POSTGRESQL)
@@ -208,22 +210,22 @@ def _tls(folder: Path) -> tuple[str, ...]:
 
 
 def _knows_tls(programs: Path) -> bool:
-    """Whether a PostgreSQL was built with TLS: the one in a Python package was not."""
+    """Return whether a PostgreSQL was built with TLS, unlike that of the Python package."""
     asked = [str(programs / "pg_config"), "--configure"]
     reported = subprocess.run(asked, capture_output=True, text=True, check=False).stdout
     return "openssl" in reported
 
 
 def _reachable(programs: Path, folder: Path) -> Path:
-    """The programs where every user can start them: root's home may be closed to others."""
+    """Return a location of the programs accessible to every user: root's home may not be."""
     user = ["setpriv", f"--reuid={_NOBODY}", "--clear-groups"]
-    # Another program looks: setpriv itself starts one with the rights that it had.
+    # Check with another program: setpriv itself starts programs with its previous rights.
     tried = [*user, "test", "-x", str(programs / "postgres")]
     if subprocess.run(tried, check=False).returncode == 0:
         return programs
     package = programs.parents[1]
     copied = folder / package.name
-    # Its libraries are found beside the package.
+    # Its libraries are found next to the package.
     shutil.copytree(package / programs.parent.name, copied / programs.parent.name)
     libraries = package.with_name(f"{package.name}.libs")
     shutil.copytree(libraries, folder / libraries.name)
@@ -235,7 +237,7 @@ def _group_of(user: str) -> int:
 
 
 def sqlite_file(path: Path) -> Path:
-    """The shop in a SQLite file."""
+    """Create the shop in a SQLite file."""
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")
         connection.executescript(f"BEGIN;{script('sqlite')}COMMIT;")
@@ -243,7 +245,7 @@ def sqlite_file(path: Path) -> Path:
 
 
 def free_port() -> int:
-    """A port of loopback that nobody uses now."""
+    """Return an unused port of loopback."""
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         return int(probe.getsockname()[1])
@@ -251,7 +253,7 @@ def free_port() -> int:
 
 @contextmanager
 def _folder(user: str) -> Iterator[tuple[Path, str | None]]:
-    """A folder, and as whom to run in it; None for ourselves."""
+    """Provide a folder, and the user to run as in it; None for the current one."""
     folder = Path(tempfile.mkdtemp(prefix="sql-"))
     runs_as = _user_for(user) if os.geteuid() == 0 else None
     try:
@@ -267,7 +269,7 @@ def _folder(user: str) -> Iterator[tuple[Path, str | None]]:
 
 
 def _user_for(package: str) -> str:
-    """The user that a Debian package made for its server; nobody, where none was installed."""
+    """Return the user created by a Debian package for its server; nobody if not installed."""
     try:
         return pwd.getpwnam(package).pw_name
     except KeyError:
@@ -275,7 +277,7 @@ def _user_for(package: str) -> str:
 
 
 def _certify(folder: Path) -> None:
-    """A certificate for loopback that only who names it trusts, and its key."""
+    """Create a certificate for loopback, trusted only if named, and its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "shop")])
     now = datetime.now(UTC)

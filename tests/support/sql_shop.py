@@ -1,4 +1,4 @@
-"""A shop in SQL: 22 tables, names in camel case, comments, keys, and a million rows.
+"""Shop in SQL: 22 tables, names in camel case, comments, keys, and a million rows.
 
 The same shop for MySQL, PostgreSQL and SQLite; `events` is filled by the database itself.
 """
@@ -19,7 +19,7 @@ COLUMN_COMMENT = "Which tenant the customer belongs to"
 
 @dataclass(frozen=True)
 class _Words:
-    """What each database calls things."""
+    """Keywords of each database."""
 
     quote: str
     number: str
@@ -40,7 +40,7 @@ _WORDS: dict[Kind, _Words] = {
 
 
 def script(kind: Kind) -> str:
-    """All statements that make the shop."""
+    """Return all statements that create the shop."""
     words = _WORDS[kind]
 
     def q(name: str) -> str:

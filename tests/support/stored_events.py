@@ -1,4 +1,4 @@
-"""The events that a database holds, one by one, whatever rows they share."""
+"""Events stored in a database, one by one, regardless of shared rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MARKS = ", ".join("?" for _ in COLUMNS.split(","))
 
 
 def stored_events(database: sqlite3.Connection, session_id: str | None = None) -> list[Stored]:
-    """All events, or those of a session, in the order of their rows."""
+    """Return all events, or those of a session, in the order of their rows."""
     return [
         event
         for row in database.execute(_ROWS)
@@ -23,7 +23,7 @@ def stored_events(database: sqlite3.Connection, session_id: str | None = None) -
 
 
 def forget(database: sqlite3.Connection, is_gone: Callable[[Stored], bool]) -> None:
-    """Remove events as if they had never been written. Only where no block covers any yet."""
+    """Remove events as if never written. Only before a block covers any."""
     assert database.execute("SELECT count(*) FROM event_blocks").fetchone() == (0,)
     rows = database.execute(_ROWS).fetchall()
     database.execute("DELETE FROM events")

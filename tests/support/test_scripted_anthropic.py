@@ -63,7 +63,7 @@ def _block(block: dict[str, Any] | str) -> dict[str, Any]:
 
 
 def events(answer: httpx2.Response) -> list[dict[str, Any]]:
-    """The data of each event, whose name must stand in it too."""
+    """Return the data of each event, which must contain its name."""
     found = []
     for record in answer.text.split("\n\n")[:-1]:
         name, data = record.split("\n")

@@ -1,4 +1,4 @@
-"""Chinese is complete at a release; until then the pages show English for what is missing."""
+"""Chinese translations must be complete at a release; until then the pages fall back to English."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterable
 
 
 def at_release() -> bool:
-    """Tell whether a release is checked: CHECK_RELEASE=1."""
+    """Return whether a release is checked: CHECK_RELEASE=1."""
     return os.environ.get("CHECK_RELEASE") == "1"
 
 
 def check_translated(wanted: Iterable[str], translated: Iterable[str]) -> None:
-    """Fail on a translation of what does not exist, and at a release on one that is missing."""
+    """Fail on a translation of a missing text, and at a release on a missing translation."""
     names = set(wanted)
     found = set(translated)
     assert found - names == set(), "translated, but nothing of this name exists"
@@ -21,7 +21,7 @@ def check_translated(wanted: Iterable[str], translated: Iterable[str]) -> None:
 
 
 def in_order(wanted: Iterable[str], translated: Iterable[str]) -> None:
-    """As `check_translated`; and the translations are in the order of what they translate."""
+    """Check like `check_translated`, and that the translations have the order of the texts."""
     names, found = list(wanted), list(translated)
     check_translated(names, found)
     assert found == [name for name in names if name in set(found)]

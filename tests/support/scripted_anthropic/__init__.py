@@ -1,1 +1,1 @@
-"""A model provider on loopback that says what its script tells it to, on the real wire."""
+"""Scripted model provider on loopback, with the real wire protocol."""

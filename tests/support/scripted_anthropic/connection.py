@@ -1,7 +1,7 @@
 """Just enough HTTP/1.1 to answer one client at a time on a connection that stays open.
 
-Hand-written because a test must decide which bytes travel together, and must be able
-to end a stream in good order, break it, or see the client hang up.
+Hand-written because a test must control which bytes are sent together, and end a stream regularly,
+break it, or detect that the client disconnects.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class HttpRequest:
 
 
 class Disconnected(Exception):
-    """The client hung up."""
+    """The client disconnected."""
 
 
 class Connection:
@@ -34,7 +34,9 @@ class Connection:
         self._writer = writer
 
     async def receive(self) -> HttpRequest | None:
-        """The next request; None when the client is done.
+        """Return the next request; None if the client is done. Raises: Disconnected.
+
+
 
         Raises: Disconnected in the middle of a request.
         """
@@ -63,7 +65,7 @@ class Connection:
         headers: Mapping[str, str],
         content_type: str = "application/json",
     ) -> None:
-        """A whole answer; `body` is text, or anything that JSON holds."""
+        """Send a whole response; `body` is text, or any JSON value."""
         encoded = body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
         payload = encoded.encode()
         fields = {"content-type": content_type, "content-length": str(len(payload)), **headers}
@@ -85,7 +87,7 @@ class Connection:
         await self._write(b"0\r\n\r\n")
 
     async def hung_up(self) -> None:
-        """Return when the client closes; it must not send anything in the meantime."""
+        """Wait until the client closes; it must not send anything meanwhile."""
         try:
             while await self._reader.read(1024):
                 pass
@@ -93,7 +95,7 @@ class Connection:
             return
 
     def abort(self) -> None:
-        """Tear the connection down without the goodbye that HTTP asks for."""
+        """Reset the connection without a regular end."""
         self._writer.transport.abort()
 
     async def close(self) -> None:

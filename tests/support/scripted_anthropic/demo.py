@@ -1,4 +1,4 @@
-"""A model that needs no script: it looks at the folder, then says what it saw."""
+"""Model without a script: it lists the folder, then describes it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PAUSE = 0.05
 
 
 def demo_turn(received: Received) -> Turn:
-    """Calls `bash` with `ls -la` after a user's text, and sums up after a result."""
+    """Call `bash` with `ls -la` after a user's text, and summarize after a result."""
     results = received.tool_results()
     if not results:
         return Turn(

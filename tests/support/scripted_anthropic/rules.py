@@ -1,4 +1,4 @@
-"""What the real API refuses, and how it says so."""
+"""Refusals of the real API."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _ROLE_OF_BLOCK = {
 
 
 class Refused(Exception):
-    """The request breaks a rule; `error` is the answer."""
+    """The request breaks a rule; `error` is the response."""
 
     def __init__(self, error: HttpError) -> None:
         super().__init__(error.message)
@@ -43,7 +43,7 @@ class Refused(Exception):
 
 
 def check_headers(headers: Mapping[str, str], size: int, key: str | None) -> None:
-    """Raises: Refused. `key` is the only one that is let in; None lets in any."""
+    """Check the headers. Raises: Refused. `key` is the only accepted one; None accepts any."""
     given = given_key(headers)
     if not given:
         message = "x-api-key or authorization header is required"
@@ -59,14 +59,14 @@ def check_headers(headers: Mapping[str, str], size: int, key: str | None) -> Non
 
 
 def given_key(headers: Mapping[str, str]) -> str:
-    """The key of a request; SDKs since 2.11 send it as a bearer token."""
+    """Return the key of a request; SDKs since 2.11 send it as a bearer token."""
     scheme, _, token = headers.get("authorization", "").partition(" ")
     bearer = token if scheme.lower() == "bearer" else ""
     return headers.get("x-api-key", "") or bearer
 
 
 def check_body(body: Any, *, counting: bool = False) -> None:
-    """Raises: Refused. `counting` leaves out what only an answer needs."""
+    """Check the body. Raises: Refused. `counting` skips checks only needed for a response."""
     if not isinstance(body, dict):
         _refuse("request body: Input should be an object")
     if not isinstance(body.get("model"), str) or not body["model"]:
@@ -190,7 +190,7 @@ def _check_results(index: int, blocks: list[dict[str, Any]], calls: list[str]) -
                 f"messages.{index}: each tool_use must have a single result."
                 f" Found multiple `tool_result` blocks with id: {call}"
             )
-    # Results come first: what stands behind another block is not "immediately after".
+    # Results come first: after another block they are not "immediately after".
     leading = {block["tool_use_id"] for block in _leading_results(blocks)}
     missing = [call for call in calls if call not in leading]
     if missing:
@@ -213,7 +213,7 @@ def _refuse_unanswered(index: int, calls: list[str]) -> NoReturn:
 
 
 def _merged(messages: list[dict[str, Any]]) -> Iterator[tuple[int, str, list[dict[str, Any]]]]:
-    """(index of the last message, role, blocks), neighbours of one role as one turn."""
+    """Yield (index of the last message, role, blocks), with neighbors of one role merged."""
     role, blocks = messages[0]["role"], list(_blocks(messages[0]))
     for index, message in enumerate(messages[1:], 1):
         if message["role"] == role:

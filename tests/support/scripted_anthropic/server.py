@@ -33,8 +33,8 @@ class Received:
     """One request to `/v1/messages` that followed the rules.
 
     Attributes:
-        closed_by_client: set when the client hung up before the answer was whole.
-        answered: set when the answer was sent to its end.
+        closed_by_client: set if the client disconnected before the end of the response.
+        answered: set once the response was sent completely.
     """
 
     headers: Mapping[str, str]
@@ -48,7 +48,7 @@ class Received:
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """The conversation, without marks for the cache and what each request adds behind it.
+        """Return the conversation, without cache marks and the part appended to each request.
 
         `body["messages"]` has all of it.
         """
@@ -59,7 +59,7 @@ class Received:
         return [tool["name"] for tool in self.body.get("tools", [])]
 
     def tool_results(self) -> dict[str, dict[str, Any]]:
-        """The results in the last message, by the id of their call."""
+        """Return the results in the last message, by call ID."""
         blocks = self._last_blocks()
         return {item["tool_use_id"]: item for item in blocks if item["type"] == "tool_result"}
 
@@ -74,19 +74,18 @@ class Received:
 class ScriptedAnthropic:
     """`POST /v1/messages` on loopback, answering from a script, one item per request.
 
-    A request that the real API refuses is refused the same way, spends no item and
-    stands in `refused` instead of `requests`. Asking more often than the script has
-    items is answered with status 500 that names the request. What a callable item
-    raises is raised again when the server is left.
+    A request that the real API refuses is refused the same way, uses no item and is recorded in
+    `refused` instead of `requests`. Requests beyond the script get status 500 with the request. An
+    exception of a callable item is raised again at the end of the server.
 
     Args:
-        turns: the beginning of the script.
-        fallback: answers when the script is used up.
-        api_key: the only key that is let in; any key when None.
-        port: 0 takes a free one.
+        turns: the initial script.
+        fallback: answers after the end of the script.
+        api_key: the only accepted key; None accepts any.
+        port: 0 selects a free one.
     """
 
-    # What another wire replaces.
+    # Replaced by other wires.
     _wire: wire.Wire = wire
     _id_header = "request-id"
 
@@ -116,15 +115,15 @@ class ScriptedAnthropic:
 
     @property
     def remaining(self) -> int:
-        """Items of the script that no request has taken yet."""
+        """Return the number of unused items of the script."""
         return len(self._script)
 
     def script(self, *turns: ScriptItem) -> None:
-        """Add to the end of the script."""
+        """Append to the script."""
         self._script.extend(turns)
 
     async def received(self, count: int = 1) -> Received:
-        """Wait for request number `count`, counted from 1."""
+        """Wait for request number `count`, starting at 1."""
         async with self._arrived:
             await self._arrived.wait_for(lambda: len(self.requests) >= count)
         return self.requests[count - 1]
@@ -243,7 +242,7 @@ class ScriptedAnthropic:
     async def _watch(
         self, connection: Connection, received: Received, turn: Turn, who: wire.Identity
     ) -> None:
-        """Send the stream, and stop at once when the client hangs up."""
+        """Send the stream, and stop immediately if the client disconnects."""
         actions = self._wire.stream(turn, who)
         sending = asyncio.create_task(_send_events(connection, actions, turn.chunk_bytes))
         watching = asyncio.create_task(connection.hung_up())
@@ -259,7 +258,7 @@ class ScriptedAnthropic:
             raise Disconnected
         if broken:
             return
-        # Only now, when nobody reads any more: the next request may follow these bytes.
+        # Only now, after all reads: the next request may follow these bytes.
         await connection.end_stream()
 
     async def _send_error(self, connection: Connection, error: HttpError, request_id: str) -> None:
@@ -271,7 +270,7 @@ class ScriptedAnthropic:
         await connection.send(error.status, body, headers)
 
     def _numbered(self, turn: Turn) -> Turn:
-        """`turn` with an id for each call that has none."""
+        """Return `turn` with an ID for each call without one."""
         parts = tuple(
             self._with_id(part) if isinstance(part, Block) else part for part in turn.parts
         )
@@ -300,9 +299,9 @@ def _as_said(message: dict[str, Any]) -> dict[str, Any]:
 async def _send_events(
     connection: Connection, actions: Iterable[wire.Action], chunk_bytes: int | None
 ) -> bool | None:
-    """All but the end of the answer.
+    """Send everything except the end of the response.
 
-    True: the connection was torn down on purpose; None: the client did it.
+    Returns True if the connection was deliberately reset, None if the client disconnected.
     """
     try:
         for action in actions:

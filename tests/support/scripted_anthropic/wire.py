@@ -1,4 +1,4 @@
-"""A turn as the bytes of an event stream, or as one JSON message."""
+"""Encoding of a turn as an event stream, or as one JSON message."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Action = bytes | Gate | Wait | Cut
 
 
 class Wire(Protocol):
-    """How a provider writes turns and errors; this module is one."""
+    """Encoder of turns and errors of a provider; this module is one."""
 
     def error_body(self, kind: str, message: str, request_id: str) -> dict[str, Any]: ...
 
@@ -35,7 +35,7 @@ class Wire(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What the server adds to a turn: its ids, and the model that was asked."""
+    """Additions of the server to a turn: its IDs, and the requested model."""
 
     message_id: str
     request_id: str
@@ -55,7 +55,7 @@ def error_event(error: StreamError, request_id: str) -> bytes:
 
 
 def stream(turn: Turn, who: Identity) -> Iterator[Action]:
-    """What to send and where to wait; ends early at a cut or an error."""
+    """Yield what to send and where to wait; ends early at a cut or an error."""
     yield _event("message_start", {"type": "message_start", "message": _begun(turn, who)})
     index = 0
     for part in turn.parts:
@@ -74,7 +74,7 @@ def stream(turn: Turn, who: Identity) -> Iterator[Action]:
 
 
 def whole(turn: Turn, who: Identity) -> dict[str, Any]:
-    """The answer to a request that asked for no stream."""
+    """Return the response to a request without a stream."""
     blocks = [dict(part.whole) for part in turn.parts if isinstance(part, Block)]
     message = _begun(turn, who) | {
         "content": blocks,

@@ -1,1 +1,1 @@
-"""A scripted server of the chat completions wire, for tests of its client."""
+"""Scripted server with the chat completions API, for tests of its client."""

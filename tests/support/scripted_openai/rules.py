@@ -1,4 +1,4 @@
-"""What a strict server of the chat completions wire refuses, and how it says so."""
+"""Refusals of a strict chat completions server."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FIELDS = {
 
 
 def check_body(body: Any, unknown: frozenset[str] = frozenset()) -> None:
-    """Raises: Refused. `unknown` are fields that this server has never heard of."""
+    """Check the body. Raises: Refused. `unknown` are fields unknown to this server."""
     if not isinstance(body, dict) or not body.get("model"):
         _refuse("you must provide a model parameter")
     for name in body:
@@ -57,7 +57,7 @@ def _check_messages(messages: Any) -> None:
 
 
 def _check_message(index: int, message: dict[str, Any], waiting: list[str]) -> list[str]:
-    """The ids of the calls that have no result after this message."""
+    """Return the IDs of the calls without a result after this message."""
     match message.get("role"):
         case "assistant":
             return _check_assistant(index, message)

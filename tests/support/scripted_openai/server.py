@@ -28,7 +28,7 @@ class ReceivedChat(Received):
         return [tool["function"]["name"] for tool in self.body.get("tools", [])]
 
     def tool_results(self) -> dict[str, dict[str, Any]]:
-        """The results of the last turn of calls, by the id of their call."""
+        """Return the results of the last turn of calls, by call ID."""
         return {
             message["tool_call_id"]: message
             for message in self.messages
@@ -41,9 +41,9 @@ class ReceivedChat(Received):
 
 
 class ScriptedOpenAI(ScriptedAnthropic):
-    """`POST /v1/chat/completions` on loopback; scripts and waiting are those of its parent.
+    """`POST /v1/chat/completions` on loopback; scripts and waiting as in its parent.
 
-    `unknown` are the fields of a request that this server refuses as never heard of.
+    `unknown` are request fields that this server refuses.
     """
 
     _wire: Wire = wire

@@ -1,8 +1,8 @@
-"""A turn as the chunks of a chat completion.
+"""Encoding of a turn as chunks of a chat completion.
 
-The same turns that the scripted Anthropic plays. `RawData` is the data of one event as it
-stands, `Event` a chunk's fields beside the usual ones. A turn that stops `UNSAID` sends neither
-a finish reason nor its usage.
+Accepts the same turns as the scripted Anthropic server. `RawData` is the raw data of one event,
+`Event` additional fields of a chunk. A turn that stops with `UNSAID` sends neither a finish reason
+nor usage.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def error_event(error: StreamError, request_id: str) -> bytes:
 
 
 def stream(turn: Turn, who: Identity) -> Iterator[Action]:
-    """What to send and where to wait; ends early at a cut or an error."""
+    """Yield what to send and where to wait; ends early at a cut or an error."""
     yield b": keep-alive\n\n"
     yield _chunk(who, {"role": "assistant", "content": ""})
     calls = 0
@@ -65,12 +65,12 @@ def stream(turn: Turn, who: Identity) -> Iterator[Action]:
 
 
 def whole(turn: Turn, who: Identity) -> dict[str, Any]:
-    """Nobody asks this server for an answer in one piece."""
+    """Not supported: tests do not request complete responses."""
     raise NotImplementedError
 
 
 def data(value: Any) -> bytes:
-    """One event."""
+    """Return one event."""
     return f"data: {json.dumps(value, ensure_ascii=False)}\n\n".encode()
 
 
