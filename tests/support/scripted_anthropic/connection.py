@@ -34,9 +34,7 @@ class Connection:
         self._writer = writer
 
     async def receive(self) -> HttpRequest | None:
-        """Return the next request; None if the client is done. Raises: Disconnected.
-
-
+        """Return the next request; None if the client is done.
 
         Raises: Disconnected in the middle of a request.
         """
