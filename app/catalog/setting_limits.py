@@ -1,9 +1,9 @@
-"""Numbers in tool schemas that depend on settings of this service."""
+"""What settings decide in the schema and the description of a tool that this service serves."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
@@ -31,11 +31,51 @@ SETTING_LIMITS: Mapping[str, Mapping[str, str]] = MappingProxyType(
 """Tool → `argument.keyword` of its schema → setting that determines it."""
 
 
+@dataclass(frozen=True, slots=True)
+class SettingText:
+    """A sentence of a tool's description that a setting can make wrong.
+
+    Attributes:
+        setting: its name.
+        sentence: as the description has it.
+        instead: the sentences for the values of the setting that `sentence` is wrong for.
+    """
+
+    setting: str
+    sentence: str
+    instead: Mapping[str, str]
+
+
+SETTING_TEXTS: Mapping[str, SettingText] = MappingProxyType(
+    {
+        "crawl_batch": SettingText(
+            "web.respect_robots",
+            "Sites that do not want robots on a page are obeyed.",
+            MappingProxyType({"never": "The robots.txt of sites is ignored."}),
+        ),
+    }
+)
+"""Tool → the sentence of its description that follows a setting."""
+
+
 def with_settings(tool: Tool, settings: Settings) -> Tool:
-    """Return the tool with a schema that reflects the settings.
+    """The tool with a schema and a description that say what these settings say.
 
     Its validator is unchanged: the tool itself limits or refuses larger values.
     """
+    return _limited(_described(tool, settings), settings)
+
+
+def _described(tool: Tool, settings: Settings) -> Tool:
+    text = SETTING_TEXTS.get(tool.name)
+    instead = None if text is None else text.instead.get(attrgetter(text.setting)(settings))
+    if text is None or instead is None:
+        return tool
+    before, after = tool.description.split(text.sentence)
+    return replace(tool, description=before + instead + after)
+
+
+def _limited(tool: Tool, settings: Settings) -> Tool:
     limits = SETTING_LIMITS.get(tool.name)
     if limits is None:
         return tool

@@ -82,6 +82,24 @@ def test_a_call_within_what_is_served_is_taken(tool: str, place: str, setting: s
         assert reported["minimum"] >= own
 
 
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        ("crawl", "Sites that do not want robots on a page are obeyed."),
+        ("always", "Sites that do not want robots on a page are obeyed."),
+        ("never", "The robots.txt of sites is ignored."),
+    ],
+)
+def test_what_crawl_batch_says_about_robots_follows_the_setting(value: str, sentence: str):
+    settings = changed(("web.respect_robots", value))
+    registry = register_all_tools(installed_plugins=False, settings=settings)
+    description = registry.snapshot().tools["crawl_batch"].description
+    assert sentence in description
+    assert ("are obeyed" in description) == (value != "never")
+    assert description.startswith("Fetch up to 10 pages")
+    assert "Returns results in the order of urls" in description
+
+
 def test_a_default_is_never_above_the_maximum():
     settings = changed(("sandbox.command_timeout_max_s", 20))
     for tool in ("bash", "powershell"):
