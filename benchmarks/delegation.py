@@ -1,4 +1,4 @@
-"""Agents at work: a read in a sub-agent's own process, and a hundred runs at once.
+"""Agents: a read in a sub-agent's own process, and a hundred concurrent runs.
 
 The model is a script in this process, so that only the service is measured.
 """
@@ -50,7 +50,7 @@ _UNIT = "wall us/{}"
 
 
 class Script:
-    """A model that reads a file and then answers, as fast as it can be asked."""
+    """Model that reads a file and then answers, without delay."""
 
     def __init__(self) -> None:
         self._ids = count(1)
@@ -135,7 +135,7 @@ async def _compare_reads(scale: Scale) -> Compared:
 
 @asynccontextmanager
 async def _own_tools(service: Service) -> AsyncIterator[WorkerCalls]:
-    """A worker that has begun a task, and never ends it."""
+    """Provide a worker that has started a task, and never ends it."""
     settings: Settings = service.settings
     root = service.runtime.projects.get("default").root
     async with (

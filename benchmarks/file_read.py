@@ -1,4 +1,4 @@
-"""`read_file` of a large file, as a governed call, against reading it without any of that."""
+"""`read_file` of a large file as a governed call, compared with a plain read."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ async def _call(runtime: Runtime) -> Figures:
 
 
 def _plain(root: Path) -> str:
-    """What a tool must do at least: read, decode, cut out the lines."""
+    """Do the minimum of the tool: read, decode, select the lines."""
     lines = (root / _FILE).read_bytes().decode().split("\n")
     return "\n".join(lines[_FIRST - 1 : _FIRST - 1 + _COUNT])
 

@@ -1,9 +1,8 @@
-"""Memory: what saving and recalling cost with ten thousand and a hundred thousand memories.
+"""Memory: cost of saving and recalling with ten thousand and a hundred thousand memories.
 
-The subject is the store behind the tools, with its words, ranks and line numbers. The floor
-of a save is the same row in one table, committed as safely; that of a recall is a search of
-SQLite's own index with its own tokenizer, which finds no Chinese. Wall time, as both wait for
-the disk and for threads.
+The subject is the tools' store, with words, ranks and line numbers. The floor of a save is the same
+row in one table, committed as safely; that of a recall is a search of SQLite's own index with its
+own tokenizer, which finds no Chinese. Wall time, as both wait for the disk and for threads.
 """
 
 from __future__ import annotations
@@ -91,7 +90,7 @@ async def _filled(folder: Path, texts: list[str]) -> AsyncIterator[MemoryReposit
 
 
 def _plain(path: Path, texts: list[str]) -> None:
-    """The floor's database: one table, and an index of SQLite's own."""
+    """Create the floor's database: one table, and SQLite's own index."""
     with closing(sqlite3.connect(path)) as plain:
         plain.execute("PRAGMA journal_mode = WAL")
         plain.execute("CREATE TABLE notes (id INTEGER PRIMARY KEY, content TEXT)")
@@ -158,7 +157,7 @@ def _search(plain: sqlite3.Connection, chance: random.Random) -> float:
 
 
 def _question(chance: random.Random) -> str:
-    """A common word, two rare ones and a pair of Chinese characters."""
+    """Return a common word, two rare ones and a pair of Chinese characters."""
     rare = [f"item{chance.randrange(_RARE)}" for _ in range(2)]
     at = chance.randrange(len(_CHINESE) - 1)
     return " ".join([chance.choice(_ENGLISH), *rare, _CHINESE[at : at + 2]])

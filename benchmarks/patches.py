@@ -1,4 +1,4 @@
-"""`patch` of 1,000 hunks, as a governed call, against the program `patch` on the same files."""
+"""`patch` of 1,000 hunks as a governed call, compared with the program `patch`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _numbers = itertools.count(1)
 
 
 def _texts(hunks: int) -> tuple[str, str]:
-    """A text, and the same with one line in ten changed."""
+    """Return a text, and the same with one line in ten changed."""
     lines = [f"line {number} of a file\n" for number in range(hunks * _LINES_APART)]
     changed = [
         line if number % _LINES_APART else f"changed {line}" for number, line in enumerate(lines)
@@ -47,7 +47,7 @@ def _diff(old: str, new: str) -> str:
 
 
 async def _call(runtime: Runtime, diff: str, hunks: int) -> Figures:
-    # A session of its own: one that had patched the file would refuse the one put back.
+    # A separate session: one that had patched the file would refuse the restored one.
     calls = context(runtime, project=True)
     watch = Stopwatch()
     request = CallRequest(f"call_{next(_numbers)}", "patch", {"patch": diff})

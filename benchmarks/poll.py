@@ -1,9 +1,9 @@
-"""Asking servers again and again, from a process that has nothing else to do.
+"""Repeated requests to servers, from a dedicated process.
 
     python -m benchmarks.poll URL [URL …]
 
-The first line it prints says that every server has answered once. Closing its input ends it;
-then it prints one line, `[[seconds, …], …]`: how long each answer of each server took.
+The first printed line confirms that every server has answered once. Closing its input ends it; then
+it prints one line, `[[seconds, …], …]`: the duration of each answer of each server.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PATIENCE_S = 60
 
 
 def poll(url: str, took: list[float], over: threading.Event, ready: threading.Barrier) -> None:
-    """Ask over one connection until it is over; `took` gets the seconds of each answer."""
+    """Poll over one connection until it is over; append the seconds of each answer to `took`."""
     address = urlsplit(url)
     connection = http.client.HTTPConnection(address.netloc, timeout=PATIENCE_S)
     _ask(connection, address.path)

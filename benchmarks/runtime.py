@@ -1,4 +1,4 @@
-"""A gate with a database of its own in a temporary folder, and a context to call it with."""
+"""Gate with a separate database in a temporary folder, and a context for calls."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PROJECT = "bench"
 
 
 def bench_settings(folder: Path, **changes: object) -> Settings:
-    """Default settings, whatever `.env` says, with all data in `folder`."""
+    """Return default settings, ignoring `.env`, with all data in `folder`."""
     return load_settings(_env_file=None, data_dir=folder, port=0, open_house=True, **changes)
 
 
@@ -30,7 +30,7 @@ def bench_settings(folder: Path, **changes: object) -> Settings:
 async def bench_runtime(
     tools: Iterable[Tool], workspace: Path | None = None
 ) -> AsyncIterator[Runtime]:
-    """The whole gate with `tools` in its catalog; `workspace` becomes the project `bench`."""
+    """Open the whole gate with `tools` in its catalog; `workspace` becomes the project `bench`."""
     with tempfile.TemporaryDirectory(prefix="tollgate-bench-") as name:
         settings = bench_settings(Path(name))
         await asyncio.to_thread(ensure_schema, settings.database_path)
@@ -44,7 +44,7 @@ async def bench_runtime(
 
 
 def context(runtime: Runtime, *, project: bool = False) -> CallContext:
-    """An agent's calls in a new session."""
+    """Return the context of an agent's calls in a new session."""
     return CallContext(
         log=runtime.events.open(new_id("ses"), new_id("ep"), 0),
         run_id=new_id("run"),
@@ -54,10 +54,10 @@ def context(runtime: Runtime, *, project: bool = False) -> CallContext:
 
 
 async def must_succeed(runtime: Runtime, requests: list[CallRequest], context: CallContext) -> None:
-    """Run one batch; a benchmark of failures would look fast.
+    """Run one batch; failures would look fast.
 
     Raises:
-        RuntimeError: a call did not succeed.
+        RuntimeError: a call failed.
     """
     for outcome in await runtime.executor.run(requests, context):
         if outcome.status != "success":

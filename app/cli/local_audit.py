@@ -23,7 +23,7 @@ async def stored(
     """Return the newest rows in chronological order; with `follow`, also later rows."""
     async with _opened(settings) as database:
         reader = AuditReader(database)
-        # What is committed between two queries must stand in one of them.
+        # Rows committed between two queries must be in one of them.
         seen = await reader.last() if follow else 0
         rows = list(reversed(await reader.page(filters, limit=limit)))
         yield map(facts, rows)

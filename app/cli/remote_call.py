@@ -170,7 +170,7 @@ async def arguments_for(service: RemoteService, name: str, pairs: Sequence[str])
     except CommandRefused as error:
         if error.error.get("code") != "tool_not_found":
             raise
-        # The service names what may have been meant, and records the call.
+        # The service suggests similar names, and records the call.
         return parse_pairs(pairs, None)
     return parse_pairs(pairs, row["parameters"], row.get("argument_aliases", {}))
 

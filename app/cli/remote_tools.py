@@ -79,7 +79,7 @@ async def _own_names(service: RemoteService, names: tuple[str, ...]) -> list[str
     """Resolve names and aliases to tool names; fail if one is unknown."""
     catalog = (await service.get("tools"))["tools"]
     own = {row["name"]: row["alias_of"] or row["name"] for row in catalog}
-    # Governance also knows tools that the catalog has lost.
+    # Governance also knows tools missing in the catalog.
     lost = {row["name"] for row in await service.pages("tools", "admin", "tools", state="absent")}
     unknown = [name for name in names if name not in own and name not in lost]
     if unknown:

@@ -1,7 +1,7 @@
 """Stored rules and grants as the sets that policy reads, built once per change.
 
-A rule that cannot be read never disables the rest: an invalid ask or deny asks for its
-tools, an invalid allow does nothing, and both are listed with what is wrong.
+An invalid rule never disables the others: an invalid ask or deny rule asks for its tools, an
+invalid allow rule has no effect, and both are listed with their problem.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NOTHING_MORE: Mapping[str, RuleDefinition] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class LoadedRule:
-    """A stored rule, and what came of reading it. `rule` None: it does nothing."""
+    """Stored rule with its parse result. `rule` is None if it has no effect."""
 
     stored: StoredRule
     rule: Rule | None
@@ -41,7 +41,7 @@ RuleState = Literal["active", "disabled", "expired", "invalid"]
 
 
 def rule_state(item: LoadedRule, now: float) -> RuleState:
-    """Whether a rule speaks, and if not, why."""
+    """Return whether a rule applies, and if not, why."""
     if not item.stored.enabled:
         return "disabled"
     if item.problems:
@@ -58,7 +58,7 @@ class RuleSource(Protocol):
 
 
 class RuleSetCache:
-    """The current set; two identity checks when nothing has changed."""
+    """Cache of the current set; costs two identity checks if nothing has changed."""
 
     def __init__(self, source: RuleSource, catalog: Callable[[], Catalog]) -> None:
         self._source = source
@@ -69,19 +69,19 @@ class RuleSetCache:
         self._set = NO_RULES
 
     def current(self) -> RuleSet:
-        """The current set."""
+        """Return the current set."""
         stored, catalog = self._source.snapshot, self._catalog()
         if stored is not self._from_stored or catalog is not self._from_catalog:
             self._build(stored, catalog)
         return self._set
 
     def loaded(self) -> list[LoadedRule]:
-        """Every stored rule, in order."""
+        """Return every stored rule, in order."""
         self.current()
         return list(self._loaded.values())
 
     def with_rule(self, rule: Rule | None, *, instead_of: str | None = None) -> RuleSet:
-        """The set as it would be with one more rule, or without the one that is named."""
+        """Return the set with an additional rule, or without the named one."""
         kept = [known for known in self.current().rules if known.id != instead_of]
         return RuleSet([*kept, *([rule] if rule else [])], self._catalog().tools)
 
@@ -92,10 +92,10 @@ class RuleSetCache:
         agents: Collection[str] | None = None,
         further: Mapping[str, RuleDefinition] = NOTHING_MORE,
     ) -> Review:
-        """What finds out what is odd about each valid rule; safe to call in another thread.
+        """Return a thread-safe function that finds the warnings of each valid rule.
 
         Args:
-            further: rules put beside the stored ones, or in their place.
+            further: rules that supplement or replace the stored ones.
         """
         loaded = [item for item in self.loaded() if item.stored.id not in further]
         definitions = {

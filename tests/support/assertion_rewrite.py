@@ -1,7 +1,7 @@
-"""Rewrite the assertions of all test files before many processes read them.
+"""Rewrite the assertions of all test files before many processes import them.
 
-Where none is rewritten yet, as in a fresh clone, each of the processes would rewrite all of them at
-the same time as the others: that took a twentieth of a run.
+In a fresh clone, all processes would otherwise rewrite all files concurrently, which took a
+twentieth of a run.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FEW = 50
 
 
 def rewrite_all(config: pytest.Config, folder: Path) -> int:
-    """Rewrite what was never rewritten, on all processors; how many files that were."""
+    """Rewrite new files, on all processors; return their number."""
     if sys.dont_write_bytecode:
         return 0
     names = ("test_*.py", "conftest.py")
@@ -43,7 +43,7 @@ def _forked(config: pytest.Config, files: list[Path]) -> int:
         try:
             for path in files:
                 _rewrite(config, path)
-        finally:  # whatever is left, the processes that read it rewrite themselves
+        finally:  # the importing processes rewrite the remaining files
             os._exit(0)
     return pid
 
@@ -56,5 +56,5 @@ def _rewrite(config: pytest.Config, path: Path) -> None:
 
 
 def _kept(path: Path) -> Path:
-    """Where it is looked for by whoever imports the file."""
+    """Return the cache location used by imports of the file."""
     return get_cache_dir(path) / f"{path.stem}{PYC_TAIL}"

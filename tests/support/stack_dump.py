@@ -1,7 +1,7 @@
-"""`tollgate` as a process that tells what it waits for: `kill -USR1` has it on standard error.
+"""`tollgate` as a process that reports its waits: `kill -USR1` prints them on standard error.
 
-For tests in which a service may come to stand still: what its threads do, and where each task
-of its loop waits.
+For tests in which a service may hang: prints the state of its threads, and where each task of its
+loop waits.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ DUMPED = "Everything was told."
 
 
 def tell(*_: object) -> None:
-    """Between two steps of the loop's thread, which is woken up for it."""
+    """Print between two steps of the loop's thread, which is woken up for it."""
     faulthandler.dump_traceback(all_threads=True)
     for task in asyncio.all_tasks(asyncio.get_running_loop()):
         coroutine = task.get_coro()
@@ -29,7 +29,7 @@ def tell(*_: object) -> None:
 
 
 def places_of(waiting: Any) -> list[str]:
-    """Where a coroutine waits, and what it waits for there, outermost first."""
+    """Return where a coroutine waits, and for what, outermost first."""
     found = []
     while waiting is not None:
         frame = next(

@@ -1,4 +1,4 @@
-"""What doctor and the banner say about hooks and limits."""
+"""Checks of doctor and the start banner on hooks and limits."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from app.execution.hooks.validation import check_hooks
 
 
 class LoadedHooks(NamedTuple):
-    """What calls meet: the tools there are, and the hooks of plugins."""
+    """Tools and plugin hooks of the installation."""
 
     catalog: Catalog
     hooks: Hooks
 
 
 def load_hooks(settings: Settings) -> LoadedHooks:
-    """Those of an installation that does not run.
+    """Load the tools and hooks of a stopped installation.
 
     Raises:
-        ConfigurationError: the plugin folder cannot be used.
+        ConfigurationError: the plugin folder is unusable.
     """
     registry = register_all_tools(
         plugin_dir=settings.plugins_dir, check_hooks=check_hooks, settings=settings
@@ -48,7 +48,7 @@ def load_hooks(settings: Settings) -> LoadedHooks:
 
 
 def hook_checks(settings: Settings, loaded_hooks: Callable[[], LoadedHooks]) -> Iterator[Check]:
-    """Hooks that cannot do their work, and limits that cannot be counted."""
+    """Check for hooks that cannot work, and limits that cannot be counted."""
     try:
         catalog, hooks = loaded_hooks()
     except ConfigurationError as error:
@@ -64,7 +64,7 @@ def hook_checks(settings: Settings, loaded_hooks: Callable[[], LoadedHooks]) -> 
 
 
 def missing_hooks(problems: Iterable[HookProblem]) -> list[str]:
-    """The banner's lines about hook plugins that could not be loaded."""
+    """Return the banner's lines about hook plugins that could not be loaded."""
     return [
         f"  {'HOOKS':10} {visible(problem.name)} cannot be loaded, so "
         + SUBJECTS[f"hook_plugin.{'shut' if problem.is_shut else 'reported'}"].meaning
@@ -93,7 +93,7 @@ def _program(item: HookSettings) -> str:
         words = shlex.split(item.command)
     except ValueError:
         words = item.command.split()
-    # `NAME=value program`, and other things that only a shell can tell.
+    # `NAME=value program`, and other syntax that only a shell understands.
     return next((word for word in words if "=" not in word), "sh")
 
 
@@ -117,7 +117,7 @@ def _is_inside(path: Path, folder: Path) -> bool:
 
 
 def loop_checks(blockages: Iterable[Blockage]) -> Iterator[Check]:
-    """Plugins that kept the whole service waiting, each once with its longest time."""
+    """Check for plugins that blocked the service, each reported once with its longest time."""
     longest: dict[tuple[str, str], Blockage] = {}
     for item in blockages:
         if item.name is None:

@@ -1,4 +1,4 @@
-"""The quick way to read a command in which nothing is expanded."""
+"""Fast path of the parser, for commands without expansions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PLAIN_COMMAND = re.compile(
 
 
 def plain_words(text: str, at: int) -> tuple[list[str], int] | None:
-    """The words of a plain command at `at`, and where it ends; None: read it part by part."""
+    """Return the words of a plain command at `at`, and its end; None: parse it in parts."""
     match = _PLAIN_COMMAND.match(text, at)
     if match is None:
         return None

@@ -1,7 +1,7 @@
-"""Calls of dangerous commands that explain, list or try, and change nothing.
+"""Calls of dangerous commands that only explain, list or simulate.
 
-That an option for help stands among the words is not enough: it may be the value of another
-option, or a word of a program that is run elsewhere.
+A help option among the words is not sufficient: it may be the value of another option, or a word of
+a program that is run elsewhere.
 """
 
 from __future__ import annotations
@@ -52,17 +52,17 @@ _TRIES = frozenset(
         "--pretend --why-run --preview-only --print-only --noaction -dry-run -dryrun -noop -whatif"
     )
 )
-"""Options with which the programs that have them say what they would do, and do nothing."""
+"""Options by which programs show what they would do, without doing it."""
 _ASKS = _HELP | _TRIES
 _DOES = frozenset(names("none false no off 0"))
-"""Values with which such an option says the opposite."""
+"""Values by which such an option means the opposite."""
 _RUNS = frozenset(
     names(
         "exec run x dlx ssh rsh shell debug eval foreach forall runner console enter unshare "
         "run-command send-command execute-command explore"
     )
 )
-"""Behind one of these the words may be those of another program."""
+"""After one of these, the words may belong to another program."""
 _TAKES_NO_WORD = frozenset(
     names(
         "--force --yes -y --all --assume-yes --auto-approve -auto-approve --interactive --quiet "
@@ -82,7 +82,7 @@ _TAKES_WORD = {
     )
     for name in ("systemctl", "loginctl")
 }
-"""Programs of which all options are known that take a word."""
+"""Programs whose valued options are all known."""
 _H_IS_NO_HELP = frozenset(names("shutdown reboot halt poweroff pm-suspend systemd-halt"))
 _WITH_VERBS = frozenset(
     names(
@@ -99,7 +99,7 @@ _SPEAKS_OTHERWISE = frozenset(
         "s-nail ip route at batch set unset nvram sqlite3 psql mysql mariadb start"
     )
 )
-"""Programs that take such a word for something else, or that go on after it."""
+"""Programs that use such a word differently, or continue after it."""
 _EXPLAINING = (
     frozenset().union(
         accounts.RULES,
@@ -142,10 +142,10 @@ _EXPLAINING = (
     - _SPEAKS_OTHERWISE
     | _WITH_VERBS
 )
-"""Programs of the form `program noun verb`, which print help instead when they are asked to."""
+"""Programs of the form `program noun verb` that print help when asked."""
 
 _HELP_LAST = frozenset(["aws", "awscli"])
-"""Programs of which `help` is the last subcommand, and no name."""
+"""Programs with `help` as a final subcommand, never as a name."""
 
 _DRY = r"^--dry-run(?:=(?!none$|false$)\S+)?$"
 _ROWS: Rows = {
@@ -307,7 +307,7 @@ _SHOWS = by_name(_ROWS, _MORE_ROWS)
 
 
 def only_explains(call: CommandCall) -> bool:
-    """Whether `call` prints help, lists or tries, whatever else its words say."""
+    """Return whether `call` only prints help, lists or simulates, regardless of other words."""
     args = call.args
     if args and call.name in _EXPLAINING and _helps(call):
         return True
@@ -340,14 +340,14 @@ def _tries(word: str) -> bool:
 
 
 def _takes_word(name: str, option: str) -> bool:
-    """Whether the word behind `option` may be its value."""
+    """Return whether the word after `option` may be its value."""
     if name in _TAKES_WORD:
         return option in _TAKES_WORD[name]
     return option.startswith("-") and "=" not in option and option not in _TAKES_NO_WORD
 
 
 def _is_asked(name: str, word: str, *, is_first: bool, is_last: bool) -> bool:
-    """Whether `word` is one of those for help, where it is no name and no host."""
+    """Return whether `word` asks for help, and is not a name or host."""
     if word not in _HELP:
         return False
     if word == "-h":

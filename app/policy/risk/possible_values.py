@@ -1,4 +1,4 @@
-"""Which variables a command names, and what it would be if they had a value they may have."""
+"""Variables in a command, and the command for their possible values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.policy.risk.syntax import Arith, Lit, Part, Proc, Script, Simple, Var
 
 
 class Possible(NamedTuple):
-    """A command as it may run: `targets` are the files that its redirections write."""
+    """Possible form of a command: `targets` are the files that its redirections write."""
 
     argv: list[str]
     targets: list[str]
@@ -21,7 +21,7 @@ class Possible(NamedTuple):
 
 
 class _Nothing:
-    """What words hold has run already."""
+    """Runner that does nothing, because the words have already been run."""
 
     def substitute(self, body: Script, scope: ShellScope) -> str:
         return UNKNOWN
@@ -53,7 +53,7 @@ def _named(node: Simple) -> frozenset[str]:
 
 
 def possible(node: Simple, scope: ShellScope) -> Iterator[Possible]:
-    """`node` with the values that its variables may have, where none of them is certain."""
+    """Yield `node` with possible values of its variables, if none is certain."""
     if node.named is None:
         node.named = _named(node)
     for inner in scope.guesses(node.named) if node.named else ():
@@ -68,7 +68,7 @@ def possible(node: Simple, scope: ShellScope) -> Iterator[Possible]:
 
 
 def written_by(node: Simple, scope: ShellScope) -> list[str]:
-    """The files that the redirections of `node` write, as they are named."""
+    """Return the files that the redirections of `node` write, as named."""
     return _targets(node, Expander(scope, _NOTHING))
 
 

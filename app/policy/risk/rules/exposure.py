@@ -1,4 +1,4 @@
-"""Programs that let others reach this machine: tunnels, file servers, shares, shells."""
+"""Programs that expose this machine: tunnels, file servers, shares, shells."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SERVICES = (
     r"(?:sshd?|telnet|vsftpd|pure-ftpd|proftpd|xrdp|smbd?|samba|nfs-(?:kernel-)?server|rpcbind|"
     r"vncserver\S*|x11vnc|remote-login|rsyncd?|tftpd?(?:-hpa)?)"
 )
-"""Services that let others in."""
+"""Services that accept connections."""
 
 _TUNNELS: Rows = {
     "ngrok": (Shape(r"(?:http|tcp|tls|start|tunnel|service)\b"),),
@@ -175,13 +175,13 @@ _SHARES: Rows = {
 
 
 class FileServer(NamedTuple):
-    """How a server of files is told what it gives out and who may reach it.
+    """Options of a file server for its folder and address.
 
     Attributes:
-        folders: options that name the folder.
-        binds: options that name the address; without one it listens everywhere.
-        operand: the index of an operand that names the folder; None: there is none.
-        near: without such an option only this machine reaches it.
+        folders: options with the folder.
+        binds: options with the address; without one it listens everywhere.
+        operand: index of an operand with the folder, or None.
+        near: by default it listens only on this machine.
     """
 
     folders: str = ""
@@ -225,7 +225,7 @@ _PYTHON_SERVERS = frozenset(["http.server", "SimpleHTTPServer", "uploadserver", 
 
 
 def _serves(call: CommandCall, name: str, args: list[str]) -> Iterator[Answer]:
-    """A server of files asks where it gives out a whole home or what is secret."""
+    """Ask about a file server that serves a whole home or secrets."""
     spec = _SERVERS[name]
     given = options(args, f"{spec.folders} {spec.binds} {spec.valued}")
     binds = given.all_values(*("-" + one for one in spec.binds.split()))
@@ -254,7 +254,7 @@ def _server(call: CommandCall) -> Iterator[Answer]:
 
 
 def _verb_server(call: CommandCall) -> Iterator[Answer]:
-    """`caddy file-server`, `rclone serve`, `twistd web`."""
+    """Handle `caddy file-server`, `rclone serve`, `twistd web`."""
     if {"file-server", "serve", "web", "ftp"} & set(call.args[:2]):
         yield from _serves(call, call.name, call.args)
 
@@ -269,14 +269,14 @@ def _python(call: CommandCall) -> Iterator[Answer]:
 
 
 def _ruby(call: CommandCall) -> Iterator[Answer]:
-    """`ruby -run -e httpd folder`."""
+    """Handle `ruby -run -e httpd folder`."""
     at = next((at for at, word in enumerate(call.args) if word in {"httpd", "-ehttpd"}), -1)
     if "-run" in call.args and at >= 0:
         yield from _serves(call, "ruby-httpd", call.args[at + 1 :])
 
 
 def _httpd(call: CommandCall) -> Iterator[Answer]:
-    """BusyBox's server; Apache's has the same name and other options."""
+    """Handle BusyBox's server; Apache's has the same name and other options."""
     if any(arg.startswith("-h") for arg in call.args):
         yield from _serves(call, "httpd", call.args)
 
@@ -291,7 +291,7 @@ _OPEN_FORWARD = re.compile(rf"(?:{_EVERYWHERE}|:):?\d*:|{_EVERYWHERE}:\d+$|:\d+$
 
 
 def _ssh(call: CommandCall) -> Iterator[Answer]:
-    """A port of another host leads here, or one of this host stands open to its network."""
+    """Ask about port forwarding from another host, or to this host's network."""
     valued = f"{_SSH} M" if call.name == "autossh" else _SSH
     given = options(call.args, valued, stop=True)
     settings = [value.lower().replace(" ", "=") for value in given.all_values("-o")]
@@ -312,7 +312,7 @@ _STREAMS = frozenset(["-", "STDIO", "STDOUT", "STDIN"])
 
 def _socat(call: CommandCall) -> Iterator[Answer]:
     if not _STREAMS.isdisjoint(arg.upper() for arg in call.args):
-        return  # It only takes in what is sent.
+        return  # It only receives data.
     for arg in call.args:
         if _LISTENS.match(arg) and not compiled(rf"bind={_LOOPBACK}").search(arg):
             yield ask("exposed", "socat allows others to connect to its target")

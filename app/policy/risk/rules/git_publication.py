@@ -1,4 +1,4 @@
-"""git: where a repository goes to, and secrets that go into it."""
+"""git: destinations of a repository, and secrets in it."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def _git(call: CommandCall) -> Iterator[Answer]:
 
 
 _DEPLOYS = frozenset(names("heroku dokku production prod live deploy piku scalingo clever"))
-"""Names that remotes have which put what is pushed into service."""
+"""Names of remotes that deploy what is pushed."""
 
 
 def _push(call: CommandCall, args: list[str], settings: list[str]) -> Iterator[Answer]:
-    """Where this repository may never have gone: an address, or a remote of this same script."""
+    """Ask about a possibly new destination: an address, or a remote set by this script."""
     given = options(args, "o -push-option -repo -receive-pack -exec")
     if given.has("-n", "--dry-run", "-h", "--help"):
         return
@@ -62,11 +62,11 @@ _READS = frozenset(
         "update-index mktree mktag"
     )
 )
-"""Subcommands that read files which need not be part of the repository."""
+"""Subcommands that read files outside the repository."""
 
 
 def _read(call: CommandCall, verb: str, args: list[str]) -> Iterator[Answer]:
-    """A secret of a home folder that git shows or puts into the repository."""
+    """Ask about a secret of a home folder that git shows or adds to the repository."""
     paths: list[str] = []
     if verb == "config":
         paths = options(args, "f -file -blob").all_values("-f", "--file")
@@ -78,12 +78,12 @@ def _read(call: CommandCall, verb: str, args: list[str]) -> Iterator[Answer]:
 
 
 def _bare(address: str) -> str:
-    """An address without what logs in."""
+    """Return an address without credentials."""
     return re.sub(r"//[^/@]*@", "//", address)
 
 
 def _add(call: CommandCall, args: list[str]) -> Iterator[Answer]:
-    """What is committed stays in the history and leaves with the next push."""
+    """Ask about added secrets: commits stay in the history and leave with the next push."""
     given = options(args)
     if given.has("-n", "--dry-run"):
         return

@@ -1,4 +1,4 @@
-"""Releases, images and packages that go out under a name."""
+"""Published releases, images and packages."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Programs that send data to other hosts, and the secrets that they would send.
+"""Programs that send data to other hosts, and the secrets they would send.
 
-The programs are the rows of `senders.SENDERS`. The question is the same for all of them: does a
-word, a file that a word names, or what comes in hold a secret (`flow`, `secrets`)?
+The programs are the rows of `senders.SENDERS`. The check is the same for all: does a word, a file
+named in a word, or the input contain a secret (`flow`, `secrets`)?
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _HEADERS = frozenset(["-H", "--header"])
 
 
 def sends(call: CommandCall) -> Iterator[Answer]:
-    """The question about a secret that `call` would send."""
+    """Ask about a secret that `call` would send."""
     row = SENDERS[call.name]
     if prints_help(call.args) or not _TRIES.isdisjoint(call.args):
         return
@@ -71,7 +71,7 @@ def _is_sending(call: CommandCall, row: Sender) -> bool:
 
 
 def _begins(text: str, verb: str) -> bool:
-    """Whether a subcommand is given, values of options before it passed over."""
+    """Return whether a subcommand is given, skipping values of options before it."""
     return f" {verb} " in f" {text} "
 
 
@@ -83,7 +83,7 @@ def _is_far(target: str) -> bool:
 
 
 def _to_here(words: list[str]) -> bool:
-    """Whether a copy in a cloud's client comes from there to a local path."""
+    """Return whether a copy in a cloud's client goes to a local path."""
     copied = {"cp", "mv", "sync", "rsync", "scp"}.intersection(words[:4])
     return bool(copied) and not _is_far(words[-1])
 
@@ -94,7 +94,7 @@ def _is_local(call: CommandCall) -> bool:
 
 
 def _values(call: CommandCall, row: Sender) -> Iterator[tuple[str, str]]:
-    """Each word with the option that it is the value of."""
+    """Yield each word with the option that it is the value of."""
     keys = frozenset(row.keys.split())
     before = ""
     for word in call.args:
@@ -131,7 +131,9 @@ def _in_words(call: CommandCall, row: Sender) -> str:
 
 
 def _goes_elsewhere(call: CommandCall, row: Sender) -> bool:
-    """Whether an operand is an address already, so that another one is not its secret address."""
+    """Return whether an operand is already an address, so that another one is not the secret
+    address.
+    """
     return any("://" in word and not option for option, word in _values(call, row))
 
 
@@ -145,7 +147,7 @@ def _holds_key(word: str, option: str, row: Sender) -> bool:
 
 
 def _only_logs_in(call: CommandCall, word: str, option: str, row: Sender) -> bool:
-    """Whether a secret is where a service expects one: in a header, or as the user's name."""
+    """Return whether a secret is in its expected place: a header, or the user's name."""
     if not row.web:
         return False
     if not option and word.startswith(SECRET):
@@ -182,7 +184,7 @@ _PUTS = re.compile(r"\b(?:m?put|mirror\s+(?:-\S+\s+)*-R|reput|send)\b(?P<words>[
 
 
 def _in_commands(call: CommandCall, text: str) -> str:
-    """The secret in a file that commands of the program's own send: `put -r .`."""
+    """Return the secret in a file that the program's own commands send: `put -r .`."""
     for put in _PUTS.finditer(text):
         for piece in _PIECES.split(put["words"]):
             if piece in WHOLE:
@@ -200,7 +202,7 @@ _PRIVATE = re.compile(
 
 
 def _is_bare_address(call: CommandCall) -> bool:
-    """Whether the host is a number of the public Internet, and no name that somebody has given."""
+    """Return whether the host is a public IP address instead of a name."""
     found = (_ADDRESS_OF_HOST.search(word) for word in call.args)
     return any(match and not _PRIVATE.match(match[1]) for match in found)
 
