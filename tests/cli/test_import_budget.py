@@ -88,7 +88,16 @@ LATER = {
     *("app.agents.session_queries", "app.api.routes", "app.db.tables", "app.db.engine"),
 }
 OF_REST = {
-    *("body", "compressed", "examples", "health", "idempotent", "middleware", "once", "routing"),
+    *(
+        "body",
+        "compression",
+        "examples",
+        "health",
+        "idempotent",
+        "middleware",
+        "one_time",
+        "routing",
+    ),
 }
 
 SERVICE = """
