@@ -22,8 +22,8 @@ PROJECT = "bench"
 
 
 def bench_settings(folder: Path, **changes: object) -> Settings:
-    """Return default settings, ignoring `.env`, with all data in `folder`."""
-    return load_settings(_env_file=None, data_dir=folder, port=0, open_house=True, **changes)
+    """Default settings, ignoring `.env` says, with all data in `folder`."""
+    return load_settings(_env_file=None, data_dir=folder, port=0, allow_anonymous=True, **changes)
 
 
 @asynccontextmanager

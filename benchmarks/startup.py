@@ -34,7 +34,7 @@ URL = re.compile(rb"http://[\w.:]+")
 SETTINGS = {
     "TOLLGATE_MAX_CONNECTIONS": "10000",
     "TOLLGATE_LOG_LEVEL": "warning",
-    "TOLLGATE_OPEN_HOUSE": "true",
+    "TOLLGATE_ALLOW_ANONYMOUS": "true",
 }
 
 

@@ -9,7 +9,7 @@ ask() { # METHOD PATH [JSON]
 
 # An agent that reads and searches, and asks before it runs a command.
 ask POST /admin/agents '{"id": "reader", "selection": ["toolset:search", "read_file"],
-  "tools": {"bash": {"state": "ask"}}, "unattended": "park"}'
+  "tools": {"bash": {"state": "ask"}}, "unattended": "suspend"}'
 # Deny git push. The examples are checked before the rule is stored.
 ask POST /admin/rules '{"tool": "bash", "match": {"argv": ["git", "push", "..."]},
   "decision": "deny", "justification": "Open a pull request instead.",
@@ -17,7 +17,7 @@ ask POST /admin/rules '{"tool": "bash", "match": {"argv": ["git", "push", "..."]
 # Test a call against the policies. Nothing is executed.
 ask POST /admin/rules/test '{"tool": "bash", "command": "git push", "agent_id": "reader"}'
 # List the agent's tools, and why others are unavailable.
-ask GET '/admin/resolve?agent_id=reader'
+ask GET '/admin/toolset?agent_id=reader'
 # Show who made the changes, and verify the audit log.
 ask GET '/admin/audit?kind=governance.&limit=2'
 ask POST /admin/audit/verify

@@ -283,7 +283,7 @@ def thinking_of(settings: Settings, profile: AgentProfile | None) -> tuple[int |
 def left_out(settings: Settings, profile: AgentProfile | None) -> frozenset[str]:
     """Prompt parts that are omitted for this agent."""
     chosen = profile.prompt_without if profile else None
-    return frozenset(settings.prompt_without if chosen is None else chosen)
+    return frozenset(settings.prompt_exclude if chosen is None else chosen)
 
 
 def _last_words(messages: Sequence[Message]) -> str:

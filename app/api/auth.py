@@ -170,7 +170,7 @@ class Authenticator:
 
     async def _without_token(self) -> Principal:
         settings = self._settings
-        may_be_open = settings.open_house and settings.is_loopback and settings.token is None
+        may_be_open = settings.allow_anonymous and settings.is_loopback and settings.token is None
         if may_be_open and not await self._tokens.any_issued():
             return Principal(LOCAL_USER, ALL_SCOPES, came_by="open_house")
         raise Unauthenticated("Authentication required: send `Authorization: Bearer …`")

@@ -52,7 +52,7 @@ async def prepare_access(settings: Settings) -> LocalAccess:
     if settings.token is not None:
         return LocalAccess()
     async with open_tokens(settings) as tokens:
-        if settings.open_house and not await tokens.any_issued():
+        if settings.allow_anonymous and not await tokens.any_issued():
             return LocalAccess(is_open=True)
         made = await tokens.bootstrap()
         if made is not None:

@@ -85,4 +85,4 @@ async def needs_token(settings: Settings) -> bool:
             f"create NAME --admin --data-dir {settings.data_dir}`, set TOLLGATE_TOKEN, "
             "or listen on 127.0.0.1"
         )
-    return known or not settings.open_house
+    return known or not settings.allow_anonymous

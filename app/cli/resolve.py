@@ -21,7 +21,7 @@ async def show_resolved(place: Place, agent: str | None, *, subagent: bool, as_j
         NotFound: The agent does not exist; the message lists the existing ones.
     """
     if isinstance(place, RemoteService):
-        document = await place.get("admin", "resolve", agent_id=agent, subagent=subagent)
+        document = await place.get("admin", "toolset", agent_id=agent, subagent=subagent)
     else:
         async with runtime_as_served(place.settings) as runtime:
             document = await preview(runtime, agent, subagent=subagent)

@@ -30,7 +30,7 @@ from app.cli.service_discovery import noted
 from app.core.errors import ConfigurationError, TollgateError
 from app.core.escaping import visible
 from app.core.setting_files import unread_here
-from app.core.setting_names import refuse_misspelt, wrong_names
+from app.core.setting_names import deprecated_forms, refuse_misspelt, wrong_names
 from app.core.settings import Settings
 from app.execution.doctor.hook_checks import missing_hooks
 from app.execution.doctor.sandbox_checks import sandbox_line
@@ -64,6 +64,8 @@ def serve_until_stopped(settings: Settings) -> int:
     refuse_misspelt(names)
     for wrong in names:
         typer.echo(f"warning: {wrong.sentence}: it has no effect", err=True)
+    for sentence in deprecated_forms(Settings, settings.data_dir):
+        typer.echo(f"warning: {sentence}", err=True)
     _tell_unread(settings)
     with only_service_of(settings.data_dir):
         return _prepared(settings)

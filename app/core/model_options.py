@@ -74,7 +74,7 @@ class ModelOptions(BaseSettings):
         description="Maximum tokens of one model request; older messages are trimmed and "
         "summarized.",
     )
-    prompt_without: Annotated[list[PromptPart], NoDecode] = Field(
+    prompt_exclude: Annotated[list[PromptPart], NoDecode] = Field(
         default_factory=list,
         description="Prompt parts to leave out, comma-separated: `hints`, `skills`, "
         "`instructions`, `listing`, `memory`, `todo`, `date`.",
@@ -137,7 +137,7 @@ class ModelOptions(BaseSettings):
             raise ValueError("thinking_budget and adaptive_thinking cannot be combined")
         return self
 
-    @field_validator("model_fallbacks", "prompt_without", mode="before")
+    @field_validator("model_fallbacks", "prompt_exclude", mode="before")
     @classmethod
     def _split_names(cls, value: Any) -> Any:
         return split_words(value)

@@ -18,6 +18,7 @@ from pydantic_settings import (
     YamlConfigSettingsSource,
 )
 
+from app.core.deprecated_settings import with_new_names
 from app.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ class Environment(EnvSettingsSource):
 
     def _load_env_vars(self) -> Mapping[str, str | None]:
         found = super()._load_env_vars()
-        return {name: value for name, value in found.items() if not is_service_link(name, value)}
+        own = {name: value for name, value in found.items() if not is_service_link(name, value)}
+        return with_new_names(own, PREFIX)
 
 
 class EnvFile(DotEnvSettingsSource):
@@ -61,9 +63,10 @@ class EnvFile(DotEnvSettingsSource):
             ConfigurationError: it cannot be read.
         """
         try:
-            return super()._read_env_file(file_path)
+            found = super()._read_env_file(file_path)
         except (OSError, ValueError) as error:
             raise ConfigurationError(_unreadable(file_path, error)) from None
+        return with_new_names(found, PREFIX)
 
 
 class ConfigFile(YamlConfigSettingsSource):
@@ -92,7 +95,7 @@ class ConfigFile(YamlConfigSettingsSource):
             raise ConfigurationError(_unreadable(file_path, error)) from None
         if not isinstance(found, dict):
             raise ConfigurationError(f"{file_path} must contain settings as `name: value`")
-        return found
+        return with_new_names(found)
 
 
 def files_in(folder: Path) -> tuple[Path, ...]:

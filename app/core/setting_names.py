@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_settings import BaseSettings, SettingsError
 
+from app.core.deprecated_settings import RENAMED
 from app.core.errors import ConfigurationError
 from app.core.origins import SettingPath, env_name, setting_fields
 from app.core.setting_files import (
@@ -22,6 +24,7 @@ from app.core.setting_files import (
     PREFIX,
     ConfigFile,
     EnvFile,
+    Environment,
     is_service_link,
 )
 
@@ -83,12 +86,21 @@ def wrong_names(model: type[BaseSettings], folder: Path) -> list[WrongName]:
         for name in sorted({name.upper() for name in names if name.upper().startswith(PREFIX)}):
             own = name.removeprefix(PREFIX)
             is_link = source == "environment" and is_service_link(name, os.environ.get(name))
-            is_known = _is_known(model, tuple(own.lower().split("__")))
+            is_known = own.lower() in RENAMED or _is_known(model, tuple(own.lower().split("__")))
             if name in NO_SETTINGS or (is_known and not is_link):
                 continue
             meant = None if is_link else _nearest(own, variables)
             found.append(WrongName(name, source, PREFIX + meant if meant else None))
     return found
+
+
+def deprecated_forms(model: type[BaseSettings], folder: Path) -> list[str]:
+    """One sentence for each old name or value in the environment and a data folder's files."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DeprecationWarning)
+        for source in (Environment(model), EnvFile(model, folder), ConfigFile(model, folder)):
+            source()
+    return list(dict.fromkeys(str(found.message) for found in caught))
 
 
 def refuse_misspelt(names: list[WrongName]) -> None:

@@ -32,6 +32,7 @@ from pydantic_settings import (
 )
 
 from app.core.channels import ChannelSettings
+from app.core.deprecated_settings import with_new_names
 from app.core.images import ImageSettings
 from app.core.language_servers import LanguageServersSettings
 from app.core.memory import MemorySettings
@@ -110,7 +111,7 @@ class Settings(ModelOptions):
         default=None,
         description="Bearer token with every scope; create more with `tollgate token`.",
     )
-    open_house: bool = Field(
+    allow_anonymous: bool = Field(
         default=False,
         description="Treat every user of this machine as an administrator, without a token.",
     )
@@ -165,7 +166,9 @@ class Settings(ModelOptions):
         "`search_tools`.",
     )
     enable_cache: bool = Field(default=True, description="Reuse results of identical read calls.")
-    cache_ttl: float = Field(default=300, ge=0, description="Seconds a cached result stays valid.")
+    cache_ttl_s: float = Field(
+        default=300, ge=0, description="Seconds a cached result stays valid."
+    )
     loop_warn_after: int = Field(
         default=3,
         ge=1,
@@ -197,17 +200,17 @@ class Settings(ModelOptions):
     max_pending_confirmations: int = Field(
         default=50, ge=1, description="Maximum number of open confirmations per session."
     )
-    grant_session_s: float = Field(
+    grant_session_ttl_s: float = Field(
         default=8 * 3600,
         ge=0,
         description="Lifetime of a session approval in seconds; 0 lasts until the session ends.",
     )
-    grant_agent_s: float = Field(
+    grant_agent_ttl_s: float = Field(
         default=7 * 86_400,
         ge=0,
         description="Lifetime of an agent approval in seconds; 0 means no expiry.",
     )
-    grant_always_s: float = Field(
+    grant_always_ttl_s: float = Field(
         default=30 * 86_400,
         ge=0,
         description="Lifetime of a global approval in seconds; 0 means no expiry.",
@@ -216,10 +219,10 @@ class Settings(ModelOptions):
         default=True,
         description="Allow approvals for an agent or for all agents, and honour existing ones.",
     )
-    unattended: Literal["deny", "park"] = Field(
+    unattended: Literal["deny", "suspend"] = Field(
         default="deny",
         description="Handling of calls that need approval while no client can answer: deny them, "
-        "or keep them waiting.",
+        "or suspend them until a person answers.",
     )
 
     # Hooks and limits
@@ -268,7 +271,7 @@ class Settings(ModelOptions):
     heartbeat_s: float = Field(
         default=25, gt=0, description="Seconds between heartbeats on a connection."
     )
-    event_ring: int = Field(
+    event_buffer_size: int = Field(
         default=2000, ge=10, description="Number of recent events kept in memory."
     )
     replay_limit: int = Field(
@@ -422,6 +425,7 @@ def load_settings(**overrides: Any) -> Settings:
     Raises:
         ConfigurationError: a value does not fit; the message names the setting and the fix.
     """
+    overrides = with_new_names(overrides)
     try:
         folder = named_folder(InitSettingsSource(Settings, overrides), Environment(Settings))
         settings = Settings(**overrides)

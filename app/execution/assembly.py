@@ -173,7 +173,7 @@ def build_pipeline(
     )
     artifacts = _result_stores(base)
     cache = ResultCache(
-        clock, ttl_s=settings.cache_ttl, enabled=settings.enable_cache, is_worked_in=is_worked_in
+        clock, ttl_s=settings.cache_ttl_s, enabled=settings.enable_cache, is_worked_in=is_worked_in
     )
     suspension = RunSuspension()
     confirmations = _confirmations(base, grants, suspension)
@@ -280,9 +280,9 @@ def _confirmations(
 
 def _grant_times(settings: Settings) -> GrantTtls:
     return GrantTtls(
-        settings.grant_session_s,
-        settings.grant_agent_s,
-        settings.grant_always_s,
+        settings.grant_session_ttl_s,
+        settings.grant_agent_ttl_s,
+        settings.grant_always_ttl_s,
         permanent=settings.allow_permanent,
     )
 

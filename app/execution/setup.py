@@ -190,8 +190,8 @@ def assemble(
     db: SqliteWriter,
     clock: Clock,
 ) -> Runtime:
-    """Bind the parts. The only side effect is the import of hook plugins."""
-    events = EventLog(db, clock, ring=settings.event_ring)
+    """Bind the parts. Only hooks touch the import of: plugins are imported."""
+    events = EventLog(db, clock, ring=settings.event_buffer_size)
     redactor, metrics, services = redactor_of(settings), Metrics(), Services()
     audit = AuditLog(db, clock, redactor, level=settings.audit_detail)
     changes = ConfigVersions(db)

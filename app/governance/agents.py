@@ -23,7 +23,8 @@ from app.core.requests import LEAST_CONTEXT, Effort, PromptPart
 from app.governance.limits import NO_LIMITS, SCHEMA, Limits
 
 TOOLSET = "toolset:"
-Unattended = Literal["deny", "park"]
+# `park` is the old name of `suspend`, and works until 0.4.
+Unattended = Literal["deny", "suspend", "park"]
 AliasFamily = Literal["nanoclaw", "netaclaw", "jarvis", "countbot", "claude"]
 _ID = r"^[A-Za-z0-9][A-Za-z0-9_.:\-]{0,127}$"
 _ENTRY = r"^(toolset:)?[A-Za-z0-9_.\-]{1,128}$"

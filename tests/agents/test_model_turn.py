@@ -163,7 +163,7 @@ async def test_an_agent_that_may_not_read_files_is_not_shown_what_they_say(setti
 @pytest.mark.parametrize("where", ["settings", "profile"])
 async def test_parts_can_be_left_out(settings: Settings, where: str):
     parts: tuple[PromptPart, ...] = ("instructions", "listing", "memory", "todo", "date")
-    chosen = {"prompt_without": list(parts) if where == "settings" else []}
+    chosen = {"prompt_exclude": list(parts) if where == "settings" else []}
     async with open_office(settings.model_copy(update=chosen), Turn(text("a"))) as office:
         files = office.runtime.projects.get("default").operations.files
         await files.write("AGENTS.md", b"Use tabs.")

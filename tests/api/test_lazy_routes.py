@@ -29,7 +29,7 @@ OWNER = "operator-secret-0123456789"
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    return settings_for(tmp_path, anthropic_api_key=None, open_house=False, token=OWNER)
+    return settings_for(tmp_path, anthropic_api_key=None, allow_anonymous=False, token=OWNER)
 
 
 class HeldRoutes(LazyRoutes):

@@ -142,7 +142,7 @@ async def _statuses(running: Running, token: str, times: int, **send: str) -> li
 
 
 async def test_guesses_at_the_token_of_the_settings_are_stopped_at_every_door(tmp_path: Path):
-    settings = settings_for(tmp_path, open_house=False, token=OWNER, login_attempts=PER_MINUTE)
+    settings = settings_for(tmp_path, allow_anonymous=False, token=OWNER, login_attempts=PER_MINUTE)
     async with serving(settings) as running:
         issued, _ = await running.service.tokens.create("ann", {"chat"})
         assert await _statuses(running, "guess", 5) == [401] * 3 + [429] * 2

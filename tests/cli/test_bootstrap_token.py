@@ -104,7 +104,7 @@ def test_the_file_goes_with_its_token(tmp_path: Path):
 
 
 def test_an_open_house_is_opened_on_purpose_and_says_so(tmp_path: Path):
-    with started(tmp_path, TOLLGATE_OPEN_HOUSE="true") as (_, facts):
+    with started(tmp_path, TOLLGATE_ALLOW_ANONYMOUS="true") as (_, facts):
         assert status(facts["url"]) == 200
         assert facts["access"].startswith("open: every user of this machine")
 
@@ -185,11 +185,14 @@ def test_the_doctor_says_who_may_come_in(tmp_path: Path):
     assert checks(tmp_path)["tokens"] == ("info", "none yet: `serve` creates the first one")
     assert list(tmp_path.iterdir()) == []
     new_database(tmp_path / "tollgate.db")
-    assert checks(tmp_path, open_house=True)["open house"][0] == "warning"
-    assert checks(tmp_path, open_house=True, token="set")["open house"][0] == "info"
+    assert checks(tmp_path, allow_anonymous=True)["open house"][0] == "warning"
+    assert checks(tmp_path, allow_anonymous=True, token="set")["open house"][0] == "info"
     assert checks(tmp_path, host="0.0.0.0")["tokens"][0] == "broken"
     assert checks(tmp_path, host="0.0.0.0")["TLS"][0] == "warning"
     tollgate(tmp_path, "token", "create", "ci", "--scope", "chat")
     assert checks(tmp_path)["tokens"] == ("ok", "ci (chat)")
-    assert checks(tmp_path, open_house=True)["open house"] == ("info", "set, but has no effect")
+    assert checks(tmp_path, allow_anonymous=True)["open house"] == (
+        "info",
+        "set, but has no effect",
+    )
     assert "TLS" not in checks(tmp_path)

@@ -88,7 +88,7 @@ def test_settings_come_from_arguments_environment_file_and_default_in_this_order
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("port", 70_000), ("cache_ttl", -1), ("tool_max_workers", 7), ("sub_agent", {"typo": 1})],
+    [("port", 70_000), ("cache_ttl_s", -1), ("tool_max_workers", 7), ("sub_agent", {"typo": 1})],
 )
 def test_a_setting_that_does_not_fit_is_named(name: str, value: object):
     with pytest.raises(ConfigurationError, match=name):

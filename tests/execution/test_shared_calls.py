@@ -95,7 +95,7 @@ async def test_an_equal_read_is_answered_from_the_cache_until_it_is_too_old(sett
 
 
 @pytest.mark.requirement("EXE-09")
-@pytest.mark.parametrize("change", [{"enable_cache": False}, {"cache_ttl": 0}])
+@pytest.mark.parametrize("change", [{"enable_cache": False}, {"cache_ttl_s": 0}])
 async def test_the_cache_can_be_switched_off(settings: Settings, change: dict[str, Any]):
     async with bare_lab(settings.model_copy(update=change)) as lab:
         with counted() as (function, ran):

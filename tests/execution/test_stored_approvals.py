@@ -229,7 +229,7 @@ async def test_a_grant_ends_with_its_time_and_does_not_come_back(settings: Setti
         await asked(lab)
         await lab.answer("approve_session")
         await running
-        clock.advance(settings.grant_session_s + 1)
+        clock.advance(settings.grant_session_ttl_s + 1)
         again = start(lab, "c2")
         await asked(lab, count=2)
         again.cancel()

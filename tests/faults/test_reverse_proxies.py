@@ -132,7 +132,7 @@ async def site(folder: Path, proxy: Proxy) -> AsyncIterator[Site]:
     keys = Certificate.made_in(folder)
     settings = settings_for(
         folder / "data",
-        open_house=False,
+        allow_anonymous=False,
         token=TOKEN,
         secure_cookie=True,
         serving=ServingSettings(trusted_proxies=["127.0.0.1"]),

@@ -166,7 +166,7 @@ async def test_the_service_answers_the_probes_under_the_environment_of_the_chart
     manifests = rendered(*USUAL, *INGRESS)
     container = container_of(manifests)
     assert container["envFrom"] == [{"secretRef": {"name": "tollgate"}}]
-    ours = {"TOLLGATE_HOST": "127.0.0.1", "TOLLGATE_PORT": "0", "TOLLGATE_OPEN_HOUSE": "false"}
+    ours = {"TOLLGATE_HOST": "127.0.0.1", "TOLLGATE_PORT": "0", "TOLLGATE_ALLOW_ANONYMOUS": "false"}
     moved = {"TOLLGATE_DATA_DIR": str(tmp_path / "data"), "TOLLGATE_TOKEN": TOKEN}
     names = environment_of(manifests)["TOLLGATE_ALLOWED_HOSTS"].split(",")
     environment = environment_of(manifests) | ours | moved

@@ -25,7 +25,7 @@ ENVIRONMENT = {
     "PATH": os.environ["PATH"],
     "PYTHONPATH": str(ROOT),
     "TOLLGATE_PORT": "0",
-    "TOLLGATE_OPEN_HOUSE": "true",
+    "TOLLGATE_ALLOW_ANONYMOUS": "true",
     "XDG_STATE_HOME": os.environ["XDG_STATE_HOME"],
 }
 

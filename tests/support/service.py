@@ -37,8 +37,8 @@ def settings_for(folder: Path, **overrides: Any) -> Settings:
     usual = {
         "data_dir": folder,
         "port": 0,
-        "open_house": True,
-        # Most tests start no program: the sandbox starts on demand.
+        "allow_anonymous": True,
+        # Most tests start no program: the sandbox wakes up where one does.
         "sandbox": SandboxSettings(warm_workers=0),
         "_env_file": None,
     }

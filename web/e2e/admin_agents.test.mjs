@@ -24,7 +24,7 @@ test("every field of a profile is kept as it was entered", LIMIT, () =>
     await page.getByRole("combobox", { name: "Skills", exact: true }).selectOption("some");
     await tag(page, "Skills; press Enter after each. Empty: none", "house-style");
     await page.getByLabel("Tool names").selectOption("claude");
-    await page.getByLabel("When no one can answer").selectOption("park");
+    await page.getByLabel("When no one can answer").selectOption("suspend");
     await field("Tools visible at once").fill("30");
     await field("Calls per minute").fill("60");
     await field("Cost per session (USD)").fill("1.5");
@@ -65,7 +65,7 @@ test("every field of a profile is kept as it was entered", LIMIT, () =>
       tools: {},
       skills: ["house-style"],
       aliases: "claude",
-      unattended: "park",
+      unattended: "suspend",
       limits: { calls_per_minute: 60, cost_per_session: 1.5 },
       max_visible_tools: 30,
       supervisor: "reader",

@@ -129,7 +129,7 @@ async def main() -> None:
             settings = settings_for(
                 folder,
                 sources=SourceSettings(sqlite_folders=[shop.parent]),
-                open_house=False,
+                allow_anonymous=False,
                 anthropic_api_key="none",
                 anthropic_base_url=model.base_url,
                 **(_broken(folder / "plugins") if "broken" in sys.argv else {}),

@@ -14,7 +14,7 @@ from app.governance.identity.tokens import Token
 def access_checks(settings: Settings, tokens: list[Token]) -> Iterator[Check]:
     """Check tokens, anonymous access and TLS."""
     yield _tokens(settings, tokens)
-    if settings.open_house:
+    if settings.allow_anonymous:
         yield _open_house(settings, tokens)
     if not settings.is_loopback:
         yield Check("tls", "warning", "tls.clear", host=settings.host)
@@ -38,7 +38,7 @@ def _no_token(settings: Settings, tokens: list[Token]) -> Check:
         return Check("tokens.none", "warning", "tokens.expired")
     if not settings.is_loopback:
         return Check("tokens.none", "broken", "tokens.none")
-    return Check("tokens.none", "info", "none" if settings.open_house else "tokens.first")
+    return Check("tokens.none", "info", "none" if settings.allow_anonymous else "tokens.first")
 
 
 def _open_house(settings: Settings, tokens: list[Token]) -> Check:

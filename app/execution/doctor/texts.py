@@ -131,7 +131,7 @@ SUBJECTS: Mapping[str, CheckSubject] = MappingProxyType(
         ),
         "tokens.none": CheckSubject("tokens", _LET_IN, _MAKE_ONE),
         "open_house": CheckSubject(
-            "open house", _OPEN, "unset TOLLGATE_OPEN_HOUSE; `serve` then creates a token"
+            "open house", _OPEN, "unset TOLLGATE_ALLOW_ANONYMOUS; `serve` then creates a token"
         ),
         "open_house.idle": CheckSubject("open house", _OPEN),
         "plugins": CheckSubject("plugins", "tools and hooks of this installation"),

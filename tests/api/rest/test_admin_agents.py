@@ -99,7 +99,7 @@ async def test_an_override_counts_for_this_agent_only(
     assert answer.json()["profile"]["tools"]["bash"] == {"state": "on", "hint": None}
     await client.put("/admin/agents/other/tools/bash", json={"state": "off"})
     seen = {
-        name: (await client.get("/admin/resolve", params={"agent_id": name})).json()
+        name: (await client.get("/admin/toolset", params={"agent_id": name})).json()
         for name in ("writer", "other")
     }
     assert "bash" in seen["writer"]["tool_names"]
@@ -114,7 +114,7 @@ async def test_an_override_under_an_alias_counts_for_its_tool(client: httpx2.Asy
     made = await client.post("/admin/agents", json={"id": "a", "tools": {"exec": {"state": "off"}}})
     assert made.json()["profile"]["tools"] == {"bash": {"state": "off", "hint": None}}
     assert made.json()["unknown"] == []
-    resolved = (await client.get("/admin/resolve", params={"agent_id": "a"})).json()
+    resolved = (await client.get("/admin/toolset", params={"agent_id": "a"})).json()
     assert resolved["disabled_reasons"]["bash"]["code"] == "disabled_agent"
     wanted = {
         "selection": ["exec", "bash", "grep"],
@@ -169,12 +169,14 @@ async def test_a_session_s_agent_must_be_there_and_decides_its_calls(
 async def test_the_preview_tells_what_a_request_costs(
     client: httpx2.AsyncClient, writer: dict[str, Any]
 ):
-    everybody = (await client.get("/admin/resolve")).json()
-    some = (await client.get("/admin/resolve", params={"agent_id": "writer"})).json()
+    everybody = (await client.get("/admin/toolset")).json()
+    some = (await client.get("/admin/toolset", params={"agent_id": "writer"})).json()
+    # The old path, until 0.4.
+    assert some == (await client.get("/admin/resolve", params={"agent_id": "writer"})).json()
     assert 0 < some["tokens"]["schemas"] < everybody["tokens"]["schemas"]
     tokens = some["tokens"]
     assert tokens["total"] == tokens["schemas"] + tokens["prompt"]
     rows = some["runtime_diagnostic"]["tools"]
     shown = sum(item["tokens"] for item in rows if item["shown"] == "yes")
     assert shown == tokens["schemas"] == some["runtime_diagnostic"]["schema_tokens"]
-    assert (await client.get("/admin/resolve", params={"agent_id": "ghost"})).status_code == 404
+    assert (await client.get("/admin/toolset", params={"agent_id": "ghost"})).status_code == 404

@@ -49,7 +49,7 @@ async def test_a_value_is_reported_with_its_default_and_origin(rows: dict[str, d
     }
     assert rows["sources.sqlite_folders"]["value"] == '["/usr/share"]'
     assert (rows["workspace"]["value"], rows["workspace"]["origin"]) == (None, "default")
-    assert rows["open_house"]["origin"] == "argument"
+    assert rows["allow_anonymous"]["origin"] == "argument"
     assert rows["rules_file"]["help"]
     assert rows["rules_file"]["needs_restart"]
     # A number is written one way, however it was given.

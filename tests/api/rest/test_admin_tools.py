@@ -202,7 +202,7 @@ async def test_both_pages_say_the_same_of_a_tool(client: httpx2.AsyncClient):
     await client.post("/admin/agents", json={"id": "writer"})
     await client.patch("/admin/tools/bash", json={"enabled": False})
     tool_page = (await row(client, "bash"))["effective"]
-    preview = (await client.get("/admin/resolve", params={"agent_id": "writer"})).json()
+    preview = (await client.get("/admin/toolset", params={"agent_id": "writer"})).json()
     rows = {item["name"]: item for item in preview["runtime_diagnostic"]["tools"]}
     assert rows["bash"] == tool_page
     assert preview["disabled_reasons"]["bash"] == tool_page["reason"]
@@ -211,13 +211,13 @@ async def test_both_pages_say_the_same_of_a_tool(client: httpx2.AsyncClient):
 @pytest.mark.requirement("GOV-12")
 async def test_the_diagnostic_tells_what_a_sub_agent_could_do(client: httpx2.AsyncClient):
     await client.post("/admin/agents", json={"id": "w", "subagents": {"no_shell": True}})
-    preview = (await client.get("/admin/resolve", params={"agent_id": "w"})).json()
+    preview = (await client.get("/admin/toolset", params={"agent_id": "w"})).json()
     rows = {item["name"]: item for item in preview["runtime_diagnostic"]["tools"]}
     reported = ("effective_subagent_allowed", "worker_routing_hint")
     assert [rows["bash"][key] for key in reported] == [False, "main-process-proxy"]
     assert rows["bash"]["runtime_blocked_reason"]["code"] == "subagent_no_shell"
     assert [rows["grep"][key] for key in reported] == [True, "worker-local"]
-    child = await client.get("/admin/resolve", params={"agent_id": "w", "subagent": True})
+    child = await client.get("/admin/toolset", params={"agent_id": "w", "subagent": True})
     assert "bash" not in child.json()["tool_names"]
 
 

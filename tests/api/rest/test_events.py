@@ -149,7 +149,7 @@ class TestLongLog:
 
     @pytest.fixture
     def settings(self, tmp_path: Path) -> Settings:
-        return settings_for(tmp_path, anthropic_api_key=None, event_ring=10)
+        return settings_for(tmp_path, anthropic_api_key=None, event_buffer_size=10)
 
     async def test_a_replay_begins_in_the_database(self, client: httpx2.AsyncClient):
         session_id, _ = await filled(client)

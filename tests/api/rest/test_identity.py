@@ -270,7 +270,7 @@ async def test_every_answer_tells_browsers_to_keep_out(
 
 async def test_a_house_is_closed_without_any_token(tmp_path: Path):
     async with (
-        serve(settings_for(tmp_path, open_house=False)) as running,
+        serve(settings_for(tmp_path, allow_anonymous=False)) as running,
         HttpClient(base_url=running.api) as client,
     ):
         assert (await client.get("/sessions")).status_code == 401

@@ -108,7 +108,7 @@ async def test_an_operator_sees_a_ticket_and_answers_the_call_that_waits(serving
         tag = {"If-Match": one.headers["etag"]}
         answered = await client.post(path, json={"answer": "Pay it"}, headers=tag)
         assert answered.status_code == 200
-        assert (answered.json()["status"], answered.json()["told_in_run"]) == ("answered", None)
+        assert (answered.json()["status"], answered.json()["notified_run_id"]) == ("answered", None)
         assert answered.headers["etag"] == '"2"'
         assert data_of(await call)["answer"] == "Pay it"
         twice = await client.post(path, json={"answer": "Pay it"})
@@ -158,6 +158,8 @@ async def test_an_answered_ticket_is_counted_for_the_token_that_opened_it(servin
         reported = (await root.post(f"/admin/tickets/{held}/answer", json={"answer": "Yes"})).json()
         await tokens.revoke("laptop")
         late = (await root.post(f"/admin/tickets/{gone}/answer", json={"answer": "Yes"})).json()
-    assert (reported["told_in_run"] is None, reported.get("not_told")) == (False, None)
-    assert (late["status"], late["told_in_run"]) == ("answered", None)
+    assert (reported["notified_run_id"] is None, reported.get("not_told")) == (False, None)
+    # The old name of the field, until 0.4.
+    assert reported["told_in_run"] == reported["notified_run_id"]
+    assert (late["status"], late["notified_run_id"]) == ("answered", None)
     assert late["not_told"] == "The token that opened the ticket is no longer valid"

@@ -18,7 +18,7 @@ def fill(running: Running, session_id: str, number: int, size: int) -> None:
 
 
 async def test_a_replay_larger_than_the_outbox_arrives_whole(tmp_path: Path):
-    settings = settings_for(tmp_path, outbox_frames=20, outbox_bytes=1 << 16, event_ring=10)
+    settings = settings_for(tmp_path, outbox_frames=20, outbox_bytes=1 << 16, event_buffer_size=10)
     async with serving(settings) as running:
         session = running.session()
         fill(running, session.id, 300, 5000)

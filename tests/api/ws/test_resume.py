@@ -53,7 +53,7 @@ async def test_a_client_resumes_after_the_last_event_it_saw(running: Running):
 
 
 async def test_events_beyond_the_ring_come_from_the_database(tmp_path: Path):
-    async with serving(settings_for(tmp_path, event_ring=10)) as running:
+    async with serving(settings_for(tmp_path, event_buffer_size=10)) as running:
         session = running.session()
         async with running.connect() as first:
             await first.command(type="subscribe", session_id=session.id)
@@ -68,7 +68,7 @@ async def test_events_beyond_the_ring_come_from_the_database(tmp_path: Path):
 
 
 async def test_events_written_while_the_database_is_read_follow_without_a_gap(tmp_path: Path):
-    async with serving(settings_for(tmp_path, event_ring=10)) as running:
+    async with serving(settings_for(tmp_path, event_buffer_size=10)) as running:
         session = running.session()
         async with running.connect() as writer:
             for number in range(5):

@@ -231,7 +231,7 @@ async def test_where_nobody_is_there_nothing_is_asked(house: Lab):
 
 
 async def test_an_agent_may_be_left_waiting_where_nobody_is_there_yet(settings: Settings):
-    async with open_lab(settings.model_copy(update={"unattended": "park"})) as house:
+    async with open_lab(settings.model_copy(update={"unattended": "suspend"})) as house:
         request = CallRequest("c1", "ask_user", ASK)
         call = asyncio.create_task(house.run(request, attended=False))
         await say(house, await house.watcher.until("question_asked"))

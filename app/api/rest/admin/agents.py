@@ -52,7 +52,7 @@ _PROFILE: dict[str, Any] = {
     "max_iterations": 20,
     "selection": ["toolset:files", "grep"],
     "tools": {"file_delete": {"state": "off"}, "write_file": {"state": "ask"}},
-    "unattended": "park",
+    "unattended": "suspend",
 }
 _AGENT: dict[str, Any] = {
     "profile": _PROFILE,
@@ -144,7 +144,9 @@ class AgentChange(Body):
         default=None, description="Skills the agent may use; null for all, empty for none."
     )
     aliases: AliasFamily | None = None
-    unattended: Unattended | None = None
+    unattended: Unattended | None = Field(
+        default=None, description="`park` is the deprecated name of `suspend`."
+    )
     limits: dict[str, Any] = Field(default_factory=dict, json_schema_extra=SCHEMA)
     max_visible_tools: int | None = Field(default=None, ge=1, le=1000)
     subagents: SubagentLimits = SubagentLimits()
@@ -192,7 +194,7 @@ async def create_agent(body: NewAgent, service: ServiceDep, principal: Admin) ->
 
 @agents.read("Get an agent")
 async def get_agent(agent_id: PathId, service: ServiceDep, principal: Admin) -> AgentView:
-    """Scope `admin`. `GET /admin/resolve?agent_id=` tells what follows for each tool."""
+    """Scope `admin`. `GET /admin/toolset?agent_id=` tells what follows for each tool."""
     return AgentView.of(service.runtime.agents.require(agent_id), service)
 
 

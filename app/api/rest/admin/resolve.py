@@ -129,8 +129,20 @@ class RiskExplained(BaseModel):
     resolved_targets: list[str]
 
 
-@router.get("/resolve", summary="Preview an agent's tools and prompt", responses=problems(NotFound))
-async def preview_agent(
+# The old path works until 0.4.
+@router.get(
+    "/resolve",
+    name="preview_agent",
+    summary="Preview an agent's tools and prompt (use `/admin/toolset`)",
+    responses=problems(NotFound),
+    deprecated=True,
+)
+@router.get(
+    "/toolset",
+    summary="Preview an agent's tools and prompt",
+    responses=problems(NotFound),
+)
+async def preview_toolset(
     service: ServiceDep,
     principal: Admin,
     agent_id: Annotated[

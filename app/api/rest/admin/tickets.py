@@ -80,12 +80,15 @@ class AdminTicket(BaseModel):
 class TicketResolution(AdminTicket):
     """A ticket as it is now.
 
-    `told_in_run` is the run that was begun to tell the session, when no call waited for it.
+    `notified_run_id` is the run that notifies the session, when no call waited for the answer.
     """
 
     model_config = example(**{**_TICKET, "status": "answered", "answer": "Pay it", "by": "ann"})
 
-    told_in_run: str | None = None
+    notified_run_id: str | None = None
+    told_in_run: str | None = Field(
+        default=None, deprecated=True, description="Deprecated name of `notified_run_id`."
+    )
     not_told: str | None = Field(
         default=None, description="Reason why the session could not be notified of the answer."
     )
@@ -204,7 +207,7 @@ async def _tell(service: Service, session: Session, resolved: ResolvedTicket) ->
         delivered = await bring(service, session, resolved.message, quota_subject)
     except TollgateError as error:
         return {"not_told": error.message}
-    return {"told_in_run": delivered["run_id"]}
+    return {"notified_run_id": delivered["run_id"], "told_in_run": delivered["run_id"]}
 
 
 async def _payer(service: Service, session: Session, ticket: StoredTicket) -> QuotaSubject:

@@ -127,7 +127,7 @@ function Allowed({ form, unknown }: { form: Form; unknown: readonly string[] }) 
           {...text("unattended")}
           data={[
             byDefault,
-            ...(["deny", "park"] as const).map((value) => ({
+            ...(["deny", "suspend"] as const).map((value) => ({
               value,
               label: t(`agents.unattended.${value}`),
             })),

@@ -65,7 +65,7 @@ function Follows({ id }: { id: string }) {
   const { t, language } = useTexts();
   const resolved = useQuery({
     queryKey: ["admin", "resolve", id],
-    queryFn: () => data(api.GET("/api/v1/admin/resolve", { params: { query: { agent_id: id } } })),
+    queryFn: () => data(api.GET("/api/v1/admin/toolset", { params: { query: { agent_id: id } } })),
   });
   return (
     <Section title={t("agents.follows")} lead={t("agents.follows.lead")}>

@@ -26,7 +26,7 @@ export function AgentTools({ agent, take }: Props) {
   const id = agent.profile.id;
   const resolved = useQuery({
     queryKey: ["admin", "resolve", id],
-    queryFn: () => data(api.GET("/api/v1/admin/resolve", { params: { query: { agent_id: id } } })),
+    queryFn: () => data(api.GET("/api/v1/admin/toolset", { params: { query: { agent_id: id } } })),
   });
   const wanted = typed.trim().toLowerCase();
   return (

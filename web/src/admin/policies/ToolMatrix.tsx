@@ -62,7 +62,7 @@ function Matrix({ agents, wanted }: { agents: readonly AgentView[]; wanted: stri
     queries: agents.map(({ profile }) => ({
       queryKey: ["admin", "resolve", profile.id],
       queryFn: () =>
-        data(api.GET("/api/v1/admin/resolve", { params: { query: { agent_id: profile.id } } })),
+        data(api.GET("/api/v1/admin/toolset", { params: { query: { agent_id: profile.id } } })),
     })),
   });
   const tables = resolved.map(

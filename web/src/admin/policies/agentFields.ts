@@ -36,7 +36,8 @@ export function fieldsOf(profile: Profile) {
     selection: profile.selection ?? null,
     skills: profile.skills ?? null,
     aliases: (profile.aliases ?? "") as string,
-    unattended: (profile.unattended ?? "") as string,
+    // `park` is the old name of `suspend`.
+    unattended: profile.unattended === "park" ? "suspend" : ((profile.unattended ?? "") as string),
     visible: digits(profile.max_visible_tools),
     supervisor: profile.supervisor ?? "",
     stronger: profile.stronger_model ?? "",

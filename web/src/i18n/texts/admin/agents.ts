@@ -56,7 +56,7 @@ export const agents = {
     "无人值守的运行中需确认的调用如何处理。",
   ],
   "agents.unattended.deny": ["Deny the call", "拒绝"],
-  "agents.unattended.park": ["Open a ticket and suspend the run", "创建工单并暂停运行"],
+  "agents.unattended.suspend": ["Open a ticket and suspend the run", "创建工单并暂停运行"],
   "agents.max_visible": ["Tools visible at once", "直接可见的工具数"],
   "agents.max_visible.help": [
     "Agents find the others with search_tools.",
