@@ -366,6 +366,10 @@ class Assessor(Payloads):
         judged = self.judge_files(call, word, scope, index)
         if not judged and "/" in word:
             output = self._written_script(call, word, scope, index) or output
+        elif not judged and scope.files and is_short(argv, call.stdin):
+            found = known(tuple(argv), call.cwd, call.home, call.stdin, contained=self.contained)
+            if found is not None:
+                self.judge_written(call, word, scope, index, found.looked)
         return output, judged
 
     def _meant(

@@ -12,6 +12,8 @@ from app.policy.risk.runs import FROM_INPUT, may_run_files, runs_of
 from app.policy.risk.scope import ShellScope
 
 MAX_RUNS = 300
+MAX_CHARACTERS = 200_000
+"""So much of files that a script writes is judged for the commands that run them."""
 _MOST_WITHIN = 5
 _NOT_JUDGED = frozenset(["unread_file", "unreadable", "opaque_code", "too_long", "nested"])
 """Codes of findings for unreadable content, reported once."""
@@ -24,6 +26,7 @@ class FilesRun(ControlFlow):
         super().__init__(home)
         self.runs: dict[FileRun, None] = {}
         self.judged: dict[tuple[str, str], None] = {}
+        self._characters = 0
         self._noted: set[tuple[str | None, str]] = set()
         self._given: dict[str, list[Given]] = {}
         for one in given:
@@ -95,10 +98,45 @@ class FilesRun(ControlFlow):
         if within >= (_MOST_WITHIN if how.kind in OF_PARTS else 1):
             return
         self.judged[given.path, given.digest] = None
+        self._judge_text(call, how, given, scope, index)
+
+    def _judge_text(
+        self, call: CommandCall, how: FileRun, given: Given, scope: ShellScope, index: int
+    ) -> None:
         before, self.origins = self.origins, (*self.origins, given)
         for answer in answers_of(call, how, given):
             self.answer(answer, index, scope)
         self.origins = before
+
+    def judge_written(
+        self, call: CommandCall, word: str, scope: ShellScope, index: int, looked: Sequence[str]
+    ) -> None:
+        """Judge the files that `call` runs and that this script wrote before.
+
+        Args:
+            looked: the files that its rules look at by themselves.
+        """
+        if not scope.files or not may_run_files(word):
+            return
+        for how in runs_of(call, word):
+            path = how.path
+            if path not in scope.files or path in looked or how.kind in HANDED_IN:
+                continue
+            text = scope.files[path]
+            if text is None and path not in map(call.at, call.args):
+                continue  # It may be one of many that nothing says anything about.
+            if all(outer.path != path for outer in self.origins):
+                self._judge_own(call, how, text, scope, index)
+
+    def _judge_own(
+        self, call: CommandCall, how: FileRun, text: str | None, scope: ShellScope, index: int
+    ) -> None:
+        self._characters += len(text or "")
+        if self._characters > MAX_CHARACTERS:
+            self.found(ask("too_long", "runs files that it writes too often"), index)
+            return
+        given = Given(how.path, how.path, text, "", why="is not known before it runs")
+        self._judge_text(call, how, given, scope, index)
 
     def found(self, hit: RuleMatch, segment: int | None) -> None:
         if self.origins:

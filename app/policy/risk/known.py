@@ -63,6 +63,8 @@ class Known(NamedTuple):
         """Return whether it is valid after a script that wrote `files` and has done `done`."""
         if files and (self.looks_at_all or not files.keys().isdisjoint(self.looked)):
             return False
+        if files and self.runs and any(run.path in files for run in self.runs):
+            return False
         if done.files and not done.files.keys().isdisjoint(self.asked):
             return False
         return not (done.remotes and self.pushes)
