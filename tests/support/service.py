@@ -38,7 +38,7 @@ def settings_for(folder: Path, **overrides: Any) -> Settings:
         "data_dir": folder,
         "port": 0,
         "allow_anonymous": True,
-        # Most tests start no program: the sandbox wakes up where one does.
+        # Most tests start no program: the sandbox starts on demand.
         "sandbox": SandboxSettings(warm_workers=0),
         "_env_file": None,
     }
