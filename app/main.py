@@ -331,7 +331,7 @@ def model_client(settings: Settings) -> ModelClient:
 
 def _anthropic(settings: Settings) -> ModelClient:
     from app.agents.models.anthropic import AnthropicModel, AnthropicSettings
-    from app.agents.models.unavailable import NoModel
+    from app.agents.models.routing import NoModel
 
     if settings.anthropic_api_key is None:
         return NoModel("ANTHROPIC_API_KEY")
@@ -347,7 +347,7 @@ def _anthropic(settings: Settings) -> ModelClient:
 
 def _openai(settings: Settings) -> ModelClient:
     from app.agents.models.openai import OpenAIModel, OpenAISettings
-    from app.agents.models.unavailable import NoModel
+    from app.agents.models.routing import NoModel
 
     if not settings.has_openai:
         return NoModel("OPENAI_API_KEY")

@@ -12,7 +12,6 @@ from app.agents.budget import Budget, Spending
 from app.agents.context.images import result_block
 from app.agents.history import DELEGATED, NOT_RUN, missing_result
 from app.agents.message_stream import MessageStream
-from app.agents.model_override import ModelOverride
 from app.agents.model_request import call_of
 from app.agents.model_settings import ModelSettings, model_settings
 from app.agents.model_turn import ModelTurn, RunRequestState
@@ -36,6 +35,44 @@ from app.tools.delegation.ports import DELEGATION
 Execute = Callable[..., Awaitable[list[CallOutcome]]]
 TOOLS_OFF = "Not run: tools are disabled for this message. Answer without them."
 STOPPED = "The run was cancelled before this call finished."
+
+
+@dataclass(slots=True)
+class ModelOverride:
+    """Handover state of a run between its own and a stronger model.
+
+    Attributes:
+        model: stronger model; None before the handover.
+        left: number of requests it still answers.
+        times: number of handovers.
+    """
+
+    model: str | None = None
+    left: int = 0
+    times: int = 0
+
+    @property
+    def current(self) -> str | None:
+        """Return the model that answers the next request instead of the run's own."""
+        return self.model if self.left else None
+
+    def raise_to(self, model: str, requests: int) -> None:
+        """Hand over the next requests."""
+        self.model, self.left, self.times = model, requests, self.times + 1
+
+    def spend(self, asked: str) -> None:
+        """Count a request answered by the `asked` model."""
+        if self.left and asked == self.model:
+            self.left -= 1
+
+    def fields(self) -> dict[str, Any]:
+        """Return the state that must survive a restart."""
+        return {"model": self.model, "left": self.left, "times": self.times}
+
+    @classmethod
+    def of(cls, fields: Mapping[str, Any]) -> ModelOverride:
+        """Parse the output of `fields`; empty fields mean no handover."""
+        return cls(fields.get("model"), fields.get("left", 0), fields.get("times", 0))
 
 
 @dataclass(slots=True)

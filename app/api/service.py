@@ -18,7 +18,7 @@ from app.catalog.plugins import Plugins
 from app.core.errors import NotFound
 from app.core.loop_watch import LoopWatch
 from app.core.settings import Settings
-from app.execution.doctor.live import Doctor
+from app.execution.doctor.examination import Doctor
 from app.execution.setup import Runtime
 from app.governance.identity.logins import Logins
 from app.governance.identity.tokens import Tokens

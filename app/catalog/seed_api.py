@@ -29,8 +29,29 @@ from app.toolkit.result import ToolResult
 from app.toolkit.services import register_for_plugins, shared_service
 from app.toolkit.tool import Tool
 from app.tools.code.modules import register_extra_modules
-from app.tools.data.services import CalculatorService
+from app.tools.data.arithmetic import Number, evaluate
 from app.tools.web.services import ContentExtractor, FetchService, SearchService
+
+
+class CalculatorService:
+    """Evaluates expressions."""
+
+    def __init__(self, *, functions: bool = False) -> None:
+        """Create the service.
+
+        Args:
+            functions: whether expressions may call functions, as set by the operator.
+        """
+        self._functions = functions
+
+    def calculate(self, expression: str) -> Number:
+        """Return the value of `expression`.
+
+        Raises:
+            ToolFailed: see `evaluate`.
+        """
+        return evaluate(expression, functions=self._functions)
+
 
 __all__ = [
     "CalculatorService",

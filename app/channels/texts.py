@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,17 +13,24 @@ from app.channels.desktop import DesktopOpService, DesktopTaskRequest, new_task_
 from app.channels.operator_messages import OperatorProgress
 from app.channels.store import Channel, ChannelStore
 from app.channels.task_rows import DesktopTask
-from app.channels.watermark import marked
 from app.core.channels import ChannelSettings
 from app.core.errors import ToolFailed
 from app.core.text_checks import text_problem
 from app.toolkit.context import ToolContext
-from app.tools.channels.ports import TextOutcome, TextWish
+from app.tools.channels.ports import TextOutcome, TextWish, Watermark
 
 APP_ID, ACTION = "weixin", "send-text"
 _ASKS = "Others see it under your name, and it cannot be undone"
 # The call ends before its own deadline, so that the task is ended regularly.
 _BEFORE_DEADLINE_S = 1.0
+
+# Neither affects letters, unlike the joiners needed by some scripts and emoji.
+_BITS = ("\u200b", "\u2060")
+_FRAME = "\u2063"
+_DIGITS = 24
+_WIDTH = _DIGITS * 4
+_MARK = re.compile(f"{_FRAME}([{''.join(_BITS)}]{{{_WIDTH}}}){_FRAME}")
+_ID = re.compile(rf"[a-z]+_([0-9a-f]{{{_DIGITS}}})\Z")
 
 
 class WeixinTexts:
@@ -164,3 +172,35 @@ def _outcome(task: DesktopTask) -> TextOutcome:
         error=task.error,
         verified=bool(result.get("verified")),
     )
+
+
+def marked(text: str, how: Watermark, task_id: str, suffix: str) -> str:
+    """Return the text to send.
+
+    `suffix` adds a line below it, `zero-width` appends the hidden task ID, `none` leaves it
+    unchanged. A hidden mark already in the text is removed, because it would name another task.
+    """
+    text = _MARK.sub("", text)
+    if how == "suffix":
+        return f"{text}\n{suffix}"
+    if how == "zero-width":
+        # Characters at its end could form another mark with the beginning of ours.
+        return text.rstrip("".join((*_BITS, _FRAME))) + _hidden(task_id)
+    return text
+
+
+def hidden_mark(text: str) -> str | None:
+    """Return the digits of the last ID hidden in a text; None without one."""
+    found = _MARK.findall(text)
+    if not found:
+        return None
+    value = int("".join("1" if bit == _BITS[1] else "0" for bit in found[-1]), 2)
+    return f"{value:0{_DIGITS}x}"
+
+
+def _hidden(task_id: str) -> str:
+    found = _ID.match(task_id)
+    if found is None:
+        raise ValueError(f"ID {task_id!r} cannot be encoded in a watermark")
+    bits = f"{int(found[1], 16):0{_WIDTH}b}"
+    return _FRAME + "".join(_BITS[int(bit)] for bit in bits) + _FRAME

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.channels.channels import Channels, assemble_channels
+from app.core.clock import Clock
+from app.core.images import ImageSettings
+from app.core.settings import Settings
+from app.core.weather import WeatherSettings
 from app.execution.assembly import GovernanceParts, RuntimeBase
 from app.execution.projects import Projects
-from app.execution.skills import open_skills
 from app.governance.agent_store import AgentStore
 from app.knowledge.boards.boards import Boards
 from app.knowledge.memory.administration import MemoryAdministration
@@ -15,11 +18,19 @@ from app.knowledge.memory.wiring import memory_on
 from app.knowledge.outbound_requests.sender import OutboundRequests
 from app.knowledge.outbound_requests.setup import assemble_outbound_requests, outbound_request_keys
 from app.knowledge.skills.service import SkillService
+from app.knowledge.skills.store import SkillStore
 from app.knowledge.sources.setup import SourceServices, assemble_sources
-from app.tools.data.wiring import offer_data_services
+from app.operations.images.openai_compatible import OpenAiImages
+from app.operations.images.provider import ImageProvider
+from app.toolkit.services import Services
+from app.tools.data.ports import CALCULATOR_RULES, CLOCK, CalculatorRules
+from app.tools.data.weather.open_meteo import OpenMeteo
+from app.tools.data.weather.reports import WEATHER, WeatherProvider
+from app.tools.data.weather.simulated import SimulatedWeather
+from app.tools.media.image_work import LocalDrawing
 from app.tools.media.ports import IMAGE_PROVIDER
-from app.tools.media.providers import image_provider
 from app.tools.memory.ports import MEMORY
+from app.tools.skills.ports import SKILLS
 from app.tools.sql.ports import DATA_SOURCES
 
 
@@ -78,3 +89,55 @@ def open_stores(
     )
     skills = open_skills(base, projects, agents)
     return Stores(boards, memory, skills, sources, triggers, channels)
+
+
+def open_skills(base: RuntimeBase, projects: Projects, agents: AgentStore) -> SkillService:
+    """Build the service and register it for tools; decisions are loaded with the gate."""
+    settings = base.settings
+
+    def allowed(agent_id: str | None) -> tuple[str, ...] | None:
+        profile = agents.get(agent_id)
+        if profile is None:
+            # A deleted agent may use nothing; callers without an agent may use what all may.
+            return None if agent_id is None else ()
+        return profile.skills
+
+    shelf = SkillService(
+        settings.skills,
+        SkillStore(base.db, base.clock, base.audit, base.changes),
+        folder=settings.skills.folder or settings.data_dir / "skills",
+        hidden=(str(settings.data_dir.resolve()),),
+        root_of=lambda project_id: projects.about(project_id).root,
+        allowed=allowed,
+    )
+    base.services.register(SKILLS, shelf)
+    return shelf
+
+
+def offer_data_services(settings: Settings, services: Services, clock: Clock) -> None:
+    """Register the services; without a weather provider `get_weather` is off."""
+    services.register(CLOCK, clock)
+    services.register(CALCULATOR_RULES, CalculatorRules(settings.calculator_functions))
+    provider = weather_provider(settings.weather)
+    if provider is not None:
+        services.register(WEATHER, provider)
+
+
+def weather_provider(settings: WeatherSettings) -> WeatherProvider | None:
+    """Return the configured provider; there is no fallback to another."""
+    match settings.provider:
+        case "open-meteo":
+            return OpenMeteo(settings)
+        case "simulated":
+            return SimulatedWeather()
+        case "off":
+            return None
+
+
+def image_provider(settings: ImageSettings) -> ImageProvider | None:
+    """Return the configured provider; None disables the tools."""
+    if settings.provider == "openai":
+        return OpenAiImages(settings)
+    if settings.provider == "draw":
+        return LocalDrawing(settings.max_count)
+    return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 import orjson
@@ -19,6 +20,7 @@ from pydantic import (
 
 from app.core.errors import InvalidInput
 from app.core.field_problems import FieldError
+from app.core.origins import SettingPath
 from app.core.requests import LEAST_CONTEXT, Effort, PromptPart
 from app.governance.limits import NO_LIMITS, SCHEMA, Limits
 
@@ -38,6 +40,26 @@ AgentIds = Annotated[tuple[AgentId, ...], Field(max_length=100), Strict(strict=F
 PromptParts = Annotated[tuple[PromptPart, ...], Field(max_length=10), Strict(strict=False)]
 Hint = Annotated[str, Field(max_length=2000)]
 _LimitsInput = Annotated[Any, WithJsonSchema({"type": "object", **SCHEMA})]
+
+# Profile field by setting.
+OF_PROFILE: Mapping[SettingPath, str] = MappingProxyType(
+    {
+        **{
+            (name,): name
+            for name in (
+                *("model", "max_iterations", "max_tokens", "context_tokens", "temperature"),
+                *("thinking_budget", "adaptive_thinking", "effort", "prompt_without"),
+                *("unattended", "max_visible_tools"),
+            )
+        },
+        ("escalation", "stronger_model"): "stronger_model",
+        ("sub_agent", "max_depth"): "subagents.max_depth",
+    }
+)
+# Choosing one of these also discards the settings' value of the other.
+_THINKING: Mapping[SettingPath, Any] = MappingProxyType(
+    {("thinking_budget",): 0, ("adaptive_thinking",): False}
+)
 
 
 class ProfilePart(BaseModel):
@@ -184,3 +206,21 @@ def read_profile(agent_id: str, fields: Mapping[str, Any]) -> AgentProfile:
         ValidationError: a field is invalid.
     """
     return AgentProfile.model_validate({**fields, "id": agent_id})
+
+
+def decided_by(profile: AgentProfile | None) -> dict[SettingPath, Any]:
+    """Return the settings that the profile overrides, with its values."""
+    if profile is None:
+        return {}
+    data = {path: _field(profile, name) for path, name in OF_PROFILE.items()}
+    found = {path: value for path, value in data.items() if value is not None}
+    if not found.keys().isdisjoint(_THINKING):
+        found = {**_THINKING, **found}
+    return found
+
+
+def _field(profile: AgentProfile, name: str) -> Any:
+    value: Any = profile
+    for part in name.split("."):
+        value = getattr(value, part)
+    return value

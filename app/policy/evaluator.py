@@ -6,14 +6,14 @@ rule only releases questions of the risk analysis and the tool itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from app.policy.decision import ALLOW, Decision, RiskName
 from app.policy.facts import CallFacts
 from app.policy.grants import NO_GRANTS, WEAK_SANDBOX, GrantSet, may_release
 from app.policy.own_files import with_losses, without_own_deletions
-from app.policy.released_paths import without_released
 from app.policy.risk.assess import assess_command, assess_program
 from app.policy.risk.collected import ANY_HOME
 from app.policy.risk.model import (
@@ -38,6 +38,9 @@ from app.policy.self_protection import SelfProtection
 from app.toolkit.tool import Tool
 
 _MOST_ROUNDS = 6
+
+_RELEASABLE_CODES = frozenset({"git_code", "runs_later", "startup_file"})
+_WRITES_PATH = re.compile(r"writes (.+), which .+", re.DOTALL)
 
 
 def is_plain(tool: Tool, rules: RuleSet, *, asks: bool) -> bool:
@@ -396,3 +399,28 @@ def _with(report: RiskReport, found: CommandFinding | None) -> RiskReport:
         risk=worst_level((report.risk, found.level)),
         findings=(*report.findings, found),
     )
+
+
+def without_released(report: RiskReport, is_released: Callable[[str], bool]) -> RiskReport:
+    """Return the report without questions about files that the project releases."""
+    findings = tuple(found for found in report.findings if not _is_free(found, is_released))
+    if len(findings) == len(report.findings):
+        return report
+    return replace(
+        report,
+        findings=findings,
+        verdict=worst_verdict([found.verdict for found in findings]),
+        risk=worst_level([found.level for found in findings]),
+    )
+
+
+def _is_free(found: CommandFinding, is_released: Callable[[str], bool]) -> bool:
+    if found.code not in _RELEASABLE_CODES:
+        return False
+    named = _WRITES_PATH.fullmatch(found.why)
+    if named is None or not is_released(named[1]):
+        return False
+    # The reason contains the path. It is certainly the only one if evaluating again gives the same
+    # reason.
+    hit = protected_write(named[1], ANY_HOME)
+    return hit is not None and hit.why == found.why

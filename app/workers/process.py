@@ -6,17 +6,22 @@ import asyncio
 import logging
 import os
 import sys
+from collections.abc import Awaitable, Callable
 from typing import NoReturn
 
 from app.agents.delegation.frames import (
     MAX_FRAME,
+    AskModel,
     Begin,
     CallsDone,
+    CallTools,
     Execute,
     FromWorker,
     ModelAnswer,
     StopExecution,
+    TaskFinished,
     ToWorker,
+    WorkerProtocolError,
     WorkerReady,
     encode,
     to_worker,
@@ -25,13 +30,14 @@ from app.core.error_boundary import ErrorBoundary
 from app.operations.protocols.operations import Operations
 from app.workers.executions import Executions
 from app.workers.local_tools import local_operations, local_services, local_tools
-from app.workers.loop import Answer, go_through_rounds
 from app.workers.worker_setup import WorkerSetup
 
 _log = logging.getLogger(__name__)
 
 _INPUT, _OUTPUT, _ERRORS = 0, 1, 2
 _DONE, _FAILED = 0, 3
+
+Answer = ModelAnswer | CallsDone
 
 
 def main() -> None:
@@ -134,3 +140,42 @@ async def _writer(frames: int) -> asyncio.StreamWriter:
         asyncio.streams.FlowControlMixin, os.fdopen(frames, "wb", buffering=0)
     )
     return asyncio.StreamWriter(transport, protocol, None, loop)
+
+
+async def go_through_rounds(
+    begin: Begin,
+    send: Callable[[FromWorker], Awaitable[None]],
+    heard: Callable[[], Awaitable[Answer]],
+) -> None:
+    """Ask the model, request its calls, and repeat, until there is an answer or no round is left.
+
+    Args:
+        send: sends a frame to the service.
+        heard: returns the next frame of the service.
+
+    Raises:
+        WorkerProtocolError: the service sent an unexpected frame.
+    """
+    for number in range(begin.first_round, begin.max_rounds + 1):
+        is_last = number == begin.max_rounds
+        with_tools = not (is_last and begin.last_round_without_tools)
+        await send(AskModel(round=number, with_tools=with_tools))
+        answer = await heard()
+        if not isinstance(answer, ModelAnswer) or answer.round != number:
+            raise WorkerProtocolError(f"The service did not answer round {number}")
+        calls = _calls(answer)
+        if calls:
+            await send(CallTools(round=number, ids=calls))
+            done = await heard()
+            if not isinstance(done, CallsDone) or done.round != number:
+                raise WorkerProtocolError(f"The service did not run the calls of round {number}")
+        elif not answer.heard:
+            await send(TaskFinished(reason="answered"))
+            return
+    await send(TaskFinished(reason="max_rounds"))
+
+
+def _calls(answer: ModelAnswer) -> list[str]:
+    if answer.stop_reason != "tool_use":
+        return []
+    return [block["id"] for block in answer.content if block.get("type") == "tool_use"]

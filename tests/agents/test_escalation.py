@@ -11,7 +11,7 @@ import pytest
 from pydantic import SecretStr
 
 from app.agents.escalation import EscalationService
-from app.agents.model_override import ModelOverride
+from app.agents.loop import ModelOverride
 from app.core.sections import ModelPrice
 from app.core.settings import Settings
 from app.execution.calls import CallRequest

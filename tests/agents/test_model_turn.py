@@ -9,7 +9,7 @@ import pytest
 
 from app.agents.model_turn import thinking_of
 from app.agents.preview import preview
-from app.agents.prompt.workspace import MAX_ENTRIES
+from app.agents.prompt.facts import MAX_ENTRIES
 from app.core.requests import PromptPart
 from app.core.settings import Settings
 from app.governance.agents import AgentProfile

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.channels.config import read_config
-from app.channels.watermark import hidden_mark, marked
+from app.channels.texts import hidden_mark, marked
 from app.core.errors import InvalidInput
 from app.core.text_checks import name_problem, text_problem
 

@@ -1,4 +1,7 @@
-"""Masking: telling keys, known values, and nothing else."""
+"""Masking: telling keys, known values, and nothing else.
+
+The end of a text that may be the beginning of a value.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.redaction import MASK, Redactor
+from app.core.redaction import MASK, PrefixIndex, Redactor
 from app.core.text import dump_json
 
 SECRET = 'tg_"quoted"\\secret'
@@ -201,3 +204,39 @@ def test_a_secret_among_arguments_is_found_wherever_it_is_put():
     assert redactor.secret_in({"headers": {known: "1"}}) == "a name in headers"
     # What is too deep to be looked at counts as found.
     assert redactor.secret_in({"deep": deep, "token": "key="}) is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "held"),
+    [
+        ("", 0),
+        ("nothing", 0),
+        ("key s", 1),
+        ("key se", 2),
+        ("key secr", 4),
+        ("key secret-1", 0),  # whole: nothing more can come of it
+        ("key secret-", 7),
+        ("sesecret", 6),
+        ("a secret in the middle", 0),
+    ],
+)
+def test_the_longest_beginning_at_the_end_is_reported(text, held):
+    assert PrefixIndex(["secret-1", "serious"]).at_end(text) == held
+
+
+def test_without_values_nothing_is_held():
+    assert PrefixIndex([]).at_end("text") == 0
+
+
+@given(
+    st.lists(st.text("ab", min_size=1, max_size=8), max_size=5),
+    st.text("ab", max_size=12),
+)
+def test_it_is_what_a_trial_of_every_length_finds(values, text):
+    lengths = [
+        length
+        for value in values
+        for length in range(1, len(value))
+        if text.endswith(value[:length])
+    ]
+    assert PrefixIndex(values).at_end(text) == max(lengths, default=0)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from app.core.errors import ToolFailed
-from app.tools.dev.git.named_paths import paths_in_git
+from app.tools.dev.git.git import paths_in_git
 from tests.execution.lab import Lab
 from tests.support.binaries import require_binary
 

@@ -9,7 +9,7 @@ import pytest
 
 from app.channels.operator_messages import Failed
 from app.channels.task_rows import DesktopTask, TaskFilter
-from app.channels.watermark import hidden_mark
+from app.channels.texts import hidden_mark
 from app.core.channels import ChannelSettings
 from app.core.settings import Settings
 from app.execution.calls import CallRequest

@@ -1,4 +1,7 @@
-"""Agents in the database."""
+"""Agents in the database.
+
+A profile's place among the settings.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,9 @@ import pytest
 from pydantic import ValidationError
 
 from app.core.errors import AlreadyExists, NotFound, VersionMismatch
-from app.governance.agents import AgentProfile, AgentTool, SubagentLimits
+from app.core.origins import setting_fields
+from app.core.settings import Settings
+from app.governance.agents import OF_PROFILE, AgentProfile, AgentTool, SubagentLimits, decided_by
 from app.governance.limits import Limits
 from tests.execution.lab import Lab
 
@@ -29,6 +34,8 @@ FULL = AgentProfile(
     max_visible_tools=7,
     subagents=SubagentLimits(selection=("grep",), read_only=True),
 )
+
+NO_SETTING_OF_THAT_MEANING = {"limits", "skills"}
 
 
 async def test_a_profile_is_kept_whole_and_read_back(lab: Lab):
@@ -130,3 +137,39 @@ async def test_a_row_that_cannot_be_read_is_no_agent_and_can_be_removed(lab: Lab
 def test_a_profile_that_does_not_fit_is_refused(fields: dict[str, Any]):
     with pytest.raises(ValidationError):
         AgentProfile.model_validate({"id": "a", **fields})
+
+
+def test_every_field_that_a_setting_has_too_is_known():
+    settings = {path for path, _ in setting_fields(Settings)}
+    assert set(OF_PROFILE) <= settings
+    sections = {path[0] for path in settings}
+    shared = (sections & set(AgentProfile.model_fields)) - NO_SETTING_OF_THAT_MEANING
+    assert shared <= {path[0] for path in OF_PROFILE}
+
+
+def test_what_the_profile_leaves_open_is_the_settings():
+    assert decided_by(None) == {}
+    assert decided_by(AgentProfile(id="default", system_prompt="Be brief.")) == {}
+
+
+def test_what_the_profile_decides_is_reported_with_its_value():
+    profile = AgentProfile(
+        id="default",
+        max_iterations=25,
+        prompt_without=(),
+        stronger_model="big",
+        subagents=SubagentLimits(max_depth=2),
+    )
+    assert decided_by(profile) == {
+        ("max_iterations",): 25,
+        ("prompt_without",): (),
+        ("escalation", "stronger_model"): "big",
+        ("sub_agent", "max_depth"): 2,
+    }
+
+
+def test_one_way_to_think_takes_the_place_of_both_settings():
+    adaptive = AgentProfile(id="default", adaptive_thinking=True)
+    assert decided_by(adaptive) == {("thinking_budget",): 0, ("adaptive_thinking",): True}
+    budget = AgentProfile(id="default", thinking_budget=4000)
+    assert decided_by(budget) == {("thinking_budget",): 4000, ("adaptive_thinking",): False}

@@ -21,9 +21,8 @@ from app.db.engine import Database
 from app.db.writer import SqliteWriter
 from app.governance.audit import anchor as audit_anchor
 from app.governance.audit.anchor import Anchor, AnchorFile
-from app.governance.audit.log import AuditEntry, AuditLog
+from app.governance.audit.log import PER_SOURCE, PER_WINDOW, WINDOW_S, AuditEntry, AuditLog
 from app.governance.audit.maintenance import ANCHOR_ROWS, ANCHOR_S, AuditMaintenance
-from app.governance.audit.refusals import PER_SOURCE, PER_WINDOW, WINDOW_S
 from app.governance.audit.verify import Verification, verify
 from tests.support.source import ROOT
 

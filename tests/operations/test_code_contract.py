@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.core.errors import ToolFailed
-from app.operations.fakes.code import FakeCode, ScriptedRun
-from app.operations.fakes.workspace import fake_workspace
+from app.operations.fakes.workspace import FakeCode, ScriptedRun, fake_workspace
 from app.operations.protocols.code import CodeExit, CodeSpec, Strictness
 from app.operations.protocols.operations import Operations
 from app.operations.protocols.processes import ProcessChunk, ProcessExit

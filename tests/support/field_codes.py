@@ -18,7 +18,7 @@ from pydantic import BaseModel, TypeAdapter
 from app.api.routes import every_route
 from app.api.ws.commands import client_command
 from app.api.ws.desktop_commands import _command as operator_command
-from app.catalog import schema_problems
+from app.catalog import json_schema
 from app.catalog.builtin import register_all_tools
 from app.channels.config import ChannelConfig
 from app.policy.rules.definition import RuleDefinition
@@ -78,7 +78,7 @@ _MAKERS = ("problem", "about_field", "FieldError")
 # Places where codes come from tables, parsed as such, or are passed on; one of these dictionaries
 # is an example of the docs, and one is a linter's finding.
 PASSED_ON = {
-    "app/catalog/schema_problems.py",
+    "app/catalog/json_schema.py",
     "app/core/field_problems.py",
     "app/api/errors.py",
     "app/tools/dev/lint/findings.py",
@@ -113,8 +113,8 @@ def _schema_of(adapter: TypeAdapter[Any]) -> Node:
 
 def own_codes(root: Path) -> tuple[set[str], set[str]]:
     """Return the codes in the sources below `app`, and the files with a non-literal one."""
-    found = {code for _, code in schema_problems._KEYWORDS.values()}
-    found |= {*schema_problems._TYPE_CODES.values(), "union_error", schema_problems.FALSE_SCHEMA}
+    found = {code for _, code in json_schema._KEYWORDS.values()}
+    found |= {*json_schema._TYPE_CODES.values(), "union_error", json_schema.FALSE_SCHEMA}
     unclear: set[str] = set()
     for path in (root / "app").rglob("*.py"):
         text = path.read_text(encoding="utf-8")

@@ -1,4 +1,7 @@
-"""How many workers there are, who gets one, and what is left of them."""
+"""How many workers there are, who gets one, and what is left of them.
+
+Slots go to whoever has waited longest, and none is lost.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ import pytest
 from app.agents.delegation.frames import ModelAnswer, TaskFinished
 from app.agents.delegation.ports import WorkerScope
 from app.core.errors import ToolFailed
-from app.workers.pool import WorkerPool
+from app.workers.pool import ProcessSlots, WorkerPool
 from tests.operations.conftest import names, open_descriptors
 from tests.operations.sandbox.procs import alive, until_gone
 from tests.workers.conftest import OpenPool, begin, execute
@@ -287,3 +290,34 @@ async def test_nothing_is_left_when_the_pool_is_closed(
     assert caught.value.details["code"] == "worker_lost"
     assert open_descriptors() <= before
     assert [names(base) for base in bases(data)] == [[".lock"]]
+
+
+async def test_who_comes_later_does_not_overtake():
+    slots = ProcessSlots(1)
+    await slots.take()
+    waiting = asyncio.create_task(slots.take())
+    await asyncio.sleep(0)
+    slots.give_back()
+
+    assert not slots.try_take()
+    await waiting
+    slots.give_back()
+    assert slots.try_take()
+
+
+async def test_a_slot_that_comes_as_its_taker_gives_up_goes_on():
+    slots = ProcessSlots(1)
+    await slots.take()
+    first, second = asyncio.create_task(slots.take()), asyncio.create_task(slots.take())
+    await asyncio.sleep(0)
+    slots.give_back()
+    first.cancel()  # it has the slot, and does not know yet
+
+    with pytest.raises(asyncio.CancelledError):
+        await first
+    async with asyncio.timeout(60):
+        await second
+    assert slots.waiting == 0
+    slots.give_back()
+    assert slots.try_take()
+    assert not slots.try_take()

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from functools import partial
 from typing import Any
 
 from app.agents.delegation.conversation import Conversation, answers_of
-from app.agents.delegation.delegation_slots import DelegationSlots
 from app.agents.delegation.events import leave, let_go, tell_ended, tell_started
 from app.agents.delegation.model import SubagentTask, TaskBatch
 from app.agents.delegation.ports import Workers, WorkerScope
@@ -29,6 +28,28 @@ from app.execution.setup import Runtime
 from app.tools.delegation.ports import TaskStatus
 
 log = logging.getLogger(__name__)
+
+
+class DelegationSlots:
+    """Slots by depth: at least one process stays free for sub-agents that do not delegate, and so
+    end.
+
+    Args:
+        processes: maximum concurrent sub-agents.
+    """
+
+    def __init__(self, limits: TaskLimitResolver, processes: int) -> None:
+        self._limits = limits
+        self._processes = processes
+        self._slots: dict[int, asyncio.Semaphore] = {}
+
+    def of(self, task: SubagentTask, depth: int) -> AbstractAsyncContextManager[None]:
+        """Return a slot for a delegating sub-agent of the depth; others need none."""
+        if not task.limits.scope.may_delegate:
+            return nullcontext()
+        levels = self._limits.deepest() - 1
+        most = max(1, (self._processes - 1) // levels)
+        return self._slots.setdefault(depth, asyncio.Semaphore(most))
 
 
 class BatchRunner:

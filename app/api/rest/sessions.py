@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import orjson
 from fastapi import Query
-from pydantic import Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -15,7 +15,6 @@ from app.agents.sessions import BUSINESS, UNTITLED
 from app.api.deps import Chatter, ServiceDep
 from app.api.errors import problems
 from app.api.rest.body import Body, Identifier, PathId, unsent
-from app.api.rest.business import BusinessContext
 from app.api.rest.examples import example
 from app.api.rest.headers import MADE, show_place
 from app.api.rest.routing import routes_of
@@ -34,6 +33,7 @@ from app.api.rest.schemas import (
 from app.api.session_deps import ReadableSession, visible_session
 from app.core.errors import Busy, NotFound
 from app.core.field_problems import FieldError
+from app.core.text import dump_json
 from app.db.process_samples import PROCESSES
 from app.db.tables import SessionRow
 from app.execution.projects import DEFAULT_PROJECT
@@ -55,6 +55,50 @@ MaxTokens = Annotated[
 Temperature = Annotated[
     float | None, Field(ge=0, le=2, strict=False, description="Null as for `model`.")
 ]
+
+MAX_BYTES = 8192
+ChannelId = Annotated[str, Field(min_length=1, max_length=128)]
+
+
+class CurrentAgent(BaseModel):
+    """Agent as named by the channel; additional facts are stored unchanged."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    modelChannelId: ChannelId | None = None  # noqa: N815 - the seeds' name
+
+
+class BusinessContext(BaseModel):
+    """Business context (`bizContext` of the seeds); additional facts are stored unchanged, at most
+    8 KiB of JSON in total.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+        strict=True,
+        json_schema_extra={
+            "examples": [{"channelId": "wx_1", "currentAgent": {"modelChannelId": "m_1"}}]
+        },
+    )
+
+    channelId: ChannelId | None = Field(  # noqa: N815 - the seeds' name
+        default=None, description="Takes precedence over the channel named by a call."
+    )
+    currentAgent: CurrentAgent | None = None  # noqa: N815 - the seeds' name
+
+    @model_validator(mode="after")
+    def _is_small(self) -> BusinessContext:
+        if len(dump_json(self.facts())) > MAX_BYTES:
+            raise FieldError(
+                f"must not exceed {MAX_BYTES} bytes as JSON",
+                code="too_large",
+                max_length=MAX_BYTES,
+            )
+        return self
+
+    def facts(self) -> dict[str, Any]:
+        """Return the submitted facts."""
+        return self.model_dump(exclude_unset=True)
 
 
 class NewSession(Body):

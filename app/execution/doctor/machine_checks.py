@@ -3,29 +3,37 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import resource
 import shutil
 import socket
 import sqlite3
 import sys
+import tomllib
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Any
 
 from app.core.errors import StorageUnavailable
 from app.core.settings import Settings
 from app.db.schema import HEAD, current_revision, is_newer
-from app.execution.doctor import probes
 from app.execution.doctor.check import Check, State
-from app.execution.doctor.requirements import dependencies
 
 NEEDED_PYTHON = (3, 11)
 NEEDED_SQLITE = (3, 37)
 LITTLE_SPACE = 256 << 20
 MANY_FILES = 4096
 _PROGRAMS = ("bash", "rg", "git", "node")
+
+_REQUIREMENT = re.compile(
+    r"(?P<name>[A-Za-z0-9._-]+)\s*(?:\[[^\]]*\])?\s*(?:>=\s*(?P<least>[0-9.]+))?[^;]*(?:;(?P<marker>.*))?"
+)
+_PROJECT = Path(__file__).resolve().parents[3] / "pyproject.toml"
 
 
 def runtime_and_storage(settings: Settings) -> Iterator[Check]:
@@ -59,6 +67,60 @@ def _runtime() -> Iterator[Check]:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Dependency:
+    """Distribution; `found` is None if it is missing."""
+
+    name: str
+    least: str
+    found: str | None
+
+    @property
+    def is_met(self) -> bool:
+        return self.found is not None and _numbers(self.found) >= _numbers(self.least)
+
+
+def dependencies() -> list[Dependency]:
+    """Return every distribution that the service needs at run time."""
+    return list(_read(_declared()))
+
+
+def _declared() -> list[str]:
+    """Return the requirements of the installed distribution, or of the project file."""
+    try:
+        return list(requires("tollgate") or ())
+    except PackageNotFoundError:
+        pass
+    try:
+        project = tomllib.loads(_PROJECT.read_text(encoding="utf-8"))["project"]
+    except (OSError, ValueError, KeyError):
+        return []
+    return list(project.get("dependencies", ()))
+
+
+def _read(lines: list[str]) -> Iterator[Dependency]:
+    for line in lines:
+        match = _REQUIREMENT.match(line)
+        if match is None or not _applies(match["marker"] or ""):
+            continue
+        try:
+            found: str | None = version(match["name"])
+        except PackageNotFoundError:
+            found = None
+        yield Dependency(match["name"], match["least"] or "0", found)
+
+
+def _applies(marker: str) -> bool:
+    """Return whether a requirement applies: no extra, and for this system."""
+    if "extra" in marker:
+        return False
+    return not ("sys_platform" in marker and "!=" in marker and sys.platform in marker)
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", text.split("+", maxsplit=1)[0])[:4])
+
+
 def _packages() -> Iterator[Check]:
     for item in dependencies():
         yield Check(
@@ -73,7 +135,7 @@ def _packages() -> Iterator[Check]:
 
 def _storage(settings: Settings) -> Iterator[Check]:
     folder = settings.data_dir
-    writable = probes.is_writable(folder)
+    writable = is_writable(folder)
     yield Check("data_dir", "ok" if writable else "broken", "path", path=folder.absolute())
     if writable:
         free = shutil.disk_usage(_existing(folder)).free
@@ -157,7 +219,7 @@ def _asked(settings: Settings, what: str) -> dict[str, Any] | None:
 
 def kernel_and_programs() -> Iterator[Check]:
     """Check the kernel features that file tools need, and the installed programs."""
-    openat2 = probes.has_openat2()
+    openat2 = has_openat2()
     found = "available_used" if openat2 else "not_available"
     yield Check("openat2", "ok" if openat2 else "info", found)
     for name in _PROGRAMS:
@@ -176,3 +238,25 @@ def _existing(folder: Path) -> Path:
     while not place.exists():
         place = place.parent
     return place
+
+
+def has_openat2() -> bool:
+    """Return whether the kernel and its filters support resolving paths beneath a folder."""
+    from app.operations.local.beneath import best_opener, open_in_kernel
+
+    return best_opener() is open_in_kernel
+
+
+def is_writable(folder: Path) -> bool:
+    """Return whether a file can be created in `folder`, or in its nearest existing parent."""
+    place = folder.absolute()
+    while not place.exists():
+        place = place.parent
+    if not place.is_dir():
+        return False
+    try:
+        handle = os.open(place, os.O_TMPFILE | os.O_WRONLY, 0o600)
+    except OSError:
+        return os.access(place, os.W_OK)
+    os.close(handle)
+    return True

@@ -14,12 +14,15 @@ from app.core.redaction import Redactor
 from app.core.text import dump_json
 from app.db.writer import DatabaseWriter, Transaction
 from app.governance.audit.chain import ADD_AUDIT, add_within
-from app.governance.audit.refusals import Refusals
 
 Level = Literal["none", "shape", "redacted", "full"]
 MAX_DETAIL_CHARS = 64_000
 _SHOWN_OF_CUT = 4_000
 _SHAPE_KEYS, _SHAPE_DEPTH = 50, 6
+
+PER_SOURCE = 10
+PER_WINDOW = 100
+WINDOW_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,32 @@ class AuditEntry:
     outcome: str | None = None
     detail: Mapping[str, Any] | None = None
     edited_args: Mapping[str, Any] | None = None
+
+
+class Refusals:
+    """Admits the first few refusals of each source and window, and counts the rest."""
+
+    def __init__(self) -> None:
+        self._began = float("-inf")
+        self._rows = 0
+        self._left_out = 0
+        self._sources: dict[str, int] = {}
+
+    def admit(self, source: str, now: float) -> int | None:
+        """Return None if no row is to be written, otherwise the number of rows omitted since the
+        last.
+        """
+        if now - self._began >= WINDOW_S:
+            self._began, self._rows = now, 0
+            self._sources.clear()
+        seen = self._sources.get(source, 0)
+        if seen >= PER_SOURCE or self._rows >= PER_WINDOW:
+            self._left_out += 1
+            return None
+        self._sources[source] = seen + 1
+        self._rows += 1
+        left_out, self._left_out = self._left_out, 0
+        return left_out
 
 
 class AuditLog:

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 from app.core.errors import Conflict, DigestMismatch, NotFound, ToolFailed
 from app.core.skills import SkillSettings
+from app.core.text import truncate
 from app.knowledge.skills.document import check_value, is_name, read_document
 from app.knowledge.skills.finder import Finder, FoundSkill
 from app.knowledge.skills.locations import BUILTIN, SkillLocation
-from app.knowledge.skills.prompt import skills_prompt
 from app.knowledge.skills.store import SkillStore
 from app.operations.local.beneath import Beneath
 from app.operations.local.environment import SAFE_PATH
@@ -36,6 +36,13 @@ from app.tools.skills.ports import (
 )
 
 AllowedSkills = Callable[[str | None], tuple[str, ...] | None]
+
+MAX_DESCRIPTION = 300
+_MAX_ALWAYS = 4000
+_INTRODUCTION = (
+    "Skills are instructions for certain tasks. Before a task that one of them is about, read"
+    " it with read_skill; those marked (runs) are run with execute_skill."
+)
 
 
 class _Reason(NamedTuple):
@@ -319,3 +326,35 @@ def _missing(found: FoundSkill) -> tuple[str, ...]:
     ]
     variables = [f"variable {name}" for name in document.variables if not os.environ.get(name)]
     return (*programs, *variables)
+
+
+def skills_prompt(seen: Sequence[tuple[SkillEntry, str]], limit: int) -> str:
+    """Return the list of skills, up to `limit` characters, and those always included.
+
+    Args:
+        seen: visible skills with their bodies.
+    """
+    if not seen or not limit:
+        return ""
+    lines: list[str] = []
+    room = limit
+    for row, _ in seen:
+        line = f"- {row.name}{' (runs)' if row.is_compute else ''}: {_line(row.description)}"
+        room -= len(line) + 1
+        if room < 0:
+            lines.append(f"- and {len(seen) - len(lines)} more: skill_manage, action list")
+            break
+        lines.append(line)
+    parts = [_INTRODUCTION + "\n" + "\n".join(lines)]
+    # Always included texts are in every prompt, so they must be trusted.
+    for row, body in seen:
+        if row.always and row.is_trusted and room > 0:
+            text = truncate(body.strip(), min(_MAX_ALWAYS, room))
+            room -= len(text)
+            parts.append(f"The skill {row.name}:\n{text}")
+    return "\n\n".join(parts)
+
+
+def _line(description: str) -> str:
+    words = "".join(letter if letter.isprintable() else " " for letter in description).split()
+    return truncate(" ".join(words), MAX_DESCRIPTION)

@@ -9,7 +9,6 @@ from typing import Any, Protocol, runtime_checkable
 
 from app.core.errors import ToolFailed
 from app.core.language_servers import LanguageServerSettings
-from app.operations.language_servers.capabilities import initialize_params
 from app.operations.language_servers.documents import Documents, OpenDocument, path_uri, uri_path
 from app.operations.language_servers.peer import Peer
 from app.operations.protocols.operations import Operations
@@ -138,3 +137,44 @@ class CodeServers(Protocol):
         Raises (on entering): ToolFailed `no_language_server`, `language_server_died`,
             `language_server_broken`, `too_many_language_servers`, `sandbox_unavailable`.
         """
+
+
+def initialize_params(settings: LanguageServerSettings, root_uri: str) -> dict[str, Any]:
+    """Return the parameters of `initialize`."""
+    return {
+        # Not ours: a server that monitors its parent would see another process in the sandbox.
+        "processId": None,
+        "clientInfo": {"name": "tollgate"},
+        "rootUri": root_uri,
+        "workspaceFolders": [{"uri": root_uri, "name": "workspace"}],
+        "initializationOptions": settings.initialization_options,
+        "capabilities": {
+            "general": {"positionEncodings": ["utf-32", "utf-8", "utf-16"]},
+            "textDocument": _TEXT_DOCUMENT,
+            "workspace": {
+                "configuration": True,
+                "workspaceFolders": True,
+                "symbol": {},
+                "didChangeWatchedFiles": {"dynamicRegistration": True},
+            },
+            "window": {"workDoneProgress": True},
+        },
+    }
+
+
+_TEXT_DOCUMENT: dict[str, Any] = {
+    "synchronization": {},
+    "definition": {"linkSupport": True},
+    "implementation": {"linkSupport": True},
+    "references": {},
+    "callHierarchy": {},
+    "hover": {"contentFormat": ["markdown", "plaintext"]},
+    "documentSymbol": {"hierarchicalDocumentSymbolSupport": True},
+    "diagnostic": {},
+    "publishDiagnostics": {"versionSupport": True},
+    "codeAction": {
+        "codeActionLiteralSupport": {
+            "codeActionKind": {"valueSet": ["quickfix", "refactor", "source"]}
+        }
+    },
+}

@@ -7,13 +7,12 @@ from pathlib import Path
 
 from app.core.errors import ConfigurationError
 from app.operations.local.beneath import Beneath
-from app.operations.local.code import NoCode
 from app.operations.local.files import LocalFiles
 from app.operations.local.processes import LocalProcesses
 from app.operations.local.queue import WriteQueue
 from app.operations.local.search import LocalSearch
 from app.operations.process_errors import sandbox_unavailable
-from app.operations.protocols.code import CodeOperations
+from app.operations.protocols.code import CodeOperations, CodeSpec, RunningCode
 from app.operations.protocols.operations import Operations
 from app.operations.protocols.processes import ProcessSpec, RunningProcess
 from app.operations.protocols.sandbox import LEVELS, LevelStatus, SandboxStatus
@@ -28,6 +27,15 @@ class NoProcesses:
         raise sandbox_unavailable(
             f"{spec.argv[0]!r} cannot run here: this workspace is narrowed to some "
             "folders, but has no sandbox that enforces this"
+        )
+
+
+class NoCode:
+    """`CodeOperations` that refuses: a workspace without a sandbox runs no Python."""
+
+    def open(self, spec: CodeSpec) -> AbstractAsyncContextManager[RunningCode]:
+        raise sandbox_unavailable(
+            f"Python ({spec.level}) cannot run here: this workspace has no sandbox"
         )
 
 

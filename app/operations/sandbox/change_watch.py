@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import secrets
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from app.core.protected_paths import GIT, PathSet, ProtectedPath
 from app.operations.local.beneath import Beneath
 from app.operations.local.listings import Listings
+from app.operations.local.owners import give_file, give_folder
 from app.operations.local.protected_files import ProtectedFiles, ProtectedState
 from app.operations.local.repositories import GitSeen, Repositories
+from app.operations.local.snapshots import FileSnapshot
+from app.operations.local.steps import write_all
 from app.operations.local.threads import PROCESSES, run_in, to_end
 from app.operations.protocols.processes import MayChange
-from app.operations.sandbox.put_aside import put_aside
 
 # A program that runs longer overlaps with a person's work on the same files: the origin of a change
 # is then unknown, so it is reported and left.
 _SURE_S = 600.0
+
+_OPEN_FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @dataclass(slots=True)
@@ -163,3 +171,44 @@ class ChangeWatch:
         approvals = self.files.approvals[kind]
         mixed = approvals.now > 0 or approvals.ever != self.ever[kind]
         return not mixed and time.monotonic() - self.started <= _SURE_S
+
+
+# Backup of undone file contents.
+#
+# The folder belongs to the programs: files in it are created through descriptors only, so that no
+# link leads elsewhere. Blocks.
+
+
+def put_aside(folder: str | None, files: Mapping[str, FileSnapshot]) -> str | None:
+    """Save `files` in a new folder inside `folder`; return its path, or None if none is saved.
+
+    Their names are their paths with `_` for each slash, so that no program uses them.
+    """
+    if folder is None or all(kept.data is None for kept in files.values()):
+        return None
+    name = f"put-back-{secrets.token_hex(4)}"
+    with suppress(OSError):
+        parent = os.open(folder, _OPEN_FOLDER)
+        try:
+            os.mkdir(name, 0o700, dir_fd=parent)
+            give_folder(parent, name)
+            inside = os.open(name, _OPEN_FOLDER, dir_fd=parent)
+        finally:
+            os.close(parent)
+        try:
+            for path, kept in files.items():
+                if kept.data is not None:
+                    _write_new(inside, "_" + path.replace("/", "_"), kept.data)
+        finally:
+            os.close(inside)
+        return f"{folder}/{name}"
+    return None
+
+
+def _write_new(folder: int, name: str, data: bytes) -> None:
+    descriptor = os.open(name, _NEW_FILE, 0o600, dir_fd=folder)
+    try:
+        give_file(descriptor, folder, name)
+        write_all(descriptor, data)
+    finally:
+        os.close(descriptor)

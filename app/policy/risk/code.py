@@ -8,11 +8,10 @@ from collections.abc import Generator, Iterator
 from functools import lru_cache
 from itertools import islice
 
-from app.policy.risk.call import Answer, Stream, ask, run, script
+from app.policy.risk.call import UNKNOWN, Answer, Stream, ask, run, script
 from app.policy.risk.code_requests import deletes_by_request
 from app.policy.risk.code_secrets import secrets_in_code
 from app.policy.risk.code_strings import read_code
-from app.policy.risk.compiled import COMPILED, assess_compiled
 from app.policy.risk.node_children import literal_children
 from app.policy.risk.python_code import assess_python
 from app.policy.risk.sql import assess_sql
@@ -72,6 +71,29 @@ _DANGER: dict[str, str] = {
     "swift": r"removeItem|Process\(|system\(|unlink\(|rmdir\(",
 }
 _PATTERNS = {language: re.compile(pattern, re.DOTALL) for language, pattern in _DANGER.items()}
+
+_QUOTED_TEXT = r"\"((?:[^\"\\\n]|\\.)*)\""
+_COMPILED_STARTS = {
+    "rust": re.compile(
+        rf"\bCommand::new\s*\(\s*{_QUOTED_TEXT}\s*\)(?P<more>(?:\s*\.\s*args?\([^;]*?\))*)"
+    ),
+    "go": re.compile(
+        rf"\bexec\.Command(?:Context)?\s*\((?:\s*\w+\s*,)?\s*{_QUOTED_TEXT}(?P<more>[^;\n]*)"
+    ),
+}
+_COMPILED_REMOVES = {
+    "rust": re.compile(rf"\bremove_(?P<all>dir_all|file|dir)\s*\(\s*{_QUOTED_TEXT}"),
+    "go": re.compile(rf"\bos\.Remove(?P<all>All)?\s*\(\s*{_QUOTED_TEXT}"),
+}
+_COMPILED_WRITES = {
+    "rust": re.compile(rf"\b(?:fs::write|File::create)\s*\(\s*{_QUOTED_TEXT}"),
+    "go": re.compile(rf"\bos\.(?:WriteFile|Create)\s*\(\s*{_QUOTED_TEXT}"),
+}
+_ANY_TEXT = re.compile(_QUOTED_TEXT)
+_UNTOLD = re.compile(r"\.args?\(\s*(?![\s\[&\"])|,\s*[A-Za-z_]")
+COMPILED = frozenset(_COMPILED_STARTS)
+
+
 LANGUAGES = frozenset([*_DANGER, *COMPILED, "python", "sql", "mysql"])
 """Languages of programs that can be parsed."""
 _HIDES = re.compile(
@@ -355,3 +377,30 @@ def _without_shell_calls(text: str) -> str:
     if bare == text:
         return text
     return re.sub(r"require\(\s*['\"](?:node:)?child_process['\"]\s*\)\s*\.?", " ", bare)
+
+
+# Compiled programs: commands and deletions spelled out in their text.
+#
+# Programs in these languages are written and run all day, so only visible harm is reported, and
+# nothing for unknown parts.
+
+
+def assess_compiled(language: str, text: str) -> Iterator[Answer]:
+    """Yield findings for a program in one of `COMPILED`."""
+    bare = (
+        re.sub(r"(?m)//.*$|/\*(?s:.*?)\*/", " ", text) if "//" not in _joined_texts(text) else text
+    )
+    for match in _COMPILED_STARTS[language].finditer(bare):
+        words = [match[1], *_ANY_TEXT.findall(match["more"])]
+        more = [UNKNOWN] if _UNTOLD.search(match["more"]) else []
+        yield run([*(word.replace('\\"', '"') for word in words), *more])
+    for match in _COMPILED_REMOVES[language].finditer(bare):
+        tree = match["all"] in {"dir_all", "All"}
+        yield run(["rm", "-rf" if tree else "-f", "--", match[2]])
+    for match in _COMPILED_WRITES[language].finditer(bare):
+        yield script(f"cat > {shlex.quote(match[1])}", stdin=Stream(None))
+
+
+def _joined_texts(text: str) -> str:
+    """Return the texts of a program, in which an address may resemble a comment."""
+    return " ".join(_ANY_TEXT.findall(text))

@@ -9,6 +9,7 @@ from pydantic import Field
 from app.core.channels import MAX_WAIT_S
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
+from app.toolkit.returns import FLAG, TEXT, maybe, record
 from app.toolkit.services import Services
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.channels.ports import (
@@ -18,10 +19,22 @@ from app.tools.channels.ports import (
     TextWish,
     Watermark,
 )
-from app.tools.channels.returns import WEIXIN_SEND_TEXT_RESULT
 
 _AROUND_S = 30
 _TIMEOUT = "timeout"
+
+WEIXIN_SEND_TEXT_RESULT = record(
+    {
+        "channel_id": TEXT,
+        "target": maybe(TEXT),
+        "watermark": maybe(TEXT),
+        "verified": maybe(FLAG),
+        "code": maybe(TEXT),
+        "error": maybe(TEXT),
+    },
+    task_id=TEXT,
+    status=TEXT,
+)
 
 
 class WeixinSendTextArgs(ToolArgs):

@@ -21,6 +21,7 @@ from app.operations.sandbox.jail.python.levels import SECONDS
 from app.toolkit.context import Output, ToolContext
 from app.toolkit.ports import CODE_OPERATIONS, CODE_RULES
 from app.toolkit.result import ToolResult
+from app.toolkit.returns import FLAG, INTEGER, NUMBER, TEXT, listed, maybe, record
 from app.toolkit.services import Services
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.code.artifacts import keep_files
@@ -28,9 +29,25 @@ from app.tools.code.modules import CodeRules
 from app.tools.code.outcome import MAX_CHARS as MAX_OUTPUT
 from app.tools.code.outcome import result_of
 from app.tools.code.output import Printed
-from app.tools.code.returns import EXECUTE_PYTHON_RESULT
+from app.tools.result_parts import CONFINED
 
 _ENDING_S = 30
+
+_FILE = record({"artifact_id": TEXT, "error": TEXT}, name=TEXT, media_type=TEXT, size=INTEGER)
+EXECUTE_PYTHON_RESULT = record(
+    success=FLAG,
+    output=TEXT,
+    stderr=TEXT,
+    value=maybe(TEXT),
+    strictness=TEXT,
+    timeout=NUMBER,
+    exit_code=maybe(INTEGER),
+    reason=maybe(TEXT),
+    truncated=FLAG,
+    files=listed(_FILE),
+    files_left_out=INTEGER,
+    sandbox=maybe(CONFINED),
+)
 
 
 class ExecutePythonArgs(ToolArgs):

@@ -6,22 +6,27 @@ import base64
 import binascii
 import hashlib
 import unicodedata
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, partial
 from itertools import islice
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote_to_bytes
 
 from app.core.errors import ToolFailed
-from app.tools.data.graphemes import graphemes
 from app.tools.data.text_patterns import MAX_RESULT, too_large
 from app.tools.files.text import newline_of, split_lines
+
+if TYPE_CHECKING:
+    import regex
 
 _ELLIPSIS = "…"
 _MAX_SLUG = 10_000
 
 Operation = Callable[[str], dict[str, Any]]
+
+# Bounds a cluster, even with an unlimited number of stacked marks.
+_MAX_CLUSTER = 64
 
 
 def _reverse(text: str) -> str:
@@ -147,3 +152,24 @@ def _joined(lines: list[str], like: str) -> str:
 
 def _key(line: str, *, ignore_case: bool) -> str:
     return line.casefold() if ignore_case else line
+
+
+# User-perceived characters: a letter with its marks, a flag, a family of emoji.
+#
+# The pieces are Unicode's extended grapheme clusters.
+
+
+def graphemes(text: str) -> Iterator[str]:
+    """Yield the inseparable pieces of `text`; joined, they are `text`."""
+    for match in _cluster().finditer(text):
+        cluster = match[0]
+        for at in range(0, len(cluster), _MAX_CLUSTER):
+            yield cluster[at : at + _MAX_CLUSTER]
+
+
+@cache
+def _cluster() -> regex.Pattern[str]:
+    # Imported here: it takes ten milliseconds, and few calls need it.
+    import regex
+
+    return regex.compile(r"\X")

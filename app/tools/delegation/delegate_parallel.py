@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 from pydantic import Field
 
 from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
-from app.tools.delegation.multi_agent import as_multi_agent, multi_agent_shape
 from app.tools.delegation.ports import DELEGATION
 from app.tools.delegation.reports import all_answers, begun
 from app.tools.delegation.returns import DELEGATE_PARALLEL_RESULT
@@ -15,6 +17,8 @@ from app.tools.delegation.services import delegation_of
 from app.tools.delegation.tasks import LONGEST_S, TaskArguments, labels_of, spec_of
 
 MAX_TASKS = 50
+
+_NAMES = {"name": "label", "instruction": "goal"}
 
 
 class DelegateParallelArgs(ToolArgs):
@@ -31,6 +35,41 @@ class DelegateParallelArgs(ToolArgs):
         default=False,
         description="Return their IDs immediately instead of waiting for the answers.",
     )
+
+
+def as_multi_agent(raw: dict[str, Any]) -> dict[str, Any]:
+    """Convert `{tasks: [{name, instruction, tools?}]}`, where empty `tools` means all."""
+    tasks = raw.get("tasks")
+    if not isinstance(tasks, list):
+        return {**raw, "brief": True}
+    return {**raw, "brief": True, "tasks": [_task(item) for item in tasks]}
+
+
+def multi_agent_shape(result: ToolResult) -> ToolResult:
+    """Return `{success, results: [{task_name, success, response | error}], total}`."""
+    tasks = result.data.get("tasks") if isinstance(result.data, dict) else None
+    if not isinstance(tasks, list):
+        return result
+    results = [_outcome(task) for task in tasks]
+    fields = {"success": result.success, "results": results, "total": len(results)}
+    return replace(result, data=fields)
+
+
+def _task(item: Any) -> Any:
+    if not isinstance(item, dict):
+        return item
+    fields = {_NAMES.get(name, name): value for name, value in item.items()}
+    if not fields.get("tools", True):
+        del fields["tools"]
+    return fields
+
+
+def _outcome(task: dict[str, Any]) -> dict[str, Any]:
+    if task["status"] == "success":
+        return {"task_name": task["label"], "success": True, "response": task["response"]}
+    error = task["error"] or {}
+    fields = str(error.get("message") or task["status"])
+    return {"task_name": task["label"], "success": False, "error": fields}
 
 
 @tool(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import Field
@@ -14,13 +14,20 @@ from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.arguments import Encoding
 from app.tools.files.diff import FileDiff
+from app.tools.files.patch_extraction import unwrapped
 from app.tools.files.patch_files import PatchChange, PatchedFile
-from app.tools.files.patch_text import parse_patch, paths_in_patch
+from app.tools.files.patch_model import FilePatch, checked, paths_of
+from app.tools.files.patch_names import named_in
+from app.tools.files.patch_unified import parse_unified
+from app.tools.files.patch_v4a import parse_v4a
 from app.tools.files.returns import PATCH_RESULT
 
 MAX_PATCH_CHARS = 1 << 20
 _SHOWN_DIFF = 6000
 _MAX_DIFF = 40_000
+
+READ_WHOLE_CHARS = 32 << 10
+"""The policy parses patches on the event loop; in longer ones it only searches for names."""
 
 
 class PatchArgs(ToolArgs):
@@ -36,6 +43,30 @@ class PatchArgs(ToolArgs):
     encoding: Encoding | None = Field(
         default=None, description="Encoding of the files, such as gbk; default: each file's own."
     )
+
+
+def parse_patch(text: str) -> tuple[FilePatch, ...]:
+    r"""Return the files of a patch. Line endings `\r\n` of the patch itself are normalized.
+
+    Raises:
+        ToolFailed: `invalid_patch`: it has neither format, or is malformed; the message names the
+            position.
+    """
+    patch = unwrapped(text)
+    return checked(parse_v4a(patch.text) if patch.is_v4a else parse_unified(patch.text))
+
+
+def paths_in_patch(arguments: Mapping[str, Any]) -> Sequence[str]:
+    """Return the paths that a call of `patch` would touch, for rules on paths.
+
+    Raises:
+        ToolFailed: `invalid_patch`.
+    """
+    text = str(arguments.get("patch", ""))
+    if len(text) > READ_WHOLE_CHARS:
+        patch = unwrapped(text)
+        return named_in(patch.text, is_v4a=patch.is_v4a)
+    return paths_of(parse_patch(text))
 
 
 @tool(

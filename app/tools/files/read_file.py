@@ -13,6 +13,7 @@ from app.core.field_problems import FieldError
 from app.core.file_signatures import image_type
 from app.operations.protocols.code import ProducedFile
 from app.toolkit.context import ToolContext
+from app.toolkit.ports import ARTIFACTS, Artifacts
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, ToolArgs, tool
 from app.tools.arguments import Encoding, PathText
@@ -20,15 +21,22 @@ from app.tools.code.artifacts import keep_files, shown
 from app.tools.files.document import open_document
 from app.tools.files.excerpt import MAX_CHARS, LineRange, cut_out
 from app.tools.files.image_size import image_size
-from app.tools.files.pdf import MAX_PAGES, read_pages
+from app.tools.files.pdf import MAX_PAGES, MAX_PDF_BYTES, read_pages
 from app.tools.files.returns import READ_FILE_RESULT
-from app.tools.files.source import ARTIFACT_PATH, MAX_IMAGE_BYTES, read_bytes, too_large
 from app.tools.files.text import MAX_FILE_BYTES
 from app.tools.images import shown_images
 
 MAX_LINES = 100_000
 _INLINE_BYTES = 1 << 18
 _PDF = b"%PDF-"
+
+ARTIFACT_PATH = "artifact:"
+MAX_IMAGE_BYTES = 20 << 20
+MAX_ARTIFACT_BYTES = 64 << 20
+_LARGER = {
+    ".pdf": MAX_PDF_BYTES,
+    **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".webp"), MAX_IMAGE_BYTES),
+}
 
 
 class ReadFileArgs(ToolArgs):
@@ -237,3 +245,37 @@ async def _image(path: str, data: bytes, kind: str, ctx: ToolContext) -> Content
     fields |= {"path": path, "width": size and size[0], "height": size and size[1]}
     text = f"[Image: {path} | {kind} | {pixels} | {len(data)} bytes]\nIt contains no text to read."
     return Content(fields, text, image)
+
+
+async def read_bytes(path: str, ctx: ToolContext) -> bytes:
+    """Return the bytes of a file in the workspace, or of an artifact of this session.
+
+    Raises:
+        ToolFailed: `file_too_large`, or what the operations and the artifacts say.
+    """
+    if path.startswith(ARTIFACT_PATH):
+        store = ctx.services.get(ARTIFACTS)
+        if not isinstance(store, Artifacts):
+            raise ToolFailed("artifacts not available", service=ARTIFACTS)
+        return await store.load(
+            path.removeprefix(ARTIFACT_PATH),
+            session_id=ctx.session_id or "",
+            max_bytes=MAX_ARTIFACT_BYTES,
+        )
+    suffix = f".{path.lower().rpartition('.')[2]}"
+    most = _LARGER.get(suffix, MAX_FILE_BYTES)
+    try:
+        return await ctx.operations.files.read(path, max_bytes=most)
+    except ToolFailed as error:
+        if error.details.get("code") != "file_too_large":
+            raise
+        raise too_large(path, most) from None
+
+
+def too_large(path: str, most: int) -> ToolFailed:
+    return ToolFailed(
+        f"{path!r} is larger than {most} bytes; use grep, or sed -n in bash",
+        code="file_too_large",
+        path=path,
+        limit=most,
+    )

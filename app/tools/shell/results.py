@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from typing import Any
 
 from app.operations.protocols.processes import DISK_FULL, ExitReason, ProcessExit
 from app.toolkit.result import RawResult, ToolResult
-from app.tools.shell.exit_status import meaning
-from app.tools.shell.hints import hints
 from app.tools.shell.ports import SessionProcess
 from app.tools.shell.transcript import Transcript, clip
 
@@ -26,6 +26,57 @@ _LIMITS: dict[ExitReason, str] = {
     "killed": "it was killed",
     "lost": "its supervisor was lost",
 }
+
+_EXIT_MEANINGS = {
+    124: "the command's own time limit ran out",
+    126: "found, but cannot be executed",
+    127: "command not found",
+    130: "interrupted",
+    134: "aborted",
+    137: "killed, possibly for using too much memory",
+    139: "crashed with a segmentation fault",
+    141: "nobody read its output",
+    143: "terminated",
+    152: "CPU time limit exceeded",
+    153: "file size limit exceeded",
+}
+_STATUS_ONE = {
+    "cmp": "the files differ",
+    "diff": "the files differ",
+    "egrep": "no lines matched",
+    "fgrep": "no lines matched",
+    "grep": "no lines matched",
+    "pgrep": "no process matched",
+    "rg": "no lines matched",
+    "test": "the condition is false",
+    "[": "the condition is false",
+}
+_SEPARATORS = frozenset("();<>|&")
+
+NO_NETWORK = (
+    "No network: the command tried to reach an external address, which commands of "
+    "this project cannot do. The operator can open ports: `tcp_ports` of the project, "
+    "for the default project TOLLGATE_SANDBOX__TCP_PORTS=53,443. Retrying does not "
+    "help"
+)
+NO_AUTHOR = (
+    "git has no author here: the operator can set TOLLGATE_SANDBOX__GIT_NAME and "
+    "TOLLGATE_SANDBOX__GIT_EMAIL; for one command: git -c user.name=NAME -c "
+    "user.email=MAIL"
+)
+_OWN_NETWORK, _MACHINES_NETWORK = "namespaces", "landlock-net"
+_LOOKED_AT = 4_000
+# For cases without kernel counters: the machine's network, and refused sockets.
+_CUT_OFF = re.compile(
+    r"could not resolve host|name or service not known|temporary failure in name resolution"
+    r"|getaddrinfo|eai_again|network is unreachable|enetunreach|no such host"
+    r"|failed to lookup address|dial (?:tcp|udp)|socket: operation not permitted"
+    r"|connection (?:timed out|refused).{0,80}port \d+|failed to connect to \S+ port",
+    re.IGNORECASE,
+)
+_AUTHOR = re.compile(
+    r"please tell me who you are|empty ident name|no email was given", re.IGNORECASE
+)
 
 
 def why_ended(reason: ExitReason) -> str | None:
@@ -54,7 +105,7 @@ def finished(
     if why is not None:
         error = f"Stopped by the sandbox: {why}"
         return _failed(command, data, error, _with(error, notes), code_of_end(ended.reason))
-    note = meaning(command, ended.code)
+    note = exit_meaning(command, ended.code)
     status = f"Exit code: {ended.code}" + (f" ({note})" if note else "")
     if ended.orphans:
         left = "1 process" if ended.orphans == 1 else f"{ended.orphans} processes"
@@ -172,3 +223,58 @@ def _lines(*parts: str) -> str:
 
 def _with(status: str, notes: str) -> str:
     return f"{status}\n{notes}" if notes else status
+
+
+def exit_meaning(command: str, code: int) -> str | None:
+    """Return a short explanation of a non-zero exit status, if known."""
+    if code == 1:
+        return _STATUS_ONE.get(_last_program(command) or "")
+    return _EXIT_MEANINGS.get(code)
+
+
+def _last_program(command: str) -> str | None:
+    """Return the program whose status the shell reported; a guess, sufficient for a hint."""
+    lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    program: str | None = None
+    starts = True
+    try:
+        for token in lexer:
+            if set(token) <= _SEPARATORS:
+                starts = not set(token) & set("<>")
+            elif starts and "=" not in token:
+                program = token.rpartition("/")[2]
+                starts = False
+    except ValueError:
+        return None
+    return program
+
+
+def hints(ended: ProcessExit | None, stdout: str, stderr: str) -> str:
+    """Return one line for each missing permission; usually empty.
+
+    Args:
+        ended: exit of the command; None if it was stopped.
+    """
+    said = f"{stdout[-_LOOKED_AT:]}\n{stderr[-_LOOKED_AT:]}"
+    failed = ended is None or ended.code != 0
+    found = []
+    if _lacked_network(ended, said, failed=failed):
+        found.append(NO_NETWORK)
+    if failed and _AUTHOR.search(said):
+        found.append(NO_AUTHOR)
+    return "\n".join(found)
+
+
+def _lacked_network(ended: ProcessExit | None, said: str, *, failed: bool) -> bool:
+    """Return whether the command failed because it had no network access.
+
+    In a separate network the kernel counts attempts; otherwise the error messages decide.
+    """
+    if ended is not None and _OWN_NETWORK in ended.sandbox.layers:
+        own = _MACHINES_NETWORK not in ended.sandbox.layers
+        if own and not ended.sought_network:
+            return False
+        if own and failed:
+            return True
+    return _CUT_OFF.search(said) is not None

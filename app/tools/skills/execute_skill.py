@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from posixpath import basename
 from typing import Any
 
 from pydantic import Field
 
-from app.core.errors import InvalidArguments, ToolFailed
-from app.operations.protocols.processes import ProcessChunk
+from app.core.errors import InvalidArguments, InvalidInput, ToolFailed
+from app.core.text import dump_json
+from app.operations.protocols.processes import ProcessChunk, ProcessLimits, ProcessSpec
 from app.toolkit.context import Output, Progress, ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.services import Services
@@ -16,25 +20,39 @@ from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.code.artifacts import keep_files
 from app.tools.code.output import Printed
 from app.tools.skills.events import EventReader
-from app.tools.skills.inputs import gather
 from app.tools.skills.outcome import MAX_OUTPUT, SkillRun, failure_of, read_artifacts, result_of
 from app.tools.skills.ports import (
+    INPUT_FOLDER,
+    SKILL_FOLDER,
     SKILL_RUNS,
     SKILLS,
+    WORK_FOLDER,
     ComputeEntry,
     Skill,
     SkillRuns,
     Skills,
     SkillViewer,
+    SkillWorkspace,
     skills_of,
 )
-from app.tools.skills.program import specification
 from app.tools.skills.read_skill import SkillName
 from app.tools.skills.returns import EXECUTE_SKILL_RESULT
 
 MAX_TIMEOUT_S, MAX_PATH = 3600, 4096
 _ENDING_S = 30
 _MARGIN_S = 5.0
+
+_PYTHON = ("python", "python3")
+_OUTPUT_BYTES = 16 << 20
+_MEMORY_BYTES = 1 << 30
+_DISK_BYTES = 512 << 20
+_BACKSTOP_S = 60
+
+FORMAT = "workspace-path"
+MAX_FILES = 50
+MAX_FILE_BYTES = 50 << 20
+MAX_TOTAL_BYTES = 100 << 20
+MAX_ARGS_BYTES = 1 << 20
 
 
 class ExecuteSkillArgs(ToolArgs):
@@ -80,6 +98,67 @@ def paths_in(arguments: Mapping[str, Any]) -> Sequence[str]:
     values = list(given.values()) if isinstance(given, Mapping) else []
     values += [item for value in values if isinstance(value, list) for item in value]
     return [value for value in values if isinstance(value, str) and 0 < len(value) <= MAX_PATH]
+
+
+# Input files of a skill: copies of workspace files named in its arguments.
+#
+# An argument with the schema `format: workspace-path` names a file of the workspace, or a list of
+# them. The program receives the path of a copy instead.
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Arguments for the program, and files by their name in the input folder."""
+
+    args: dict[str, Any]
+    files: Mapping[str, bytes]
+
+
+async def gather(schema: Mapping[str, Any], args: dict[str, Any], ctx: ToolContext) -> Inputs:
+    """Read every file that the arguments name.
+
+    Raises:
+        InvalidInput: the arguments are too large.
+        ToolFailed: a file is unreadable, or there are too many or too large ones.
+        ProjectRequired: a file is named without a project.
+    """
+    if len(dump_json(args)) > MAX_ARGS_BYTES:
+        raise InvalidInput(f"args must be at most {MAX_ARGS_BYTES} bytes of JSON", field="args")
+    reader = _InputReader(ctx)
+    changed = dict(args)
+    properties = schema.get("properties", {})
+    for name, value in args.items():
+        about = properties.get(name)
+        if not isinstance(about, dict):
+            continue
+        items = about.get("items")
+        if about.get("format") == FORMAT and isinstance(value, str):
+            changed[name] = await reader.read(value)
+        elif isinstance(items, dict) and items.get("format") == FORMAT and isinstance(value, list):
+            changed[name] = [await reader.read(str(path)) for path in value]
+    return Inputs(changed, reader.files)
+
+
+class _InputReader:
+    """Counts files and bytes of one call."""
+
+    def __init__(self, ctx: ToolContext) -> None:
+        self._ctx = ctx
+        self._room = MAX_TOTAL_BYTES
+        self.files: dict[str, bytes] = {}
+
+    async def read(self, path: str) -> str:
+        """Return the path of the copy, relative to the program's folder."""
+        if len(self.files) == MAX_FILES:
+            raise ToolFailed(f"args contain more than {MAX_FILES} files", code="too_many_files")
+        limit = min(MAX_FILE_BYTES, self._room)
+        data = await self._ctx.operations.files.read(path, max_bytes=limit)
+        self._room -= len(data)
+        # The number makes names unique; the rest of the name shows the type.
+        kind = "".join(c if c.isalnum() or c in "._-" else "_" for c in basename(path))[-100:]
+        name = f"{len(self.files)}-{kind}"
+        self.files[name] = data
+        return f"../{INPUT_FOLDER}/{name}"
 
 
 @tool(
@@ -200,3 +279,43 @@ def _unfit(run: SkillRun, entry: ComputeEntry, ctx: ToolContext) -> tuple[str, s
     except InvalidArguments as error:
         return "skill_bad_output", f"The skill's result does not match its schema: {error.message}"
     return None
+
+
+def specification(
+    skill: Skill, entry: ComputeEntry, room: SkillWorkspace, args: dict[str, Any], seconds: float
+) -> ProcessSpec:
+    """Return the process specification of the skill's program, with arguments as JSON on standard
+    input.
+
+    Words of the command that name a file of the skill refer to the copy in the workspace. `python`
+    is the interpreter of the service, so that it is always available.
+    """
+    skill_folder = f"{room.root}/{SKILL_FOLDER}"
+    words = [
+        f"{skill_folder}/{word.removeprefix('./')}"
+        if word.removeprefix("./") in skill.files
+        else word
+        for word in entry.command
+    ]
+    if words[0] in _PYTHON:
+        words[0] = sys.executable
+    return ProcessSpec(
+        argv=tuple(words),
+        cwd=WORK_FOLDER,
+        env={
+            "SKILL_DIR": skill_folder,
+            "SKILL_WORK_DIR": f"{room.root}/{WORK_FOLDER}",
+            "PYTHONUNBUFFERED": "1",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONIOENCODING": "utf-8",
+        },
+        stdin=dump_json(args),
+        limits=ProcessLimits(
+            wall_s=seconds,
+            cpu_s=int(seconds) + _BACKSTOP_S,
+            disk_bytes=_DISK_BYTES,
+            memory_bytes=_MEMORY_BYTES,
+            output_bytes=_OUTPUT_BYTES,
+        ),
+        network=False,
+    )

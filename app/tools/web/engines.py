@@ -5,11 +5,13 @@ Keys are sent in headers only, and only results of a response are passed on.
 
 from __future__ import annotations
 
+import asyncio
 import html
+import importlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, urlencode, urljoin, urlsplit
 
 import orjson
 
@@ -17,8 +19,7 @@ from app.core.errors import ToolFailed
 from app.core.text import clean
 from app.core.web import WebSettings
 from app.operations.web.protocol import NO_HEADERS, WebAccess, WebResponse
-from app.tools.web.ddgs_engine import DdgsEngine
-from app.tools.web.duckduckgo import DuckDuckGoEngine
+from app.tools.web.page_reader import read_results
 from app.tools.web.ports import PageSandbox, SearchEngine, SearchResult
 
 BRAVE_URL = "https://api.search.brave.com"
@@ -27,6 +28,148 @@ _TIMEOUT_S = 10.0
 _MAX_BYTES = 4_000_000
 _MARKUP = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
 _SPACES = re.compile(r"\s+")
+
+_DDGS_TIMEOUT_S = 10
+_DDGS_REGION = "cn-zh"
+
+_DUCKDUCKGO_TIMEOUT_S = 10.0
+_DUCKDUCKGO_BYTES = 1_000_000
+# Host whose links contain the address in a parameter.
+_THROUGH, _ADDRESS = "/l/", "uddg"
+_NOT_NOW = (202, 403, 429)
+_DUCKDUCKGO_HEADERS = {
+    "Accept": "text/html",
+    "Content-Type": "application/x-www-form-urlencoded",
+    # It only answers clients that identify as browsers.
+    "User-Agent": "Mozilla/5.0 (compatible; Tollgate/1.0)",
+}
+
+
+class DdgsEngine:
+    """Engine of the original design. It sends its own requests, to hosts of its own choice."""
+
+    name = "ddgs"
+
+    def __init__(self, region: str | None = None, package: str = "ddgs") -> None:
+        self._region = region or _DDGS_REGION
+        self._package = package
+
+    async def search(self, query: str, max_results: int) -> Sequence[SearchResult]:
+        ddgs = self._import()
+
+        def ask() -> list[dict[str, Any]]:
+            engine = ddgs.DDGS(timeout=_DDGS_TIMEOUT_S)
+            return list(engine.text(query, region=self._region, max_results=max_results))
+
+        return await _ddgs_results(ask, _ddgs_failures(ddgs))
+
+    def _import(self) -> Any:
+        try:
+            return importlib.import_module(self._package)
+        except ImportError:
+            raise ToolFailed(
+                f"web.search_provider is ddgs, but the package {self._package!r} is "
+                "not installed: the operator must install it, or set another provider",
+                code="not_installed",
+            ) from None
+
+
+def _ddgs_failures(ddgs: Any) -> tuple[type[Exception], ...]:
+    exceptions = importlib.import_module(f"{ddgs.__name__}.exceptions")
+    return (exceptions.DDGSException, OSError, ValueError)
+
+
+async def _ddgs_results(
+    ask: Callable[[], list[dict[str, Any]]], failures: tuple[type[Exception], ...]
+) -> list[SearchResult]:
+    try:
+        items = await asyncio.to_thread(ask)
+    except failures as error:
+        if "no results" in str(error).lower():
+            return []
+        code = "rate_limited" if "ratelimit" in type(error).__name__.lower() else "provider_failed"
+        raise ToolFailed(
+            f"The search provider ddgs failed: {type(error).__name__}", code=code
+        ) from None
+    return [
+        SearchResult(*(clean(str(item.get(key, "")))[:2000] for key in ("title", "href", "body")))
+        for item in items
+    ]
+
+
+# Search with DuckDuckGo's page for browsers without scripts; needs no key.
+#
+# The page is parsed in a sandbox, like every page.
+
+
+class DuckDuckGoEngine:
+    """Engine that sends `POST /html/` with the query as a form."""
+
+    name = "duckduckgo"
+
+    def __init__(
+        self, web: WebAccess, rooms: PageSandbox, base_url: str, region: str | None = None
+    ) -> None:
+        self._web = web
+        self._rooms = rooms
+        self._base = base_url.rstrip("/")
+        self._region = region or ""
+
+    async def search(self, query: str, max_results: int) -> Sequence[SearchResult]:
+        asked = {"q": query, "b": "", "kl": self._region}
+        try:
+            response = await self._web.request(
+                "POST",
+                f"{self._base}/html/",
+                headers=_DUCKDUCKGO_HEADERS,
+                body=urlencode(asked).encode(),
+                timeout_s=_DUCKDUCKGO_TIMEOUT_S,
+                max_bytes=_DUCKDUCKGO_BYTES,
+                trusted=self._base,
+            )
+        except ToolFailed as error:
+            code = "timeout" if error.details.get("code") == "timeout" else "provider_failed"
+            raise ToolFailed("The search provider duckduckgo is unreachable", code=code) from None
+        if response.status in _NOT_NOW:
+            raise ToolFailed(
+                "The search provider duckduckgo limits requests from this address; "
+                "wait, or the operator must configure another provider "
+                "(web.search_provider)",
+                code="rate_limited",
+            )
+        if not response.ok:
+            raise ToolFailed(
+                f"The search provider duckduckgo responded with status {response.status}",
+                code="provider_failed",
+            )
+        page = response.body.decode("utf-8", "replace")
+        return _each_once(await read_results(page, self._rooms), response.url)[:max_results]
+
+
+def _each_once(results: Sequence[Mapping[str, str]], base: str) -> list[SearchResult]:
+    """Return each page once."""
+    pages: dict[str, SearchResult] = {}
+    for one in results:
+        url = _target(one["href"], base)
+        if url and url not in pages:
+            pages[url] = SearchResult(_words(one["title"], 300), url, _words(one["snippet"], 1000))
+    return list(pages.values())
+
+
+def _target(href: str, base: str) -> str:
+    """Return the target page of a link; empty if there is none."""
+    try:
+        url = urljoin(base, href)
+        parts = urlsplit(url)
+        if parts.path == _THROUGH:
+            url = parse_qs(parts.query, max_num_fields=20).get(_ADDRESS, [""])[0]
+    except ValueError:
+        return ""
+    return clean(url)[:2000] if url.startswith(("http://", "https://")) else ""
+
+
+def _words(text: str, most: int) -> str:
+    return clean(" ".join(text.split()))[:most]
 
 
 def search_engine(settings: WebSettings, web: WebAccess, rooms: PageSandbox) -> SearchEngine | None:

@@ -296,7 +296,7 @@ async def test_requests_at_the_same_time_do_not_mix(
 def test_importing_the_model_clients_does_not_import_the_sdk() -> None:
     program = (
         "import sys, app.agents.models.protocol, app.agents.models.anthropic\n"
-        "import app.agents.models.unavailable\n"
+        "import app.agents.models.routing\n"
         "print([name for name in ('anthropic', 'httpx2') if name in sys.modules])"
     )
 

@@ -17,8 +17,7 @@ from app.agents.models.protocol import (
     ModelTextDelta,
     TokenUsage,
 )
-from app.agents.models.routing import RoutedModels
-from app.agents.models.unavailable import NoModel
+from app.agents.models.routing import NoModel, RoutedModels
 from app.core.clock import ManualClock
 from app.core.errors import InvalidInput, ModelFailed
 from app.core.models import split_model

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from app.agents.models.protocol import ModelClient, ModelRequest, TokenUsage
-from app.agents.models.unavailable import NoModel
+from app.agents.models.routing import NoModel
 from app.core.errors import InvalidInput, ModelFailed
 
 

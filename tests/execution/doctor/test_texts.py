@@ -99,7 +99,7 @@ def _used() -> tuple[set[str], set[str]]:
     """The codes that the checks are made with, as far as their sources tell."""
     subjects: set[str] = set()
     found: set[str] = set()
-    for path in (ROOT / "app/execution/doctor").glob("*_checks.py"):
+    for path in (ROOT / "app/execution/doctor").glob("*.py"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         constants = _constants(tree)
         for node in ast.walk(tree):

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from app.knowledge.memory.fts5_index import Fts5Index
 from app.knowledge.memory.search_query import MAX_WORDS, read_question, tag_word
-from app.knowledge.memory.stems import stem_of
 from app.knowledge.memory.storage import MemoryQuery
-from app.knowledge.memory.words import normalised, words_of
+from app.knowledge.memory.words import normalised, stem_of, words_of
 from app.tools.memory.ports import MatchMode
 
 HOSTILE = (

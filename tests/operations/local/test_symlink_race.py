@@ -27,11 +27,11 @@ from app.operations.local.beneath import (
     open_in_kernel,
     open_walking,
 )
-from app.operations.local.code import NoCode
 from app.operations.local.files import LocalFiles
 from app.operations.local.processes import LocalProcesses
 from app.operations.local.queue import WriteQueue
 from app.operations.local.search import LocalSearch
+from app.operations.local.workspace import NoCode
 from app.operations.protocols.operations import Operations
 from app.toolkit.context import ToolContext
 from app.toolkit.tool import Tool

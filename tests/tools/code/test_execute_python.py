@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from app.core.errors import InvalidArguments, StorageUnavailable
-from app.operations.fakes.code import FakeCode, ScriptedRun
+from app.operations.fakes.workspace import FakeCode, ScriptedRun
 from app.operations.protocols.code import CodeExit, CodeSpec, ProducedFile
 from app.operations.protocols.processes import DISK_FULL, ExitReason, ProcessChunk, ProcessExit
 from app.operations.protocols.sandbox import SandboxReport

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.core.errors import ToolFailed
+from app.tools.files.patch import parse_patch
 from app.tools.files.patch_apply import HunkMismatch, PlacedHunk, apply_hunks
-from app.tools.files.patch_text import parse_patch
 
 NUMBERED = "".join(f"{number}\n" for number in range(1, 41))
 

@@ -16,9 +16,8 @@ from app.operations.protocols.processes import DISK_FULL, ProcessChunk, ProcessE
 from app.operations.protocols.sandbox import SandboxReport
 from app.toolkit.context import ToolContext
 from app.tools.shell.bash import bash
-from app.tools.shell.output_reader import compiled, until_match
 from app.tools.shell.ports import SESSION_PROCESSES, SessionProcesses
-from app.tools.shell.process import process
+from app.tools.shell.process import compiled, process, until_match
 from tests.tools.calls import call, call_as, stream
 from tests.tools.shell import alive
 from tests.tools.shell.conftest import SECRET

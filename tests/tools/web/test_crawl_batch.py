@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from app.catalog.seed_api import CalculatorService
 from app.core.errors import ToolFailed
 from app.operations.sandbox.sandbox import Sandbox
 from app.operations.sandbox.scratch import ScratchSandbox
 from app.operations.web.client import Web
 from app.operations.web.protocol import WebResponse
 from app.toolkit.context import Progress, ToolContext
-from app.tools.data.services import CalculatorService
 from app.tools.web.crawl_batch import crawl_batch
 from app.tools.web.page_reader import read_html
 from app.tools.web.services import AT_ONCE, ContentExtractor, FetchService

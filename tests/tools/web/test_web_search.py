@@ -20,9 +20,14 @@ from app.operations.web.client import Web
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult
 from app.toolkit.services import Services
-from app.tools.web.ddgs_engine import DdgsEngine
-from app.tools.web.duckduckgo import DuckDuckGoEngine
-from app.tools.web.engines import BraveEngine, SearxngEngine, TavilyEngine, search_engine
+from app.tools.web.engines import (
+    BraveEngine,
+    DdgsEngine,
+    DuckDuckGoEngine,
+    SearxngEngine,
+    TavilyEngine,
+    search_engine,
+)
 from app.tools.web.ports import WEB_SEARCH, SearchEngine, SearchResult
 from app.tools.web.services import SearchService
 from app.tools.web.web_search import web_search

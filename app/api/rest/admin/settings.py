@@ -17,7 +17,7 @@ from app.core.origins import Origin, SettingPath, env_name, setting_fields
 from app.core.redaction import MASK, Redactor
 from app.core.settings import Settings
 from app.core.text import json_default
-from app.governance.agent_settings import OF_PROFILE, decided_by
+from app.governance.agents import OF_PROFILE, decided_by
 
 router = routes_of("admin", below="/admin")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import ssl
 import struct
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -16,7 +17,6 @@ import orjson
 
 from app.core.errors import ToolFailed
 from app.knowledge.sources.drivers import causes
-from app.knowledge.sources.drivers.encryption import tls_context
 from app.knowledge.sources.drivers.failures import failed, timed_out, unavailable, without_address
 from app.knowledge.sources.drivers.mysql_catalog import read_tables
 from app.knowledge.sources.drivers.protocol import (
@@ -312,3 +312,22 @@ def _problem(target: ConnectionTarget, error: BaseException) -> ToolFailed:
     if 1000 <= number < 2000 or number >= 3000:
         return failed(f"the database returned error {number}")
     return unavailable(target, causes.tls_cause(error) or causes.UNREACHABLE)
+
+
+def tls_context(target: ConnectionTarget) -> ssl.SSLContext | None:
+    """Return the TLS context; None without TLS, as on a local socket.
+
+    Raises:
+        ToolFailed: code `source_unavailable`: the certificate file is unreadable.
+    """
+    address = target.address
+    if address.tls == "off" or address.unix_socket is not None:
+        return None
+    try:
+        context = ssl.create_default_context(cafile=address.tls_ca_file)
+    except (OSError, ssl.SSLError):
+        raise unavailable(target, causes.NO_CERTIFICATES) from None
+    if address.tls == "require":
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context

@@ -2,8 +2,7 @@
 
 import pytest
 
-from app.knowledge.sources.guard.check import MAX_LIMIT, check, sample
-from app.knowledge.sources.guard.lexer import MAX_CHARACTERS
+from app.knowledge.sources.guard.check import MAX_CHARACTERS, MAX_LIMIT, check, sample
 from app.knowledge.sources.guard.model import (
     Column,
     Dialect,

@@ -11,14 +11,14 @@ from app.core.errors import ConfigurationError, InvalidArguments
 from app.core.settings import load_settings
 from app.core.weather import WeatherSettings
 from app.core.web import WebSettings
+from app.execution.stores import offer_data_services, weather_provider
 from app.operations.web.client import Web
 from app.toolkit.context import ToolContext
 from app.toolkit.services import Services
 from app.tools.data.get_weather import get_weather
 from app.tools.data.ports import CLOCK
+from app.tools.data.weather.open_meteo import describe
 from app.tools.data.weather.reports import WEATHER
-from app.tools.data.weather.words import describe
-from app.tools.data.wiring import offer_data_services, weather_provider
 from app.tools.web.ports import WEB_ACCESS
 from tests.tools.calls import call
 from tests.tools.data.weather.forecasts import (

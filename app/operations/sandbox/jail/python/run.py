@@ -23,7 +23,6 @@ from app.operations.sandbox.jail.python.check import (
     parse,
     refused_syntax,
 )
-from app.operations.sandbox.jail.python.figures import save_figures
 from app.operations.sandbox.jail.python.namespace import main_module
 from app.operations.sandbox.jail.python.outcome import (
     Caught,
@@ -38,6 +37,8 @@ __all__ = ["preload", "run"]
 
 _REFUSED = 2
 _FEATURES = sum({getattr(__future__, name).compiler_flag for name in __future__.all_feature_names})
+
+MAX_FIGURES = 20
 
 
 def run(work_code: str, level: str, modules: frozenset[str], report_fd: int | None) -> int:
@@ -164,3 +165,25 @@ def _open_streams() -> None:
 def _writer(descriptor: int) -> io.TextIOWrapper[Any]:
     raw = io.BufferedWriter(io.FileIO(descriptor, "w", closefd=False))
     return io.TextIOWrapper(raw, encoding="utf-8", errors="backslashreplace", line_buffering=True)
+
+
+def save_figures() -> list[str]:
+    """Save matplotlib's open figures into the working folder; return the file names."""
+    plots: Any = sys.modules.get("matplotlib.pyplot")
+    if plots is None:
+        return []
+    saved = []
+    for number in list(plots.get_fignums())[:MAX_FIGURES]:
+        name = _free_figure_name(number)
+        plots.figure(number).savefig(name)
+        saved.append(name)
+    return saved
+
+
+def _free_figure_name(number: int) -> str:
+    """Return `figure_1.png`, or a similar name if the code has used it."""
+    name, tries = f"figure_{number}.png", 1
+    while Path(name).exists():
+        tries += 1
+        name = f"figure_{number}_{tries}.png"
+    return name

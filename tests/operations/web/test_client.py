@@ -6,8 +6,7 @@ import asyncio
 
 from app.core.clock import ManualClock
 from app.core.web import WebSettings
-from app.operations.web.client import Web
-from app.operations.web.politeness import Politeness
+from app.operations.web.client import Politeness, Web
 from tests.operations.web.site import Asked, Internet, Names, Site, answer
 
 

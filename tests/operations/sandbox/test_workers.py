@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import pytest
 
-from app.operations.sandbox.report import MAX_REPORT_BYTES, Report, ReportPipe, parse_report
+from app.operations.sandbox.workers import MAX_REPORT_BYTES, Report, ReportPipe, parse_report
 from tests.operations.conftest import open_descriptors
 
 

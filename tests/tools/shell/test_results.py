@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.tools.shell.exit_status import meaning
+from app.tools.shell.results import exit_meaning
 
 
 @pytest.mark.parametrize(
@@ -24,4 +24,4 @@ from app.tools.shell.exit_status import meaning
     ],
 )
 def test_a_known_status_is_explained(command, code, text):
-    assert meaning(command, code) == text
+    assert exit_meaning(command, code) == text
