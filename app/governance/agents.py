@@ -48,10 +48,11 @@ OF_PROFILE: Mapping[SettingPath, str] = MappingProxyType(
             (name,): name
             for name in (
                 *("model", "max_iterations", "max_tokens", "context_tokens", "temperature"),
-                *("thinking_budget", "adaptive_thinking", "effort", "prompt_without"),
+                *("thinking_budget", "adaptive_thinking", "effort"),
                 *("unattended", "max_visible_tools"),
             )
         },
+        ("prompt_exclude",): "prompt_without",
         ("escalation", "stronger_model"): "stronger_model",
         ("sub_agent", "max_depth"): "subagents.max_depth",
     }

@@ -162,7 +162,7 @@ def test_what_the_profile_decides_is_reported_with_its_value():
     )
     assert decided_by(profile) == {
         ("max_iterations",): 25,
-        ("prompt_without",): (),
+        ("prompt_exclude",): (),
         ("escalation", "stronger_model"): "big",
         ("sub_agent", "max_depth"): 2,
     }

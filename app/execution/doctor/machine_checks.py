@@ -104,10 +104,10 @@ def _read(lines: list[str]) -> Iterator[Dependency]:
         if match is None or not _applies(match["marker"] or ""):
             continue
         try:
-            found: str | None = version(match["name"])
+            installed: str | None = version(match["name"])
         except PackageNotFoundError:
-            found = None
-        yield Dependency(match["name"], match["least"] or "0", found)
+            installed = None
+        yield Dependency(match["name"], match["least"] or "0", installed)
 
 
 def _applies(marker: str) -> bool:
