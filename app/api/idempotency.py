@@ -15,6 +15,7 @@ from app.db.idempotency_statements import FORGET_KEYS, KEEP_KEY
 from app.db.writer import DatabaseWriter
 
 if TYPE_CHECKING:
+    from app.api.principal import Principal
     from app.db.engine import Database
 
 KEPT_S = 600.0
@@ -34,6 +35,11 @@ class Key(NamedTuple):
     door: Door
     owner: str
     name: str
+
+
+def owner_of(principal: Principal) -> str:
+    """Whose keys they are: the token's, because tokens of one user can hold other rights."""
+    return principal.token_id or principal.user_id
 
 
 @dataclass(frozen=True, slots=True)

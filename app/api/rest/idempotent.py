@@ -17,8 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api import errors
 from app.api.deps import SAFE_METHODS, principal_of
-from app.api.idempotency import IdempotencyKeys, Key, StoredResponse
-from app.api.principal import Principal
+from app.api.idempotency import IdempotencyKeys, Key, StoredResponse, owner_of
 from app.api.rest.one_time import is_shown_once
 from app.api.rest.routing import PREFIX
 from app.api.service import Service
@@ -104,7 +103,7 @@ class IdempotentRequests:
         principal = await principal_of(request, None, None)
         keys: IdempotencyKeys = request.app.state.keys
         await keys.load()
-        key = Key("rest", _owner(principal), name)
+        key = Key("rest", owner_of(principal), name)
         if key in self._running:
             raise RequestInFlight(
                 "The first request with this Idempotency-Key is still running; retry later",
@@ -212,11 +211,6 @@ def _is_asked(scope: Scope) -> bool:
     if scope["method"] in SAFE_METHODS or not takes_key(scope["path"]):
         return False
     return HEADER in Headers(scope=scope)
-
-
-def _owner(principal: Principal) -> str:
-    """Tokens of one user may hold other rights."""
-    return principal.token_id or principal.user_id
 
 
 class _RequestBody:

@@ -268,7 +268,7 @@ class Connection:
         if command.type in _REPEATABLE:
             return await dispatcher.carry_out(command), False
         return await self._remembered.once(
-            self.principal.user_id, command, partial(dispatcher.carry_out, command)
+            self.principal, command, partial(dispatcher.carry_out, command)
         )
 
     async def _write(self) -> close_codes.Close:

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from app.api.idempotency import IdempotencyKeys, Key
+from app.api.idempotency import IdempotencyKeys, Key, owner_of
 from app.core.errors import Conflict
 from app.core.token_bucket import TokenBucket
 from app.db.writer import DatabaseWriter
 
 if TYPE_CHECKING:
+    from app.api.principal import Principal
     from app.api.ws.commands import ClientCommand
 
 _ANSWERED = 1
@@ -49,7 +50,7 @@ class _Running:
 
 
 class Remembered:
-    """Acknowledged commands of the last ten minutes, per user: a repeat gets the same answer.
+    """Acknowledged commands of the last ten minutes, per token: a repeat gets the same answer.
 
     A command that is still being carried out is waited for, not carried out twice. The
     same id with another content is a mistake (a counter that began anew), and is told so.
@@ -65,7 +66,7 @@ class Remembered:
 
     async def once(
         self,
-        user_id: str,
+        principal: Principal,
         command: ClientCommand,
         work: Callable[[], Coroutine[Any, Any, Result | None]],
     ) -> tuple[Result, bool]:
@@ -76,7 +77,7 @@ class Remembered:
             StorageUnavailable: what was sent before cannot be read at the moment.
         """
         await self._keys.load()
-        key, content = Key("ws", user_id, command.id), _content(command)
+        key, content = Key("ws", owner_of(principal), command.id), _content(command)
         running, kept = self._running.get(key), self._keys.get(key)
         known = running or kept
         if known is not None and known.content != content:

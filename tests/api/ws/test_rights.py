@@ -181,3 +181,37 @@ async def test_what_a_token_may_not_do_stands_in_the_audit(tmp_path: Path):
     assert row.actor == "ann"
     assert "Requires the scope 'tools:call'" in row.detail
     assert '"what":"tool_call"' in row.detail
+
+
+async def test_the_ids_of_one_token_neither_answer_nor_block_another_of_the_same_user(
+    tmp_path: Path,
+):
+    async with serving(settings_for(tmp_path, token=OWNER)) as running:
+        tokens = running.service.tokens
+        first, _ = await tokens.create("ann", ("chat", "tools:call"))
+        second, _ = await tokens.create("ann", ("chat", "tools:call"))
+        lesser, _ = await tokens.create("ann", ("chat",))
+        session = running.session(user_id="ann")
+        command = {
+            "type": "tool_call",
+            "id": "1",
+            "session_id": session.id,
+            "name": "bash",
+            "arguments": {"command": "echo x >> log"},
+        }
+        answers = []
+        for secret in (first, second, lesser):
+            async with running.connect(hello={"auth": {"token": secret}}) as chat:
+                await chat.command(type="subscribe", session_id=session.id)
+                await chat.send(command)
+                answers.append(await chat.answer_to("1"))
+                if secret != lesser:
+                    await chat.until("run_finished")
+        async with running.connect(hello={"auth": {"token": second}}) as chat:
+            await chat.send(command)
+            again = await chat.answer_to("1")
+
+    assert [answer.get("duplicate") for answer in answers] == [False, False, None]
+    assert answers[2]["error"]["code"] == "forbidden"
+    assert (again["duplicate"], again["result"]) == (True, answers[1]["result"])
+    assert (running.service.settings.workspace_dir / "log").read_text() == "x\nx\n"
