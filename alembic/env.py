@@ -11,7 +11,7 @@ import sqlalchemy
 from sqlmodel import SQLModel
 
 from alembic import context
-from app.core.settings import load_settings
+from app.config.settings import load_settings
 from app.db import (
     board_tables,
     channel_tables,

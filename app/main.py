@@ -17,11 +17,11 @@ from app.catalog.builtin import load_builtin
 from app.catalog.plugins import Plugins
 from app.catalog.registry import ToolRegistry
 from app.channels.desktop import swept
+from app.config.settings import Settings
 from app.core.clock import Clock, isoformat
 from app.core.errors import ConfigurationError
 from app.core.loop_watch import watched_loop
 from app.core.models import split_model
-from app.core.settings import Settings
 from app.db.schema import ensure_schema
 from app.execution.developer_services import developer_services
 from app.execution.hooks.validation import check_hooks

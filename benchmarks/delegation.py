@@ -25,7 +25,7 @@ from app.agents.models.protocol import (
     TokenUsage,
 )
 from app.api.service import Service
-from app.core.settings import Settings, load_settings
+from app.config.settings import Settings, load_settings
 from app.execution.calls import CallRequest
 from app.execution.context import CallContext
 from app.execution.subagent import Subagent

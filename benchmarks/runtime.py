@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from app.catalog.registry import ToolRegistry
+from app.config.settings import Settings, load_settings
 from app.core.ids import new_id
-from app.core.settings import Settings, load_settings
 from app.db.schema import ensure_schema
 from app.execution.calls import CallRequest
 from app.execution.context import CallContext

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from app.agents.delegation.frames import AskModel, Begin
 from app.agents.delegation.ports import WorkerScope
-from app.core.sections import SubAgentSettings
+from app.config.sections import SubAgentSettings
 from app.operations.sandbox.config import SandboxConfig
 from app.operations.sandbox.sandbox import Sandbox
 from app.workers.pool import WorkerPool

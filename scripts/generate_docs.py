@@ -27,9 +27,9 @@ from app.api.ws import close_codes  # noqa: E402
 from app.api.ws.commands import ClientCommand, Command, Identifier, SessionCommand  # noqa: E402
 from app.catalog.builtin import register_all_tools  # noqa: E402
 from app.catalog.setting_limits import SETTING_LIMITS  # noqa: E402
+from app.config.origins import env_name, setting_fields  # noqa: E402
+from app.config.settings import Settings  # noqa: E402
 from app.core.errors import TollgateError  # noqa: E402
-from app.core.origins import env_name, setting_fields  # noqa: E402
-from app.core.settings import Settings  # noqa: E402
 from app.events import union  # noqa: E402
 from app.events.envelope import DurableEvent, EphemeralEvent  # noqa: E402
 from app.events.legacy import OlderEvent  # noqa: E402

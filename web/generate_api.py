@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from app.cli.documents import asyncapi_document, openapi_document
-from app.core.settings import load_settings
+from app.config.settings import load_settings
 
 OUT = Path(__file__).resolve().parent / ".generated" / "api.json"
 REF = "#/components/schemas/"

@@ -15,8 +15,8 @@ import orjson
 
 from app.agents.models.protocol import TokenUsage
 from app.agents.sessions import Session
+from app.config.sections import ModelPrice
 from app.core.errors import BudgetExceeded, ConfigurationError
-from app.core.sections import ModelPrice
 from app.db.statements import SET_USAGE
 from app.execution.setup import Runtime
 from app.governance.audit.log import AuditEntry

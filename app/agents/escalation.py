@@ -20,9 +20,9 @@ from app.agents.model_settings import model_settings
 from app.agents.run import Run
 from app.agents.runs import RunService
 from app.agents.sessions import Session, Sessions
+from app.config.settings import Settings
 from app.core.error_boundary import ErrorBoundary
 from app.core.errors import ConfigurationError, Conflict, NotFound, RateLimited, ToolFailed
-from app.core.settings import Settings
 from app.execution.interactions.tickets import AGENT
 from app.execution.setup import Runtime
 from app.governance.audit.log import AuditEntry

@@ -18,9 +18,9 @@ from app.agents.model_turn import ModelTurn, RunRequestState
 from app.agents.models.failures import cut_in_a_call
 from app.agents.models.protocol import Completed, ModelClient
 from app.agents.sessions import BUSINESS, Block, Session, Sessions
+from app.config.settings import Settings
 from app.core.errors import ModelFailed
 from app.core.ids import new_id
-from app.core.settings import Settings
 from app.events.durable import RunStatus
 from app.execution.call import ToolCallBatch
 from app.execution.calls import CallRequest

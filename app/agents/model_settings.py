@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
-from app.core.settings import Settings
+from app.config.settings import Settings
 from app.governance.agents import AgentProfile
 
 

@@ -22,8 +22,8 @@ from app.agents.prompt.builder import Prompt, build_prompt
 from app.agents.prompt.facts import FactFinder, FactSubject, RunFacts
 from app.agents.refused_images import IMAGE_ROUNDS, refuse_images, refused_images
 from app.agents.sessions import Session, Sessions
+from app.config.settings import Settings
 from app.core.errors import ModelFailed
-from app.core.settings import Settings
 from app.execution.setup import Runtime
 from app.governance.agents import AgentProfile, SubagentScope
 from app.resolver.exposure import definitions_for

@@ -25,7 +25,7 @@ from app.api.service import Service
 from app.api.web import WebPages
 from app.api.ws.connections import Connections
 from app.api.ws.limits import Remembered
-from app.core.settings import Settings
+from app.config.settings import Settings
 
 if TYPE_CHECKING:
     from app.api.rest.stream import Feed

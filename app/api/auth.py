@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 
 from app.api.login_throttle import LoginThrottle, is_guessable
 from app.api.principal import ALL_SCOPES, Principal, holder_of
+from app.config.settings import Settings
 from app.core.clock import Clock
 from app.core.errors import BadFrame, Forbidden, TollgateError, Unauthenticated
-from app.core.settings import Settings
 from app.core.text import truncate
 from app.governance.audit.log import AuditEntry, AuditLog
 from app.governance.identity.logins import Logins, csrf_matches

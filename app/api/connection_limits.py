@@ -22,9 +22,9 @@ from typing import Any, Protocol
 
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
+from app.config.server import ServingSettings
 from app.core.errors import Overloaded, TollgateError
 from app.core.machine_limits import file_limit
-from app.core.server import ServingSettings
 
 EXTENSION = "tollgate.place"
 SHARE_FULL = "Too many unauthenticated connections from this address; try again later"

@@ -21,9 +21,9 @@ from app.api.app import end_feeds
 from app.api.connection_limits import ConnectionLimits
 from app.api.http_protocol import HttpProtocol, ServingConfig
 from app.api.ws.frame_writer import FastWebSocketProtocol
+from app.config.settings import Settings
 from app.core.error_boundary import ErrorBoundary
 from app.core.errors import ConfigurationError, TollgateError
-from app.core.settings import Settings
 
 log = logging.getLogger(__name__)
 

@@ -15,9 +15,9 @@ from app.api.auth import Authenticator
 from app.api.principal import Principal
 from app.api.ws_tickets import WsTickets
 from app.catalog.plugins import Plugins
+from app.config.settings import Settings
 from app.core.errors import NotFound
 from app.core.loop_watch import LoopWatch
-from app.core.settings import Settings
 from app.execution.doctor.examination import Doctor
 from app.execution.setup import Runtime
 from app.governance.identity.logins import Logins

@@ -9,8 +9,8 @@ from pathlib import Path
 from app.catalog.plugins import CheckHooks, load_plugins
 from app.catalog.registry import ToolRegistry
 from app.catalog.setting_limits import with_settings
+from app.config.settings import Settings
 from app.core.errors import ConfigurationError
-from app.core.settings import Settings
 from app.toolkit.tool import Tool
 
 BUILTIN_TOOLSETS: tuple[str, ...] = (

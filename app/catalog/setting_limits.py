@@ -8,7 +8,7 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
-from app.core.settings import Settings
+from app.config.settings import Settings
 from app.toolkit.tool import Tool
 
 _COMMAND = {

@@ -9,7 +9,7 @@ from app.channels.notifier import TaskNotifier
 from app.channels.operators import OperatorService
 from app.channels.store import ChannelStore
 from app.channels.texts import WeixinTexts
-from app.core.channels import ChannelSettings
+from app.config.channels import ChannelSettings
 from app.core.clock import Clock
 from app.db.writer import DatabaseWriter
 from app.governance.audit.log import AuditLog

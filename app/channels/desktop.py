@@ -19,8 +19,8 @@ from app.channels import task_rows
 from app.channels.notifier import TaskNotifier, TaskSubscription
 from app.channels.operator_messages import OperatorProgress
 from app.channels.task_rows import DesktopTask, TaskFilter
+from app.config.channels import ChannelSettings
 from app.core.background import background
-from app.core.channels import ChannelSettings
 from app.core.clock import Clock, isoformat
 from app.core.error_boundary import ErrorBoundary
 from app.core.errors import Conflict, NotFound, RateLimited, ToolFailed

@@ -27,7 +27,7 @@ from app.channels.operator_messages import (
 )
 from app.channels.store import ChannelStore
 from app.channels.task_rows import DesktopTask
-from app.core.channels import ChannelSettings
+from app.config.channels import ChannelSettings
 from app.core.clock import Clock, isoformat
 from app.core.errors import Busy, Conflict, NotFound, RateLimited
 from app.core.escaping import visible

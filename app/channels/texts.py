@@ -13,7 +13,7 @@ from app.channels.desktop import DesktopOpService, DesktopTaskRequest, new_task_
 from app.channels.operator_messages import OperatorProgress
 from app.channels.store import Channel, ChannelStore
 from app.channels.task_rows import DesktopTask
-from app.core.channels import ChannelSettings
+from app.config.channels import ChannelSettings
 from app.core.errors import ToolFailed
 from app.core.text_checks import text_problem
 from app.toolkit.context import ToolContext

@@ -23,11 +23,11 @@ import typer
 from app import __version__
 from app.cli.service_discovery import holder_of
 from app.cli.target import Place, RemoteService
+from app.config.setting_files import files_in
+from app.config.user_folders import DATABASE
 from app.core.clock import SystemClock, isoformat
 from app.core.errors import ConfigurationError, InvalidInput, StorageUnavailable
 from app.core.escaping import visible
-from app.core.setting_files import files_in
-from app.core.user_folders import DATABASE
 from app.db.schema import current_revision
 from app.governance.audit.anchor import FILE_NAME as ANCHOR
 

@@ -47,7 +47,7 @@ def restore(
     """
     from app.cli.restore import restore as put_back
     from app.cli.target import settled
-    from app.core.settings import load_settings
+    from app.config.settings import load_settings
 
     settings = settled(load_settings(**({} if data_dir is None else {"data_dir": data_dir})))
     raise typer.Exit(put_back(file, settings, replace=replace))

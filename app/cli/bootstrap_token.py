@@ -16,7 +16,7 @@ from pathlib import Path
 
 from app.cli.installation import open_tokens
 from app.cli.terminal import is_terminal
-from app.core.settings import Settings
+from app.config.settings import Settings
 from app.governance.identity.tokens import Tokens
 
 FILE_NAME = "bootstrap.token"

@@ -22,9 +22,9 @@ from app.cli.call_options import (
 )
 from app.cli.call_view import PrintedResult
 from app.cli.descriptor_writer import DescriptorWriter
+from app.config.settings import Settings
 from app.core.errors import TollgateError
 from app.core.ids import call_id
-from app.core.settings import Settings
 from app.core.text import clean
 from app.events.log import Frame
 from app.execution.calls import CallRequest

@@ -11,9 +11,9 @@ import typer
 from app.cli.arguments import parse_pairs
 from app.cli.remote_call import arguments_for
 from app.cli.target import Place, RemoteService
+from app.config.settings import Settings
 from app.core.errors import InvalidInput
 from app.core.escaping import visible
-from app.core.settings import Settings
 from app.execution.can_i import can_i
 from app.execution.projects import DEFAULT_PROJECT
 from app.main import runtime_as_served

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from app.core.settings import Settings
+from app.config.settings import Settings
 from app.db.schema import HEAD, ensure_schema
 
 

@@ -19,7 +19,7 @@ from app.cli.confirmation_text import option_of
 from app.cli.rest import request
 from app.cli.service_errors import ConnectionFailed
 from app.cli.stream_view import StreamView
-from app.core.sections import OWN_VARIABLES
+from app.config.sections import OWN_VARIABLES
 
 START_S, STEP_S, STOP_S = 30, 60, 15
 LINES = 'for i in 1 2 3 4 5; do echo "building part $i of 5"; sleep 0.25; done'

@@ -13,8 +13,8 @@ from app.cli.options import print_json
 from app.cli.service_errors import ConnectionFailed
 from app.cli.target import RemoteService, find_running_or_settings
 from app.cli.terminal import is_terminal
+from app.config.settings import load_settings
 from app.core.escaping import visible
-from app.core.settings import load_settings
 
 _COLOURS = {"ok": "green", "info": "bright_black", "warning": "yellow", "broken": "red"}
 # Most important first.

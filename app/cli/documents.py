@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from app.core.settings import Settings
+from app.config.settings import Settings
 
 
 def openapi_document(settings: Settings) -> dict[str, Any]:

@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from app.config.settings import Settings
 from app.core.clock import Clock, SystemClock
 from app.core.errors import ConfigurationError
 from app.core.redaction import Redactor
-from app.core.settings import Settings
 from app.db.schema import ensure_schema
 from app.db.writer import SqliteWriter
 from app.execution.setup import redactor_of

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from app.core.settings import Settings
+from app.config.settings import Settings
 from app.db.engine import Database
 from app.governance.audit.anchor import FILE_NAME, AnchorFile
 from app.governance.audit.filters import AuditFilters

@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 from app.cli.installation import open_tokens
+from app.config.settings import Settings
 from app.core.errors import StorageUnavailable
-from app.core.settings import Settings
 from app.db.schema import HEAD, current_revision
 from app.execution.doctor.examination import Installation, findings
 from app.execution.doctor.hook_checks import load_hooks

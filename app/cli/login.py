@@ -16,9 +16,9 @@ import typer
 from app.cli.rest import request
 from app.cli.service_errors import CommandRefused, checked_token, checked_url, is_here
 from app.cli.terminal import is_terminal
+from app.config.user_folders import config_home
 from app.core.errors import ConfigurationError, InvalidInput
 from app.core.escaping import visible
-from app.core.user_folders import config_home
 
 FILE_NAME = "login.json"
 MAX_CHARS = 8192

@@ -26,7 +26,7 @@ from app.core.errors import ConfigurationError, InvalidInput, TollgateError
 
 if TYPE_CHECKING:
     from app.cli.target import Place
-    from app.core.settings import Settings
+    from app.config.settings import Settings
 
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
 
@@ -456,7 +456,7 @@ def _settings(**overrides: Any) -> Settings:
     Raises:
         ConfigurationError: A value is invalid.
     """
-    from app.core.settings import load_settings
+    from app.config.settings import load_settings
 
     given = {key: value for key, value in overrides.items() if value is not None}
     return load_settings(**given)

@@ -13,9 +13,9 @@ import typer
 from app.cli.installation import open_database
 from app.cli.options import print_json
 from app.cli.target import Place, RemoteService
+from app.config.settings import Settings
 from app.core.errors import InvalidInput
 from app.core.escaping import visible
-from app.core.settings import Settings
 from app.knowledge.memory.administration import MemoryAdministration
 from app.knowledge.memory.selection import MemoryCriteria
 from app.knowledge.memory.wiring import memory_on

@@ -22,12 +22,12 @@ from app.cli.backup import ANCHORS, FOLDERS, FORMAT, KEYS, MANIFEST, require_sto
 from app.cli.bootstrap_token import FILE_NAME as FIRST_TOKEN
 from app.cli.instance_lock import LOCK, only_service_of
 from app.cli.unpack import Unpacking
+from app.config.setting_files import CONFIG_FILE, ENV_FILE
+from app.config.settings import Settings
+from app.config.user_folders import DATABASE, holds_database
 from app.core.clock import SystemClock
 from app.core.errors import InvalidInput, StorageUnavailable
 from app.core.escaping import visible
-from app.core.setting_files import CONFIG_FILE, ENV_FILE
-from app.core.settings import Settings
-from app.core.user_folders import DATABASE, holds_database
 from app.db.engine import Database
 from app.db.schema import current_revision, ensure_schema, make_data_dir, refuse_newer
 from app.db.writer import SqliteWriter, Transaction

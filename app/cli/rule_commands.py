@@ -40,7 +40,7 @@ def rules_test(
     """Run the examples of all rules. Exits with 1 if one is invalid."""
     from app.cli.rules import test_file, test_rules
     from app.cli.target import find_place
-    from app.core.settings import load_settings
+    from app.config.settings import load_settings
 
     if file is None:
         finish(test_rules(find_place(data_dir), as_json=as_json))

@@ -17,10 +17,10 @@ from app.cli.installation import open_database
 from app.cli.options import print_json
 from app.cli.service_errors import CommandRefused
 from app.cli.target import Place, RemoteService, tell_change
+from app.config.settings import Settings
 from app.core.clock import SystemClock
 from app.core.errors import InvalidInput
 from app.core.escaping import visible
-from app.core.settings import Settings
 from app.governance.rule_file import parse_rules, read_rule_file
 from app.governance.rules import RuleFile, RuleStore, file_rules
 from app.policy.rules.compile import compile_rule, read_definition

@@ -27,11 +27,11 @@ from app.cli.installation import needs_token
 from app.cli.instance_lock import only_service_of
 from app.cli.log_lines import JsonLines, LinesForPeople, LogLineHandler
 from app.cli.service_discovery import noted
+from app.config.setting_files import unread_here
+from app.config.setting_names import deprecated_forms, refuse_misspelt, wrong_names
+from app.config.settings import Settings
 from app.core.errors import ConfigurationError, TollgateError
 from app.core.escaping import visible
-from app.core.setting_files import unread_here
-from app.core.setting_names import deprecated_forms, refuse_misspelt, wrong_names
-from app.core.settings import Settings
 from app.execution.doctor.hook_checks import missing_hooks
 from app.execution.doctor.sandbox_checks import sandbox_line
 from app.execution.setup import make_folder, redactor_of

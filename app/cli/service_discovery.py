@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.cli.instance_lock import LOCK
+from app.config.user_folders import state_home
 from app.core.errors import ConfigurationError
-from app.core.user_folders import state_home
 
 MAX_NOTE = 8192
 # `struct flock`: its layout differs by system.

@@ -20,9 +20,9 @@ from app.cli.installation import open_database, open_named_tokens
 from app.cli.options import print_json
 from app.cli.target import InstallationFolder, Place, RemoteService, tell_change
 from app.cli.terminal import is_terminal
+from app.config.settings import Settings
 from app.core.errors import InvalidInput, NotFound
 from app.core.escaping import visible
-from app.core.settings import Settings
 from app.governance.config_versions import ConfigVersions
 from app.governance.identity.known_names import DEFAULT, KnownNames
 from app.knowledge.sources.drivers.protocol import TableFacts

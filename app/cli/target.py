@@ -35,9 +35,9 @@ from app.cli.service_errors import (
     checked_url,
     is_here,
 )
+from app.config.settings import Settings, load_settings
+from app.config.user_folders import FORMER_DATA, holds_database
 from app.core.errors import ConfigurationError, InvalidInput
-from app.core.settings import Settings, load_settings
-from app.core.user_folders import FORMER_DATA, holds_database
 from app.db.schema import require_current
 
 URL = "TOLLGATE_URL"

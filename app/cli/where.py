@@ -10,9 +10,9 @@ import typer
 
 from app.cli.service_discovery import holder_of
 from app.cli.target import InstallationFolder, Place
-from app.core.setting_files import files_in, unread_here
-from app.core.settings import Settings
-from app.core.user_folders import data_home
+from app.config.setting_files import files_in, unread_here
+from app.config.settings import Settings
+from app.config.user_folders import data_home
 
 
 def show_place(place: Place, *, as_json: bool) -> int:

@@ -1,1 +1,1 @@
-"""Settings, identifiers, clock, errors, logging: what every other room may import."""
+"""Identifiers, clock, errors, logging: what every other room may import."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.catalog.registry import ToolRegistry
+from app.config.settings import Settings
 from app.core.clock import Clock
 from app.core.metrics import Metrics
 from app.core.redaction import Redactor
-from app.core.settings import Settings
 from app.db.writer import SqliteWriter
 from app.execution.admission import Admission, PolicyInputs
 from app.execution.artifacts import ArtifactStore

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
+from app.config.settings import Settings
 from app.core import machine_limits
 from app.core.background import background
 from app.core.clock import Clock
@@ -25,7 +26,6 @@ from app.core.error_boundary import try_call
 from app.core.errors import Overloaded, StorageUnavailable, TollgateError
 from app.core.machine_limits import Use
 from app.core.metrics import Metrics
-from app.core.settings import Settings
 from app.db.writer import SqliteWriter
 from app.governance.audit.log import AuditEntry, AuditLog
 

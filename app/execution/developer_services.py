@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from app.core.settings import Settings
+from app.config.settings import Settings
 from app.operations.language_servers.pool import LanguageServerPool, installed_servers
 from app.operations.screens.screens import Screens
 from app.operations.web.addresses import OwnPorts

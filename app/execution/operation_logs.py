@@ -8,9 +8,9 @@ import threading
 import time
 from pathlib import Path
 
+from app.config.sections import ProgressSettings
+from app.config.settings import Settings
 from app.core.errors import NotFound
-from app.core.sections import ProgressSettings
-from app.core.settings import Settings
 
 log = logging.getLogger(__name__)
 

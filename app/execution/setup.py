@@ -9,10 +9,10 @@ from pathlib import Path
 
 from app.catalog.registry import ToolRegistry
 from app.channels.channels import Channels
+from app.config.settings import Settings
 from app.core.clock import Clock, SystemClock
 from app.core.metrics import Metrics
 from app.core.redaction import Redactor
-from app.core.settings import Settings
 from app.db.writer import SqliteWriter
 from app.events.log import EventLog
 from app.execution.artifacts import ArtifactStore

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.channels.channels import Channels, assemble_channels
+from app.config.images import ImageSettings
+from app.config.settings import Settings
+from app.config.weather import WeatherSettings
 from app.core.clock import Clock
-from app.core.images import ImageSettings
-from app.core.settings import Settings
-from app.core.weather import WeatherSettings
 from app.execution.assembly import GovernanceParts, RuntimeBase
 from app.execution.projects import Projects
 from app.governance.agent_store import AgentStore

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from app.core.web import WebSettings
+from app.config.web import WebSettings
 from app.execution.setup import Runtime
 from app.operations.web.addresses import OwnPorts
 from app.operations.web.client import Web

@@ -18,9 +18,9 @@ from pydantic import (
     field_validator,
 )
 
+from app.config.origins import SettingPath
 from app.core.errors import InvalidInput
 from app.core.field_problems import FieldError
-from app.core.origins import SettingPath
 from app.core.requests import LEAST_CONTEXT, Effort, PromptPart
 from app.governance.limits import NO_LIMITS, SCHEMA, Limits
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import app
 from app.agents.delegation.ports import WorkerScope
+from app.config.sections import SubAgentSettings
 from app.core.errors import ConfigurationError, ToolFailed
-from app.core.sections import SubAgentSettings
 from app.operations.local.beneath import Beneath
 from app.operations.local.threads import PROCESSES, run_in, to_end
 from app.operations.process_errors import sandbox_unavailable

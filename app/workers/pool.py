@@ -10,8 +10,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from dataclasses import dataclass
 
 from app.agents.delegation.ports import WorkerProcess, WorkerScope
+from app.config.sections import SubAgentSettings
 from app.core.errors import TollgateError, ToolFailed
-from app.core.sections import SubAgentSettings
 from app.operations.local.threads import to_end
 from app.operations.sandbox.sandbox import Sandbox
 from app.workers.launcher import PROGRAM, SandboxedWorkers, WorkerFolder

@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
+from app.config.settings import Settings
+from app.config.triggers import TriggerSettings
+from app.config.web import WebSettings
 from app.core.ids import new_id
-from app.core.settings import Settings
-from app.core.triggers import TriggerSettings
-from app.core.web import WebSettings
 from tests.support.http import HttpClient
 from tests.support.model_api import making
 from tests.support.scripted_anthropic.server import ScriptedAnthropic

@@ -12,7 +12,7 @@ from app.agents.content import user_content
 from app.agents.models.anthropic import AnthropicModel, AnthropicSettings
 from app.agents.sessions import Session
 from app.api.service import Service
-from app.core.settings import Settings
+from app.config.settings import Settings
 from app.execution.calls import CallRequest
 from app.execution.setup import Runtime
 from app.main import open_service

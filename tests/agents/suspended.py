@@ -12,7 +12,7 @@ import orjson
 
 from app.agents.session_queries import SessionQueries
 from app.api.service import Service
-from app.core.settings import Settings
+from app.config.settings import Settings
 from app.execution.confirmation.answers import Approver, ConfirmationReply
 from tests.execution.lab import PATIENCE_S, Watcher, open_lab
 from tests.support import forked

@@ -9,8 +9,8 @@ import pytest
 
 from app.agents.budget import cost_of
 from app.agents.models.protocol import TokenUsage
-from app.core.sections import LimitSettings, ModelPrice
-from app.core.settings import Settings
+from app.config.sections import LimitSettings, ModelPrice
+from app.config.settings import Settings
 from app.governance.agents import AgentProfile
 from app.governance.limits import Limits, QuotaSubject
 from tests.agents.office import Office, open_office

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.core.settings import Settings
+from app.config.settings import Settings
 from app.governance.agents import AgentProfile, AgentTool
 from app.toolkit.ports import SEARCH_TOOLS
 from tests.agents.office import open_office

@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from app.agents.history import INTERRUPTED, NOT_RUN
 from app.agents.progress import RunProgress
 from app.agents.restart_policy import MOST_TRIES, ResumeOnRestart
-from app.core.settings import Settings
+from app.config.settings import Settings
 from app.governance.limits import Limits, QuotaSubject
 from app.main import local_runtime, open_service
 from tests.agents.models.exchange import KEY

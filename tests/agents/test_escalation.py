@@ -12,8 +12,8 @@ from pydantic import SecretStr
 
 from app.agents.escalation import EscalationService
 from app.agents.loop import ModelOverride
-from app.core.sections import ModelPrice
-from app.core.settings import Settings
+from app.config.sections import ModelPrice
+from app.config.settings import Settings
 from app.execution.calls import CallRequest
 from app.execution.interactions.ticket_rows import StoredTicket, TicketFilter
 from app.governance.agents import AgentProfile, SubagentLimits

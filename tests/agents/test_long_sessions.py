@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from app.agents.history import to_messages
-from app.core.settings import Settings
+from app.config.settings import Settings
 from app.execution.confirmation.answers import Approver, ConfirmationReply
 from app.governance.agents import AgentProfile
 from tests.agents.office import Office, open_office

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.core.settings import Settings
+from app.config.settings import Settings
 from app.execution.confirmation.answers import Approver, ConfirmationReply
 from app.main import open_service
 from app.toolkit.tool import ToolArgs

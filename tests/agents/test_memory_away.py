@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import SecretStr
 
-from app.core.settings import Settings
+from app.config.settings import Settings
 from tests.agents.office import open_office
 from tests.execution.conftest import settings, template
 from tests.support.scripted_anthropic.turns import Turn, text, tool_use

@@ -10,8 +10,8 @@ import pytest
 from app.agents.model_turn import thinking_of
 from app.agents.preview import preview
 from app.agents.prompt.facts import MAX_ENTRIES
+from app.config.settings import Settings
 from app.core.requests import PromptPart
-from app.core.settings import Settings
 from app.governance.agents import AgentProfile
 from app.tools.memory.ports import MemoryAuthor, MemoryInput, MemoryScope
 from app.tools.planning.ports import TodoItem

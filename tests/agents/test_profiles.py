@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from app.config.settings import Settings
 from app.core.errors import InvalidInput, NotFound
-from app.core.settings import Settings
 from app.governance.agents import AgentProfile, AgentTool
 from tests.agents.office import Office, open_office
 from tests.execution.lab import AnyArgs, made

@@ -11,8 +11,8 @@ import pytest
 from app.agents.progress import RunProgress
 from app.agents.recovery import recover
 from app.agents.restart_policy import ResumeOnRestart
+from app.config.settings import Settings
 from app.core import process
-from app.core.settings import Settings
 from app.db.statements import ADD_RUN, KEEP_BATCH, KEEP_PROGRESS
 from app.events.durable import RunStarted
 from app.main import open_service

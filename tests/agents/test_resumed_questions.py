@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.core.settings import Settings
+from app.config.settings import Settings
 from app.execution.interactions.replies import QuestionReply
 from app.main import open_service
 from tests.agents.suspended import answer, events_of, killed, run_is_over, watched

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.core.settings import Settings
+from app.config.settings import Settings
 from app.main import open_service
 from tests.agents.suspended import answer, killed, run_is_over, watched
 

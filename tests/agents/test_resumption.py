@@ -10,8 +10,8 @@ import orjson
 import pytest
 from pydantic import SecretStr
 
+from app.config.settings import Settings
 from app.core.errors import ConfirmationAlreadyResolved
-from app.core.settings import Settings
 from app.execution.calls import CallRequest
 from app.execution.confirmation.answers import Approver, ConfirmationReply
 from app.main import open_service

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from app.config.settings import Settings
 from app.core.errors import Busy, NotFound
-from app.core.settings import Settings
 from app.execution.calls import CallRequest
 from tests.agents.office import Office, open_office
 from tests.execution.lab import PATIENCE_S, AnyArgs, made

@@ -9,7 +9,7 @@ import pytest
 
 from app.agents.session_search import StoredSessions
 from app.agents.sessions import Session
-from app.core.settings import Settings
+from app.config.settings import Settings
 from app.db.engine import Database
 from app.tools.system.ports import FoundMessage, Visitor
 from tests.execution.lab import Lab, bare_lab

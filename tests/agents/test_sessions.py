@@ -11,9 +11,9 @@ import pytest
 from app.agents.content import user_content
 from app.agents.sessions import Sessions
 from app.api.rest.schemas import MessageView
+from app.config.settings import Settings
 from app.core.errors import InvalidInput
 from app.core.redaction import Redactor
-from app.core.settings import Settings
 from app.db.tables import EntryRow
 from tests.execution.lab import Lab, bare_lab
 

@@ -8,9 +8,9 @@ from typing import Any
 import orjson
 import pytest
 
+from app.config.sections import LimitSettings, ModelPrice
+from app.config.settings import Settings
 from app.core.errors import ToolFailed
-from app.core.sections import LimitSettings, ModelPrice
-from app.core.settings import Settings
 from app.execution.calls import CallRequest
 from app.governance.limits import Limits, QuotaSubject
 from app.toolkit.context import ToolContext

@@ -8,8 +8,8 @@ import pytest
 from app.agents.budget import Budget, Spending
 from app.agents.models.protocol import TokenUsage
 from app.agents.usage import UsageReader
-from app.core.sections import ModelPrice
-from app.core.settings import Settings
+from app.config.sections import ModelPrice
+from app.config.settings import Settings
 from app.governance.agents import AgentProfile
 from app.tools.system.ports import STORED_RESULTS, ResultReader, StoredResults
 from tests.agents.office import open_office

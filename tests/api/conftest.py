@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.core.settings import Settings
+from app.config.settings import Settings
 from tests.support.brisk import brisk_services
 from tests.support.service import Running, settings_for
 from tests.support.service import serving as serve

@@ -20,7 +20,7 @@ from app.agents.sessions import Session
 from app.catalog.registry import ToolRegistry
 from app.cli.call import call_through
 from app.cli.call_options import CallOptions
-from app.core.settings import Settings
+from app.config.settings import Settings
 from app.events.log import Frame
 from app.execution.calls import CallRequest
 from app.execution.confirmation.answers import Approver, ConfirmationReply

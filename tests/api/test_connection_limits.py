@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from app.api.connection_limits import ConnectionLimits
+from app.config.server import ServingSettings
 from app.core.errors import TollgateError
-from app.core.server import ServingSettings
 
 FEW = ServingSettings(connections=9)
 

@@ -21,7 +21,7 @@ from app.agents.runs import RunService
 from app.agents.session_queries import SessionQueries
 from app.agents.sessions import Sessions
 from app.catalog.builtin import register_all_tools
-from app.core.settings import Settings
+from app.config.settings import Settings
 from app.db.engine import Database
 from app.execution.confirmation.answers import Approver, ConfirmationReply
 from app.execution.hooks.model import HookAction, HookConfig, HookContext, HookResult, HookType

@@ -16,8 +16,8 @@ from starlette.types import Receive, Scope, Send
 from app.api.app import create_app
 from app.api.lazy_routes import LazyRoutes
 from app.api.rest import health
+from app.config.settings import Settings
 from app.core.errors import TollgateError
-from app.core.settings import Settings
 from app.main import open_service
 from tests.api.people import holding, user
 from tests.api.rest.client import problem

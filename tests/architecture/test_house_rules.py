@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pydantic import AliasChoices, BaseModel
 
-from app.core.settings import Settings
+from app.config.settings import Settings
 from tests.support.source import ROOT, modules, sources, texts
 
 # The rooms that stand between code of others and the rest: each catches what it cannot name, once.

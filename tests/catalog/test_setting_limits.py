@@ -11,7 +11,7 @@ import pytest
 from app.catalog.builtin import load_builtin, register_all_tools
 from app.catalog.registry import ToolRegistry
 from app.catalog.setting_limits import SETTING_LIMITS
-from app.core.settings import Settings
+from app.config.settings import Settings
 
 USUAL = Settings.model_construct()
 OTHERS: dict[str, Any] = {

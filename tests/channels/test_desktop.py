@@ -22,7 +22,7 @@ from app.channels.operator_messages import (
 )
 from app.channels.operators import TokenHolder
 from app.channels.task_rows import DesktopTask, TaskFilter
-from app.core.channels import ChannelSettings
+from app.config.channels import ChannelSettings
 from app.core.clock import ManualClock
 from app.core.errors import Busy, Conflict, NotFound, ToolFailed
 from app.core.redaction import Redactor

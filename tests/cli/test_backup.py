@@ -18,8 +18,8 @@ import pytest
 
 from app.cli.backup import back_up
 from app.cli.target import InstallationFolder
+from app.config.settings import load_settings
 from app.core.errors import InvalidInput
-from app.core.settings import load_settings
 from scripts.parts import ROOT_USER
 from tests.cli.program import environment, json_lines, tollgate
 from tests.cli.test_serve import started

@@ -13,7 +13,7 @@ import pytest
 
 from app.cli.bootstrap_token import FILE_NAME
 from app.cli.local_doctor import stored_tokens
-from app.core.settings import load_settings
+from app.config.settings import load_settings
 from app.execution.doctor.examination import access_checks
 from app.governance.identity.tokens import SCOPES
 from tests.cli.program import on_terminal, tollgate

@@ -14,7 +14,7 @@ from app.channels.operator_messages import Done
 from app.channels.task_rows import DesktopTask, TaskFilter
 from app.cli.desktop_link import checked_address
 from app.cli.desktop_operator import DesktopOperator, OperatorOptions, PrintDriver, operate
-from app.core.channels import ChannelSettings
+from app.config.channels import ChannelSettings
 from app.core.errors import InvalidInput
 from app.execution.calls import CallRequest
 from app.operations.desktop.programs import X11Programs

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.core.settings import load_settings
+from app.config.settings import load_settings
 from app.governance.agents import AgentProfile
 from app.main import local_runtime
 from tests.cli.program import tollgate

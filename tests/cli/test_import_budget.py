@@ -106,7 +106,7 @@ from functools import partial
 import app.api.server
 from app.api.app import create_app
 from app.cli import serve
-from app.core.settings import Settings
+from app.config.settings import Settings
 from app.main import open_service
 
 async def answered(app):

@@ -14,7 +14,7 @@ import pytest
 from app.catalog.catalog import PluginProblem
 from app.cli.bootstrap_token import LocalAccess
 from app.cli.serve import START_FAILED, STOP_FAILED, banner, configure_logging
-from app.core.settings import load_settings
+from app.config.settings import load_settings
 from app.operations.local.workspace import LocalWorkspaces
 from tests.cli.program import COMMAND, PATIENCE_S, announced, environment, tollgate
 from tests.support import forked

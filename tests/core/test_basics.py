@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 import pytest
 
 from app.catalog import errors as catalog_errors
+from app.config.settings import load_settings
 from app.core import errors
 from app.core.clock import ManualClock, SystemClock, isoformat, stamp
 from app.core.errors import ConfigurationError, TollgateError
 from app.core.ids import call_id, new_id
 from app.core.metrics import Metrics
-from app.core.settings import load_settings
 from app.core.text import clean, scrub, truncate
 from app.execution import toolbox
 

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.config.settings import load_settings
 from app.core.errors import ConfigurationError
 from app.core.redaction import MASK, Redactor
 from app.core.secret_formats import MAX_HELD
-from app.core.settings import load_settings
 from app.core.text import dump_json
 
 RANDOM = "Zx8fQ3kLm2Vb7TnR4pWs9YcD1hGj6aEu"

@@ -9,7 +9,7 @@ import pytest
 
 from app.api.app import create_app
 from app.api.server import listening_socket, make_server
-from app.core.settings import Settings, load_settings
+from app.config.settings import Settings, load_settings
 from app.main import open_service
 from tests.support.source import ROOT
 

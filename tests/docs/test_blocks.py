@@ -19,7 +19,7 @@ from websockets.sync.client import connect
 from app.api.ws.commands import client_command
 from app.catalog.builtin import register_all_tools
 from app.catalog.json_schema import compile_schema
-from app.core.settings import load_settings
+from app.config.settings import load_settings
 from app.governance.rule_file import parse_rules
 from app.knowledge.skills.document import read_document
 from app.policy.rules.compile import load_rule

@@ -7,8 +7,8 @@ import pytest
 
 from app.api.ws.commands import COMMAND_TYPES
 from app.catalog.builtin import register_all_tools
+from app.config.settings import Settings
 from app.core.errors import TollgateError
-from app.core.settings import Settings
 from app.events.union import server_message
 from app.execution.hooks.model import HookAction, HookType
 from app.governance.identity.tokens import SCOPES

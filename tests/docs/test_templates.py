@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from app.core.settings import Settings, load_settings
+from app.config.settings import Settings, load_settings
 from tests.docs.pages import read
 
 ASSIGNMENT = re.compile(r"^# ([A-Z_]+)=(.*)$", re.MULTILINE)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.core.settings import Settings
+from app.config.settings import Settings
 from tests.execution.lab import Lab, bare_lab, open_lab, settings_for
 from tests.support.database import new_database
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from app.agents.sessions import Session, Sessions
 from app.catalog.registry import ToolRegistry
+from app.config.settings import Settings, load_settings
 from app.core.clock import Clock
-from app.core.settings import Settings, load_settings
 from app.db.writer import Transaction
 from app.events.log import Frame
 from app.execution.calls import CallRequest

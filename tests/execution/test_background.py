@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.core.settings import Settings
+from app.config.settings import Settings
 from app.execution.calls import CallRequest
 from tests.execution.lab import PATIENCE_S, Lab, open_lab
 

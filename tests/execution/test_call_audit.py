@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from pydantic import Field, SecretStr
 
+from app.config.settings import Settings
 from app.core.redaction import MASK
-from app.core.settings import Settings
 from app.db.engine import Database
 from app.execution.calls import CallRequest
 from app.execution.hooks.model import HookAction, HookConfig, HookContext, HookResult, HookType

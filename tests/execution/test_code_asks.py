@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from app.core.sections import CodeExecutionSettings
-from app.core.settings import Settings
+from app.config.sections import CodeExecutionSettings
+from app.config.settings import Settings
 from app.execution.calls import CallRequest
 from tests.execution.lab import Lab, open_lab
 

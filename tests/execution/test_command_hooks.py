@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from app.core.sections import HookSettings
-from app.core.settings import Settings
+from app.config.sections import HookSettings
+from app.config.settings import Settings
 from app.execution.calls import CallRequest
 from app.execution.hooks.command import answer_of, readable
 from app.execution.hooks.model import HookAction, HookBroken, HookType

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from app.config.settings import Settings
 from app.core.clock import ManualClock
 from app.core.errors import (
     AlreadyFinished,
@@ -18,7 +19,6 @@ from app.core.errors import (
     NotFound,
     TollgateError,
 )
-from app.core.settings import Settings
 from app.execution.calls import CallRequest
 from app.execution.confirmation.answers import Approver, ConfirmationReply
 from app.execution.outcome import CallOutcome

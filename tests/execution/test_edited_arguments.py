@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from app.config.settings import Settings
 from app.core.errors import InvalidInput
 from app.core.redaction import MASK
-from app.core.settings import Settings
 from app.execution.calls import CallRequest
 from app.execution.hooks.model import HookAction, HookConfig, HookContext, HookResult, HookType
 from app.toolkit.tool import ToolArgs

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from app.config.settings import Settings
 from app.core.file_signatures import image_type
-from app.core.settings import Settings
 from app.execution.calls import CallRequest
 from app.execution.outcome import CallOutcome
 from app.tools.media.generation import paths_among

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from app.config.settings import Settings
 from app.core.errors import ConfigurationError
-from app.core.settings import Settings
 from app.execution.hooks.model import HookConfig, HookType
 from app.execution.hooks.plugins import hooks_in
 from tests.execution.lab import open_lab

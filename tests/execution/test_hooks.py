@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.core.settings import Settings
+from app.config.settings import Settings
 from app.execution.calls import CallRequest
 from app.execution.hooks.model import HookAction, HookConfig, HookContext, HookResult, HookType
 from app.toolkit.result import ToolResult

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from app.config.sections import LimitSettings
+from app.config.settings import Settings
 from app.core.clock import ManualClock
-from app.core.sections import LimitSettings
-from app.core.settings import Settings
 from app.execution.calls import CallRequest
 from app.execution.hooks.model import HookConfig, HookType
 from app.governance.agents import AgentProfile

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.core.settings import Settings
+from app.config.settings import Settings
 from app.execution.calls import CallRequest
 from app.execution.outcome import CallOutcome
 from app.governance.agents import AgentProfile, SubagentScope

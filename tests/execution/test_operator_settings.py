@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.core.settings import Settings
+from app.config.settings import Settings
 from app.governance.agents import AgentProfile, AgentTool
 from tests.execution.lab import AnyArgs, Lab, made, open_lab
 

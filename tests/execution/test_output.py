@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.core.settings import Settings
+from app.config.settings import Settings
 from app.execution.artifacts import Spool
 from app.execution.calls import CallRequest
 from app.execution.outcome_builder import SHARED

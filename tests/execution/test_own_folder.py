@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from app.config.settings import Settings
 from app.core.errors import ConfigurationError
-from app.core.settings import Settings
 from tests.execution.lab import Lab, open_lab
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import orjson
 import pytest
 
+from app.config.sections import ProgressSettings
+from app.config.settings import Settings
 from app.core.clock import ManualClock
-from app.core.sections import ProgressSettings
-from app.core.settings import Settings
 from app.db.process_samples import MAX_KEPT
 from app.execution.calls import CallRequest
 from app.execution.operation_logs import OperationLogs

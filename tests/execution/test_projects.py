@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from app.config.settings import Settings
 from app.core.errors import Conflict, InvalidInput, NotFound, VersionMismatch
-from app.core.settings import Settings
 from app.execution.calls import CallRequest
 from app.execution.project_roots import check_root
 from tests.execution.lab import Lab, open_lab

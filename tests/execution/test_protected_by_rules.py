@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.core.settings import Settings
+from app.config.settings import Settings
 from app.execution.calls import CallRequest
 from tests.execution.lab import Lab, open_lab
 from tests.support.source import ROOT

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from pydantic import Field, SecretStr
 
+from app.config.settings import Settings
 from app.core.redaction import MASK
-from app.core.settings import Settings
 from app.execution.calls import CallRequest
 from app.governance.agents import AgentProfile
 from app.toolkit.result import RawResult, ToolResult

@@ -8,8 +8,8 @@ from typing import Any
 import orjson
 import pytest
 
+from app.config.settings import Settings
 from app.core.errors import ConfigurationError, NotFound, VersionMismatch
-from app.core.settings import Settings
 from app.execution.calls import CallRequest
 from app.governance.rules import RULES
 from tests.execution.lab import Lab, counted, made, open_lab

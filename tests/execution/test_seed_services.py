@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from app.config.settings import Settings
 from app.core.errors import ToolFailed
-from app.core.settings import Settings
 from app.tools.web.services import ContentExtractor, FetchService
 from tests.execution.lab import open_lab
 from tests.operations.web.site import answer, serving

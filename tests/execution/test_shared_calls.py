@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from app.config.settings import Settings
 from app.core.clock import ManualClock
-from app.core.settings import Settings
 from app.execution.calls import CallRequest
 from app.toolkit.result import ToolResult
 from tests.execution.lab import WRITES, AnyArgs, Lab, bare_lab, counted, made

@@ -8,8 +8,8 @@ import pytest
 
 from app.agents.prompt.builder import build_prompt
 from app.agents.prompt.facts import Facts
+from app.config.settings import Settings
 from app.core.errors import Conflict, DigestMismatch, NotFound, VersionMismatch
-from app.core.settings import Settings
 from app.governance.agents import AgentProfile
 from app.tools.skills.ports import SkillViewer
 from tests.execution.lab import Lab, open_lab

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.core.settings import Settings
+from app.config.settings import Settings
 from app.execution.hooks.model import HookConfig, HookContext, HookType
 from tests.execution.lab import open_lab
 

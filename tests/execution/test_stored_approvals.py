@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from app.config.settings import Settings
 from app.core.clock import ManualClock
 from app.core.errors import Forbidden, InvalidInput, NotFound
-from app.core.settings import Settings
 from app.execution.calls import CallRequest
 from app.execution.confirmation.answers import Approver
 from app.execution.outcome import CallOutcome

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.core.settings import Settings
+from app.config.settings import Settings
 from app.execution.setup import secret_values
 from app.operations.web.client import Web
 from app.tools.web.ports import PAGE_SANDBOX, WEB_ACCESS

@@ -10,8 +10,8 @@ import pytest
 from app.channels.operator_messages import Failed
 from app.channels.task_rows import DesktopTask, TaskFilter
 from app.channels.texts import hidden_mark
-from app.core.channels import ChannelSettings
-from app.core.settings import Settings
+from app.config.channels import ChannelSettings
+from app.config.settings import Settings
 from app.execution.calls import CallRequest
 from app.execution.outcome import CallOutcome
 from app.governance.agents import AgentProfile, SubagentScope

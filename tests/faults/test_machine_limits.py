@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from app.config.server import ServingSettings
 from app.core import machine_limits
 from app.core.machine_limits import Use, overload_of
-from app.core.server import ServingSettings
 from tests.support.asked import asking
 from tests.support.raw_clients import HEALTH, raw_client, request
 from tests.support.server_process import server

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from app.core.server import ServingSettings
+from app.config.server import ServingSettings
 from tests.support.raw_clients import HALF_BODY, first_refusal, raw_client, request
 from tests.support.service import Running, serving, settings_for
 

@@ -19,7 +19,7 @@ import httpx2
 import pytest
 import websockets
 
-from app.core.server import ServingSettings
+from app.config.server import ServingSettings
 from scripts.parts import OPENSSL
 from tests.faults.test_proxies import _refused_sources
 from tests.support.binaries import needs, require_binary

@@ -13,7 +13,7 @@ from typing import IO
 
 import pytest
 
-from app.core.server import ServingSettings
+from app.config.server import ServingSettings
 from tests.support.raw_clients import (
     HALF_BODY,
     HEALTH,

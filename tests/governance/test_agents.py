@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from app.config.origins import setting_fields
+from app.config.settings import Settings
 from app.core.errors import AlreadyExists, NotFound, VersionMismatch
-from app.core.origins import setting_fields
-from app.core.settings import Settings
 from app.governance.agents import OF_PROFILE, AgentProfile, AgentTool, SubagentLimits, decided_by
 from app.governance.limits import Limits
 from tests.execution.lab import Lab

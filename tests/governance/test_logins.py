@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from app.config.settings import Settings
 from app.core.clock import ManualClock
-from app.core.settings import Settings
 from app.governance.identity.logins import Logins, csrf_matches, csrf_token
 from app.governance.identity.tokens import Token, Tokens
 from tests.execution.lab import Lab, bare_lab

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from app.config.settings import Settings
 from app.core.clock import ManualClock
 from app.core.errors import InvalidInput, NotFound, Unauthenticated
-from app.core.settings import Settings
 from app.governance.identity.tokens import SCOPES, Tokens, equal_secrets
 from app.governance.limits import Limits
 from tests.execution.lab import Lab, bare_lab

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from app.config.settings import Settings
 from app.core.errors import Conflict, NotFound, ToolNotFound, VersionMismatch
-from app.core.settings import Settings
 from app.governance.agents import AgentProfile
 from app.governance.limits import Limits
 from app.governance.tool_settings import ToolSettingsRepository

@@ -13,8 +13,8 @@ import yaml
 from jsonschema import Draft7Validator
 
 from app import __version__
-from app.core.origins import env_name, setting_fields
-from app.core.settings import Settings
+from app.config.origins import env_name, setting_fields
+from app.config.settings import Settings
 from scripts.dockerfile import parse
 from tests.support.binaries import require_binary
 from tests.support.http import HttpClient

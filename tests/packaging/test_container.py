@@ -98,7 +98,7 @@ def test_compose_serves_health_and_has_no_rights_that_it_does_not_need(service: 
 
 
 def test_settings_of_the_env_file_reach_the_service(service: Composed):
-    given = "from app.core.settings import load_settings as l; s = l(); "
+    given = "from app.config.settings import load_settings as l; s = l(); "
     shown = "print(s.sub_agent.max_iterations, s.model_provider, s.data_dir, s.host, s.port)"
     assert service.run("python", "-c", given + shown).split() == [
         *("7", "openai", "/data", "0.0.0.0", "8420")

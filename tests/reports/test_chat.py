@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.core.settings import Settings
+from app.config.settings import Settings
 from tests.reports.samples import Row, samples
 from tests.support.scripted_anthropic.server import Received, ScriptedAnthropic
 from tests.support.scripted_anthropic.turns import (

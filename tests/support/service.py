@@ -19,9 +19,9 @@ from app.agents.models.protocol import ModelClient
 from app.agents.sessions import Session
 from app.api.server import listening_socket, make_server, url_of
 from app.api.service import Service
+from app.config.sections import SandboxSettings
+from app.config.settings import Settings, load_settings
 from app.core.ids import new_id
-from app.core.sections import SandboxSettings
-from app.core.settings import Settings, load_settings
 from app.main import application
 from tests.support.database import new_database
 

@@ -12,7 +12,7 @@ import pytest
 
 from app.agents.delegation.frames import Begin, Execute, Executed
 from app.agents.delegation.ports import WorkerProcess, WorkerScope
-from app.core.sections import SubAgentSettings
+from app.config.sections import SubAgentSettings
 from app.operations.sandbox.config import SandboxConfig
 from app.operations.sandbox.sandbox import Sandbox
 from app.workers.launcher import PROGRAM

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from app.agents.delegation.ports import WorkerScope
+from app.config.sections import SubAgentSettings
 from app.core.errors import ToolFailed
-from app.core.sections import SubAgentSettings
 from app.operations.sandbox.config import SandboxConfig
 from app.operations.sandbox.kernel_probe import Probe
 from app.operations.sandbox.sandbox import Sandbox

@@ -21,8 +21,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from app.core.sections import HookSettings
-from app.core.sources import SourceSettings
+from app.config.sections import HookSettings
+from app.config.sources import SourceSettings
 from tests.support.scripted_anthropic.server import Received, ScriptedAnthropic
 from tests.support.scripted_anthropic.turns import Gate, Turn, Wait, text, thinking, tool_use
 from tests.support.service import serving, settings_for

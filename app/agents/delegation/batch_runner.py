@@ -17,12 +17,12 @@ from app.agents.delegation.repository import INTERRUPTED, DelegationRepository
 from app.agents.delegation.session import SubagentSession
 from app.agents.delegation.task_limits import TaskLimitResolver
 from app.agents.models.protocol import ModelClient
+from app.config.settings import Settings
 from app.core import process
 from app.core.clock import isoformat
 from app.core.error_boundary import ErrorBoundary, try_call
 from app.core.errors import StorageUnavailable, TollgateError
 from app.core.ids import new_id
-from app.core.settings import Settings
 from app.db.writer import RETRY_S
 from app.execution.setup import Runtime
 from app.tools.delegation.ports import TaskStatus

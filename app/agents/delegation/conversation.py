@@ -24,9 +24,9 @@ from app.agents.prompt.builder import build_prompt
 from app.agents.prompt.facts import Facts
 from app.agents.refused_images import IMAGE_ROUNDS, refuse_images, refused_images
 from app.agents.sessions import Block
+from app.config.settings import Settings
 from app.core.errors import ModelFailed
 from app.core.ids import new_id
-from app.core.settings import Settings
 from app.execution.context import Project
 from app.execution.outcome import CallOutcome
 from app.execution.setup import Runtime

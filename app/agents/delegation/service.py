@@ -19,11 +19,11 @@ from app.agents.models.protocol import ModelClient
 from app.agents.recovery import FoundRun
 from app.agents.restart_policy import CLOSING, RestartPolicy
 from app.agents.sessions import Sessions
+from app.config.settings import Settings
 from app.core.clock import isoformat
 from app.core.error_boundary import ErrorBoundary, try_call
 from app.core.errors import InvalidInput, NotFound, ToolFailed
 from app.core.ids import new_id
-from app.core.settings import Settings
 from app.execution.setup import Runtime
 from app.governance.limits import QuotaSubject
 from app.toolkit.context import ToolContext

@@ -7,9 +7,9 @@ from dataclasses import replace
 from hashlib import sha256
 
 from app.agents.delegation.model import Parent, SubagentTask, TaskBatch, TaskLimits
+from app.config.settings import Settings
 from app.core.errors import InvalidInput, NotFound, ToolFailed
 from app.core.ids import new_id
-from app.core.settings import Settings
 from app.core.text import dump_json
 from app.execution.context import Project
 from app.execution.setup import Runtime

@@ -14,7 +14,7 @@ from app.agents.recovery import FoundRun
 from app.agents.restart_policy import RestartPolicy
 from app.agents.runs import RunService, is_revoked
 from app.agents.sessions import Sessions
-from app.core.settings import Settings
+from app.config.settings import Settings
 from app.execution.setup import Runtime
 from app.governance.identity.tokens import Tokens
 from app.governance.limits import NOBODY

@@ -12,9 +12,9 @@ from datetime import datetime, timedelta
 
 from app.agents.schedules import reasons, rows
 from app.agents.schedules.service import slot_for, slot_row
+from app.config.schedules import ScheduleSettings
 from app.core import process
 from app.core.clock import isoformat
-from app.core.schedules import ScheduleSettings
 from app.db.writer import Transaction
 from app.tools.automation.ports import Occurrence, Schedule, SlotStatus
 

@@ -10,11 +10,11 @@ from typing import Any
 
 from app.agents.schedules import rows
 from app.agents.schedules.reasons import HELD, PAUSED, ScheduleReason
+from app.config.schedules import ScheduleSettings
 from app.core import process
 from app.core.clock import Clock, isoformat
 from app.core.errors import NotFound, ToolFailed
 from app.core.ids import new_id
-from app.core.schedules import ScheduleSettings
 from app.core.versions import check_version
 from app.db.writer import DatabaseWriter, Transaction
 from app.governance.audit.log import AuditEntry, AuditLog

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from app.config.settings import Settings
 from app.core.clock import Clock
 from app.core.redaction import Redactor
-from app.core.settings import Settings
 from app.core.text import clean, truncate
 from app.events.durable import ProcessEnded
 from app.events.log import EventLog

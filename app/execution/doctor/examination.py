@@ -8,14 +8,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from threading import Thread
 
+from app.config.memory import MemorySettings
+from app.config.setting_names import WORDS, WrongName, wrong_names
+from app.config.settings import Settings
 from app.core.clock import SystemClock, isoformat
 from app.core.error_boundary import try_call
 from app.core.errors import ConfigurationError
 from app.core.escaping import visible
 from app.core.loop_watch import Blockage
-from app.core.memory import MemorySettings
-from app.core.setting_names import WORDS, WrongName, wrong_names
-from app.core.settings import Settings
 from app.execution.conditions import HealthCondition
 from app.execution.doctor.check import Check, State
 from app.execution.doctor.hook_checks import LoadedHooks, hook_checks, loop_checks

@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 from app.catalog.builtin import register_all_tools
 from app.catalog.catalog import Catalog
+from app.config.sections import HookSettings
+from app.config.settings import Settings
 from app.core.errors import ConfigurationError
 from app.core.escaping import visible
 from app.core.loop_watch import Blockage
 from app.core.matcher import compile_matcher
-from app.core.sections import HookSettings
-from app.core.settings import Settings
 from app.execution.doctor.check import Check
 from app.execution.doctor.texts import SUBJECTS
 from app.execution.hooks.chain import Hooks

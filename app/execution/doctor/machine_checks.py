@@ -19,8 +19,8 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Any
 
+from app.config.settings import Settings
 from app.core.errors import StorageUnavailable
-from app.core.settings import Settings
 from app.db.schema import HEAD, current_revision, is_newer
 from app.execution.doctor.check import Check, State
 

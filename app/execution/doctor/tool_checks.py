@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from importlib.util import find_spec
 
+from app.config.settings import Settings
 from app.core.errors import ConfigurationError, StorageUnavailable, TollgateError
 from app.core.escaping import visible
-from app.core.settings import Settings
 from app.execution.doctor.check import Check
 from app.resolver.reasons import DisabledReason
 

@@ -17,10 +17,10 @@ from typing import Any
 
 import orjson
 
+from app.config.sections import HookSettings
 from app.core.errors import TollgateError
 from app.core.escaping import unpadded
 from app.core.matcher import compile_matcher
-from app.core.sections import HookSettings
 from app.core.text import dump_json, truncate
 from app.execution.hooks.model import (
     CONTINUE,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from app.catalog.registry import ToolRegistry
+from app.config.settings import Settings
 from app.core.clock import Clock
 from app.core.metrics import Metrics
-from app.core.settings import Settings
 from app.execution.hooks.builtin import builtin_hooks
 from app.execution.hooks.chain import Hooks, OnFailure
 from app.execution.hooks.command import command_hooks

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from app.config.sections import LimitSettings
+from app.config.settings import Settings
 from app.core.clock import Clock
 from app.core.metrics import Metrics
-from app.core.sections import LimitSettings
-from app.core.settings import Settings
 from app.execution.call import CallState, Refusal
 from app.execution.context import CallContext
 from app.execution.limits.store import Demand, Lease, LimitStore, MemoryLimits, Shortage

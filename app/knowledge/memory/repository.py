@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
+from app.config.memory import MemorySettings
 from app.core.clock import Clock, isoformat
 from app.core.errors import ToolFailed
 from app.core.ids import new_id
-from app.core.memory import MemorySettings
 from app.core.redaction import Redactor
 from app.core.text import clean
 from app.db.writer import Transaction

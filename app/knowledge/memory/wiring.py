@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from app.config.settings import Settings
 from app.core.clock import Clock
 from app.core.redaction import Redactor
-from app.core.settings import Settings
 from app.db.writer import DatabaseWriter
 from app.governance.audit.log import AuditLog
 from app.knowledge.memory.administration import MemoryAdministration

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from app.config.settings import Settings
 from app.core.clock import Clock
 from app.core.redaction import Redactor
-from app.core.settings import Settings
 from app.db.writer import DatabaseWriter
 from app.governance.audit.log import AuditLog
 from app.governance.config_versions import ConfigVersions

@@ -13,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from app.config.skills import SkillSettings
 from app.core.errors import Conflict, DigestMismatch, NotFound, ToolFailed
-from app.core.skills import SkillSettings
 from app.core.text import truncate
 from app.knowledge.skills.document import check_value, is_name, read_document
 from app.knowledge.skills.finder import Finder, FoundSkill

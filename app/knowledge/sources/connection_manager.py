@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
+from app.config.sources import SourceSettings
 from app.core.clock import Clock
 from app.core.errors import ConfigurationError, ToolFailed
 from app.core.redaction import Redactor
-from app.core.sources import SourceSettings
 from app.knowledge.sources.drivers.mysql import MysqlDriver
 from app.knowledge.sources.drivers.postgres import PostgresDriver
 from app.knowledge.sources.drivers.protocol import ConnectionTarget, Driver, SourceConnection

@@ -14,7 +14,7 @@ from typing import Any, cast
 import orjson
 from pydantic import SecretStr
 
-from app.core.memory import MemorySettings
+from app.config.memory import MemorySettings
 from app.operations.embeddings.embedder import MAX_CHARS, EmbedderFailed, TextRefused, Vector
 
 _CONNECT_S, _ANSWER_S = 5.0, 30.0

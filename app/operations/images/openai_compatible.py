@@ -15,8 +15,8 @@ from typing import Any, cast
 import orjson
 from pydantic import SecretStr
 
+from app.config.images import ImageSettings
 from app.core.errors import ToolFailed
-from app.core.images import ImageSettings
 from app.core.text import clean
 from app.operations.images.provider import MAX_IMAGE_BYTES, ImageOrder, nearest_size
 from app.operations.protocols.operations import Operations

@@ -8,8 +8,8 @@ import logging
 from collections import OrderedDict
 from typing import Any
 
+from app.config.language_servers import LanguageServerSettings
 from app.core.errors import TollgateError, ToolFailed
-from app.core.language_servers import LanguageServerSettings
 from app.operations.language_servers.wire import BrokenWire, MessageReader, frame
 from app.operations.protocols.processes import (
     ProcessLimits,

@@ -11,8 +11,8 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 
+from app.config.language_servers import LanguageServerSettings, LanguageServersSettings
 from app.core.errors import ToolFailed
-from app.core.language_servers import LanguageServerSettings, LanguageServersSettings
 from app.operations.language_servers.documents import suffix_of
 from app.operations.language_servers.server import CodeServer
 from app.operations.local.environment import SAFE_PATH

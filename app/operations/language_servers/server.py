@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol, runtime_checkable
 
+from app.config.language_servers import LanguageServerSettings
 from app.core.errors import ToolFailed
-from app.core.language_servers import LanguageServerSettings
 from app.operations.language_servers.documents import Documents, OpenDocument, path_uri, uri_path
 from app.operations.language_servers.peer import Peer
 from app.operations.protocols.operations import Operations

@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 
+from app.config.screens import ScreenSettings
+from app.config.web import WebSettings
 from app.core.errors import ToolFailed
-from app.core.screens import ScreenSettings
-from app.core.web import WebSettings
 from app.operations.protocols.operations import Operations
 from app.operations.screens.browser import Browser, find_browser, full_browser
 from app.operations.screens.desktop import Desktop, no_desktop

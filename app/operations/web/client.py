@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from app.config.web import WebSettings
 from app.core.clock import Clock
 from app.core.errors import ToolFailed
-from app.core.web import WebSettings
 from app.operations.web.addresses import ANYWHERE, OwnPorts, Reach
 from app.operations.web.destinations import Destinations
 from app.operations.web.protocol import (

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from app.config.web import WebSettings
 from app.core.errors import ToolFailed
-from app.core.web import WebSettings
 from app.operations.web.addresses import OwnPorts, Reach
 from app.operations.web.urls import WebUrl
 

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from pydantic import Field
 
-from app.core.channels import MAX_WAIT_S
+from app.config.channels import MAX_WAIT_S
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.returns import FLAG, TEXT, maybe, record

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import get_args
 
+from app.config.sections import CodeExecutionSettings
 from app.core.errors import ConfigurationError
-from app.core.sections import CodeExecutionSettings
 from app.operations.protocols.code import Strictness
 
 LEVELS: tuple[str, ...] = get_args(Strictness)

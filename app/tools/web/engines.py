@@ -15,9 +15,9 @@ from urllib.parse import parse_qs, urlencode, urljoin, urlsplit
 
 import orjson
 
+from app.config.web import WebSettings
 from app.core.errors import ToolFailed
 from app.core.text import clean
-from app.core.web import WebSettings
 from app.operations.web.protocol import NO_HEADERS, WebAccess, WebResponse
 from app.tools.web.page_reader import read_results
 from app.tools.web.ports import PageSandbox, SearchEngine, SearchResult

@@ -16,8 +16,8 @@ from app.agents.context.images import (
     image_blocks,
     with_images,
 )
+from app.config.settings import Settings
 from app.core.errors import ToolFailed
-from app.core.settings import Settings
 from app.toolkit.result import RawResult
 from tests.agents.office import open_office
 from tests.support.scripted_anthropic.turns import Turn, http_error, text, tool_use

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.core.settings import Settings
+from app.config.settings import Settings
 from tests.agents.delegation.department import Department, open_department
 from tests.agents.delegation.doubles import Doubles
 from tests.execution.conftest import settings, template

@@ -14,7 +14,7 @@ import orjson
 import pytest
 
 from app.agents.delegation.events import run_status
-from app.core.settings import Settings
+from app.config.settings import Settings
 from app.db import commits, writer
 from tests.support.stored_events import stored_events
 

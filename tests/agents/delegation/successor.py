@@ -12,7 +12,7 @@ import pytest
 
 from app.agents.models.anthropic import AnthropicModel, AnthropicSettings
 from app.api.service import Service
-from app.core.settings import Settings
+from app.config.settings import Settings
 from app.main import open_service
 from tests.agents.delegation.department import Department, Goals, open_department
 from tests.agents.delegation.states import rows_of, states_kept

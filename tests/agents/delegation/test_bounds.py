@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from app.agents.delegation.frames import WorkerProtocolError, from_worker
-from app.core.settings import Settings
+from app.config.settings import Settings
 from app.db.writer import Transaction
 from app.governance.agents import AgentProfile, SubagentLimits
 from app.governance.limits import Limits, QuotaSubject

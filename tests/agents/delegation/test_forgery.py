@@ -17,7 +17,7 @@ from app.agents.delegation.frames import (
     WorkerProtocolError,
     WorkerReady,
 )
-from app.core.settings import Settings
+from app.config.settings import Settings
 from tests.agents.delegation.department import open_department, spec
 from tests.agents.delegation.doubles import Double, Doubles
 from tests.support.scripted_anthropic.turns import Turn, text, tool_use

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from app.config.settings import Settings
 from app.core.errors import StorageUnavailable
-from app.core.settings import Settings
 from app.db.delegation_statements import SAVE_TASK
 from app.main import open_service
 from tests.agents.delegation.department import Department, open_department, spec

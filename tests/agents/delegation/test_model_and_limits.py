@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.core.settings import Settings
+from app.config.settings import Settings
 from app.governance.agents import AgentProfile, SubagentLimits
 from tests.agents.delegation.department import Department, open_department, spec
 from tests.support.scripted_anthropic.server import Received

@@ -14,8 +14,8 @@ import pytest
 
 from app.agents.content import user_content
 from app.agents.models.anthropic import AnthropicModel, AnthropicSettings
+from app.config.settings import Settings
 from app.core.errors import ToolFailed
-from app.core.settings import Settings
 from app.execution.calls import CallRequest
 from app.execution.confirmation.answers import Approver, ConfirmationReply
 from app.knowledge.sources.store import SourceUpdate

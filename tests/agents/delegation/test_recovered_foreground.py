@@ -12,7 +12,7 @@ import pytest
 
 from app.agents.history import DELEGATED, INTERRUPTED
 from app.agents.resumption import Resumption
-from app.core.settings import Settings
+from app.config.settings import Settings
 from app.execution.calls import CallRequest
 from tests.agents.delegation.department import Department, Goals, open_department
 from tests.agents.delegation.states import as_left, events_of, rows_of, states_kept, wrong

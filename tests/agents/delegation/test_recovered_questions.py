@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from app.agents.restart_policy import MOST_TRIES
-from app.core.settings import Settings
+from app.config.settings import Settings
 from app.execution.outcome_builder import INTERRUPTED
 from app.governance.limits import QuotaSubject
 from app.tools.delegation.ports import TaskSpec

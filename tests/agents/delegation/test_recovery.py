@@ -11,7 +11,7 @@ import pytest
 
 from app.agents.history import INTERRUPTED, NOT_RUN
 from app.agents.restart_policy import MOST_TRIES
-from app.core.settings import Settings
+from app.config.settings import Settings
 from app.db.statements import Statement
 from app.governance.agents import AgentProfile
 from app.governance.limits import QuotaSubject

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from app.config.settings import Settings
 from app.core.errors import BudgetExceeded, InvalidInput, NotFound, ToolFailed
-from app.core.settings import Settings
 from app.db.writer import Transaction
 from app.governance.agents import AgentProfile, SubagentLimits
 from app.governance.limits import Limits, QuotaSubject

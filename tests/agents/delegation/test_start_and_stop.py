@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from app.config.settings import Settings
 from app.core.errors import StorageUnavailable
-from app.core.settings import Settings
 from tests.agents.delegation.department import Department, open_department, spec
 from tests.execution.lab import PATIENCE_S
 from tests.support.scripted_anthropic.turns import Gate, Turn, text

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
+from app.config.sections import LimitSettings, ModelPrice
+from app.config.settings import Settings, load_settings
 from app.core.errors import ConfigurationError, ModelFailed
-from app.core.sections import LimitSettings, ModelPrice
-from app.core.settings import Settings, load_settings
 from app.execution.setup import secret_values
 from app.main import model_client, open_service
 from tests.agents.models.exchange import ASK, KEY, answer, ask

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from app.core.settings import Settings
+from app.config.settings import Settings
 from tests.agents.schedules.schedule_lab import Desk, open_desk
 
 

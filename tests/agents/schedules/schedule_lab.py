@@ -13,8 +13,8 @@ from app.agents.models.anthropic import AnthropicModel, AnthropicSettings
 from app.agents.schedules.scheduler import Scheduler
 from app.agents.schedules.service import ScheduleService
 from app.api.service import Service
+from app.config.settings import Settings
 from app.core.clock import ManualClock
-from app.core.settings import Settings
 from app.execution.calls import CallRequest
 from app.execution.outcome import CallOutcome
 from app.main import open_service

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.core.settings import Settings
+from app.config.settings import Settings
 from app.governance.agents import AgentProfile
 from app.governance.limits import Limits, QuotaSubject
 from tests.agents.schedules.schedule_lab import Desk, open_desk

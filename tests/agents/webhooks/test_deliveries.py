@@ -12,9 +12,9 @@ import pytest
 
 from app.agents.webhooks.model import Webhook
 from app.agents.webhooks.receiver import DeliveryRun
+from app.config.settings import Settings
+from app.config.triggers import TriggerSettings
 from app.core.errors import Conflict, InvalidInput, RateLimited, TollgateError, Unauthenticated
-from app.core.settings import Settings
-from app.core.triggers import TriggerSettings
 from app.governance.agents import AgentProfile
 from tests.agents.schedules.schedule_lab import Desk, open_desk
 from tests.agents.webhooks.sender import signed

@@ -7,7 +7,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from app.core.settings import Settings, load_settings
+from app.config.settings import Settings, load_settings
 from tests.api.rest.client import call, new_session, problem, watching
 from tests.support.http import HttpClient
 from tests.support.service import Running

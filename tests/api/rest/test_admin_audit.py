@@ -12,7 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from app.core.settings import Settings, load_settings
+from app.config.settings import Settings, load_settings
 from app.governance.audit.log import AuditEntry
 from tests.api.rest.client import call, problem
 from tests.support.http import HttpClient

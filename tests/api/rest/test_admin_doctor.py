@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from app.core.settings import Settings
+from app.config.settings import Settings
 from tests.support.service import Running, settings_for
 
 OWNER = "operator-secret-0123456789"

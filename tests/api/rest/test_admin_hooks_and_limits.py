@@ -7,8 +7,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from app.core.sections import HookSettings, LimitSettings
-from app.core.settings import Settings
+from app.config.sections import HookSettings, LimitSettings
+from app.config.settings import Settings
 from app.governance.agents import AgentProfile
 from app.governance.limits import Limits
 from tests.api.rest.client import call

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from app.core.settings import Settings
+from app.config.settings import Settings
 from tests.api.rest.client import new_session
 from tests.support.scripted_anthropic.server import ScriptedAnthropic
 from tests.support.scripted_anthropic.turns import Gate, Turn, text, tool_use

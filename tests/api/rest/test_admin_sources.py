@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from app.core.sources import SourceSettings
+from app.config.sources import SourceSettings
 from tests.api.rest.client import call, problem
 from tests.support.http import HttpClient
 from tests.support.service import Running, serving, settings_for

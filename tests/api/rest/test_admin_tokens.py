@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from app.core.settings import Settings
+from app.config.settings import Settings
 from tests.api.people import holding
 from tests.api.rest.client import problem
 from tests.support.service import Running, settings_for

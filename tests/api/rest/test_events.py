@@ -8,8 +8,8 @@ import pytest
 
 from app.agents.session_queries import SessionQueries
 from app.api.rest.stream import Feed
+from app.config.settings import Settings
 from app.core.errors import UnrecoverablePosition
-from app.core.settings import Settings
 from app.events.log import Frame, SessionLog
 from tests.api.rest.client import call, new_session, problem, watching
 from tests.support.service import Running, settings_for

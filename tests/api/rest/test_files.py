@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from app.core.settings import Settings
+from app.config.settings import Settings
 from tests.api.rest.client import call, new_session, problem
 from tests.support.http import HttpClient
 from tests.support.service import Running, settings_for

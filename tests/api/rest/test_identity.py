@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from app.core.settings import Settings
+from app.config.settings import Settings
 from tests.api.people import Browser, browser, holding, user
 from tests.api.rest.client import new_session, problem
 from tests.support.http import HttpClient

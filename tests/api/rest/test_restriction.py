@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from app.core.sections import SandboxSettings
+from app.config.sections import SandboxSettings
 from scripts.parts import SANDBOX
 from tests.api.rest.client import call, new_session, problem
 from tests.support.binaries import lacks

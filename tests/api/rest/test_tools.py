@@ -3,7 +3,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from app.core.settings import Settings
+from app.config.settings import Settings
 from tests.api.rest.client import call
 
 SEED_CATEGORIES = {

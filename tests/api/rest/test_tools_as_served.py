@@ -12,8 +12,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from app.catalog.formats import render
-from app.core.sections import CodeExecutionSettings, SandboxSettings
-from app.core.web import WebSettings
+from app.config.sections import CodeExecutionSettings, SandboxSettings
+from app.config.web import WebSettings
 from tests.api.rest.client import call
 from tests.operations.web.site import Site, answer
 from tests.operations.web.site import serving as serving_site

@@ -15,8 +15,8 @@ from websockets.exceptions import ConnectionClosed
 
 from app.api.ws.desktop_commands import MAX_FRAME_CHARS
 from app.channels.task_rows import TaskFilter
-from app.core.channels import ChannelSettings
-from app.core.settings import Settings
+from app.config.channels import ChannelSettings
+from app.config.settings import Settings
 from app.execution.calls import CallRequest
 from tests.channels.operator_lab import APPS, GROUP, channel
 from tests.support.service import PATIENCE_S, Running, serving, settings_for

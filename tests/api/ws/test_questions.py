@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from app.agents.models.anthropic import AnthropicModel, AnthropicSettings
-from app.core.settings import Settings
+from app.config.settings import Settings
 from tests.agents.models.exchange import KEY, Waits
 from tests.api.people import WORK
 from tests.support.scripted_anthropic.server import Received, ScriptedAnthropic

@@ -12,10 +12,10 @@ from threading import Event
 import pytest
 from pydantic import SecretStr
 
+from app.config.memory import MemorySettings
+from app.config.sections import EscalationSettings
+from app.config.settings import load_settings
 from app.core.errors import InvalidInput
-from app.core.memory import MemorySettings
-from app.core.sections import EscalationSettings
-from app.core.settings import load_settings
 from app.execution.doctor.examination import Doctor, Installation, findings, named_checks
 from app.execution.doctor.hook_checks import load_hooks
 from app.governance.identity.tokens import Token

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from app.core.sections import HookSettings, LimitSettings, ModelPrice
-from app.core.settings import Settings, load_settings
+from app.config.sections import HookSettings, LimitSettings, ModelPrice
+from app.config.settings import Settings, load_settings
 from app.execution.doctor.check import Check
 from app.execution.doctor.hook_checks import hook_checks, load_hooks, missing_hooks
 from app.execution.hooks.model import HookProblem

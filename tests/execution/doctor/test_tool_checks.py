@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from app.cli.local_doctor import disabled_tools
-from app.core.settings import Settings, load_settings
+from app.config.settings import Settings, load_settings
 from app.execution.doctor.check import Check
 from app.execution.doctor.tool_checks import tool_checks
 from tests.support.database import new_database

@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
+from app.config.settings import Settings
 from app.core.errors import (
     AlreadyFinished,
     InvalidInput,
@@ -15,7 +16,6 @@ from app.core.errors import (
     QuestionAlreadyAnswered,
     QuestionClosed,
 )
-from app.core.settings import Settings
 from app.db.question_statements import ALL
 from app.db.statements import ADD_RUN
 from app.execution.calls import CallRequest

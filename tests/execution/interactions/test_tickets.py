@@ -8,8 +8,8 @@ from typing import Any, Literal
 import orjson
 import pytest
 
+from app.config.settings import Settings
 from app.core.errors import Conflict, NotFound, VersionMismatch
-from app.core.settings import Settings
 from app.execution.calls import CallRequest
 from app.execution.context import Caller
 from app.execution.interactions.ticket_rows import PER_SESSION, TicketFilter

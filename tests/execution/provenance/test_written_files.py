@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from app.core.settings import Settings
+from app.config.settings import Settings
 from app.db.writer import SqliteWriter
 from app.execution.context import Project
 from app.execution.provenance import written_files as module

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from app.core.settings import Settings
+from app.config.settings import Settings
 from app.execution.calls import CallRequest
 from tests.execution.lab import Event, Lab, open_lab
 

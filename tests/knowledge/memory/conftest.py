@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from app.config.settings import load_settings
 from app.core.clock import ManualClock
 from app.core.redaction import Redactor
-from app.core.settings import load_settings
 from app.db.writer import SqliteWriter
 from app.execution.setup import redactor_of
 from app.governance.audit.log import AuditLog

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
+from app.config.triggers import TriggerSettings
 from app.core.errors import ConfigurationError, ToolFailed
-from app.core.triggers import TriggerSettings
 from app.knowledge.outbound_requests.allow_list import AllowList
 
 LISTED = [

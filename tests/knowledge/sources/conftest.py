@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.core.sources import SourceSettings
+from app.config.sources import SourceSettings
 from app.governance.agents import AgentProfile
 from app.main import local_runtime
 from tests.execution.lab import Lab, furnish

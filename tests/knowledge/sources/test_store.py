@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
+from app.config.settings import Settings
+from app.config.sources import SourceSettings
 from app.core.errors import (
     AlreadyExists,
     ConfigurationError,
@@ -18,8 +20,6 @@ from app.core.errors import (
     NotFound,
     VersionMismatch,
 )
-from app.core.settings import Settings
-from app.core.sources import SourceSettings
 from app.db.writer import Transaction
 from app.knowledge.sources.model import AllowedTable, QueryLimits, Source, TableName
 from app.knowledge.sources.store import SourceUpdate

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from app.config.images import ImageSettings
 from app.core.errors import ToolFailed
-from app.core.images import ImageSettings
 from app.operations.images.openai_compatible import OpenAiImages
 from app.operations.images.provider import ImageOrder, nearest_size
 from app.operations.protocols.operations import Operations

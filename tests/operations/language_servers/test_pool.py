@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 import yaml
 
+from app.config.language_servers import LanguageServerSettings, LanguageServersSettings
 from app.core.errors import ToolFailed
-from app.core.language_servers import LanguageServerSettings, LanguageServersSettings
 from app.operations.language_servers.pool import LanguageServerPool, installed_servers
 from app.operations.local.workspace import LocalWorkspace
 from app.operations.protocols.operations import Operations

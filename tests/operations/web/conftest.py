@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from app.config.web import WebSettings
 from app.core.clock import ManualClock
-from app.core.web import WebSettings
 from app.operations.web.client import Web
 from tests.operations.web.site import PUBLIC, Internet, Names, Site, serving
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+from app.config.web import WebSettings
 from app.core.clock import ManualClock
-from app.core.web import WebSettings
 from app.operations.web.client import Politeness, Web
 from tests.operations.web.site import Asked, Internet, Names, Site, answer
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from app.config.web import WebSettings
 from app.core.clock import ManualClock
 from app.core.errors import ToolFailed
-from app.core.web import WebSettings
 from app.operations.web.client import Web
 from app.operations.web.robots_cache import parse_robots
 from tests.operations.web.site import Internet, Names, Site, answer, redirect

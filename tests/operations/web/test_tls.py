@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from app.config.web import WebSettings
 from app.core.clock import ManualClock
 from app.core.errors import ToolFailed
-from app.core.web import WebSettings
 from app.operations.web.client import Web
 from tests.operations.web.site import PUBLIC, Internet, Names, Site, answer, redirect, serving
 from tests.support.certificates import certificate, server_context

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from app.core.triggers import TriggerSettings
+from app.config.triggers import TriggerSettings
 from app.execution.calls import CallRequest
 from app.execution.outcome import CallOutcome
 from app.knowledge.outbound_requests.model import OutboundRequest

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from app.config.web import WebSettings
 from app.core.errors import InvalidInput
-from app.core.web import WebSettings
 from app.execution.calls import CallRequest
 from app.knowledge.outbound_requests.store import OutboundRequestChange
 from app.main import local_runtime

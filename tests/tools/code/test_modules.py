@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from app.catalog import seed_api
+from app.config.sections import CodeExecutionSettings
 from app.core.errors import ConfigurationError
-from app.core.sections import CodeExecutionSettings
 from app.tools.code import modules
 from app.tools.code.modules import CodeRules, ExtraModules
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.core.settings import Settings
+from app.config.settings import Settings
 from app.execution.calls import CallRequest
 from app.tools.delegation.ports import DELEGATION
 from app.tools.delegation.toolset import TOOLS

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.core.language_servers import LanguageServersSettings
+from app.config.language_servers import LanguageServersSettings
 from app.operations.language_servers.pool import LanguageServerPool, installed_servers
 from app.operations.local.workspace import LocalWorkspace
 from app.toolkit.context import ToolContext

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
+from app.config.screens import ScreenSettings
+from app.config.web import WebSettings
 from app.core.errors import InvalidArguments
-from app.core.screens import ScreenSettings
-from app.core.web import WebSettings
 from app.operations.sandbox.config import SandboxConfig
 from app.operations.sandbox.kernel_probe import probe
 from app.operations.sandbox.sandbox import Sandbox

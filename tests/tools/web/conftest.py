@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from app.config.web import WebSettings
 from app.core.clock import ManualClock
-from app.core.web import WebSettings
 from app.operations.local.workspace import LocalWorkspace
 from app.operations.protocols.operations import Operations
 from app.operations.web.client import Web

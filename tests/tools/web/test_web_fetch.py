@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from app.config.web import WebSettings
 from app.core.clock import ManualClock
 from app.core.errors import InvalidArguments
-from app.core.web import WebSettings
 from app.operations.web.client import Web
 from app.toolkit.context import ToolContext
 from app.tools.web.services import FetchService, PageOrder

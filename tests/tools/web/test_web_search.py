@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from app.config.settings import load_settings
+from app.config.web import WebSettings
 from app.core.clock import ManualClock
 from app.core.errors import ConfigurationError, InvalidArguments, ToolFailed
-from app.core.settings import load_settings
-from app.core.web import WebSettings
 from app.operations.web.client import Web
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult

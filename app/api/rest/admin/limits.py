@@ -10,7 +10,7 @@ from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.rest.examples import example
 from app.api.rest.routing import routes_of
-from app.core.settings import Settings
+from app.config.settings import Settings
 from app.execution.setup import Runtime
 
 router = routes_of("admin", below="/admin")

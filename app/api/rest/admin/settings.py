@@ -13,9 +13,9 @@ from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.rest.examples import example
 from app.api.rest.routing import routes_of
-from app.core.origins import Origin, SettingPath, env_name, setting_fields
+from app.config.origins import Origin, SettingPath, env_name, setting_fields
+from app.config.settings import Settings
 from app.core.redaction import MASK, Redactor
-from app.core.settings import Settings
 from app.core.text import json_default
 from app.governance.agents import OF_PROFILE, decided_by
 

@@ -9,9 +9,9 @@ from urllib.parse import urlencode, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from app.config.weather import WeatherSettings
 from app.core.errors import ToolFailed
 from app.core.escaping import visible
-from app.core.weather import WeatherSettings
 from app.operations.web.protocol import WebAccess, WebResponse
 from app.toolkit.services import Services
 from app.tools.data.weather.reports import Language, WeatherQuery, WeatherReport

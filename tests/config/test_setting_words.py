@@ -6,8 +6,8 @@ import json
 import re
 from pathlib import Path
 
-from app.core.origins import setting_fields
-from app.core.settings import Settings
+from app.config.origins import setting_fields
+from app.config.settings import Settings
 from tests.support.translations import in_order
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_settings import BaseSettings, SettingsError
 
-from app.core.deprecated_settings import RENAMED
-from app.core.errors import ConfigurationError
-from app.core.origins import SettingPath, env_name, setting_fields
-from app.core.setting_files import (
+from app.config.deprecated_settings import RENAMED
+from app.config.origins import SettingPath, env_name, setting_fields
+from app.config.setting_files import (
     CONFIG_FILE,
     ENV_FILE,
     PREFIX,
@@ -27,6 +26,7 @@ from app.core.setting_files import (
     Environment,
     is_service_link,
 )
+from app.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
-from app.core.sections import Section
+from app.config.sections import Section
 
 
 class MemorySettings(Section):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from app.core.sections import Section
+from app.config.sections import Section
 
 
 class ScreenSettings(Section):

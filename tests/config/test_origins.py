@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from app.core.origins import env_name, setting_fields
-from app.core.sections import SandboxSettings
-from app.core.settings import Settings, load_settings
+from app.config.origins import env_name, setting_fields
+from app.config.sections import SandboxSettings
+from app.config.settings import Settings, load_settings
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field, field_validator
 from pydantic_settings import NoDecode
 
-from app.core.sections import Section, split_words
+from app.config.sections import Section, split_words
 
 
 class ServingSettings(Section):

@@ -11,7 +11,7 @@ from pydantic import (
     model_validator,
 )
 
-from app.core.sections import Section
+from app.config.sections import Section
 
 
 class LanguageServerSettings(Section):

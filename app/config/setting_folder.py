@@ -10,10 +10,10 @@ from types import MappingProxyType
 from pydantic import BaseModel
 from pydantic_settings import InitSettingsSource, PydanticBaseSettingsSource
 
+from app.config.origins import Origin, SettingPath
+from app.config.setting_files import CONFIG_FILE, ENV_FILE, Environment
+from app.config.user_folders import data_folder, data_home
 from app.core.errors import ConfigurationError
-from app.core.origins import Origin, SettingPath
-from app.core.setting_files import CONFIG_FILE, ENV_FILE, Environment
-from app.core.user_folders import data_folder, data_home
 
 FILES: Mapping[Origin, str] = MappingProxyType({"env_file": ENV_FILE, "config_file": CONFIG_FILE})
 

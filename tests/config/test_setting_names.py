@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from app.config.setting_names import refuse_misspelt, wrong_names
+from app.config.settings import Settings, load_settings
 from app.core.errors import ConfigurationError
-from app.core.setting_names import refuse_misspelt, wrong_names
-from app.core.settings import Settings, load_settings
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from app.core.sections import Section
+from app.config.sections import Section
 
 Provider = Literal["open-meteo", "simulated", "off"]
 

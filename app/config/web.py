@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import NoDecode
 
-from app.core.sections import Section, split_words
+from app.config.sections import Section, split_words
 
 SearchProvider = Literal["searxng", "brave", "tavily", "duckduckgo", "ddgs"]
 Words = Annotated[list[str], NoDecode]

@@ -31,17 +31,16 @@ from pydantic_settings import (
     SettingsError,
 )
 
-from app.core.channels import ChannelSettings
-from app.core.deprecated_settings import with_new_names
-from app.core.images import ImageSettings
-from app.core.language_servers import LanguageServersSettings
-from app.core.memory import MemorySettings
-from app.core.model_options import ModelOptions
-from app.core.origins import Origin, SettingPath, origins_of
-from app.core.schedules import ScheduleSettings
-from app.core.screens import ScreenSettings
-from app.core.secret_formats import compile_pattern, lines_or_json
-from app.core.sections import (
+from app.config.channels import ChannelSettings
+from app.config.deprecated_settings import with_new_names
+from app.config.images import ImageSettings
+from app.config.language_servers import LanguageServersSettings
+from app.config.memory import MemorySettings
+from app.config.model_options import ModelOptions
+from app.config.origins import Origin, SettingPath, origins_of
+from app.config.schedules import ScheduleSettings
+from app.config.screens import ScreenSettings
+from app.config.sections import (
     CodeExecutionSettings,
     EscalationSettings,
     HookSettings,
@@ -53,16 +52,17 @@ from app.core.sections import (
     SubAgentSettings,
     split_words,
 )
-from app.core.server import ServingSettings
-from app.core.setting_files import ConfigFile, EnvFile, Environment, files_in
-from app.core.setting_folder import named_folder, require_folder, start_where_the_file_is
-from app.core.setting_names import refusal_of
-from app.core.skills import SkillSettings
-from app.core.sources import SourceSettings
-from app.core.triggers import TriggerSettings
-from app.core.user_folders import DATABASE, DataFolder, data_home
-from app.core.weather import WeatherSettings
-from app.core.web import WebSettings
+from app.config.server import ServingSettings
+from app.config.setting_files import ConfigFile, EnvFile, Environment, files_in
+from app.config.setting_folder import named_folder, require_folder, start_where_the_file_is
+from app.config.setting_names import refusal_of
+from app.config.skills import SkillSettings
+from app.config.sources import SourceSettings
+from app.config.triggers import TriggerSettings
+from app.config.user_folders import DATABASE, DataFolder, data_home
+from app.config.weather import WeatherSettings
+from app.config.web import WebSettings
+from app.core.secret_formats import compile_pattern, lines_or_json
 
 
 class Settings(ModelOptions):

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AliasChoices, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode
 
+from app.config.sections import split_words
 from app.core.models import Provider, split_model
 from app.core.requests import LEAST_CONTEXT, Effort, PromptPart
-from app.core.sections import split_words
 
 
 class ModelOptions(BaseSettings):

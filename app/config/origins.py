@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings
 
-from app.core.setting_files import ConfigFile, EnvFile, Environment
+from app.config.setting_files import ConfigFile, EnvFile, Environment
 
 Origin = Literal["argument", "environment", "env_file", "config_file", "default"]
 # `("sandbox", "weaker")`; what stands in no section has one part.

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from app.core.deprecated_settings import RENAMED
-from app.core.setting_names import deprecated_forms, refuse_misspelt, wrong_names
-from app.core.settings import Settings, load_settings
+from app.config.deprecated_settings import RENAMED
+from app.config.setting_names import deprecated_forms, refuse_misspelt, wrong_names
+from app.config.settings import Settings, load_settings
 
 OLD = {
     "open_house": ("true", "allow_anonymous", True),

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from app.core.sections import Section
+from app.config.sections import Section
 
 ProjectFolder = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*$")]
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, SecretStr, field_validator
 
-from app.core.sections import Section
+from app.config.sections import Section
 
 _MAX_SIDE = 8192
 

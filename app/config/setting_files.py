@@ -18,7 +18,7 @@ from pydantic_settings import (
     YamlConfigSettingsSource,
 )
 
-from app.core.deprecated_settings import with_new_names
+from app.config.deprecated_settings import with_new_names
 from app.core.errors import ConfigurationError
 
 if TYPE_CHECKING:

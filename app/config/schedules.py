@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import Field, field_validator
 
-from app.core.sections import Section
+from app.config.sections import Section
 
 
 class ScheduleSettings(Section):
