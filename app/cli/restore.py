@@ -1,6 +1,6 @@
 """`tollgate restore`: turns a backup into an installation.
 
-The backup is unpacked and checked beside the existing data, and only then moved into place. The
+The backup is unpacked and checked next to the existing data, and only then moved into place. The
 existing data is kept in a separate folder.
 """
 

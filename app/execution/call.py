@@ -100,7 +100,7 @@ class CallState:
         done: future of the outcome; exists only if a twin waits for it.
         task: task that runs this call, used to cancel only this call.
         arguments_json: redacted arguments, as shown and stored.
-        is_claimed: its row is stored before it runs, because it has side effects.
+        is_claimed: its row is already stored, because it has side effects.
         batch: batch of the call.
         asked: confirmation that it waits for, or that approved it.
         asked_again: reason for a second confirmation, as a sentence.

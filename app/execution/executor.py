@@ -252,7 +252,7 @@ class Executor:
     async def _placed(
         self, call: CallState, slots: asyncio.Semaphore | None, *, limited: bool
     ) -> CallOutcome | None:
-        """Run it in a slot of its batch; None if a person has to be asked again."""
+        """Run it in a slot of its batch; None if a person must be asked again."""
         if slots is None or (call.tool is not None and call.tool.interactive):
             # A call that waits for a person does not occupy a slot of the batch.
             return await self._turn(call, limited=limited, in_batch=False, waited=limited)

@@ -24,7 +24,7 @@ class RunSuspension:
         self._rooms.append(room)
 
     def suspend(self, run_id: str) -> bool:
-        """Leave a run to the next process; False if it waits for nobody."""
+        """Leave a run to the next process; False if it waits for no person."""
         waits = [room.suspend(run_id) for room in self._rooms]
         if not any(waits):
             return False

@@ -42,7 +42,7 @@ class TextJob:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """How a text was sent. `verified`: it was read back from the window before."""
+    """Result of sending a text. `verified`: it was read back from the window before."""
 
     verified: bool
     detail: str = ""

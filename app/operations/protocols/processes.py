@@ -106,7 +106,7 @@ class ProcessChunk:
 
 @dataclass(frozen=True, slots=True)
 class ProcessExit:
-    """How a process ended.
+    """Exit of a process.
 
     Attributes:
         code: exit status; 128 + `signal` if a signal ended it.

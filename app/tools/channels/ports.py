@@ -35,7 +35,7 @@ class TextOutcome:
 
     Attributes:
         code: why it was not sent, for programs; `error` for people.
-        verified: the operator compared the text on screen before it was sent.
+        verified: the operator read the text back before sending it.
     """
 
     task_id: str

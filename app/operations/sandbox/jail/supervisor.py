@@ -41,7 +41,7 @@ _FIRST_TO_END = "800"
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """How the zygote forked this supervisor.
+    """Parameters of the fork of this supervisor.
 
     Attributes:
         contained: into separate namespaces.

@@ -25,7 +25,7 @@ _NEVER_CONFINED = "the process ended before it was confined"
 
 @dataclass(frozen=True, slots=True)
 class StopCause:
-    """Why the watch is over.
+    """Reason for the end of the watch.
 
     Attributes:
         reason: `exited`, `killed`, `setup`, or the exceeded limit.

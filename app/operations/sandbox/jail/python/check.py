@@ -78,7 +78,7 @@ class CodeProblem:
 
 @dataclass(frozen=True, slots=True)
 class CodeRefusal:
-    """Why code does not run. `message` is for the code's author: the rule, then each line."""
+    """Refusal of code. `message` is for the code's author: the rule, then each line."""
 
     code: RefusalCode
     message: str
