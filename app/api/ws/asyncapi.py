@@ -68,16 +68,21 @@ def document() -> dict[str, Any]:
 
 
 _REF = "#/components/schemas/{model}"
+# Clients generate types by these names, so a class that is renamed keeps its published one.
+_PUBLISHED = {"ConnectionReady": "Ready"}
 
 
 def _messages(union: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
     """Messages by name, for each member of a discriminated union; their schemas are added."""
     definitions: dict[str, Any] = union.get("$defs", {})
-    schemas.update({name: _plain(schema) for name, schema in definitions.items()})
+    schemas.update(
+        {_PUBLISHED.get(name, name): _plain(schema) for name, schema in definitions.items()}
+    )
     messages: dict[str, Any] = {}
     for wire_name, reference in sorted(union["discriminator"]["mapping"].items()):
-        model = reference.rsplit("/", 1)[1]
-        description = definitions[model].get("description", wire_name)
+        defined = reference.rsplit("/", 1)[1]
+        model = _PUBLISHED.get(defined, defined)
+        description = definitions[defined].get("description", wire_name)
         messages[wire_name] = {
             "name": wire_name,
             "title": model,

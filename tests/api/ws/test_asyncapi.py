@@ -47,3 +47,9 @@ def _found(whole: dict[str, Any], reference: str) -> bool:
             return False
         node = node[part]
     return True
+
+
+def test_a_renamed_class_keeps_the_name_that_clients_generate_types_from():
+    parts = document()["components"]
+    assert parts["messages"]["ready"]["payload"] == {"$ref": "#/components/schemas/Ready"}
+    assert "ConnectionReady" not in parts["schemas"]
