@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.requirements.pages import proven_by_scenes
-from tests.support.assertion_rewrite import rewrite_all
+from tests.support.assertion_rewrite import compile_all, rewrite_all
 from tests.support.binaries import require_part
 from tests.support.installed import installed_once  # noqa: F401 - a fixture for all tests
 from tests.support.last_run import LastRun
@@ -42,6 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(LastRun())
         if config.getoption("numprocesses", None):
+            compile_all(ROOT / "app", ROOT / "tests" / "support")
             rewrite_all(config, ROOT / "tests")
     # A shell starts what it puts in the background deaf to Ctrl-C, and so would be every program
     # that a test starts to interrupt it.

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.assertion_rewrite import FEW, rewrite_all
+from tests.support.assertion_rewrite import FEW, compile_all, rewrite_all
 
 
 @pytest.fixture(autouse=True)
@@ -37,3 +37,12 @@ def test_a_few_files_are_left_to_those_who_import_them(
 ):
     (tmp_path / "test_one.py").write_text("")
     assert rewrite_all(request.config, tmp_path) == 0
+
+
+def test_new_modules_are_compiled_once(tmp_path: Path):
+    (tmp_path / "module.py").write_text("x = 1\n", encoding="utf-8")
+    compile_all(tmp_path)
+    (compiled,) = tmp_path.glob("__pycache__/module.*.pyc")
+    first = compiled.stat().st_mtime_ns
+    compile_all(tmp_path)
+    assert compiled.stat().st_mtime_ns == first

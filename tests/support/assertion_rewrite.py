@@ -1,11 +1,12 @@
-"""Rewrite the assertions of all test files before many processes import them.
+"""Compile the sources and rewrite the test files before many processes import them.
 
-In a fresh clone, all processes would otherwise rewrite all files concurrently, which took a
-twentieth of a run.
+In a fresh clone, each process would otherwise compile and rewrite all files for itself, which took
+a tenth of a run.
 """
 
 from __future__ import annotations
 
+import compileall
 import os
 import sys
 from pathlib import Path
@@ -20,6 +21,13 @@ from _pytest.assertion.rewrite import (
 )
 
 FEW = 50
+
+
+def compile_all(*folders: Path) -> None:
+    """Compile new modules, on all processors."""
+    if not sys.dont_write_bytecode:
+        for folder in folders:
+            compileall.compile_dir(folder, quiet=2, workers=0)
 
 
 def rewrite_all(config: pytest.Config, folder: Path) -> int:
