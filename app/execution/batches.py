@@ -95,7 +95,7 @@ class SuspendedBatch:
         awaited: open request of each running call.
         notes: additional note on each interrupted call.
         started: start times of the admitted calls.
-        told: confirmations whose end is in the event log.
+        reported: confirmations whose end is in the event log.
         progress: progress of the run, as stored by its owner.
     """
 

@@ -281,7 +281,7 @@ class ToolCallBatch:
             call.batch = self
 
     def allot(self, size: int, *, limit: int, budget: int) -> int:
-        """How much of the next result, of `size`, a model is told; `limit` at most.
+        """How much of the next result, of `size`, a model gets; `limit` at most.
 
         All results of the batch fit into `budget`: something is left for each call that has not
         ended.

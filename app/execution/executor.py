@@ -316,7 +316,7 @@ class Executor:
             self._recorder.decided(call)
 
     def _end(self, call: CallState, end: CallEnd) -> CallOutcome:
-        """Record the end of a call, which is then told to everybody. Once per call."""
+        """Record the end of a call and report it to every client. Once per call."""
         if not call.is_started:
             self._start(call)
         call.outcome = end.outcome
@@ -324,7 +324,7 @@ class Executor:
         return end.outcome
 
     async def _end_unrun(self, call: CallState, end: CallEnd) -> CallOutcome:
-        """As `_end`, for a call that did not run: hooks that watch are told why."""
+        """As `_end`, for a call that did not run: hooks that watch get the reason."""
         outcome = self._end(call, end)
         is_error = outcome.status in ("invalid_arguments", "error")
         kind = HookType.TOOL_ERROR if is_error else HookType.TOOL_SKIP

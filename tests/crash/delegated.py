@@ -81,7 +81,7 @@ class DelegatedTrial(Trial):
             name = task["label"]
             reported = self._over().get(task["run_id"])
             if reported is not None and reported != task["status"]:
-                yield f"{name} ended as {task['status']}, and was told as {reported}"
+                yield f"{name} ended as {task['status']}, and was reported as {reported}"
             if not self.goes_on:
                 continue
             if (task["status"], task["response"]) != ("success", LAST_WORDS):

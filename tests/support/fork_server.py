@@ -82,7 +82,7 @@ def _load() -> None:
 
 
 def _do_once() -> None:
-    """Do what every program would do anew: find its commands, read certificates."""
+    """Do what every program would do at its start: find its commands, read certificates."""
     from app.cli.main import app as commands
 
     for name, replacement in replacements().items():

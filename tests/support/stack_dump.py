@@ -15,7 +15,7 @@ from typing import Any
 
 from app.cli.main import main
 
-DUMPED = "Everything was told."
+DUMPED = "Everything is written."
 
 
 def tell(*_: object) -> None:

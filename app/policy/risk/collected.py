@@ -141,7 +141,7 @@ class Collected:
         alone determines a function (`kept`).
 
         Args:
-            told: the commands are certain, so unvisited ones count as new.
+            certain: the commands are certain, so unvisited ones count as new.
         """
         segments, findings, targets = len(self.segments), len(self.findings), len(self.targets)
         kept = self.kept

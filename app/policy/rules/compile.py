@@ -139,7 +139,7 @@ def _failure(
     if found is (YES if wanted else WordMatch.NO):
         return None
     if found is MAYBE:
-        message = "can only be told when it runs"
+        message = "is known only when it runs"
     else:
         message = "is not matched" if wanted else "is matched"
     return problem(path, f"{_short(example)} {message}", "example_failed")

@@ -308,7 +308,7 @@ def _is_inside(node: LexborNode, tags: tuple[str, ...]) -> bool:
 def _densest(body: LexborNode) -> LexborNode:
     """Return the smallest part of the page with nearly all of its text outside links.
 
-    Starts at the highest density of paragraphs and grows outward; the surroundings are links.
+    Starts at the highest density of paragraphs and grows outward; what is around it are links.
     """
     scores: dict[int, float] = {}
     nodes: dict[int, LexborNode] = {}

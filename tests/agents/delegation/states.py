@@ -92,7 +92,7 @@ def wrong(settings: Settings) -> list[str]:
         if status in ("waiting", "running") or of_run == "running":
             found.append(f"{id_} is {status}, its run {of_run}")
         if reported.get(id_, run_status(status)) != run_status(status):
-            found.append(f"{id_} is {status}, and was told as {reported[id_]}")
+            found.append(f"{id_} is {status}, and was reported as {reported[id_]}")
     batches = rows_of(settings, "SELECT id, status FROM delegation_batches")
     found += [f"{id_} is {status}" for id_, status in batches if status == "running"]
     return found
