@@ -121,7 +121,7 @@ def test_a_trial_tells_what_is_wrong_with_sub_agents():
         "run_resumed comes after the end of c",
         "the run ended as",
         "2 batches came of one call",
-        "apples ended as error, and was told as success",
+        "apples ended as error, and was reported as success",
         "apples ended as error: so far",
         "apples took 5 rounds, and not 7",
         "apples used",

@@ -104,7 +104,7 @@ def test_examples_are_run_and_each_that_fails_is_named():
         },
         {
             "path": "examples.not_match[2]",
-            "message": "'git $x' can only be told when it runs",
+            "message": "'git $x' is known only when it runs",
             "code": "example_failed",
         },
     ]
