@@ -52,7 +52,9 @@ test("any other file goes into the workspace, where tools read it", LIMIT, async
     await page.getByRole("img", { name: "Will be uploaded to the workspace" }).waitFor();
     await say(page, "unpack it");
     const log = page.getByRole("log");
-    await log.getByText("uploads/set up.zip", { exact: true }).waitFor();
+    // The answer repeats the path as code.
+    const placed = log.getByText("uploads/set up.zip", { exact: true }).and(page.locator("span"));
+    await placed.waitFor();
     await page.getByText(/^You said: unpack itFile in the workspace: /).waitFor();
 
     await say(page, "run wc -c < 'uploads/set up.zip'");
