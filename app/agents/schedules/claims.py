@@ -107,7 +107,7 @@ def _judged(
     reason = reasons.missed(missed) if missed else None
     if not on_time and schedule.missed == "skip":
         return _with_status(slot, "missed", reason)
-    if transaction.fetch(rows.BUSY, (schedule.id,)):
+    if rows.is_busy(transaction, schedule.id, now):
         return _with_status(slot, "skipped", reasons.BUSY)
     return _with_status(slot, slot.status, reason)
 

@@ -21,6 +21,9 @@ STOPPED = ScheduleReason(
     code="service_stopped", sentence="The service stopped before the run started"
 )
 BUSY = ScheduleReason(code="run_not_ended", sentence="The previous run has not ended")
+INTERNAL = ScheduleReason(
+    code="internal", sentence="The run could not start; the service's log has the reason"
+)
 TOKEN_GONE = ScheduleReason(
     code="token_gone", sentence="The token that created this schedule is no longer valid"
 )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from app.agents.schedules.reasons import ScheduleReason
+from app.core import process
 from app.core.clock import isoformat
 from app.db.writer import Transaction
 from app.tools.automation.ports import Occurrence, Schedule
@@ -44,13 +45,22 @@ _SLOTS = (
     " FROM schedule_slots k LEFT JOIN runs r ON r.id = k.run_id WHERE k.schedule_id = ?"
 )
 HISTORY = f"{_SLOTS} ORDER BY k.scheduled_at DESC, k.id DESC LIMIT ?"
-BUSY = f"{_SLOTS} AND r.status IN ('running', 'queued') LIMIT 1"
+_OPEN = (
+    "SELECT r.status, k.claimed_by FROM schedule_slots k LEFT JOIN runs r ON r.id = k.run_id"
+    " WHERE k.schedule_id = ? AND (r.status IN ('running', 'queued')"
+    " OR (k.status = 'claimed' AND r.id IS NULL AND k.claimed_at > ?))"
+)
+# A run starts within seconds of the claim. An older claim was left by a failure, and must not
+# block its schedule until the next start of the service.
+_STARTS_WITHIN = timedelta(minutes=5)
 FORGET_SLOTS = "DELETE FROM schedule_slots WHERE schedule_id = ?"
 # Started occurrences stay until their run has ended.
 TRIM_SLOTS = (
     "DELETE FROM schedule_slots WHERE schedule_id = ? AND status <> 'claimed' AND id NOT IN"
     " (SELECT id FROM schedule_slots WHERE schedule_id = ?"
     " ORDER BY scheduled_at DESC, id DESC LIMIT ?)"
+    " AND NOT EXISTS (SELECT 1 FROM runs r"
+    " WHERE r.id = schedule_slots.run_id AND r.status IN ('running', 'queued'))"
 )
 
 
@@ -93,6 +103,12 @@ def stands_still(reason: ScheduleReason | None) -> dict[str, Any]:
     if reason is None:
         return {"paused": "", "paused_code": None}
     return {"paused": reason.sentence, "paused_code": reason.code}
+
+
+def is_busy(transaction: Transaction, schedule_id: str, now: datetime) -> bool:
+    """Return whether a run of the schedule is active, or about to start."""
+    open_slots = transaction.fetch(_OPEN, (schedule_id, isoformat(now - _STARTS_WITHIN)))
+    return any(status is not None or process.is_alive(owner) for status, owner in open_slots)
 
 
 def slots_of(rows: Sequence[Sequence[Any]]) -> list[Occurrence]:

@@ -99,10 +99,22 @@ class Scheduler:
 
     async def begin(self, schedule: Schedule, slot: Occurrence) -> None:
         """Start the run of a claimed occurrence, or record why there is none."""
-        quota_subject = await self._payer(schedule)
+        has_started = False
+        with ErrorBoundary() as held:
+            has_started = await self._start(schedule, slot)
+        if has_started:
+            await self._schedules.settle(slot, "started")
+        elif held.error is not None:
+            log.error("a scheduled run failed to start", exc_info=held.error)
+            # The next process would start a claim without a result again.
+            await self._fails(schedule, slot, reasons.INTERNAL, for_good=False)
+
+    async def _start(self, schedule: Schedule, slot: Occurrence) -> bool:
+        """Start the run, or record why there is none; return whether it has started."""
+        quota_subject = await self._quota_subject(schedule)
         if isinstance(quota_subject, ScheduleReason):
             await self._fails(schedule, slot, quota_subject, for_good=True)
-            return
+            return False
         try:
             session = await self._session(schedule, slot)
             await self._runs.send_message(
@@ -120,8 +132,8 @@ class Scheduler:
             for_good = isinstance(error, NotFound | Unauthenticated)
             reason = ScheduleReason(code=error.code, sentence=error.message)
             await self._fails(schedule, slot, reason, for_good=for_good)
-            return
-        await self._schedules.settle(slot, "started")
+            return False
+        return True
 
     async def _fails(
         self, schedule: Schedule, slot: Occurrence, reason: ScheduleReason, *, for_good: bool
@@ -130,20 +142,18 @@ class Scheduler:
         if for_good:
             await self._schedules.stand_still(schedule.id, reason)
 
-    async def _payer(self, schedule: Schedule) -> QuotaSubject | ScheduleReason:
+    async def _quota_subject(self, schedule: Schedule) -> QuotaSubject | ScheduleReason:
         """Return the subject the run is counted for, or why the schedule cannot run any more."""
         try:
             if schedule.agent_id is not None:
                 self._runtime.agents.require(schedule.agent_id)
         except NotFound as error:
             return ScheduleReason(code="agent_gone", sentence=error.message)
-        if (
-            schedule.project_id is not None
-            and self._runtime.projects.get(schedule.project_id) is None
-        ):
-            return ScheduleReason(
-                code="project_gone", sentence=f"Project {schedule.project_id!r} not found"
-            )
+        try:
+            if schedule.project_id is not None:
+                self._runtime.projects.about(schedule.project_id)
+        except NotFound as error:
+            return ScheduleReason(code="project_gone", sentence=error.message)
         if schedule.token_id is None:
             return QuotaSubject(user_id=schedule.owner)
         try:

@@ -203,13 +203,14 @@ class ScheduleService:
     async def run_now(
         self, owner: ScheduleOwner | None, schedule_id: str, *, by: str | None = None
     ) -> Occurrence:
-        moment = isoformat(self._clock.now())
+        now = self._clock.now()
+        moment = isoformat(now)
 
         def claim(transaction: Transaction) -> tuple[Schedule, Occurrence]:
             schedule = _one(transaction, owner, schedule_id)
             _check_held(schedule, owner)
             # Otherwise a run that starts its own schedule would never end.
-            if transaction.fetch(rows.BUSY, (schedule_id,)):
+            if rows.is_busy(transaction, schedule_id, now):
                 raise ToolFailed("A run of this schedule is active", code="already_begun")
             slot = slot_for(schedule, moment, "manual")
             if not transaction.execute(rows.ADD_SLOT, slot_row(schedule, slot, moment)):
@@ -251,8 +252,7 @@ class ScheduleService:
     async def settle(
         self, slot: Occurrence, status: str, reason: ScheduleReason | None = None
     ) -> None:
-        """Record the result of a claimed occurrence; a one-time override is removed once it has
-        started.
+        """Record the result of a claimed occurrence; delete a one-shot schedule that has started.
 
         Without a reason, the stored one stays.
         """

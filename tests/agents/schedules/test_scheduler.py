@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from app.agents.sessions import Session
 from app.config.settings import Settings
+from app.core.errors import ToolFailed
 from app.governance.agents import AgentProfile
 from app.governance.limits import QuotaSubject
 from tests.agents.schedules.schedule_lab import Desk, open_desk
@@ -155,7 +157,7 @@ async def test_what_asks_is_denied_at_once_because_nobody_is_there(settings: Set
 async def test_an_agent_that_waits_for_people_waits_in_a_schedule_too(settings: Settings):
     asking = Turn(tool_use("bash", {"command": "rm -rf build"}))
     async with open_desk(settings, asking, Turn(text("done"))) as desk:
-        profile = AgentProfile(id="patient", unattended="park")
+        profile = AgentProfile(id="patient", unattended="suspend")
         await desk.service.runtime.agents.create(profile, actor="root")
         made = await desk.make(every_seconds=HOUR, context={"agent_id": "patient"})
         await desk.pass_time(HOUR)
@@ -185,6 +187,78 @@ async def test_a_schedule_whose_agent_is_gone_stands_still_and_says_why(desk: De
     assert len(await desk.history(made["id"])) == 1
     still = await desk.schedules.get(None, made["id"])
     assert ("helper" in still.paused, still.paused_code) == (True, "agent_gone")
+
+
+async def test_a_schedule_whose_project_is_gone_is_paused_with_the_reason(
+    desk: Desk, tmp_path: Path
+):
+    projects = desk.service.runtime.projects
+    project = await projects.create("Side", str(tmp_path), actor="root")
+    made = await desk.make(every_seconds=HOUR, context={"project_id": project.id})
+    await projects.remove(project.id, actor="root", expected=None)
+    await desk.pass_time(HOUR)
+    (slot,) = await desk.history(made["id"])
+    assert (slot.status, slot.reason_code) == ("failed", "project_gone")
+    paused = await desk.schedules.get(None, made["id"])
+    assert (project.id in paused.paused, paused.paused_code) == (True, "project_gone")
+
+
+async def test_a_run_that_fails_to_start_unexpectedly_is_recorded(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+):
+    def broken(*_: object, **__: object) -> Session:
+        raise RuntimeError("broken")
+
+    made = await desk.make(every_seconds=HOUR)
+    with monkeypatch.context() as patch:
+        patch.setattr(desk.service.sessions, "create", broken)
+        await desk.pass_time(HOUR)
+        (slot,) = await desk.history(made["id"])
+    assert (slot.status, slot.reason_code) == ("failed", "internal")
+    assert "broken" not in slot.reason
+    await desk.pass_time(HOUR)
+    latest, _ = await desk.history(made["id"])
+    assert latest.status == "started"
+
+
+async def test_a_second_run_cannot_start_while_one_is_about_to(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+):
+    made = await desk.make(every_seconds=24 * HOUR)
+    may_start, reached = asyncio.Event(), asyncio.Event()
+    send_message = desk.service.runs.send_message
+
+    async def slowly(*args: Any, **options: Any) -> Any:
+        reached.set()
+        await may_start.wait()
+        return await send_message(*args, **options)
+
+    monkeypatch.setattr(desk.service.runs, "send_message", slowly)
+    first = asyncio.create_task(desk.schedules.run_now(None, made["id"]))
+    await reached.wait()
+    desk.clock.advance(1)
+    with pytest.raises(ToolFailed) as refused:
+        await desk.schedules.run_now(None, made["id"])
+    assert refused.value.code == "already_begun"
+    may_start.set()
+    await first
+    assert len(await desk.history(made["id"])) == 1
+
+
+async def test_a_short_history_keeps_the_run_that_is_active(settings: Settings):
+    settings = settings.model_copy(
+        update={"schedules": settings.schedules.model_copy(update={"history": 1})}
+    )
+    waiting = Turn(tool_use("bash", {"command": "sleep 600"}))
+    async with open_desk(settings, waiting, Turn(text("x"))) as desk:
+        made = await desk.make(every_seconds=HOUR)
+        await desk.pass_time(HOUR)
+        await desk.provider.received(1)
+        for _ in range(3):
+            await desk.pass_time(HOUR)
+        skipped, busy = await desk.schedules.history(None, made["id"], 10)
+        assert (skipped.reason_code, busy.run_status) == ("run_not_ended", "running")
+        await desk.service.runs.cancel(busy.session_id, busy.run_id)
 
 
 async def test_a_schedule_of_a_revoked_token_does_not_run(desk: Desk):
