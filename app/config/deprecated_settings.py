@@ -19,17 +19,26 @@ RENAMED = {
 RENAMED_VALUES = {("unattended", "park"): "suspend"}
 
 
+class DeprecatedSetting(DeprecationWarning):
+    """An old name or value of a setting was used."""
+
+
 def with_new_names(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Return the values of one source of settings under the names of today.
 
-    Each old form warns once. Where a source has both forms of a name, the new one applies.
+    Each old form warns at each reading. Where a source has both forms of a name, the new one
+    applies.
 
     Args:
-        prefix: of the names in that source, such as `TOLLGATE_`.
+        prefix: of the settings' names in that source, such as `TOLLGATE_`; other names are
+            returned as they are.
     """
     found: dict[str, Any] = {}
     for written, value in values.items():
-        name = written.lower().removeprefix(prefix.lower())
+        if not written.lower().startswith(prefix.lower()):
+            found[written] = value
+            continue
+        name = written[len(prefix) :].lower()
         new = RENAMED.get(name)
         if new is not None:
             _warn(_shown(written, prefix), _shown(prefix + new, prefix))
@@ -51,4 +60,4 @@ def _shown(name: str, prefix: str) -> str:
 
 def _warn(old: str, new: str) -> None:
     sentence = f"The setting {old} is deprecated; use {new} instead"
-    warnings.warn(sentence, DeprecationWarning, stacklevel=2)
+    warnings.warn(sentence, DeprecatedSetting, stacklevel=2)

@@ -93,7 +93,8 @@ class ConfigFile(YamlConfigSettingsSource):
             raise ConfigurationError(message) from None
         except (OSError, ValueError) as error:
             raise ConfigurationError(_unreadable(file_path, error)) from None
-        if not isinstance(found, dict):
+        # YAML reads `on: true` as the key True.
+        if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
             raise ConfigurationError(f"{file_path} must contain settings as `name: value`")
         return with_new_names(found)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_settings import BaseSettings, SettingsError
 
-from app.config.deprecated_settings import RENAMED
+from app.config.deprecated_settings import RENAMED, DeprecatedSetting
 from app.config.origins import SettingPath, env_name, setting_fields
 from app.config.setting_files import (
     CONFIG_FILE,
@@ -97,10 +97,11 @@ def wrong_names(model: type[BaseSettings], folder: Path) -> list[WrongName]:
 def deprecated_forms(model: type[BaseSettings], folder: Path) -> list[str]:
     """One sentence for each old name or value in the environment and a data folder's files."""
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", DeprecationWarning)
+        warnings.simplefilter("always", DeprecatedSetting)
         for source in (Environment(model), EnvFile(model, folder), ConfigFile(model, folder)):
             source()
-    return list(dict.fromkeys(str(found.message) for found in caught))
+    used = [str(found.message) for found in caught if found.category is DeprecatedSetting]
+    return list(dict.fromkeys(used))
 
 
 def refuse_misspelt(names: list[WrongName]) -> None:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import orjson
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     Strict,
@@ -25,8 +26,14 @@ from app.core.requests import LEAST_CONTEXT, Effort, PromptPart
 from app.governance.limits import NO_LIMITS, SCHEMA, Limits
 
 TOOLSET = "toolset:"
-# `park` is the old name of `suspend`, and works until 0.4.
-Unattended = Literal["deny", "suspend", "park"]
+
+
+def _with_new_name(value: object) -> object:
+    # Old name of `suspend`, which works until 0.4; profiles stored before 0.2 contain it.
+    return "suspend" if value == "park" else value
+
+
+Unattended = Annotated[Literal["deny", "suspend"], BeforeValidator(_with_new_name)]
 AliasFamily = Literal["nanoclaw", "netaclaw", "jarvis", "countbot", "claude"]
 _ID = r"^[A-Za-z0-9][A-Za-z0-9_.:\-]{0,127}$"
 _ENTRY = r"^(toolset:)?[A-Za-z0-9_.\-]{1,128}$"

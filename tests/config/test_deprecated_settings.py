@@ -70,3 +70,27 @@ def test_new_names_say_nothing(tmp_path: Path):
         warnings.simplefilter("error")
         assert load_settings(data_dir=tmp_path).cache_ttl_s == 5
     assert deprecated_forms(Settings, tmp_path) == []
+
+
+def test_variables_of_other_programs_are_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("CACHE_TTL", "1")
+    monkeypatch.setenv("UNATTENDED", "park")
+    (tmp_path / ".env").write_text("EVENT_RING=5\n", encoding="utf-8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        settings = load_settings(data_dir=tmp_path)
+    assert (settings.unattended, settings.cache_ttl_s) == ("deny", Settings().cache_ttl_s)
+    assert deprecated_forms(Settings, tmp_path) == []
+
+
+def test_only_own_warnings_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def warns(*_: object) -> dict[str, str]:
+        warnings.warn("of a library", UserWarning, stacklevel=1)
+        return {}
+
+    monkeypatch.setattr("app.config.setting_names.Environment.__call__", warns)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        assert deprecated_forms(Settings, tmp_path) == []

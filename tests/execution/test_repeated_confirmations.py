@@ -98,7 +98,7 @@ async def test_an_agent_s_own_word_decides_what_happens_when_nobody_is_there(lab
         return "sent"
 
     lab.add(made(send, requires_confirmation=True, **WRITES))
-    for name, way in (("parks", "park"), ("denies", "deny")):
+    for name, way in (("parks", "suspend"), ("denies", "deny")):
         profile = read_profile(name, {"unattended": way})
         await lab.runtime.agents.create(profile, actor="root")
     request = CallRequest("c1", "send", {})

@@ -29,7 +29,7 @@ FULL = AgentProfile(
     selection=("grep", "toolset:files"),
     tools={"bash": AgentTool(state="ask", hint="carefully")},
     aliases="claude",
-    unattended="park",
+    unattended="suspend",
     limits=Limits(calls_per_minute=5, cost_per_session=0.5),
     max_visible_tools=7,
     subagents=SubagentLimits(selection=("grep",), read_only=True),
@@ -43,6 +43,10 @@ async def test_a_profile_is_kept_whole_and_read_back(lab: Lab):
     assert (made.profile, made.version) == (FULL, 1)
     await lab.runtime.governance.reload()
     assert lab.runtime.agents.get("writer") == FULL
+
+
+def test_the_old_name_of_suspend_is_read_as_the_new_one():
+    assert AgentProfile.model_validate({"id": "a", "unattended": "park"}).unattended == "suspend"
 
 
 async def test_changes_grow_the_version_and_are_on_record_with_what_changed(lab: Lab):

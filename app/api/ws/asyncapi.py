@@ -75,9 +75,9 @@ _PUBLISHED = {"ConnectionReady": "Ready"}
 def _messages(union: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
     """Messages by name, for each member of a discriminated union; their schemas are added."""
     definitions: dict[str, Any] = union.get("$defs", {})
-    schemas.update(
-        {_PUBLISHED.get(name, name): _plain(schema) for name, schema in definitions.items()}
-    )
+    for name, schema in definitions.items():
+        published = _PUBLISHED.get(name, name)
+        schemas[published] = {**_plain(schema), "title": published}
     messages: dict[str, Any] = {}
     for wire_name, reference in sorted(union["discriminator"]["mapping"].items()):
         defined = reference.rsplit("/", 1)[1]

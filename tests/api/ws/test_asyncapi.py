@@ -53,3 +53,8 @@ def test_a_renamed_class_keeps_the_name_that_clients_generate_types_from():
     parts = document()["components"]
     assert parts["messages"]["ready"]["payload"] == {"$ref": "#/components/schemas/Ready"}
     assert "ConnectionReady" not in parts["schemas"]
+
+
+def test_the_title_of_a_schema_is_its_name():
+    schemas = document()["components"]["schemas"]
+    assert {name: schema["title"] for name, schema in schemas.items()} == {n: n for n in schemas}

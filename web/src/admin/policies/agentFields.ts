@@ -36,8 +36,7 @@ export function fieldsOf(profile: Profile) {
     selection: profile.selection ?? null,
     skills: profile.skills ?? null,
     aliases: (profile.aliases ?? "") as string,
-    // `park` is the old name of `suspend`.
-    unattended: profile.unattended === "park" ? "suspend" : ((profile.unattended ?? "") as string),
+    unattended: (profile.unattended ?? "") as string,
     visible: digits(profile.max_visible_tools),
     supervisor: profile.supervisor ?? "",
     stronger: profile.stronger_model ?? "",
