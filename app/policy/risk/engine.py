@@ -30,7 +30,7 @@ from app.policy.risk.command import (
 )
 from app.policy.risk.control import SILENT, UNSEEN
 from app.policy.risk.expand import Expander
-from app.policy.risk.known import Known, is_short, known
+from app.policy.risk.known import Known, is_short, known, looked_at
 from app.policy.risk.model import Given, RiskLevel
 from app.policy.risk.parse import parse
 from app.policy.risk.payloads import Payloads
@@ -48,7 +48,6 @@ MAX_PLACES = 8
 _FORK_BOMB = re.compile(r"([\w:.]{1,40})\s?\(\s?\)\s?\{\s?\1\s?\|\s?\1\s?&\s?\}")
 _RUNS_WRITTEN = ask("opaque_code", "may run a file that the same command writes")
 _NO_VALUES: dict[str, str] = {}
-_NO_FILES: dict[str, str | None] = {}
 _ANY_TIME = frozenset(["DEBUG", "ERR", "RETURN"])
 
 
@@ -330,7 +329,10 @@ class Assessor(Payloads):
         name = program_name(word)
         call = self._call(name, argv, scope, stdin, assigned)
         output, judged = self._own(call, argv, scope, index)
-        answers = self._answers(call, word, scope, _NO_FILES if judged else scope.files)
+        files = scope.files
+        if judged and not judged.isdisjoint(files):
+            files = {path: text for path, text in files.items() if path not in judged}
+        answers = self._answers(call, word, scope, files)
         written, shown = self._answered(answers, index, scope)
         output = written or output
         if name in WRAPPING and len(self.segments) > index + 1:
@@ -356,21 +358,29 @@ class Assessor(Payloads):
 
     def _own(
         self, call: CommandCall, argv: list[str], scope: ShellScope, index: int
-    ) -> tuple[Stream | None, bool]:
-        """Assess code that the script itself defined for the command; return its output, and
-        whether that covers everything that runs.
+    ) -> tuple[Stream | None, set[str]]:
+        """Assess code that the script itself defined for the command, and files that it runs.
+
+        Returns:
+            Its output, and the paths of given files that were assessed.
         """
         word, output = argv[0], None
         if scope.functions or scope.aliases or self.outside:
             output = self._meant(call, argv, scope, index)
         judged = self.judge_files(call, word, scope, index)
-        if not judged and "/" in word:
-            output = self._written_script(call, word, scope, index) or output
-        elif not judged and scope.files and is_short(argv, call.stdin):
+        if scope.files:
+            if "/" in word and call.at(word) not in judged:
+                output = self._written_script(call, word, scope, index) or output
+            self.judge_written(call, word, scope, index, judged.union(self._looked(call, argv)))
+        return output, judged
+
+    def _looked(self, call: CommandCall, argv: list[str]) -> tuple[str, ...]:
+        """Return the files whose text the rules of `call` assess if the script wrote it."""
+        if is_short(argv, call.stdin):
             found = known(tuple(argv), call.cwd, call.home, call.stdin, contained=self.contained)
             if found is not None:
-                self.judge_written(call, word, scope, index, found.looked)
-        return output, judged
+                return found.looked
+        return looked_at(call, argv[0])
 
     def _meant(
         self, call: CommandCall, argv: list[str], scope: ShellScope, index: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from app.policy.risk.call import UNKNOWN, Answer, CommandCall, RuleMatch, ask, resolve
 from app.policy.risk.control import ControlFlow
@@ -13,7 +13,7 @@ from app.policy.risk.scope import ShellScope
 
 MAX_RUNS = 300
 MAX_CHARACTERS = 200_000
-"""So much of files that a script writes is judged for the commands that run them."""
+"""Maximum characters of a script's own files that are assessed."""
 _MOST_WITHIN = 5
 _NOT_JUDGED = frozenset(["unread_file", "unreadable", "opaque_code", "too_long", "nested"])
 """Codes of findings for unreadable content, reported once."""
@@ -36,16 +36,16 @@ class FilesRun(ControlFlow):
     def answer(self, answer: Answer, index: int | None, scope: ShellScope) -> None:
         raise NotImplementedError
 
-    def judge_files(self, call: CommandCall, word: str, scope: ShellScope, index: int) -> bool:
-        """Assess the known files that `call` runs; return whether there were any."""
+    def judge_files(self, call: CommandCall, word: str, scope: ShellScope, index: int) -> set[str]:
+        """Assess the given files that `call` runs; return their paths."""
+        judged: set[str] = set()
         if not may_run_files(word):
-            return False
+            return judged
         if call.stdin and call.stdin.text in self._texts and call.name in FROM_INPUT:
             # Assessed as the file itself, with its name.
             call.stdin = call.stdin._replace(text=None, file=self._texts[call.stdin.text])
         if call.name == "git" and not self._given and self._is_noted(call):
-            return False
-        found = False
+            return judged
         named = (run for how in runs_of(call, word) for run in self._places(how, call.cwd))
         for how in named:
             self.looks_at(how)
@@ -54,9 +54,9 @@ class FilesRun(ControlFlow):
                     how.kind not in HANDED_IN
                     and scope.files.get(given.path, given.text) == given.text
                 ):
-                    found = True
+                    judged.add(given.path)
                     self._judge_file(call, how, given, scope, index)
-        return found
+        return judged
 
     def _places(self, how: FileRun, cwd: str | None) -> Iterator[FileRun]:
         """Yield possible locations: next to the naming script, or in the working directory."""
@@ -109,14 +109,14 @@ class FilesRun(ControlFlow):
         self.origins = before
 
     def judge_written(
-        self, call: CommandCall, word: str, scope: ShellScope, index: int, looked: Sequence[str]
+        self, call: CommandCall, word: str, scope: ShellScope, index: int, looked: Collection[str]
     ) -> None:
-        """Judge the files that `call` runs and that this script wrote before.
+        """Assess the files that `call` runs and that this script wrote before.
 
         Args:
-            looked: the files that its rules look at by themselves.
+            looked: files that are assessed otherwise.
         """
-        if not scope.files or not may_run_files(word):
+        if not may_run_files(word):
             return
         for how in runs_of(call, word):
             path = how.path
@@ -124,7 +124,7 @@ class FilesRun(ControlFlow):
                 continue
             text = scope.files[path]
             if text is None and path not in map(call.at, call.args):
-                continue  # It may be one of many that nothing says anything about.
+                continue  # Its content is unknown and the command does not name it: no question.
             if all(outer.path != path for outer in self.origins):
                 self._judge_own(call, how, text, scope, index)
 

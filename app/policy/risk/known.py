@@ -127,17 +127,16 @@ def known(
         ask("secret_read", f"{name} shows {secret}", RiskLevel.MEDIUM) if secret else None,
         name in effects.EFFECTIVE,
         may_fill,
-        _looked(call, word, files),
+        (*files.paths, *looked_at(call, word)),
         name in READERS and may_name_written(call),
         secrets.paths,
         name in git_publication.RULES,
     )
 
 
-def _looked(call: CommandCall, word: str, files: _Watched) -> tuple[str, ...]:
-    looked = files.paths
-    if "/" in word:
-        looked = (*looked, call.at(word))
-    if call.name in READERS:
-        looked = (*looked, *map(call.at, call.args))
-    return looked
+def looked_at(call: CommandCall, word: str) -> tuple[str, ...]:
+    """Return the files whose text matters if the script wrote it: the program, and operands of
+    interpreters.
+    """
+    program = (call.at(word),) if "/" in word else ()
+    return (*program, *map(call.at, call.args)) if call.name in READERS else program

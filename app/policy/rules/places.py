@@ -55,8 +55,8 @@ class CallPath:
     Attributes:
         surely: False for a reading of a word that few programs would share (`-f.env`,
             `@.env`): good enough to deny or ask by, no hindrance to an allow.
-        perhaps: it is one only in a case that is not likely: where a change of the directory fails,
-            or where a `*` becomes an option.
+        perhaps: it is one only in an unlikely case: a change of the directory fails, or a `*` or an
+            unknown word becomes an option.
     """
 
     path: str | None

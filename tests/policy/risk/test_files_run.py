@@ -223,3 +223,24 @@ def test_once_accepted_content_that_cannot_be_judged_asks_no_more():
         given = Given(path, path, None, "d", "is not text", accepted=accepted)
         report = assess_command("./tool", given=(given,))
         assert [found.code for found in report.findings] == ([] if accepted else ["unread_file"])
+
+
+@pytest.mark.parametrize(
+    ("command", "files"),
+    [
+        (
+            "printf 'import shutil\nshutil.rmtree(\"data\")\n' > conftest.py; pytest t/test_a.py",
+            {"t/test_a__py": "def test_a(): pass\n"},
+        ),
+        (
+            f"printf 'all:\n\t{GONE.strip()}\n' > GNUmakefile; make",
+            {"Makefile": "all:\n\ttrue\n"},
+        ),
+        (f"printf '{GONE.strip()}\n' > b.sh; bash a.sh; bash b.sh", {"a__sh": "true\n"}),
+        (f"printf '{GONE.strip()}\n' > run.sh; ./run.sh", {"run__sh": "true\n"}),
+    ],
+)
+def test_one_given_file_does_not_hide_one_that_the_script_wrote(
+    command: str, files: dict[str, str | None]
+):
+    assert judged(command, files).findings != ()

@@ -209,7 +209,7 @@ _RESTORES = re.compile(r"(?m)^[^\S\n]*+\.restore\b|^[^\S\n]*+\.open\s.*--new")
 _META_OUTPUT = re.compile(r"(?m)^[^\S\n]*+\\(?:o|w|g)\s+['\"]?([^|'\"\s]+)")
 # A keyword is looked behind up to the next one, since a text may hold thousands of them.
 _SQL_OUTPUT = re.compile(
-    r"\b(?:attach(?:\s+database)?|vacuum\s+into|writefile\s*\(|lo_export\s*\((?:(?!lo_export)[^,])+,)\s*'([^']+)'"
+    r"\b(?:attach(?:\s+database)?|vacuum\s+into|writefile\s*\(|lo_export\s*\((?:(?!\blo_export\s*\()[^,])+,)\s*'([^']+)'"
     r"|\bcopy\b(?:(?!\bcopy\b)[^;])*?\bto\s+'([^']+)'",
     re.IGNORECASE,
 )
