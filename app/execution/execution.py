@@ -49,14 +49,10 @@ class Execution:
     async def run(self, call: CallState, ran: ToolExecution) -> CallEnd:
         """Run a call; `ran` takes how far it has come."""
         assert call.tool is not None
-        context, writes, is_shared = call.context, call.tool.has_side_effects, self._may_share(call)
+        context, is_shared = call.context, self._may_share(call)
         epoch = self._cache.epoch(context.scope) if is_shared else None
-        if writes:
-            self._cache.written(context.scope)
-        await self._runner.run(call, ran)
         try:
-            if writes:
-                self._cache.written(context.scope)
+            await self._run_tool(call, ran)
             failed, plan = not ran.result.success, self._hooks.plan(call.tool_name)
             if plan.post or (failed and plan.error):
                 await self._after(call, ran, failed=failed)
@@ -66,6 +62,19 @@ class Execution:
         if is_shared:
             self._cache.put(context.session_id, context.scope, call.key, end.outcome, epoch)
         return end
+
+    async def _run_tool(self, call: CallState, ran: ToolExecution) -> None:
+        """Run the tool; nothing that was read before or during a write stays cached."""
+        assert call.tool is not None
+        if not call.tool.has_side_effects:
+            await self._runner.run(call, ran)
+            return
+        scope = call.context.scope
+        self._cache.written(scope)
+        try:
+            await self._runner.run(call, ran)
+        finally:
+            self._cache.written(scope)
 
     async def _after(self, call: CallState, ran: ToolExecution, *, failed: bool) -> None:
         """Error hooks when the call failed, and post hooks."""

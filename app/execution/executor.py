@@ -302,7 +302,7 @@ class Executor:
         try:
             end = await self._execution.run(call, ran)
         except asyncio.CancelledError:
-            call.partial = ran.partial
+            call.partial = ran.partial()
             raise
         return self._end(call, end)
 
@@ -344,6 +344,7 @@ class Executor:
             while True:
                 if call.asked is None:
                     call.asked, call.asked_again = await step.ask(call), ""
+                    step.keep(call)
                 answer = await step.answer(call.asked)
                 call.asked.by, call.asked.answer = answer.by, answer
                 self._confirmed(call, await step.settle(call, call.asked, answer))

@@ -20,7 +20,7 @@ from app.core.redaction import Redactor
 from app.db.writer import DatabaseWriter
 from app.events.durable import CallStatus
 from app.execution.artifacts import Spool
-from app.execution.call import NOT_BEGUN, CallState, PartialOutput
+from app.execution.call import CallState, PartialOutput
 from app.execution.checkpoints.store import ChangeOrigin
 from app.execution.checkpoints.watched_files import WorkspaceWatch
 from app.execution.context import Project
@@ -47,7 +47,6 @@ class ToolExecution:
 
     Attributes:
         live: what it printed on the way.
-        partial: how far it had come when it was stopped.
         is_replaced: the result comes from a hook, possibly in another format than the tool's.
     """
 
@@ -56,8 +55,13 @@ class ToolExecution:
     seconds: float = 0.0
     live: StreamedOutput | None = None
     spool: Spool | None = None
-    partial: PartialOutput = NOT_BEGUN
     is_replaced: bool = False
+
+    def partial(self) -> PartialOutput:
+        """Return how far it had come when it was stopped."""
+        if self.live is None or self.is_replaced:
+            return PartialOutput(self.seconds)
+        return PartialOutput(self.seconds, self.live.text(), self.live.chunks, self.live.size)
 
     def replace(self, result: ToolResult) -> None:
         """Set a post hook's result; the original output must not appear in a file."""
@@ -124,9 +128,6 @@ class ToolRunner:
             if ran.live is not None:
                 ran.live.finish()
             if not deadline.absorb():
-                ran.partial = _partial(ran.live, self._clock.monotonic() - started)
-                if ran.spool is not None:
-                    ran.spool.discard()
                 raise
             ran.status, ran.result = "timeout", _timed_out(tool, seconds, ran.live)
         finally:
@@ -301,12 +302,6 @@ def _broken(tool: Tool, error: BaseException) -> tuple[CallStatus, ToolResult]:
 def _failure(error: TollgateError) -> ToolResult:
     code = str(error.details.get("code", error.code))
     return ToolResult.fail(error.message, code=code, data=error.details or None)
-
-
-def _partial(live: StreamedOutput | None, seconds: float) -> PartialOutput:
-    if live is None:
-        return PartialOutput(seconds)
-    return PartialOutput(seconds, live.text(), live.chunks, live.size)
 
 
 def _timed_out(tool: Tool, seconds: float, live: StreamedOutput | None) -> ToolResult:

@@ -215,3 +215,49 @@ async def test_a_cancelled_stream_keeps_what_it_had_printed(lab: Lab):
     assert (ended["chunks"], ended["bytes"]) == (1, 4)
     assert ended["duration_ms"] == round(outcome.execution_time * 1000, 3) > 0
     assert list((lab.runtime.settings.data_dir / "artifacts").glob(".spool-*")) == []
+
+
+async def test_a_cancel_during_a_post_hook_keeps_what_was_printed(lab: Lab):
+    reached = asyncio.Event()
+
+    async def slow(_: Any) -> None:
+        reached.set()
+        await asyncio.Event().wait()
+
+    async def prints(args: AnyArgs, ctx: Any):
+        yield "whole"
+
+    lab.add(made(prints))
+    lab.runtime.hooks.register(HookConfig("slow", HookType.POST_TOOL_USE, slow))
+    running = asyncio.create_task(lab.run(CallRequest("c1", "prints", {})))
+    await reached.wait()
+    lab.runtime.executor.cancel(lab.session.id, "c1")
+    outcome = (await running)[0]
+    assert (outcome.status, outcome.result.data) == ("cancelled", {"output": "whole"})
+    assert outcome.execution_time > 0
+    assert list((lab.runtime.settings.data_dir / "artifacts").glob(".spool-*")) == []
+
+
+async def test_a_read_beside_a_cancelled_write_is_not_kept(lab: Lab):
+    reached, content = asyncio.Event(), ["before"]
+
+    async def look(args: AnyArgs, ctx: Any) -> str:
+        return content[0]
+
+    async def change(args: AnyArgs, ctx: Any) -> str:
+        content[0] = "half"
+        reached.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            content[0] = "undone"
+        return ""
+
+    lab.add(made(look, cacheable=True))
+    lab.add(made(change, **WRITES))
+    running = asyncio.create_task(lab.run(CallRequest("c1", "change", {})))
+    await reached.wait()
+    assert (await lab.run(CallRequest("c2", "look", {})))[0].text == "half"
+    lab.runtime.executor.cancel(lab.session.id, "c1")
+    await running
+    assert (await lab.run(CallRequest("c3", "look", {})))[0].text == "undone"

@@ -17,6 +17,7 @@ from app.core.errors import (
     Forbidden,
     InvalidInput,
     NotFound,
+    StorageUnavailable,
     TollgateError,
 )
 from app.execution.calls import CallRequest
@@ -267,6 +268,19 @@ async def test_too_many_open_questions_are_refused(asking: Lab):
     assert refused["error"]["code"] == "rate_limited"
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
+
+
+async def test_a_confirmation_whose_batch_cannot_be_stored_does_not_stay_open(
+    asking: Lab, monkeypatch: pytest.MonkeyPatch
+):
+    def full(_: object) -> str:
+        raise StorageUnavailable("The queue is full")
+
+    monkeypatch.setattr("app.execution.confirmation.step.kept_of", full)
+    outcome = (await start(asking, run_id="run_1"))[0]
+    assert (outcome.status, outcome.result.code) == ("error", "storage_unavailable")
+    assert asking.runtime.confirmations.pending(asking.session.id) == []
+    assert asking.watcher.of("tool_confirmation_resolved")[0]["outcome"] == "cancelled"
 
 
 @pytest.mark.requirement("CNF-01", "D-6")

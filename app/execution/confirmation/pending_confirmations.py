@@ -32,7 +32,7 @@ class ConfirmationRequest:
 
     Attributes:
         fields: fields of the event, without IDs and time.
-        offers: offered answers.
+        options: offered answers.
         pattern: coverage of a standing approval.
         call: data that a restarted service needs to run the call.
     """

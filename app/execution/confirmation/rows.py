@@ -43,7 +43,7 @@ _READ = "SELECT status, digest, answered_by, expires_at, session_id FROM confirm
 
 
 class ConfirmationRows:
-    """Writer of confirmation rows; `Confirmations` is the counterpart on the loop."""
+    """Writer of confirmation rows; `ConfirmationService` is the counterpart on the loop."""
 
     def __init__(self, db: DatabaseWriter, clock: Clock, audit: AuditLog) -> None:
         self._db = db

@@ -120,7 +120,7 @@ class ConfirmationService:
 
         Args:
             answer: outcome already stored but not yet used by the call.
-            is_told: the event of this outcome has been sent.
+            is_reported: the event of this outcome has been sent.
         """
         pending = self._remember(confirmation_id, log, question, request, requester, expires)
         if answer is None:

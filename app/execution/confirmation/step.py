@@ -53,7 +53,7 @@ class ConfirmationResult:
 
 @dataclass(slots=True)
 class CallRequester:
-    """`Asker` of one call."""
+    """`Requester` of one call."""
 
     confirmation_step: ConfirmationStep
     call: CallState
@@ -119,8 +119,8 @@ class ConfirmationStep:
         if batch is None or context.run_id is None or context.caller == "cli":
             return
         if not batch.is_kept:
-            batch.is_kept = True
             self._db.append(KEEP_BATCH, (kept_of(batch), context.run_id))
+            batch.is_kept = True
 
     def released(self, call: CallState) -> None:
         """Count the use of the grant that replaced a person's answer."""
@@ -128,7 +128,7 @@ class ConfirmationStep:
             self._grants.hit(call.decision.grant_id)
 
     async def ask(self, call: CallState) -> CallConfirmation:
-        """Put the question, and keep what a restarted service would need.
+        """Open the confirmation of a call.
 
         Raises:
             RateLimited: too many questions are open in the session.
@@ -147,7 +147,6 @@ class ConfirmationStep:
             agent=profile.title or None if profile else None,
         )
         confirmation_id = self._confirmations.put(context.log, question, CallRequester(self, call))
-        self.keep(call)
         return CallConfirmation(confirmation_id, reasons_of(call), targets=targets)
 
     async def answer(self, asked: CallConfirmation) -> ConfirmationResolution:
