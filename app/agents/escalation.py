@@ -108,18 +108,7 @@ class EscalationService:
         if as_ticket:
             self._own_run(ctx, wanted.to)
         await self._count(ctx)
-        self._runtime.audit.record(
-            AuditEntry(
-                "escalation.asked",
-                actor=ctx.user_id or "system",
-                subject=f"agent:{supervisor}",
-                session_id=ctx.session_id,
-                run_id=ctx.run_id,
-                agent_id=ctx.agent_id,
-                operation_id=ctx.operation_id,
-                detail={"reason": wanted.reason, "severity": wanted.severity, "ticket": as_ticket},
-            )
-        )
+        self._record("escalation.asked", f"agent:{supervisor}", wanted, ctx, ticket=as_ticket)
         if as_ticket:
             return await self._decide_later(wanted, ctx, supervisor)
         batch = await self._start(wanted, ctx, supervisor, background=False)
@@ -263,23 +252,8 @@ class EscalationService:
         self._check_bound(tier.times)
         requests = self._settings.escalation.stronger_requests
         tier.raise_to(model, requests)
-        self._runtime.audit.record(
-            AuditEntry(
-                "escalation.handed_over",
-                actor=ctx.user_id or "system",
-                subject=f"model:{model}",
-                session_id=ctx.session_id,
-                run_id=ctx.run_id,
-                agent_id=ctx.agent_id,
-                operation_id=ctx.operation_id,
-                detail={
-                    "reason": wanted.reason,
-                    "severity": wanted.severity,
-                    "from": ctx.model.get("model"),
-                    "requests": requests,
-                },
-            )
-        )
+        details = {"from": ctx.model.get("model"), "requests": requests}
+        self._record("escalation.handed_over", f"model:{model}", wanted, ctx, **details)
         return Handover(model, requests)
 
     def _stronger(self, run: Run) -> str:
@@ -306,6 +280,22 @@ class EscalationService:
         except ConfigurationError as error:
             raise _unavailable("model_tier", error.message) from None
         return model
+
+    def _record(
+        self, event: str, subject: str, wanted: Escalation, ctx: ToolContext, **details: object
+    ) -> None:
+        self._runtime.audit.record(
+            AuditEntry(
+                event,
+                actor=ctx.user_id or "system",
+                subject=subject,
+                session_id=ctx.session_id,
+                run_id=ctx.run_id,
+                agent_id=ctx.agent_id,
+                operation_id=ctx.operation_id,
+                detail={"reason": wanted.reason, "severity": wanted.severity, **details},
+            )
+        )
 
     def _own_run(self, ctx: ToolContext, to: Addressee) -> Run:
         """Return the caller's run, which must not be a sub-agent's."""

@@ -47,7 +47,8 @@ class DelegationSlots:
         """Return a slot for a delegating sub-agent of the depth; others need none."""
         if not task.limits.scope.may_delegate:
             return nullcontext()
-        levels = self._limits.deepest() - 1
+        # A profile may have changed since the task was created.
+        levels = max(1, self._limits.deepest() - 1)
         most = max(1, (self._processes - 1) // levels)
         return self._slots.setdefault(depth, asyncio.Semaphore(most))
 

@@ -10,6 +10,7 @@ from datetime import timedelta
 
 from app.core.background import background
 from app.core.clock import Clock, isoformat
+from app.core.error_boundary import ErrorBoundary
 from app.core.errors import StorageUnavailable
 from app.db.writer import DatabaseWriter, Transaction
 from app.governance.audit.log import AuditEntry, AuditLog
@@ -50,15 +51,15 @@ class QueryRetention:
         return removed
 
     async def run(self) -> None:
-        """Trim now and once a day until cancelled; wait while the database is unavailable."""
+        """Trim now and once a day until cancelled; after a failure, a minute later."""
         while True:
-            wait = TRIM_EVERY_S
-            try:
+            with ErrorBoundary() as held:
                 await self.trim()
-            except StorageUnavailable as error:
-                log.warning("cannot delete old queries of agents: %s", error)
-                wait = AGAIN_S
-            await asyncio.sleep(wait)
+            if isinstance(held.error, StorageUnavailable):
+                log.warning("cannot delete old queries of agents: %s", held.error)
+            elif held.error is not None:
+                log.error("cannot delete old queries of agents", exc_info=held.error)
+            await asyncio.sleep(TRIM_EVERY_S if held.error is None else AGAIN_S)
 
     def _trim_some(self, transaction: Transaction, until: str) -> int:
         removed = transaction.execute(_REMOVE, (until, TRIM_ROWS))
