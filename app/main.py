@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 async def local_runtime(
     settings: Settings, *, clock: Clock | None = None
 ) -> AsyncIterator[Runtime]:
-    """The gate of this installation: its database, its plugins, its default project.
+    """The runtime of this installation: its database, its plugins, its default project.
 
     Raises:
         StorageUnavailable: the data directory cannot be written.
@@ -183,7 +183,7 @@ def own_files(settings: Settings) -> tuple[str, ...]:
 async def open_service(
     settings: Settings, *, model: ModelClient | None = None, clock: Clock | None = None
 ) -> AsyncIterator[Service]:
-    """The whole service without its HTTP edge: the gate, sessions, runs, the model.
+    """The whole service without its HTTP edge: the runtime, sessions, runs, the model.
 
     What dead processes left behind is taken up, or closed, before anything else starts.
     """

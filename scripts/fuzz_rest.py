@@ -2,8 +2,8 @@
 
     .venv/bin/python -m scripts.fuzz_rest [--examples 12] [--seconds 600]
 
-Schemathesis makes them, from the document of a service that was started for it; it must be on the
-PATH (`pip install schemathesis`). It is no part of the suite, which needs none of its packages.
+Schemathesis generates the requests from the document of a service that was started for it; it must
+be on the PATH (`pip install schemathesis`). The suite does not use it.
 Exit code 1 if an operation answered with a 5xx, or with an undocumented status, content type or
 structure.
 """

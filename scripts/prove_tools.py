@@ -115,8 +115,8 @@ def judge(service: Service, probe: Probe) -> bool:
     right = re.search(probe.expected, text) is not None
     right &= probe.absent is None or re.search(probe.absent, text) is None
     right &= answer.get("status") == "success"
-    reported = next(iter(probe.arguments.values()))
-    print(f"  {'ok   ' if right else 'WRONG'} {probe.tool} {str(reported)[:80]!r}", flush=True)
+    argument = next(iter(probe.arguments.values()))
+    print(f"  {'ok   ' if right else 'WRONG'} {probe.tool} {str(argument)[:80]!r}", flush=True)
     if not right:
         print(f"        {answer.get('status')}: {text[-SHOWN:]!r}", flush=True)
     return right

@@ -59,7 +59,7 @@ SETTING_TEXTS: Mapping[str, SettingText] = MappingProxyType(
 
 
 def with_settings(tool: Tool, settings: Settings) -> Tool:
-    """The tool with a schema and a description that say what these settings say.
+    """The tool with its schema and description adapted to these settings.
 
     Its validator is unchanged: the tool itself limits or refuses larger values.
     """

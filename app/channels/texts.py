@@ -134,9 +134,7 @@ class WeixinTexts:
 
 
 def model_channel_of(ctx: ToolContext) -> str | None:
-    """Return the channel of the running agent's model: only from the context, never from an
-    argument.
-    """
+    """Return the model channel of the running agent: from the context, never from an argument."""
     agent = ctx.business.get("currentAgent")
     found = agent.get("modelChannelId") if isinstance(agent, Mapping) else None
     found = found or ctx.model.get("modelChannelId")

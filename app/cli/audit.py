@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import orjson
 import typer
 
+from app.cli.options import print_json
 from app.cli.target import Place, RemoteService
 from app.core.escaping import visible
 from app.core.text import dump_json
@@ -48,7 +48,7 @@ async def verify_audit(place: Place, *, as_json: bool) -> int:
 
         found = await verified(place.settings)
     if as_json:
-        typer.echo(json.dumps(found, indent=2))
+        print_json(found)
     elif found["broken"]:
         typer.echo(f"BROKEN at row {found['broken']['seq']}: {found['broken']['why']}")
     else:

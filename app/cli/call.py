@@ -49,7 +49,7 @@ async def call_once(options: CallOptions, settings: Settings) -> int:
 
 
 async def call_through(runtime: Runtime, options: CallOptions) -> int:
-    """Run `call_once` on a gate that is already open."""
+    """Run `call_once` on a runtime that is already open."""
     out, err = DescriptorWriter(1), DescriptorWriter(2)
     try:
         return await _LocalCall(runtime, options, out, err).run()
@@ -115,13 +115,14 @@ class _LocalCall:
             task = asyncio.create_task(self._tell(session_id, event))
             self._questions[event["question_id"]] = task
         elif event["type"] == "question_answered":
-            reported = self._questions.pop(event["question_id"], None)
-            if reported is not None:
-                reported.cancel()
+            self._drop(event["question_id"])
         elif event["type"] == "tool_confirmation_resolved":
-            question = self._questions.pop(event["confirmation_id"], None)
-            if question is not None:
-                question.cancel()
+            self._drop(event["confirmation_id"])
+
+    def _drop(self, question_id: str) -> None:
+        question = self._questions.pop(question_id, None)
+        if question is not None:
+            question.cancel()
 
     def _request(self) -> CallRequest:
         options = self._options

@@ -9,6 +9,7 @@ from typing import Any
 import typer
 
 from app.cli.arguments import parse_pairs
+from app.cli.options import print_json
 from app.cli.remote_call import arguments_for
 from app.cli.target import Place, RemoteService
 from app.config.settings import Settings
@@ -52,7 +53,7 @@ async def show_decision(
         reported = await _decided(place.settings, tool, pairs, json_text, agent, project)
     reported["unchecked"] = ["limits"]
     if as_json:
-        typer.echo(json.dumps(reported, indent=2))
+        print_json(reported)
     else:
         for line in _lines(reported):
             typer.echo(line)

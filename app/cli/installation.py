@@ -1,4 +1,4 @@
-"""Parts of the installation that a command opens without starting the whole gate."""
+"""Parts of the installation that a command opens without starting the whole runtime."""
 
 from __future__ import annotations
 

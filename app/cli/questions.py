@@ -37,10 +37,10 @@ class Form:
         question = self._next
         lines = [f"? {visible(str(question['question']))}"]
         for number, choice in enumerate(question["choices"], 1):
-            message = f"  {number}) {visible(str(choice['label']))}"
+            line = f"  {number}) {visible(str(choice['label']))}"
             if choice.get("description"):
-                message += f" - {visible(str(choice['description']))}"
-            lines.append(message)
+                line += f" - {visible(str(choice['description']))}"
+            lines.append(line)
         return lines
 
     def prompt(self) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import typer
 
 from app.agents.preview import preview
+from app.cli.options import print_json
 from app.cli.target import Place, RemoteService
 from app.core.escaping import visible
 from app.core.text import json_default
@@ -26,7 +26,7 @@ async def show_resolved(place: Place, agent: str | None, *, subagent: bool, as_j
         async with runtime_as_served(place.settings) as runtime:
             document = await preview(runtime, agent, subagent=subagent)
     if as_json:
-        typer.echo(json.dumps(document, indent=2, default=json_default))
+        print_json(document, default=json_default)
         return 0
     for line in _lines(document):
         typer.echo(line)

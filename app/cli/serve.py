@@ -45,7 +45,7 @@ log = logging.getLogger(__name__)
 START_FAILED = 1
 STOP_FAILED = 1
 STOP_S = 60.0
-"""Seconds within which a service ends; everything it waits for has a lower limit."""
+"""Seconds within which a service ends; everything it waits for has a shorter timeout."""
 OPEN_FILES = 65_536
 _M_ARENA_MAX = -8
 _STACK_BYTES = 2 << 20
@@ -95,7 +95,7 @@ def _prepared(settings: Settings) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, leave)
     configure_logging(settings)
-    faulthandler.enable()  # a process without memory may die in code that is not ours
+    faulthandler.enable()  # a process that runs out of memory may die in C code
     _allow_open_files()
     _save_address_space()
     asyncio.run(needs_token(settings))

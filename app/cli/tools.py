@@ -102,11 +102,11 @@ async def _switch_toolset(runtime: Runtime, switch: Switch) -> None:
 
 def _guesses(catalog: Catalog, unknown: list[str]) -> str:
     """Return the unknown names, each with a suggestion."""
-    reported = []
+    names = []
     for name in unknown:
         meant = catalog.suggest(name, limit=1)
-        reported.append(f"{name} (did you mean {meant[0]}?)" if meant else name)
-    return ", ".join(reported)
+        names.append(f"{name} (did you mean {meant[0]}?)" if meant else name)
+    return ", ".join(names)
 
 
 async def _switch(runtime: Runtime, names: list[str], switch: Switch) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import typer
 
+from app.cli.options import print_json
 from app.cli.service_discovery import holder_of
 from app.cli.target import InstallationFolder, Place
 from app.config.setting_files import files_in, unread_here
@@ -32,7 +32,7 @@ def show_place(place: Place, *, as_json: bool) -> int:
     unread = unread_here(Settings, Path(facts["data_dir"]) if facts["data_dir"] else data_home())
     facts |= {"settings": [str(path) for path in read], "unread": [str(path) for path in unread]}
     if as_json:
-        typer.echo(json.dumps(facts, indent=2))
+        print_json(facts)
         return 0
     typer.echo(f"Commands use {reported}.")
     if read:

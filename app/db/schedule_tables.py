@@ -9,8 +9,8 @@ from sqlmodel import Field, SQLModel
 class ScheduleRow(SQLModel, table=True):
     """Schedule with its owner.
 
-    Exactly one of `cron`, `every_seconds` and `at` is set; with `cron`, `at` is its only
-    occurrence, after which the row is deleted. `next_at` is the next time in UTC, or null; `paused`
+    Either `cron`, `every_seconds` or `at` is set, or `cron` with `at`, its only occurrence, after
+    which the row is deleted. `next_at` is the next time in UTC, or null; `paused`
     is the reason of a pause, or empty; `paused_code` is its code for programs, null in older rows.
     """
 

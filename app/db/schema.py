@@ -121,14 +121,18 @@ def make_data_dir(folder: Path) -> None:
 
 
 def create(path: Path) -> bool:
-    """Create the newest schema in an empty database; whether it was empty.
+    """Create the newest schema in an empty database; return whether it was empty.
 
     Running every migration gives the same database, and takes most of a second.
 
     Raises:
         StorageUnavailable: the disk is full or cannot be written.
+        ConfigurationError: the schema is not found in the installation.
     """
-    script = NEW_DATABASE.read_text(encoding="utf-8")
+    try:
+        script = NEW_DATABASE.read_text(encoding="utf-8")
+    except OSError:
+        raise _incomplete("schema") from None
     try:
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
             # Two programs that start together create it one after the other.
@@ -195,4 +199,10 @@ def alembic_config(path: Path) -> Config:
             config.set_main_option("script_location", str(folder))
             config.attributes["sqlite_path"] = str(path)
             return config
-    raise ConfigurationError("The migrations are missing from this installation: reinstall it")
+    raise _incomplete("migrations")
+
+
+def _incomplete(part: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"The {part} of the database cannot be read from this installation: reinstall it"
+    )

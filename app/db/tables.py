@@ -217,7 +217,10 @@ class EventRow(SQLModel, table=True):
 
 
 class EventBlockRow(SQLModel, table=True):
-    """Block of a session's events; `covers_to` is the last position included."""
+    """Block of a session's events.
+
+    `covers_to` is the last position that was scanned when the block was made.
+    """
 
     __tablename__ = "event_blocks"
     __table_args__ = (Index("ix_event_blocks_session", "session_id", "epoch", "last_seq"),)

@@ -125,7 +125,7 @@ def suspended_batch(
     awaited: Mapping[str, StoredWait],
     notes: Mapping[str, str],
 ) -> SuspendedBatch:
-    """Parse the output of `Batch.stored`."""
+    """Parse the output of `kept_of`."""
     kept = orjson.loads(stored)
     return SuspendedBatch(
         tuple((CallRequest(*item[:3]), item[3]) for item in kept["calls"]),

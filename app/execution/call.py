@@ -30,7 +30,7 @@ _ALLOW_JSON = orjson.dumps(ALLOW.to_dict()).decode()
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Refusal of a call: HTTP status, code and message."""
+    """Refusal of a call: status, machine code and message."""
 
     status: CallStatus
     code: str
@@ -96,8 +96,8 @@ class CallState:
     Attributes:
         tool_name: canonical name, or the caller's spelling if there is no such tool.
         ids: JSON text of the IDs in every event of this call.
-        twin: earlier, equal call of the same batch.
-        done: future of the outcome; exists only if a twin waits for it.
+        duplicate_of: earlier, equal call of the same batch.
+        done: future of the outcome; exists only if a duplicate waits for it.
         task: task that runs this call, used to cancel only this call.
         arguments_json: redacted arguments, as shown and stored.
         is_claimed: its row is already stored, because it has side effects.
@@ -268,7 +268,7 @@ class ToolCallBatch:
 
     Attributes:
         is_kept: the batch is stored, so a restarted service can continue it.
-        told_chars: characters of results so far.
+        shown_chars: characters of results so far.
     """
 
     calls: list[CallState]

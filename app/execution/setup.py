@@ -190,7 +190,7 @@ def assemble(
     db: SqliteWriter,
     clock: Clock,
 ) -> Runtime:
-    """Bind the parts. Only hooks touch the import of: plugins are imported."""
+    """Bind the parts. Only hooks have an effect: plugins are imported."""
     events = EventLog(db, clock, ring=settings.event_buffer_size)
     redactor, metrics, services = redactor_of(settings), Metrics(), Services()
     audit = AuditLog(db, clock, redactor, level=settings.audit_detail)

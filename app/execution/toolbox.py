@@ -36,7 +36,7 @@ class NotStreaming(InvalidInput, ValueError):
 
 
 class Toolbox:
-    """Tools of a gate, called for one session.
+    """Tools of a runtime, called for one session.
 
     A `context` is a mapping: `project_id` names the workspace, `model`, `max_tokens` and
     `temperature` are for tools that ask a model, everything else reaches tools as

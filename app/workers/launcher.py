@@ -30,7 +30,7 @@ PROGRAM = (
     "sys.modules['app'] = m = u.module_from_spec(s); s.loader.exec_module(m);"
     "from app.workers.process import main; main()"
 )
-"""Python interpreter of workers."""
+"""Python code that a worker runs."""
 
 _LIMITS = ProcessLimits(
     cpu_s=3600, file_bytes=16 << 20, disk_bytes=64 << 20, output_bytes=512 << 20
@@ -92,9 +92,9 @@ class SandboxedWorkers:
                 f"Sub-agents cannot run with a weaker sandbox. {status.sentence}"
             )
         async with AsyncExitStack() as stack:
-            room = await stack.enter_async_context(self._rooms.open())
+            sandbox = await stack.enter_async_context(self._rooms.open())
             spec = self._spec(place, folders)
-            process = await stack.enter_async_context(room.processes.open(spec))
+            process = await stack.enter_async_context(sandbox.processes.open(spec))
             worker = ConfinedWorker(process, stack.pop_all().aclose)
         try:
             await worker.ready()
@@ -104,10 +104,10 @@ class SandboxedWorkers:
         return worker
 
     def _spec(self, place: WorkerScope, folders: tuple[WorkerFolder, ...]) -> ProcessSpec:
-        equipment = WorkerSetup(place.roots, self._calculator_functions)
+        setup = WorkerSetup(place.roots, self._calculator_functions)
         flags = ("-I", "-B", "-X", "utf8")
         return ProcessSpec(
-            argv=(sys.executable, *flags, "-c", self._program, equipment.encode()),
+            argv=(sys.executable, *flags, "-c", self._program, setup.encode()),
             limits=replace(_LIMITS, memory_bytes=self._memory_bytes),
             interactive=True,
             network=False,

@@ -84,18 +84,18 @@ def local_tools() -> Mapping[str, Tool]:
     return {tool.name: tool for tool in found if tool.route == "worker-local"}
 
 
-def local_services(equipment: WorkerSetup) -> Services:
-    rules = CalculatorRules(equipment.calculator_functions)
+def local_services(setup: WorkerSetup) -> Services:
+    rules = CalculatorRules(setup.calculator_functions)
     return LocalServices(**{CLOCK: SystemClock(), CALCULATOR_RULES: rules})
 
 
-def local_operations(root: str, equipment: WorkerSetup) -> Operations:
+def local_operations(root: str, setup: WorkerSetup) -> Operations:
     """Return the workspace, as far as this process's sandbox allows reading it.
 
     Raises:
         ConfigurationError: the folder does not exist.
     """
-    beneath = Beneath(Path(root), roots=equipment.roots)
+    beneath = Beneath(Path(root), roots=setup.roots)
     return Operations(
         root=beneath.root,
         roots=beneath.roots,

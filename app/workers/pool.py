@@ -175,7 +175,7 @@ class WorkerPool:
         except BaseException:
             self._slots.give_back()
             raise
-        if self._closed:  # may have happened meanwhile, before it was visible
+        if self._closed:  # while the worker was starting and `close` could not know of it
             await self._ended(worker)
             self._require_open()
         return worker

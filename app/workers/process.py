@@ -41,7 +41,7 @@ Answer = ModelAnswer | CallsDone
 
 
 def main() -> None:
-    """Work on one task until the input ends; the first argument is an `Equipment`."""
+    """Work on one task until the input ends; the first argument is a `WorkerSetup`."""
     frames = os.dup(_OUTPUT)
     os.dup2(_ERRORS, _OUTPUT)  # output of libraries must not appear between frames
     logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
@@ -54,9 +54,9 @@ def _end(status: int) -> NoReturn:
     os._exit(status)
 
 
-async def _work(equipment: WorkerSetup, frames: int) -> NoReturn:
+async def _work(setup: WorkerSetup, frames: int) -> NoReturn:
     with ErrorBoundary() as held:
-        worker = _Worker(equipment, await _writer(frames))
+        worker = _Worker(setup, await _writer(frames))
         await worker.introduce()
         reader = await _reader()
         while line := await _line(reader):
@@ -79,11 +79,11 @@ class _Worker:
         writer: stream of frames to the service.
     """
 
-    def __init__(self, equipment: WorkerSetup, writer: asyncio.StreamWriter) -> None:
-        self._equipment = equipment
+    def __init__(self, setup: WorkerSetup, writer: asyncio.StreamWriter) -> None:
+        self._setup = setup
         self._writer = writer
         self._tools = local_tools()
-        self._executions = Executions(self._tools, local_services(equipment), self.send)
+        self._executions = Executions(self._tools, local_services(setup), self.send)
         self._answers: asyncio.Queue[Answer] = asyncio.Queue()
         self._operations: Operations | None = None
         self._rounds: asyncio.Task[None] | None = None
@@ -107,7 +107,7 @@ class _Worker:
 
     def _begin(self, frame: Begin) -> None:
         if frame.root is not None:
-            self._operations = local_operations(frame.root, self._equipment)
+            self._operations = local_operations(frame.root, self._setup)
         rounds = go_through_rounds(frame, self.send, self._answers.get)
         self._rounds = asyncio.create_task(rounds)
         self._rounds.add_done_callback(_leave_when_lost)

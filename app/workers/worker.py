@@ -212,7 +212,7 @@ def _has_ended(pid: int) -> bool:
     try:
         descriptor = os.pidfd_open(pid)
     except OSError:
-        return True  # even if it cannot be reported: another one is started then
+        return True  # also if its state cannot be determined: another worker is started then
     ends = select.poll()  # select does not support descriptors above a thousand
     ends.register(descriptor, select.POLLIN)
     try:

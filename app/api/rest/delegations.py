@@ -240,10 +240,10 @@ async def broadcast_to_subagents(
     session: ReadableSession, body: Broadcast, service: ServiceDep
 ) -> BroadcastSent:
     """Scope `chat`. Each running sub-agent is notified once."""
-    data = await delegation_of(service).broadcast(
+    task_ids = await delegation_of(service).broadcast(
         body.text, session_id=session.id, batch_id=body.batch_id
     )
-    return BroadcastSent(task_ids=data)
+    return BroadcastSent(task_ids=task_ids)
 
 
 async def page_of(

@@ -43,7 +43,7 @@ class Installation:
 
     Attributes:
         tokens: all issued tokens.
-        gates: raises ConfigurationError if the plugin folder is unusable.
+        loaded_hooks: raises ConfigurationError if the plugin folder is unusable.
         sandbox: status of the sandbox on this machine.
         disabled: tools disabled for everyone; raises if they cannot be determined.
         conditions: problems of the running service.

@@ -131,9 +131,11 @@ SUBJECTS: Mapping[str, CheckSubject] = MappingProxyType(
         ),
         "tokens.none": CheckSubject("tokens", _LET_IN, _MAKE_ONE),
         "open_house": CheckSubject(
-            "open house", _OPEN, "unset TOLLGATE_ALLOW_ANONYMOUS; `serve` then creates a token"
+            "anonymous access",
+            _OPEN,
+            "unset TOLLGATE_ALLOW_ANONYMOUS; `serve` then creates a token",
         ),
-        "open_house.idle": CheckSubject("open house", _OPEN),
+        "open_house.idle": CheckSubject("anonymous access", _OPEN),
         "plugins": CheckSubject("plugins", "tools and hooks of this installation"),
         "plugin": CheckSubject(
             "plugin {plugin}", "it is not loaded; everything else works", "{mend}"

@@ -76,7 +76,7 @@ class Choices(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class GovernedTool:
-    """A tool of the catalog or one that it has lost, as the list is filtered by it.
+    """A tool of the catalog, or one that it has lost, with the fields that the list filters by.
 
     Attributes:
         tool: None if the catalog no longer contains it.
