@@ -1,4 +1,4 @@
-"""The AsyncAPI 3 document of the chat protocol, generated from the models."""
+"""AsyncAPI 3 document of the chat protocol, generated from the models."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _DESCRIPTION = (
 
 
 def document() -> dict[str, Any]:
-    """The whole document: a channel, two operations, a message per model."""
+    """Return the document: one channel, two operations, and one message per model."""
     schemas: dict[str, Any] = {}
     sent = _messages(client_command.json_schema(ref_template=_REF), schemas)
     received = _messages(
         server_message.json_schema(ref_template=_REF, mode="serialization"), schemas
     )
     channel = "chat"
-    # The older events have a `tool_call` too.
+    # Legacy events include a `tool_call`, like the commands.
     received = {f"{name}_event" if name in sent else name: m for name, m in received.items()}
     names = [*sent, *received]
     return {
@@ -73,7 +73,7 @@ _PUBLISHED = {"ConnectionReady": "Ready"}
 
 
 def _messages(union: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
-    """Messages by name, for each member of a discriminated union; their schemas are added."""
+    """Return messages by name for a discriminated union; add their schemas to `schemas`."""
     definitions: dict[str, Any] = union.get("$defs", {})
     for name, schema in definitions.items():
         published = _PUBLISHED.get(name, name)
@@ -94,7 +94,7 @@ def _messages(union: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
 
 
 def _plain(schema: Any) -> Any:
-    """The schema without OpenAPI's `discriminator` objects: AsyncAPI allows only a name there."""
+    """Return a schema without `discriminator` objects; AsyncAPI only allows names there."""
     if isinstance(schema, dict):
         return {
             key: _plain(value)

@@ -1,4 +1,4 @@
-"""Everything a client may send, as one discriminated union. Unknown fields are refused."""
+"""Commands of clients, as one discriminated union. Unknown fields are refused."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:\-]{1,128}$")]
 
 
 class Command(BaseModel):
-    """`id` names the command in its one `ack` or `error`, and makes a repeat harmless."""
+    """Base of commands. `id` makes repeats harmless; the one `ack` or `error` refers to it."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -44,7 +44,7 @@ class Capabilities(BaseModel):
 
 
 class Hello(Command):
-    """The first frame, within ten seconds."""
+    """The first frame. It must arrive within ten seconds."""
 
     type: Literal["hello"]
     client: str = Field(
@@ -55,7 +55,7 @@ class Hello(Command):
 
 
 class Subscribe(SessionCommand):
-    """Watch a session from a position on: every durable event with `seq > after`."""
+    """Receive the events of a session: every durable event with `seq > after`."""
 
     type: Literal["subscribe"]
     epoch: str | None = Field(default=None, max_length=128)
@@ -69,13 +69,13 @@ class Subscribe(SessionCommand):
 
 
 class Unsubscribe(SessionCommand):
-    """Stop watching."""
+    """Stop receiving the events of a session."""
 
     type: Literal["unsubscribe"]
 
 
 class UserMessage(SessionCommand):
-    """Say something: starts a run. `ack.result` holds `run_id` and `message_id`."""
+    """Send a message, which starts a run. `ack.result` has its `run_id` and `message_id`."""
 
     type: Literal["user_message"]
     content: str | list[dict[str, Any]] = Field(
@@ -89,10 +89,10 @@ class UserMessage(SessionCommand):
 
 
 class ToolCall(SessionCommand):
-    """Call tools without a model, by the same governed path: starts a run of trigger `direct`.
+    """Call tools without a model, on the same governed path, in a run with the trigger `direct`.
 
-    Either one plain call (`name`, `arguments`, and `tool_call_id` when you want to choose
-    it), or `calls`: a batch in OpenAI, Anthropic or plain shape.
+    Send either one plain call (`name`, `arguments` and optionally `tool_call_id`), or `calls`: a
+    batch in OpenAI, Anthropic or plain shape.
     """
 
     type: Literal["tool_call"]
@@ -120,7 +120,7 @@ class ToolCall(SessionCommand):
         return self
 
     def raw_calls(self) -> list[dict[str, Any]]:
-        """The calls as `parse_calls` reads them."""
+        """Return the calls in the form that `parse_calls` expects."""
         if self.calls is not None:
             return self.calls
         call: dict[str, Any] = {"name": self.name, "arguments": self.arguments or {}}
@@ -130,9 +130,9 @@ class ToolCall(SessionCommand):
 
 
 class ToolConfirmationResponse(SessionCommand):
-    """Answer a `tool_confirmation_request`, with the digest that came with it.
+    """Answer a `tool_confirmation_request` with the digest from the request.
 
-    `edited_args` replace all arguments of the call, and go with `approve_once`.
+    `edited_args` replaces all arguments of the call and requires `approve_once`.
     """
 
     type: Literal["tool_confirmation_response"]
@@ -146,8 +146,8 @@ class ToolConfirmationResponse(SessionCommand):
 class QuestionResponse(SessionCommand):
     """Answer a `question_asked`.
 
-    `ack.result.outcome` is `late` when the question had ended: then the answer has become a
-    message, whose `run_id` and `message_id` come with it.
+    `ack.result.outcome` is `late` if the question had ended: the answer then becomes a message,
+    and `ack.result` also has its `run_id` and `message_id`.
     """
 
     type: Literal["question_response"]
@@ -163,7 +163,7 @@ class QuestionResponse(SessionCommand):
 class Cancel(SessionCommand):
     """Stop a run, one call, one operation, or delegated work (a batch or a task of it).
 
-    `ack.result.already_finished` when it was over.
+    `ack.result.already_finished` is true if it had already ended.
     """
 
     type: Literal["cancel"]
@@ -173,16 +173,16 @@ class Cancel(SessionCommand):
 
 
 class SubscribeConditions(Command):
-    """Be sent `service_condition` whenever one starts or ends; scope `admin`.
+    """Receive a `service_condition` whenever a condition starts or ends. Scope `admin`.
 
-    `ack.result.conditions` has those that last, as `service_condition` would say them.
+    `ack.result.conditions` lists the current conditions with the fields of `service_condition`.
     """
 
     type: Literal["subscribe_conditions"]
 
 
 class Ping(Command):
-    """Are you there? The answer is the `ack`."""
+    """Check the connection; the response is an `ack`."""
 
     type: Literal["ping"]
 

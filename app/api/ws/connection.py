@@ -1,5 +1,5 @@
-"""One client: a reader that never waits for tools, a worker that carries out commands in
-order, and a writer that alone touches the socket.
+"""Connection of one client: a reader that never waits for tools, a worker that runs commands in
+order, and a writer.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Connection:
         return self._principal
 
     async def serve(self) -> close_codes.Close:
-        """Talk until one side ends it; how it should be closed."""
+        """Communicate until either side ends the connection; return how to close it."""
         try:
             async with asyncio.timeout(self._service.settings.hello_timeout_s):
                 hello = await self._hello()
@@ -128,7 +128,7 @@ class Connection:
         return self._outbox
 
     def watch_conditions(self) -> list[ServiceCondition]:
-        """Have every condition sent that starts or ends from now on; those that last."""
+        """Send every condition that starts or ends from now on; return the current ones."""
         conditions = self._service.runtime.conditions
         conditions.listeners.add(self._changed)
         return [self._message_of(item, lasts=True) for item in conditions.noted]
@@ -146,7 +146,7 @@ class Connection:
         )
 
     async def _hello(self) -> Hello | close_codes.Close:
-        """Wait for a valid `hello` and establish who it is."""
+        """Wait for a valid `hello` and authenticate the client."""
         try:
             command = parse_command(await receive_text(self._socket))
         except WebSocketDisconnect:
@@ -165,13 +165,13 @@ class Connection:
             await self._send_now(Refused(error, command.id))
             return close_codes.RATE_LIMITED
         except TollgateError as error:
-            # Not the client's fault: it may come again.
+            # The client is not at fault and may reconnect.
             await self._send_now(Refused(error, command.id))
             return close_codes.INTERNAL
         return command
 
     async def _establish(self, hello: Hello) -> None:
-        """A header (checked before) wins, then a ticket, then a token, then nobody."""
+        """Authenticate by the header (already checked), else by ticket, token or no credentials."""
         if self._principal is not None:
             return
         auth = hello.auth
@@ -215,12 +215,12 @@ class Connection:
                 return close_codes.GONE
             ref: str | None = None
             try:
-                # Before parsing: a frame costs the same whatever is wrong with it.
+                # Before parsing, so that invalid frames count against the rate limit, too.
                 self._rate.spend()
                 command = parse_command(text)
                 ref = command.id
                 self._commands.put_nowait(command)
-                # Counted in a row: a long life may hold a mistake now and then.
+                # Only consecutive errors count: long connections may have occasional ones.
                 self._refusals = self._bad_frames = 0
             except Refused as refused:
                 self._bad_frames += 1
@@ -237,7 +237,7 @@ class Connection:
                 self.send(ErrorMessage(ref=ref, error=error_body(busy)))
 
     async def _work(self) -> close_codes.Close:
-        """Carry out commands one after another: a client's order is kept."""
+        """Run commands one after another, in the order of the client."""
         dispatcher = Dispatcher(self._service, self)
         while True:
             command = await self._commands.get()
@@ -249,7 +249,7 @@ class Connection:
             await self._answer(dispatcher, command)
 
     async def _answer(self, dispatcher: Dispatcher, command: ClientCommand) -> None:
-        """Exactly one `ack` or `error`; a repeated command gets the answer it got before."""
+        """Send exactly one `ack` or `error`; a repeated command gets its first response."""
         done, error = await contain(self._once(dispatcher, command), command.type)
         if error is not None:
             if isinstance(error, Forbidden):
@@ -264,7 +264,7 @@ class Connection:
     async def _once(
         self, dispatcher: Dispatcher, command: ClientCommand
     ) -> tuple[dict[str, Any] | None, bool]:
-        """Carry a command out, or give the answer that its first sending got."""
+        """Run a command, or return its first response with True if it is a repeat."""
         if command.type in _REPEATABLE:
             return await dispatcher.carry_out(command), False
         return await self._remembered.once(
@@ -286,7 +286,7 @@ class Connection:
             except TimeoutError:
                 return close_codes.SLOW_CONSUMER
             except (WebSocketDisconnect, ClientDisconnected, RuntimeError, OSError):
-                # Starlette and uvicorn say "closed" in these ways.
+                # Starlette and uvicorn report a closed connection with these errors.
                 return close_codes.GONE
 
     async def _write_asgi(self, bodies: list[bytes], timeout_s: float) -> None:
@@ -295,7 +295,7 @@ class Connection:
                 await self._socket.send({"type": "websocket.send", "text": body.decode()})
 
     async def _beat(self) -> close_codes.Close:
-        """Send a heartbeat now and then."""
+        """Send heartbeats regularly."""
         while True:
             await asyncio.sleep(self._service.settings.heartbeat_s)
             heads = {key: item.log.committed for key, item in self.subscriptions.items()}

@@ -1,4 +1,4 @@
-"""The open WebSocket connections of one application."""
+"""Open WebSocket connections of one application."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ if TYPE_CHECKING:
 
 
 class Connections:
-    """The open connections of one application."""
+    """Open connections of one application."""
 
     def __init__(self) -> None:
         self.open: set[Connection] = set()
 
     def admit(self, connection: Connection, limit: int) -> bool:
-        """Count a connection in; False when its user has `limit` of them already."""
+        """Add a connection; return False if its user already has `limit` of them."""
         user = connection.principal.user_id
         if sum(other.principal.user_id == user for other in self.open) >= limit:
             return False
@@ -23,6 +23,6 @@ class Connections:
         return True
 
     def going_away(self, reason: str = "shutdown", reconnect_after_ms: int = 1000) -> None:
-        """Tell every client; reconnects are spread so that they do not all come at once."""
+        """Announce the shutdown to every client, with staggered times to reconnect."""
         for index, connection in enumerate(self.open):
             connection.going_away(reason, reconnect_after_ms + 20 * index)

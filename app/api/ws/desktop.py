@@ -1,7 +1,7 @@
-"""`GET /api/v1/desktop/ws`: desktop operators, which take tasks and say how they ended.
+"""`GET /api/v1/desktop/ws`: desktop operators, which claim tasks and report their outcome.
 
-A connection belongs to one operator. Whatever it sends is answered with one `ack` or one
-`error`; besides these it is told when there may be something to claim.
+A connection belongs to one operator. Every command gets one `ack` or one `error`; the operator is
+also notified when a task may be available.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _GONE = (WebSocketDisconnect, ClientDisconnected, RuntimeError, OSError)
 
 
 class OperatorReady(Wire):
-    """The answer to `hello`."""
+    """Response to `hello`."""
 
     type: Literal["ready"] = "ready"
     connection_id: str
@@ -71,14 +71,14 @@ class OperatorReady(Wire):
 
 
 class TaskAvailable(Wire):
-    """There may be something to claim."""
+    """Notification that a task may be available."""
 
     type: Literal["task_available"] = "task_available"
 
 
 @router.websocket("/api/v1/desktop/ws")
 async def desktop(socket: WebSocket) -> None:
-    """The operators' protocol; see `docs/desktop-op-module.md`."""
+    """Serve the operators' protocol; see `docs/desktop-op-module.md`."""
     service: Service = socket.app.state.service
     how: close_codes.Close | None
     try:
@@ -100,18 +100,18 @@ async def desktop(socket: WebSocket) -> None:
         if how is not close_codes.GONE:
             await _close(socket, how or close_codes.INTERNAL)
         return
-    # Only those who were let in can see a close code.
+    # Clients can only see a close code after the connection is accepted.
     await socket.accept()
     await _close(socket, how)
 
 
 async def _principal(socket: WebSocket, service: Service) -> Principal:
-    """Return the principal of the connection. A program shows its token in a header; there are no
-    pages for operators.
+    """Return the principal of the connection. Operators are programs and authenticate by header.
 
     Raises:
-        Forbidden: a token without the scope `desktop`.
-        Unauthenticated: the token is wrong or missing.
+        Forbidden: the token lacks the scope `desktop`.
+        RateLimited: too many attempts have failed.
+        Unauthenticated: the token is invalid or missing.
     """
     authenticator = service.authenticator
     token = bearer(socket.headers.get("authorization"))
@@ -135,7 +135,7 @@ class OperatorConnection:
         self._refusals = 0
 
     async def serve(self) -> close_codes.Close:
-        """Talk until one side ends it; how it should be closed."""
+        """Communicate until either side ends the connection; return how to close it."""
         try:
             async with asyncio.timeout(self._service.settings.hello_timeout_s):
                 hello = parse_operator_command(await receive_text(self._socket))
@@ -158,7 +158,7 @@ class OperatorConnection:
             with self._desk.connection(operator, self.id, source_of(self._socket)):
                 return await self._serve(operator, hello.id)
         except (Conflict, RateLimited) as error:
-            # Its former connection may not have been missed yet: it may come again.
+            # Its previous connection may still count as open: it may reconnect.
             await self._refuse(error, hello.id)
             return close_codes.RATE_LIMITED
 
@@ -246,7 +246,7 @@ class OperatorConnection:
         return {}
 
     async def _tell(self, operator: Operator) -> close_codes.Close:
-        """Say when there is something to claim."""
+        """Notify the operator when a task is available."""
         while True:
             await self._news.wait()
             self._news.clear()
@@ -274,5 +274,5 @@ def _claim(command: messages.Claim) -> messages.Claim:
 
 
 async def _close(socket: WebSocket, how: close_codes.Close) -> None:
-    with suppress(RuntimeError, OSError):  # the other side was faster
+    with suppress(RuntimeError, OSError):  # the client closed it first
         await socket.close(how.code, how.reason)

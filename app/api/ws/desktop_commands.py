@@ -17,26 +17,26 @@ MAX_FRAME_CHARS = 16_384
 
 
 class OperatorHello(Command, messages.Announcement):
-    """The first frame: who the operator is, and what it can do."""
+    """The first frame: name and capabilities of the operator."""
 
     type: Literal["hello"]
 
 
 class ClaimTask(Command):
-    """Take the oldest task, or the one that is named. `ack.result.task` is null without one."""
+    """Claim the named task, or the oldest one. `ack.result.task` is null if there is none."""
 
     type: Literal["claim"]
     task_id: messages.TaskId | None = None
 
 
 class StartTask(Command, messages.Claim):
-    """Ask for leave to send: only after its `ack` may anything be sent."""
+    """Request permission to send: the operator may send only after the `ack`."""
 
     type: Literal["start"]
 
 
 class Beat(Command):
-    """Still here; with a claim, still at it."""
+    """Keep the connection alive; with a claim, also renew its lease."""
 
     type: Literal["heartbeat"]
     claim: messages.Claim | None = None
@@ -49,19 +49,19 @@ class ReportProgress(Command, messages.Claim, messages.OperatorProgress):
 
 
 class CompleteTask(Command, messages.Claim, messages.Done):
-    """It was sent."""
+    """Report that the text was sent."""
 
     type: Literal["complete"]
 
 
 class FailTask(Command, messages.Claim, messages.Failed):
-    """It was not sent."""
+    """Report that the text was not sent."""
 
     type: Literal["fail"]
 
 
 class ReleaseTask(Command, messages.Claim):
-    """Give it back; it was not started."""
+    """Release a task that was not started."""
 
     type: Literal["release"]
 
@@ -85,7 +85,7 @@ def parse_operator_command(text: str | None) -> OperatorCommand:
     """Read a frame.
 
     Raises:
-        Refused: it is no text, too large, or no command of an operator.
+        Refused: the frame is binary, too large, or not a command of an operator.
     """
     if text is None:
         raise Refused(BadFrame("Binary frames are not supported; send JSON text"))

@@ -54,9 +54,9 @@ class Dispatcher:
         self._principal = connection.principal
 
     async def carry_out(self, command: ClientCommand) -> dict[str, Any] | None:
-        """The result for the `ack`; None when the command has sent its own answer.
+        """Run a command and return the result for its `ack`; None if it has sent its own response.
 
-        It returns in the turn of the loop in which a command has written what it writes.
+        It does not await anything after the writes of the command.
         """
         match command:
             case Subscribe():

@@ -1,4 +1,4 @@
-"""`GET /api/v1/ws`: who comes, before or after the socket is accepted, then one `Connection`."""
+"""`GET /api/v1/ws`: authentication by the request or after accepting it, then a `Connection`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def refuse_plain_request() -> None:
 
 @router.websocket("/api/v1/ws")
 async def chat(socket: WebSocket) -> None:
-    """The chat protocol; see `docs/protocol.md`."""
+    """Serve the chat protocol; see `docs/protocol.md`."""
     service: Service = socket.app.state.service
     connections: Connections = socket.app.state.connections
     offered = socket.scope.get("subprotocols") or []
@@ -84,9 +84,13 @@ async def _serve(
 async def _early_principal(
     socket: WebSocket, service: Service, offered: list[str]
 ) -> Principal | None:
-    """Whoever showed a token, or the cookie of a login, with the request itself; else nobody yet.
+    """Return the principal of the token or cookie in the request itself; None without either.
 
-    A cookie counts only for a page of ours, so only with an `Origin`, which was checked before.
+    A cookie only counts with an `Origin`, which a middleware has already checked.
+
+    Raises:
+        RateLimited: too many attempts have failed.
+        Unauthenticated: the token is invalid.
     """
     authenticator = service.authenticator
     token = bearer(socket.headers.get("authorization")) or _subprotocol_token(offered)
@@ -99,7 +103,7 @@ async def _early_principal(
 
 
 def _subprotocol_token(offered: list[str]) -> str | None:
-    """`tollgate.bearer.<base64url without padding>`: for clients that can set nothing else."""
+    """Return the token from `tollgate.bearer.<base64url without padding>`; None without one."""
     for name in offered:
         if name.startswith(_BEARER):
             encoded = name.removeprefix(_BEARER)
@@ -111,5 +115,5 @@ def _subprotocol_token(offered: list[str]) -> str | None:
 
 
 async def _close(socket: WebSocket, how: close_codes.Close) -> None:
-    with suppress(RuntimeError, OSError):  # the other side was faster
+    with suppress(RuntimeError, OSError):  # the client closed it first
         await socket.close(how.code, how.reason)

@@ -16,10 +16,10 @@ log = logging.getLogger(__name__)
 
 
 async def contain(work: Awaitable[T], what: str) -> tuple[T | None, TollgateError | None]:
-    """The result of `work`, or the typed error it ended with.
+    """Return the result of `work`, or the typed error that it raised.
 
-    An error nobody foresaw becomes an internal one that carries only its id; the
-    traceback stands in the log under the same id.
+    An unexpected error becomes an internal one with nothing but an ID; the log has the traceback
+    under the same ID.
     """
     with ErrorBoundary() as held:
         return await work, None

@@ -1,10 +1,9 @@
-"""Writing many messages in one go, past ASGI.
+"""Writer that sends many messages at the same time, bypassing ASGI.
 
-Through ASGI each message is decoded to text, encoded again, framed by a state machine
-and written by itself. Server frames are not masked, so a frame is only a header before
-bytes that exist already: writing a whole outbox at once costs a third of the CPU
-(`python -m benchmarks ws_fanout`). Without the extension, as in a test client, the
-writer falls back to ASGI.
+With ASGI, each message is decoded to text, encoded again, framed by a state machine and written
+separately. Server frames are not masked, so a frame is just a header and the existing bytes:
+writing a whole outbox together takes a third of the CPU time (`python -m benchmarks ws_fanout`).
+Without the extension, as in a test client, the connection falls back to ASGI.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _FIN_TEXT = 0x81
 
 
 def frame_header(size: int) -> bytes:
-    """Header of an unmasked, unfragmented text frame with a payload of `size` bytes (RFC 6455)."""
+    """Return the header of an unmasked, unfragmented text frame of `size` bytes (RFC 6455)."""
     if size < 126:
         return bytes((_FIN_TEXT, size))
     if size < 1 << 16:
@@ -41,7 +40,7 @@ class RawWriter:
         self._protocol = protocol
 
     async def write(self, bodies: Sequence[bytes], timeout_s: float) -> None:
-        """Send UTF-8 texts; waits while more than the transport's high-water mark is unsent.
+        """Send UTF-8 texts; wait while more than the transport's high-water mark is unsent.
 
         Raises:
             TimeoutError: the peer has not read for `timeout_s` seconds.
@@ -61,10 +60,10 @@ class RawWriter:
 
 
 class FastWebSocketProtocol(WebSocketsSansIOProtocol):
-    """uvicorn's protocol, offering its transport to the application.
+    """uvicorn's protocol, with its transport available to the application.
 
     Attributes:
-        place: what the HTTP connection held that it was before.
+        place: slot of the HTTP connection that was upgraded.
     """
 
     place: ConnectionSlot | None = None
@@ -81,7 +80,7 @@ class FastWebSocketProtocol(WebSocketsSansIOProtocol):
         if self.place is not None:
             self.place.release()
 
-    # -- a holder of a place: what it may hold is limited by the application ------------
+    # -- holder of a slot; the application limits the connection ------------------------
 
     def is_waiting_since(self) -> float | None:
         return None

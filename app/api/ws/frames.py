@@ -1,4 +1,4 @@
-"""One text frame → one command, or a typed error that says what is wrong with it."""
+"""Parsing of frames to commands or typed errors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LOOKED_AT = 2000
 
 
 class Refused(Exception):
-    """A frame that holds no command we carry out; `ref` is its id where it could be read."""
+    """A frame without a valid command; `ref` is its ID if it is readable."""
 
     def __init__(self, error: TollgateError, ref: str | None = None) -> None:
         super().__init__(error.message)
@@ -47,7 +47,7 @@ def parse_command(text: str | None) -> ClientCommand:
     """Read a frame.
 
     Raises:
-        Refused: it is not JSON, not a command, or does not fit its model.
+        Refused: the frame is not JSON, not a command, or does not match its model.
     """
     if text is None:
         raise Refused(BadFrame("Binary frames are not supported; send JSON text"))
@@ -72,13 +72,13 @@ def parse_command(text: str | None) -> ClientCommand:
 
 
 def id_of(text: str | None) -> str | None:
-    """The id of a frame that is refused before it is parsed; None when it does not stand plain."""
+    """Return the ID of an unparsed frame; None if a search of its first characters finds none."""
     found = _ID.search(text[:_LOOKED_AT]) if text else None
     return found[1] if found else None
 
 
 def error_body(error: TollgateError) -> ErrorBody:
-    """A typed error as it goes over the wire."""
+    """Return a typed error in its wire format."""
     details: dict[str, Any] = dict(error.details)
     retry_after = details.pop("retry_after_ms", None)
     return ErrorBody(

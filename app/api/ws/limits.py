@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from app.api.ws.commands import ClientCommand
 
 _ANSWERED = 1
-# Of these the answer is sent once what it says is stored.
+# The response to these commands is sent after their writes are stored.
 _STORED = frozenset({"user_message", "tool_call", "question_response"})
 
 
@@ -35,7 +35,7 @@ class CommandRate:
         """Count one command.
 
         Raises:
-            RateLimited: they are too many; `retry_after_ms` says when to send the next.
+            RateLimited: the limit is exceeded; `retry_after_ms` is the time to wait.
         """
         self._bucket.spend(time.monotonic(), "Too many commands; slow down")
 
@@ -50,13 +50,13 @@ class _Running:
 
 
 class Remembered:
-    """Acknowledged commands of the last ten minutes, per token: a repeat gets the same answer.
+    """Acknowledged commands of the last ten minutes, by token; a repeat gets the same response.
 
-    A command that is still being carried out is waited for, not carried out twice. The
-    same id with another content is a mistake (a counter that began anew), and is told so.
+    A repeat of a command in progress waits for its result. The same ID with different content is
+    an error of the client, such as a counter that was reset, and is refused.
 
-    Answers are in the database, in the commit of what their commands have written: whoever
-    sends a command again after a restart finds both, or neither.
+    A response is stored in the same commit as the writes of its command: after a restart, the
+    database has both or neither.
     """
 
     def __init__(self, keys: IdempotencyKeys, db: DatabaseWriter) -> None:
@@ -70,11 +70,11 @@ class Remembered:
         command: ClientCommand,
         work: Callable[[], Coroutine[Any, Any, Result | None]],
     ) -> tuple[Result, bool]:
-        """Carry a command out, or give the answer that its first sending got, and which it was.
+        """Run a command, or return its first response with True if it is a repeat.
 
         Raises:
-            Conflict: the id was used for another command.
-            StorageUnavailable: what was sent before cannot be read at the moment.
+            Conflict: the ID was used for another command.
+            StorageUnavailable: earlier commands cannot be read at the moment.
         """
         await self._keys.load()
         key, content = Key("ws", owner_of(principal), command.id), _content(command)
@@ -97,17 +97,16 @@ class Remembered:
     def _begin(
         self, key: Key, content: str, work: Coroutine[Any, Any, Result | None], *, waits: bool
     ) -> asyncio.Task[Result]:
-        """Carry out a new command in a task that outlives its connection.
+        """Run a new command in a task that outlives its connection.
 
-        A client that lost its socket in the middle sends the command again under the same
-        id: it must find the first one, not start a second. A refused command is forgotten
-        and may be sent again.
+        A client that lost its connection sends the command again with the same ID, which must not
+        run it a second time. A refused command is not stored and may be sent again.
         """
 
         async def carry_out() -> Result:
             try:
                 answer = await work or {}
-                # Nothing is awaited between what the command has written and this.
+                # No await may come between the writes of the command and this one.
                 data = orjson.dumps(answer)
                 self._keys.keep(key, content, _ANSWERED, data, whole=True)
                 if waits:
@@ -117,7 +116,7 @@ class Remembered:
                 del self._running[key]
 
         answer = asyncio.create_task(carry_out())
-        # Its error is the connection's to tell; without one there is nobody to tell.
+        # The connection reports the error; if it is closed, retrieve the error here.
         answer.add_done_callback(_retrieve)
         self._running[key] = _Running(content, answer)
         return answer

@@ -1,4 +1,4 @@
-"""Outgoing queue of one connection: bounded, and never awaited by a publisher."""
+"""Outgoing queue of one connection: bounded, and never awaited by publishers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Backlog:
         self.bodies = deque(bodies)
 
     def page(self) -> list[bytes]:
-        """The next messages, about a mebibyte of them."""
+        """Remove and return the next messages, about 1 MiB and at most `PAGE_FRAMES`."""
         page: list[bytes] = []
         size = 0
         while self.bodies and len(page) < PAGE_FRAMES and size < PAGE_BYTES:
@@ -28,11 +28,11 @@ class Backlog:
 
 
 class Outbox:
-    """A queue of encoded messages.
+    """Bounded queue of encoded messages.
 
-    When it is full, live output is dropped, oldest first: the durable event that follows
-    carries the whole. When durable events alone overflow it, nothing more is taken and
-    `overflowed` tells the writer to close: the client resumes from the log.
+    If it is full, live output is dropped, oldest first: the durable event that follows contains
+    all of it. If durable events alone overflow it, it accepts no more messages, and `overflowed`
+    makes the writer close the connection: the client resumes from the log.
     """
 
     def __init__(self, *, max_frames: int, max_bytes: int) -> None:
@@ -56,7 +56,7 @@ class Outbox:
         self._ready.set()
 
     def catch_up(self, bodies: Iterable[bytes]) -> Backlog:
-        """Send many messages beside the queue: a replay may be larger than the queue's bound."""
+        """Add a backlog outside of the queue: a replay may exceed the queue's bounds."""
         backlog = Backlog(bodies)
         self._backlogs.append(backlog)
         self._ready.set()
@@ -70,7 +70,7 @@ class Outbox:
             backlog.bodies.append(body)
 
     async def take(self) -> list[bytes]:
-        """Everything that waits, or a page of a backlog; waits itself while there is nothing."""
+        """Take all queued messages, else a page of a backlog; wait while there is neither."""
         while not (self._frames or self._backlogs or self.overflowed):
             self._ready.clear()
             await self._ready.wait()

@@ -1,4 +1,4 @@
-"""The end of a client's rights while it is connected."""
+"""Checks whether a connected client's rights have ended."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ENDS = {"expired": close_codes.TOKEN_EXPIRED, "revoked": close_codes.REVOKED}
 async def end_of_rights(
     authenticator: Authenticator, principal: Principal, *, active: bool = False
 ) -> close_codes.Close | None:
-    """How to close when the client's rights have ended; without news of them they stand."""
+    """Return how to close if the client's rights have ended; None if valid or not readable."""
     try:
         return _ENDS.get(await authenticator.standing(principal, active=active))
     except StorageUnavailable:

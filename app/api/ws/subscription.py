@@ -1,4 +1,4 @@
-"""One session on one connection: replay, then live, without a gap or a double."""
+"""Subscription to a session: replay, then live events, without gaps or duplicates."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from app.events.log import Frame, SessionLog
 
 
 class Subscription:
-    """Delivers a session's events into an outbox. A `Subscriber` of the session's log."""
+    """`Subscriber` of a session's log that delivers its events to an outbox."""
 
     def __init__(
         self,
@@ -50,10 +50,10 @@ class Subscription:
         archive: SessionQueries,
         limit: int,
     ) -> None:
-        """Send the answer, what the client missed, and from then on everything live.
+        """Send the response, the missed events, and from then on all live events.
 
-        The head is read and the subscription registered in one step of the loop; what
-        arrives while the database is read is held back and sent after it.
+        Reading the head and registering the subscription happen without an await in between; events
+        that arrive while the database is read are sent after the missed ones.
         """
         log, head = self.log, self.log.committed
         lost = (epoch is not None and epoch != log.epoch) or after > head or head - after > limit
@@ -73,14 +73,14 @@ class Subscription:
                 self.stop()
                 raise
             frames = [Frame(seq, body) for seq, body in rows]
-        # Retention, or a damaged log: never a partial replay.
+        # Never replay partially, for example after retention or with a damaged log.
         whole = len(frames) == head - after
         self._open(
             answer, head, recovered=whole, replay_from=after + 1, frames=frames if whole else []
         )
 
     def stop(self) -> None:
-        """No more events."""
+        """Stop the delivery of events."""
         self.log.subscribers.discard(self)
 
     def _open(
@@ -107,7 +107,7 @@ class Subscription:
                     self._send(self.log.encode_live(kind, fields))
 
     def _bodies(self, frame: Frame) -> tuple[bytes, ...]:
-        """The event, and what an older client gets beside it."""
+        """Return the event, and the legacy events derived from it."""
         if self._older is None:
             return (frame.body,)
         return (frame.body, *self._older.of(frame.body))
@@ -119,7 +119,7 @@ class Subscription:
         return self._backlog is not None
 
     def _send(self, body: bytes, *, droppable: bool = False) -> None:
-        """Send behind what the client still has to catch up with."""
+        """Send a message after the client's remaining backlog."""
         if self._is_catching_up:
             assert self._backlog is not None
             self._outbox.append_to(self._backlog, body)
