@@ -1,1 +1,1 @@
-"""The edge: REST and WebSocket."""
+"""REST and WebSocket interfaces."""

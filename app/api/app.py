@@ -1,4 +1,4 @@
-"""The application: routes, checks and error rendering around one running service."""
+"""ASGI application: routes, checks and error rendering around one running service."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ def create_app(
     *,
     whole: bool = True,
 ) -> FastAPI:
-    """The ASGI application; the service is open from its start-up to its shutdown.
+    """Create the ASGI application; its lifespan opens and closes the service.
 
     Args:
-        whole: False leaves all routes but the one for health to `app.state.later`, which a
-            `Server` has loaded as soon as it answers.
+        whole: False defers all routes except the health check to `app.state.later`, which a
+            `Server` loads as soon as it accepts requests.
     """
 
     @asynccontextmanager
@@ -112,12 +112,12 @@ def create_app(
 
 
 def _routed(app: FastAPI) -> LazyRoutes:
-    """Give an application its route for health; the others are in what comes back."""
+    """Install the health route and a placeholder for the others; return the placeholder."""
     answer = ServedDocument(app).answer
     own = (*app.routes, Route(f"{PREFIX}/openapi.json", answer, include_in_schema=False))
 
     def read() -> Sequence[BaseRoute]:
-        # A third of the server's start, with the database's toolkit that they need.
+        # With the database toolkit, this import takes a third of the server's start-up time.
         from app.api.routes import every_route
 
         return (*own, *every_route())

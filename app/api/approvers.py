@@ -1,4 +1,4 @@
-"""Identity of the user who answers a confirmation, in the form that the gate expects."""
+"""Identity of the user who answers a confirmation."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ from app.execution.confirmation.answers import Approver
 
 
 def approver_of(principal: Principal, *, edits: bool = False) -> Approver:
-    """Whoever holds a token or a login is a person; what a model drives never holds one.
+    """Return the approver that a principal acts as.
+
+    A principal with a token or a login counts as a person; models never hold either.
 
     Args:
-        edits: the answer brings arguments of its own, which is as much as calling the tool.
+        edits: the answer replaces the arguments, which requires the right to call tools.
+
+    Raises:
+        Forbidden: the principal lacks the scope `approve`, or `tools:call` for an edit.
     """
     principal.require("approve")
     if edits:

@@ -1,8 +1,8 @@
 """Authentication of requests by token or cookie, with host and origin checks.
 
-A request must name a host that is ours, and what a page asks for must come from an origin that is
-ours: otherwise any web page could drive the service. Who has a cookie must show both, and a CSRF
-token for every change.
+Every request must name an allowed host, and requests from web pages must have an allowed origin;
+otherwise any web page could control the service. Requests with a cookie also need an `Origin` and
+a CSRF token for every change.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ __all__ = ["ALL_SCOPES", "Authenticator", "Principal", "bearer", "login_cookie"]
 
 LOOPBACK_HOSTS = frozenset({"127.0.0.1", "localhost", "::1", "[::1]"})
 COOKIE = "tollgate_login"
-# Browsers take this one from a secure page only, and from no other host.
+# Browsers accept this name only over HTTPS and without a `Domain`.
 SECURE_COOKIE = f"__Host-{COOKIE}"
 CSRF_HEADER = "x-csrf-token"
 UNKNOWN_SOURCE = "unknown"
-# How long an open connection or stream may outlive what gave it its rights.
+# Maximum time that an open connection or stream outlives its credentials.
 RECHECK_S = 2.0
 _MAX_SHOWN = 300
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:@/\\\[\]\s]+)(?::[0-9]{1,5})?")
@@ -58,8 +58,8 @@ class Authenticator:
         """Return the principal that holds `token`.
 
         Raises:
-            RateLimited: too many guesses have come from there, or at that account.
-            Unauthenticated: it is wrong, or missing where one is needed.
+            RateLimited: too many attempts have failed from `source`, or for that account.
+            Unauthenticated: the token is invalid, or missing although one is required.
         """
         if not token:
             return await self._without_token()
@@ -78,11 +78,11 @@ class Authenticator:
         return principal
 
     async def sign_in(self, token: str, *, source: str) -> tuple[str, Principal]:
-        """Begin a login of whoever holds `token`; the secret of its cookie.
+        """Create a login for the holder of `token`; return its cookie's secret and the principal.
 
         Raises:
-            RateLimited: too many have failed from there.
-            Unauthenticated: the token is wrong.
+            RateLimited: too many attempts have failed from `source`, or for that account.
+            Unauthenticated: the token is invalid.
         """
         principal = await self.authenticate(token, source=source, how="login")
         secret, login = await self._logins.begin(
@@ -91,12 +91,12 @@ class Authenticator:
         return secret, await self._of_login(login.id, principal.token_id)
 
     async def signed_in(self, secret: str) -> Principal | None:
-        """Whose browser holds that cookie; None when the login has ended."""
+        """Return the principal of a login cookie; None if the login has ended."""
         login = await self._logins.find(secret)
         return None if login is None else await self._of_login(login.id, login.token_id)
 
     async def sign_out(self, principal: Principal) -> None:
-        """End the login that the principal came by, if they did."""
+        """End the principal's login, if it has one."""
         if principal.login_id is not None:
             await self._logins.end(principal.login_id)
 
@@ -104,7 +104,7 @@ class Authenticator:
         """Check whether a principal's credentials are still valid during a connection.
 
         Args:
-            active: the principal has just done something, which keeps a login from idling out.
+            active: the principal has just sent a request, which resets the login's idle timeout.
         """
         if principal.login_id is not None:
             if active:
@@ -117,11 +117,11 @@ class Authenticator:
         return "holds"
 
     def check_host(self, hosts: Sequence[str]) -> None:
-        """Refuse a request for a name that is not ours: DNS rebinding ends here.
+        """Refuse a request for a foreign host name, to prevent DNS rebinding.
 
         Raises:
-            BadFrame: more than one host is named, and a proxy may have read another of them.
-            Forbidden: the host is neither loopback nor among the allowed ones.
+            BadFrame: there are several Host headers, and a proxy may have used another one.
+            Forbidden: the host is neither loopback, nor the configured one, nor allowed.
         """
         if len(hosts) > 1:
             raise BadFrame("The request has several Host headers; send exactly one")
@@ -132,10 +132,10 @@ class Authenticator:
             )
 
     def check_origin(self, origin: str | None, host: str | None) -> None:
-        """Refuse browsers on other pages. A request without an origin is not a browser's.
+        """Refuse requests from foreign web pages. Requests without an origin are accepted.
 
         Raises:
-            Forbidden: the origin is neither the service's own nor among the allowed ones.
+            Forbidden: the origin is neither the service's own nor an allowed one.
         """
         if origin is None:
             return
@@ -150,11 +150,11 @@ class Authenticator:
         )
 
     def check_page(self, secret: str, headers: Mapping[str, str], *, changes: bool) -> None:
-        """Refuse what another page asks for with our cookie.
+        """Refuse requests that a foreign page sends with the login cookie.
 
         Raises:
-            Forbidden: the origin is foreign; or the request changes something and has no origin,
-                or not the login's CSRF token.
+            Forbidden: the origin is foreign; or the request is a change without an origin or
+                without the login's CSRF token.
         """
         origin = headers.get("origin")
         self.check_origin(origin, headers.get("host"))
@@ -191,7 +191,7 @@ class Authenticator:
     def forbade(
         self, principal: Principal, error: TollgateError, *, source: str, what: str
     ) -> None:
-        """Put on record what somebody who is known may not do."""
+        """Record in the audit log that an authenticated principal was refused."""
         detail = {"what": truncate(what, _MAX_SHOWN), "token_id": principal.token_id}
         self._audit.refused(source, reason=error.message, user_id=principal.user_id, detail=detail)
 
@@ -203,16 +203,16 @@ class Authenticator:
         )
 
     def _refused(self, source: str, how: str, token: str) -> None:
-        # Of a secret of ours the stored prefix, which tells which token was tried.
+        # The stored prefix of a generated token identifies it without revealing it.
         tried = token[:8] if token.startswith(PREFIX) else None
         self._audit.refused(source, reason=f"wrong {how}", detail={"prefix": tried})
 
 
 def bearer(header: str | None) -> str | None:
-    """The token of an `Authorization` header; None without one.
+    """Return the token of an `Authorization` header; None without the header.
 
     Raises:
-        Unauthenticated: the header is there and is not a bearer token.
+        Unauthenticated: the header is not a bearer token.
     """
     if header is None:
         return None
@@ -223,11 +223,11 @@ def bearer(header: str | None) -> str | None:
 
 
 def login_cookie(cookies: Mapping[str, str]) -> str | None:
-    """The secret of a login, if a browser sent one."""
+    """Return the secret of the login cookie, or None without a cookie."""
     return cookies.get(SECURE_COOKIE) or cookies.get(COOKIE) or None
 
 
 def _host_name(host: str) -> str:
-    """Host header without its port; all of it where that is none."""
+    """Return a Host header in lower case without its port; an invalid one unchanged."""
     found = _HOST.fullmatch(host)
     return (found[1] if found else host).lower()

@@ -1,14 +1,13 @@
 """Limits on open connections, and the choice of which one to close first.
 
-A file limit is reached sooner than any other, and past it nothing can be accepted. So there are
-fewer places than descriptors. Whoever has not signed in shares those of their address. Where no
-place is left, the connection that has waited longest for a request of its client makes room;
-where all are busy, the new one gets a spare place: it is answered once, about health only or
-with a refusal that says when to come again. A spare place never waits for its client: the oldest
-of those that do is closed when another one is needed.
+The limit of open files is usually reached first, and then no connection can be accepted, so there
+are fewer slots than file descriptors. Unauthenticated connections share the slots of their address.
+If no slot is free, the connection that has been idle longest is closed; if all are busy, the new
+connection gets a spare slot: it receives one response, which is a health check or a refusal with
+the time to retry. When spare slots run out, the oldest one that waits for its client is closed.
 
-A busy service reads late. So a connection has waited only when the service has looked for its
-data meanwhile, which two sweeps show.
+A busy service reads late, so a connection counts as idle only if the service has checked it for
+data in the meantime, which two sweeps guarantee.
 """
 
 from __future__ import annotations
@@ -30,8 +29,7 @@ EXTENSION = "tollgate.place"
 SHARE_FULL = "Too many unauthenticated connections from this address; try again later"
 _SPARE_S = 2.0
 _PATIENCE_S = 1.0
-# A sweep can come between the accept of a connection and the first look for its data; the next
-# one cannot.
+# One sweep can run between accepting a connection and first reading from it; a second cannot.
 _SWEEPS = 2
 _RETRY_MS = 2000
 _SPARE_PART = 3
@@ -41,38 +39,37 @@ _IPV6_NETWORK = 64
 
 
 class ConnectionHolder(Protocol):
-    """What holds a place: the protocol of one connection."""
+    """Holder of a slot: the protocol of one connection."""
 
     def is_waiting_since(self) -> float | None:
-        """Since when it waits for a request of its client; None while one is under way."""
+        """Return since when it waits for a request; None while one is in progress."""
 
     def is_incomplete(self) -> bool:
         """Return whether the client still has to send the rest of a body, or a `hello`."""
 
     def is_answering(self) -> bool:
-        """Whether its request is complete, and the service has not answered yet."""
+        """Return whether a complete request is still unanswered."""
 
     def refuse(self, error: TollgateError) -> None:
-        """Answer in place of the application, where that is possible, and close."""
+        """Respond instead of the application, if possible, and close the connection."""
 
     def look_after(self, now: float) -> None:
-        """End what has taken too long."""
+        """Enforce the connection's timeouts."""
 
     def drop(self) -> None:
-        """Close the connection, and say nothing."""
+        """Close the connection without a response."""
 
 
 class ConnectionSlot:
-    """The place of one connection.
+    """Slot of one connection.
 
     Attributes:
-        address: whose share it is part of; None for a proxy that is trusted, and for whoever has
-            signed in.
-        is_proxied: a proxy that is trusted has it, for one client after another.
-        is_spare: it is answered once.
-        since: when it was opened, or became part of its share.
-        joined: the number of the sweep before that.
-        sweep: the number of the sweep before it began to wait for its client.
+        address: address whose share it counts against; None for no share, as after sign-in.
+        is_proxied: the peer is a trusted proxy, which sends requests of several clients.
+        is_spare: it receives only one response.
+        since: when it was opened or added to its share, in seconds of the clock.
+        joined: number of the last sweep before `since`.
+        sweep: number of the last sweep before it started waiting for its client.
     """
 
     __slots__ = (
@@ -93,24 +90,24 @@ class ConnectionSlot:
         self.joined = self.sweep = limits.sweeps
 
     def sign_in(self) -> None:
-        """Whoever connects has shown who they are."""
+        """Mark the connection as authenticated and remove it from its address's share."""
         self.is_known = True
         self._limits.move(self, None)
 
     def release(self) -> None:
-        """The connection has ended; harmless when repeated."""
+        """Free the slot after the connection has ended; harmless if repeated."""
         self._limits.release(self)
 
 
 class ConnectionLimits:
-    """The places of one server. All methods are called on the event loop's thread.
+    """Connection slots of one server. All methods must run on the event loop's thread.
 
     Args:
-        open_files: the limit of open files; the service's own by default.
-        now: the clock, in seconds.
+        open_files: limit of open files; this process's limit by default.
+        now: monotonic clock, in seconds.
 
     Attributes:
-        sweeps: how often the connections were looked after.
+        sweeps: number of sweeps so far.
     """
 
     def __init__(
@@ -135,7 +132,7 @@ class ConnectionLimits:
         self._every_s = min(_PATIENCE_S / _SWEEPS, *(seconds / 2 for seconds in shortest))
 
     def open(self, holder: ConnectionHolder, peer: str | None) -> ConnectionSlot:
-        """A place for a new connection of `peer`; the oldest one that waits may be closed."""
+        """Return a slot for a new connection of `peer`; may close the longest-idle connection."""
         place = ConnectionSlot(self, holder, is_proxied=peer in self._proxies)
         self._places[place] = None
         self._waiting[place] = None
@@ -147,10 +144,10 @@ class ConnectionLimits:
         return place
 
     def move(self, place: ConnectionSlot, address: str | None) -> bool:
-        """Count a place as part of an address's share, or of none.
+        """Count a slot against the share of an address, or against none.
 
-        False when that address has had all it may have for a moment, and none of them waits for
-        its client: the place is part of no share then.
+        Return False, with the slot in no share, if the share has been used up for a second and
+        none of its connections is idle.
         """
         self._leave_share(place)
         if address is None or place not in self._places:
@@ -163,7 +160,7 @@ class ConnectionLimits:
         return True
 
     def begin_request(self, place: ConnectionSlot, forwarded_for: Sequence[bytes]) -> bool:
-        """A request is under way; False when its client, behind a proxy, has too many of them."""
+        """Mark the slot as busy; return False if its client behind a proxy exceeds its share."""
         self._waiting.pop(place, None)
         if not place.is_proxied:
             return True
@@ -173,7 +170,7 @@ class ConnectionLimits:
         return self.move(place, share_of(client) if client else None)
 
     def end_request(self, place: ConnectionSlot) -> None:
-        """A connection waits for its client from now on."""
+        """Mark the slot as waiting for its client."""
         if place.is_proxied:
             self._leave_share(place)
         if place in self._places:
@@ -181,15 +178,15 @@ class ConnectionLimits:
             self._waiting[place] = None
 
     def release(self, place: ConnectionSlot) -> None:
-        """Give a place back."""
+        """Free a slot."""
         self._leave_share(place)
         for places in (self._places, self._waiting, self._spare):
             places.pop(place, None)
 
     def _is_used_up(self, share: dict[ConnectionSlot, None]) -> bool:
-        """Whether as many as may be have not signed in for a moment; a crowd comes at once."""
+        """Return whether a share has been full for a second; short bursts are allowed."""
         last = next(islice(share, self.settings.connections_per_address - 1, None), None)
-        # Not since its last request: whoever keeps one connection busy would open any number.
+        # Not since its last request: one busy connection would permit any number of others.
         if last is None or self.sweeps - last.joined < _SWEEPS:
             return False
         return self.now() - last.since >= _PATIENCE_S
@@ -198,7 +195,7 @@ class ConnectionLimits:
         return len(self._places) <= self.most - self.spare_most or self._make_room(self._waiting)
 
     def _make_room(self, places: dict[ConnectionSlot, None]) -> bool:
-        """Close the one that has waited longest; False when none has waited for a moment."""
+        """Close the longest-idle connection; return False if none has been idle for a second."""
         now = self.now()
         for place in places:
             since = place.holder.is_waiting_since()
@@ -209,7 +206,7 @@ class ConnectionLimits:
         return False
 
     def _was_swept(self, place: ConnectionSlot) -> bool:
-        """Whether the service has looked for data of a connection since it began to wait."""
+        """Return whether a connection was checked for data since it started waiting."""
         return self.sweeps - place.sweep >= _SWEEPS
 
     def _make_spare(self, place: ConnectionSlot) -> None:
@@ -232,7 +229,7 @@ class ConnectionLimits:
         place.address = None
 
     def _trim(self, share: Mapping[ConnectionSlot, None], now: float) -> None:
-        """Refuse those of a crowd that are more than its share, cannot make room and do not end."""
+        """Refuse the incomplete requests of an address that exceed its share."""
         held = [
             place
             for place in share
@@ -248,7 +245,7 @@ class ConnectionLimits:
         self._sweeping = loop.call_later(self._every_s, self.sweep)
 
     def sweep(self) -> None:
-        """End what has taken too long, and come back while any connection is open."""
+        """Enforce all timeouts; schedule the next sweep while any connection is open."""
         now = self.now()
         self.sweeps += 1
         for place in tuple(self._spare):
@@ -270,19 +267,19 @@ def overloaded(message: str, *, retry_after_ms: int = _RETRY_MS) -> TollgateErro
 
 
 def sign_in(scope: Mapping[str, Any]) -> None:
-    """Note that whoever sent a request has shown who they are."""
+    """Mark the connection of a request as authenticated."""
     place = scope.get("extensions", {}).get(EXTENSION)
     if isinstance(place, ConnectionSlot) and not place.is_known:
         place.sign_in()
 
 
 def _most(wanted: int, open_files: int) -> int:
-    """As many as leave a quarter of the descriptors, and 256 at least, for the work itself."""
+    """Return the number of slots: leave a quarter of the descriptors, at least 256, unused."""
     return max(_LEAST_PLACES, min(wanted, open_files - max(256, open_files // 4)))
 
 
 def plain_address(text: str) -> str:
-    """An address of version 4 that came over a socket of version 6 as what it is."""
+    """Return an address without its zone, and an IPv4-mapped IPv6 address as IPv4."""
     try:
         address = ip_address(text.partition("%")[0])
     except ValueError:
@@ -292,7 +289,7 @@ def plain_address(text: str) -> str:
 
 
 def share_of(peer: str) -> str:
-    """Whom an address stands for: itself, or its network of version 6, which one customer gets."""
+    """Return the key of an address's share: itself, or its /64 network for IPv6."""
     plain = plain_address(peer)
     if ":" not in plain:
         return plain

@@ -1,4 +1,4 @@
-"""Delegated work, as the edge reaches it."""
+"""Access of the API to sub-agent tasks."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from app.tools.delegation.ports import DELEGATION, ENDED, Delegation
 
 
 def delegation_of(service: Service) -> Delegation:
-    """Whoever starts sub-agents.
+    """Return the service that starts sub-agents.
 
     Raises:
-        ToolFailed: nobody does here.
+        ToolFailed: this installation has no such service.
     """
     return service.runtime.services.require(DELEGATION, Delegation)  # type: ignore[type-abstract]
 
 
 async def stop_delegation(service: Service, session_id: str, id_: str) -> bool:
-    """Stop a batch or a task of a session; whether there was something left to stop.
+    """Stop a batch or a task of a session; return False if it had already ended.
 
     Raises:
         NotFound: the session has no such batch or task.

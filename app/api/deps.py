@@ -17,14 +17,14 @@ from app.api.service import Service
 from app.core.errors import Forbidden
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-# Who holds no more than these works with no tools.
+# Scopes that alone give no access to tools.
 _APART = frozenset({"audit:read", "desktop"})
 
 C = TypeVar("C", bound=Callable[..., Any])
 
 
 def dependency(call: C) -> C:
-    """Mark what routes depend on: its signature is read here, and not again for each route."""
+    """Resolve the signature of a dependency once, instead of for every route."""
     call.__signature__ = inspect.signature(call, eval_str=True)  # type: ignore[attr-defined]
     return call
 
@@ -46,10 +46,10 @@ _cookie = dependency(
 )
 
 
-# None of these waits, but what is not `async` is run in a thread, and waits for one there.
+# None of these waits, but FastAPI would run a dependency that is not `async` in a thread.
 @dependency
 async def service_of(request: Request) -> Service:
-    """The running service."""
+    """Return the running service."""
     service: Service = request.app.state.service
     return service
 
@@ -68,14 +68,14 @@ async def principal_of(
     _: Annotated[HTTPAuthorizationCredentials | None, Security(_scheme)],
     __: Annotated[str | None, Security(_cookie)],
 ) -> Principal:
-    """Return the principal of the request; a token takes precedence over a cookie. A token wins
-    over a cookie.
+    """Return the principal of the request; a token takes precedence over a cookie.
 
-    The request keeps it: it is asked once, and what it is refused stands in the audit.
+    The request's state stores it, so that it is determined once and the audit log can name it.
 
     Raises:
-        Unauthenticated: the token is wrong, or missing where one is needed.
-        Forbidden: a cookie, but not from a page of ours.
+        RateLimited: too many attempts have failed.
+        Unauthenticated: the token is invalid, or missing although one is required.
+        Forbidden: the request has a cookie but does not come from an allowed page.
     """
     known: Principal | None = getattr(request.state, "checked_principal", None)
     if known is not None:
@@ -98,17 +98,16 @@ async def principal_of(
     return principal
 
 
-# Whoever may come in at all; what needs no more than that tells nothing about others.
+# Any authenticated principal. Routes with this dependency must not reveal data of others.
 SignedIn = Annotated[Principal, Depends(principal_of)]
 
 
 @dependency
 async def member(principal: SignedIn) -> Principal:
-    """Whoever works with tools. Who may read the audit sees the audit, and nothing else;
-    a desktop operator its tasks.
+    """Return the principal if it can work with tools.
 
     Raises:
-        Forbidden: the token is for the audit or for a desktop alone.
+        Forbidden: the token has no scopes except `audit:read` and `desktop`.
     """
     if principal.scopes <= _APART:
         raise Forbidden("Requires the scope 'chat', 'tools:call' or 'approve'", scope="chat")
@@ -119,7 +118,7 @@ Anyone = Annotated[Principal, Depends(member)]
 
 
 class RequiredScope:
-    """A dependency: the principal, if it was granted a scope."""
+    """Dependency that returns the principal if it has a scope."""
 
     def __init__(self, scope: str) -> None:
         self._scope = scope

@@ -1,4 +1,4 @@
-"""Whom the scope `desktop` makes of a principal, and how fast those may ask."""
+"""Identity and rate limits of desktop operators."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class OperatorRates:
         """Count one request.
 
         Raises:
-            RateLimited: they are too many.
+            RateLimited: the token has sent too many.
         """
         if key not in self._rates and len(self._rates) >= MAX_TOKENS_SEEN:
             self._rates.pop(next(iter(self._rates)))

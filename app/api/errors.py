@@ -1,4 +1,4 @@
-"""One renderer for every error: RFC 9457 problem details, in answers and in OpenAPI."""
+"""Rendering of all errors as RFC 9457 problem details, in responses and in OpenAPI."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
 TYPE_PREFIX = "urn:tollgate:error:"
-TAG = "~"  # begins the names of union branches, which are no part of a path
+TAG = "~"  # prefix of the names of union branches, which are not part of a path
 MAX_ERRORS = 100
 WRONG_METHOD = 405
 _HTTP_CODES = {
@@ -57,7 +57,7 @@ _HTTP_CODES = {
 
 
 class Problem(BaseModel):
-    """Problem details of an error. `code` never changes meaning; `detail` is for people and may."""
+    """Problem details of an error. `code` is stable; `detail` is for people and can change."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -74,7 +74,7 @@ class Problem(BaseModel):
 
 
 def install(app: FastAPI) -> None:
-    """Render every exception that a request may end in."""
+    """Install the exception handlers."""
     app.add_exception_handler(TollgateError, _tollgate_error)
     app.add_exception_handler(RequestValidationError, _validation_error)
     app.add_exception_handler(HTTPException, _http_exception)
@@ -82,7 +82,7 @@ def install(app: FastAPI) -> None:
 
 
 def problem(error: TollgateError) -> Problem:
-    """An error as its callers see it."""
+    """Return the problem details of an error."""
     details = dict(error.details)
     retryable = bool(details.pop("retryable", error.retryable))
     error_id = details.pop("error_id", None)
@@ -101,7 +101,7 @@ def problem(error: TollgateError) -> Problem:
 
 
 def problem_response(error: TollgateError) -> Response:
-    """The HTTP answer for an error."""
+    """Return the HTTP response for an error."""
     headers: dict[str, str] = {}
     wait = error.details.get("retry_after_ms")
     if isinstance(wait, int | float):
@@ -114,14 +114,14 @@ def problem_response(error: TollgateError) -> Response:
 
 
 async def answer_to(request: Request, error: TollgateError | HTTPException) -> Response:
-    """The answer for what was raised outside of the routes."""
+    """Return the HTTP response for an error that was raised outside of the routes."""
     if isinstance(error, TollgateError):
         return await _tollgate_error(request, error)
     return await _http_exception(request, error)
 
 
 def error_path(location: tuple[Any, ...]) -> str:
-    """`("body", "calls", 0, "name")` → `body.calls[0].name`."""
+    """Return a location as text: `("body", "calls", 0, "name")` as `body.calls[0].name`."""
     path = ""
     for part in location:
         if isinstance(part, int):
@@ -180,7 +180,7 @@ async def _validation_error(_: Request, error: Exception) -> Response:
 
 
 async def _http_exception(request: Request, error: Exception) -> Response:
-    """Errors of the framework itself: no such route, wrong method, unreadable body."""
+    """Render an error of the framework, such as an unknown route or an unreadable body."""
     assert isinstance(error, HTTPException)
     path = truncate(request.url.path, 200)
     message = {
@@ -288,8 +288,8 @@ def problems(
     """Return the OpenAPI entries for errors: the given ones, and those common to all routes.
 
     Args:
-        public: the route asks for no token and reads nothing that can be unavailable.
-        body: the route takes JSON.
+        public: the route needs no token and reads nothing that can be unavailable.
+        body: the route has a request body.
     """
     listed: list[type[TollgateError]] = [*kinds, Forbidden, TollgateError]
     if not public:

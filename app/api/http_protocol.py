@@ -1,7 +1,8 @@
-"""HTTP of one connection, with deadlines for what its client sends and reads.
+"""HTTP of one connection, with deadlines for its client's requests and reads.
 
-A client that sends half a request, or leaves an answer unread, would hold its connection without
-end. What takes too long is answered with 408 where an answer is still possible, and closed.
+Without them, a client that sends half a request or leaves a response unread would occupy its
+connection forever. After a deadline the connection is closed, with status 408 if the service can
+still respond.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ Reading = Literal["idle", "head", "body", "done"]
 
 
 class ServingConfig(Config):
-    """uvicorn's configuration with the places that connections take."""
+    """uvicorn's configuration with the connection limits."""
 
     def __init__(self, app: Any, places: ConnectionLimits, **options: Any) -> None:
         super().__init__(app, **options)
@@ -44,7 +45,7 @@ class ServingConfig(Config):
 
 
 class HttpProtocol(HttpToolsProtocol):
-    """uvicorn's protocol with a place, deadlines and errors that are problem details."""
+    """uvicorn's protocol with a connection slot, deadlines and errors as problem details."""
 
     def __init__(
         self,
@@ -63,7 +64,7 @@ class HttpProtocol(HttpToolsProtocol):
         self._blocked_since: float | None = None
         self._closing_since: float | None = None
 
-    # -- a holder of a place ----------------------------------------------------------
+    # -- holder of a slot -------------------------------------------------------------
 
     def is_waiting_since(self) -> float | None:
         return self._since if self._reading in ("idle", "head") else None
@@ -88,17 +89,17 @@ class HttpProtocol(HttpToolsProtocol):
 
     def _look_after_reading(self, now: float) -> None:
         if self._reading == "idle":
-            # uvicorn's timer for this is not set after a body that came behind its answer.
+            # uvicorn does not set its timer if the response completes before the request body.
             if now - self._since > self._settings.idle_timeout_s:
                 self.transport.close()
         elif self._reading == "head":
             if self._is_answering():
-                self._since = now  # the former request is not answered yet
+                self._since = now  # the previous request is not answered yet
             elif now - self._since > self._settings.header_timeout_s:
                 self._too_slow("headers")
         elif self._reading == "body":
             if self.flow.read_paused:
-                self._since = now  # it is the service that does not read
+                self._since = now  # the service itself has paused reading
             allowed = self._settings.body_timeout_s + self._received / BODY_BYTES_PER_S
             if now - self._since > allowed:
                 self._too_slow("body")
@@ -110,12 +111,12 @@ class HttpProtocol(HttpToolsProtocol):
         self.refuse(RequestTimeout(f"The {what} of the request did not arrive in time"))
 
     def refuse(self, error: TollgateError) -> None:
-        """Answer in place of the application, and close."""
+        """Respond instead of the application, and close the connection."""
         if not self._may_answer():
             self.transport.close()
             return
         if self._is_answering():
-            # For the application the client has gone.
+            # Make the application see a disconnected client.
             self.cycle.disconnected = True
             self.cycle.message_event.set()
         answer = problem_response(error)
@@ -155,12 +156,12 @@ class HttpProtocol(HttpToolsProtocol):
         super().on_message_begin()
         if self._reading != "head":
             self._begin_head()
-            self._received = 1  # it came with the end of the request before
+            self._received = 1  # it arrived together with the end of the previous request
         self.scope["extensions"] = {EXTENSION: self._place}  # type: ignore[dict-item]
 
     def on_headers_complete(self) -> None:
         if not self.url.startswith(b"/"):
-            # A whole URL names a second host, which nothing would check.
+            # An absolute URL names a second host, which is not checked.
             raise ValueError("the request target must be a path")
         place = self._place
         assert place is not None
@@ -182,7 +183,7 @@ class HttpProtocol(HttpToolsProtocol):
             self._wait_if_all_is_answered()
 
     def _wait_if_all_is_answered(self) -> None:
-        """Wait for the next request; an answer may be complete before the end of its request."""
+        """Start waiting for the next request once this request and its response are complete."""
         if self._is_answering():
             return
         self._reading, self._since = "idle", time.monotonic()

@@ -1,4 +1,4 @@
-"""Requests under a key of their sender's choice: sent again, they get the answer they got."""
+"""Idempotency keys: a repeated request returns the first response."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 KEPT_S = 600.0
 MAX_KEPT = 10_000
 "Stored responses per owner; the oldest are dropped first."
-# Of a request without an answer, whose service was killed: it counts from the next start.
+# Storage time of an unanswered request; after a crash, `KEPT_S` applies from the next load.
 _CLAIMED_S = 86_400.0
 PURGE_S = 60.0
 UNANSWERED = 0
@@ -38,19 +38,19 @@ class Key(NamedTuple):
 
 
 def owner_of(principal: Principal) -> str:
-    """Whose keys they are: the token's, because tokens of one user can hold other rights."""
+    """Return the owner of a principal's keys: its token, because rights differ between tokens."""
     return principal.token_id or principal.user_id
 
 
 @dataclass(frozen=True, slots=True)
 class StoredResponse:
-    """A request that was carried out.
+    """Stored response to a request.
 
     Attributes:
-        content: the digest of the request.
-        status: of its answer; `UNANSWERED` when the service ended before there was one.
-        answer: as its door writes it; None where it is read from the database.
-        until: when it is forgotten, as a Unix time.
+        content: digest of the request.
+        status: status of the response; `UNANSWERED` if the request ended without one.
+        answer: response in the format of the interface; None if only the database stores it.
+        until: expiry as a Unix time.
     """
 
     content: str
@@ -60,15 +60,15 @@ class StoredResponse:
 
     @property
     def is_unknown(self) -> bool:
-        """Whether the outcome of the request is unknown."""
+        """True if the request ended without a response."""
         return self.status == UNANSWERED
 
 
 class IdempotencyKeys:
-    """The requests of the last ten minutes, in the database too.
+    """Requests of the last ten minutes, in memory and in the database.
 
-    What is carried out at the moment its door knows. Between `get` and `begin` or `keep`
-    nothing may be awaited.
+    Each interface tracks its requests in progress. Callers must not await anything between `get`
+    and `begin` or `keep`.
     """
 
     def __init__(self, db: DatabaseWriter, clock: Clock, database: Callable[[], Database]) -> None:
@@ -77,7 +77,7 @@ class IdempotencyKeys:
         self._database = database
         self._kept: dict[tuple[Door, str], OrderedDict[str, StoredResponse]] = {}
         self._loaded = False
-        # Until when there are answers to remove; a former process may have left some.
+        # Latest expiry of any response; a previous process may have stored some.
         self._latest: float | None = clock.time()
 
     async def load(self) -> None:
@@ -91,7 +91,7 @@ class IdempotencyKeys:
 
     @asynccontextmanager
     async def purged(self) -> AsyncIterator[None]:
-        """Remove what is too old, here and in the database, for as long as the block lasts."""
+        """Delete expired responses, in memory and in the database, until the block ends."""
         purging = asyncio.create_task(self._purge_now_and_then())
         try:
             yield
@@ -100,36 +100,36 @@ class IdempotencyKeys:
             await asyncio.wait({purging})
 
     def get(self, key: Key) -> StoredResponse | None:
-        """The request of that key; None when there was none within ten minutes."""
+        """Return the request with a key; None if there was none within ten minutes."""
         of_owner = self._kept.get((key.door, key.owner))
         kept = of_owner.get(key.name) if of_owner else None
         return kept if kept is not None and kept.until > self._clock.time() else None
 
     def begin(self, key: Key) -> None:
-        """Write down that a request is carried out, before anything that it does."""
+        """Store that a request is running; call it before the request has any effect."""
         self._write(key, StoredResponse("", UNANSWERED, None, self._clock.time() + _CLAIMED_S))
 
     def keep(self, key: Key, content: str, status: int, answer: bytes, *, whole: bool) -> None:
-        """Write down the answer to a request, in the commit of what was written just before.
+        """Store the response to a request, in the same commit as the writes just before.
 
         Args:
-            whole: keep the answer itself at hand, and not only in the database.
+            whole: also hold the response itself in memory, not only in the database.
         """
         until = self._latest = self._clock.time() + KEPT_S
         self._write(key, StoredResponse(content, status, answer, until))
         self._remember(key, StoredResponse(content, status, answer if whole else None, until))
 
     def lose(self, key: Key) -> None:
-        """A request that was begun has ended without an answer."""
+        """Mark a request as ended without a response."""
         self._remember(key, StoredResponse("", UNANSWERED, None, self._clock.time() + KEPT_S))
 
     def forget(self, key: Key) -> None:
-        """A request that was begun did nothing: it may be sent again."""
+        """Delete a request that had no effect, so that it can be sent again."""
         self._of(key).pop(key.name, None)
         self._write(key, StoredResponse("", UNANSWERED, None, 0.0))
 
     async def answer_of(self, key: Key) -> bytes | None:
-        """The stored answer to a request; None when it is not there any more.
+        """Return the stored response to a request; None if it is no longer stored.
 
         Raises:
             StorageUnavailable: the database cannot be read at the moment.
@@ -150,7 +150,7 @@ class IdempotencyKeys:
         now = self._clock.time()
         query = select(Row).where(col(Row.kept_until) > now).order_by(col(Row.kept_until))
         commands = query.where(Row.door == "ws")
-        # Their answers are large, and read when somebody asks for them.
+        # Their responses can be large, and are read on demand.
         requests = query.where(Row.door == "rest").options(defer(cast("Any", Row.answer)))
         doors: tuple[tuple[Door, Any], ...] = (("ws", commands), ("rest", requests))
         async with self._database().session() as session:
@@ -164,7 +164,7 @@ class IdempotencyKeys:
                     yield Key(door, row.owner, row.key), kept
 
     def _take(self, rows: list[tuple[Key, StoredResponse]]) -> None:
-        """Two may have read at the same time; the first of them counts."""
+        """Add the rows unless a concurrent load has already done so."""
         if self._loaded:
             return
         self._loaded = True
@@ -209,7 +209,7 @@ class IdempotencyKeys:
 
 
 def _expired(kept: OrderedDict[str, StoredResponse], now: float) -> Iterator[str]:
-    """The oldest come first."""
+    """Yield the names of expired responses; `kept` must be ordered by expiry."""
     for name, item in kept.items():
         if item.until > now:
             return

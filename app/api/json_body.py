@@ -1,4 +1,4 @@
-"""Reading JSON that a client sent."""
+"""Parsing of JSON from clients."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 import orjson
 
 MAX_LEVELS = 100
-"""Deepest nesting of what a client sends. What is much deeper cannot be written again, so it
+"""Maximum nesting depth of JSON from clients. Much deeper values cannot be serialized again and
 would fail later, in a log, an event or a table."""
 
 
 def read_json(text: bytes | str) -> Any:
-    """The value of a JSON text.
+    """Return the value of a JSON text.
 
     Raises:
-        JSONDecodeError: it is not JSON in UTF-8, or it nests too deeply.
+        JSONDecodeError: the text is not UTF-8 JSON, or is nested too deeply.
     """
     value = orjson.loads(text)
     if isinstance(text, bytes):

@@ -1,4 +1,4 @@
-"""Routes that are read and built once the service answers, and what stands for them until then."""
+"""Routes that are built after the service starts responding, and their placeholder."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from starlette.types import Receive, Scope, Send
 
 
 class LazyRoutes(BaseRoute):
-    """Takes whatever no route before it takes, and has it wait for the real routes.
+    """Placeholder that delays unmatched requests until the real routes are loaded.
 
-    It answers nothing itself: what waited goes through the router again, which by then holds
-    every route and not this one. So nobody sees a difference but the time, and where the routes
-    cannot be read, an error.
+    It sends no responses itself: delayed requests go through the router again, which then has the
+    real routes instead of this one. Clients only notice the delay, or an error if the routes cannot
+    be loaded.
     """
 
     def __init__(self, router: Router, read: Callable[[], Sequence[BaseRoute]]) -> None:
@@ -24,14 +24,14 @@ class LazyRoutes(BaseRoute):
         self._reading: asyncio.Task[None] | None = None
 
     def load(self) -> None:
-        """Put the real routes into the router, here and now."""
+        """Load the real routes into the router immediately, in this thread."""
         self._put(self._read())
 
     async def loaded(self) -> None:
-        """Return when the real routes are in the router; the first caller has them read.
+        """Wait until the real routes are in the router; the first call starts loading them.
 
-        Reading is done once, in a thread, and goes on if its caller is cancelled. Whatever it
-        raised is raised to every caller.
+        They are loaded once, in a thread; loading continues if its caller is cancelled. An error
+        while loading is raised to every caller.
         """
         if self not in self._router.routes:
             return
@@ -40,7 +40,7 @@ class LazyRoutes(BaseRoute):
         await asyncio.shield(self._reading)
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Everything: a route that is not there yet may be the one that is meant."""
+        """Match every request, because its route may not be loaded yet."""
         return Match.FULL, {}
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -48,7 +48,7 @@ class LazyRoutes(BaseRoute):
         await self._router(scope, receive, send)
 
     async def _read_apart(self) -> None:
-        # A thread of its own: those of the loop may all be at long work that runs have left.
+        # A separate thread, because long work of runs may occupy all threads of the loop.
         reader = ThreadPoolExecutor(1, "routes")
         try:
             routes = await asyncio.get_running_loop().run_in_executor(reader, self._read)

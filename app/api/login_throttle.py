@@ -1,8 +1,8 @@
 """Throttle for failed sign-ins, by address and account, with increasing lockouts.
 
-Each stop is twice as long as the one before, up to a longest one, and what is refused meanwhile is
-not looked at and makes it no longer: nobody can keep others out for ever. Who has come in with a
-token from an address keeps that way open, whatever others do from there. Nothing depends on whether
+Each lockout is twice as long as the previous one, up to a maximum. Attempts during a lockout are
+refused unchecked and do not extend it, so that an attacker cannot lock others out forever. A token
+that has succeeded from an address is never locked out there. The behavior does not reveal whether
 an account exists.
 """
 
@@ -23,12 +23,12 @@ MAX_KEYS = 10_000
 ADDRESS_STOP_S = 15.0
 ACCOUNT_STOP_S = 5.0
 LONGEST_ACCOUNT_STOP_S = 60.0
-# An account may be tried from several addresses, which each have their own number.
+# Several addresses can try one account, each within its own limit.
 ACCOUNT_FACTOR = 5
 _SETTINGS_ACCOUNT = "the token of the settings"
 _PREFIX_CHARS = 8
 
-# What was stopped (an address, or an account), for how many seconds.
+# Called with the locked address or account, and the duration in seconds.
 OnStop = Callable[[str, float], None]
 
 
@@ -40,9 +40,9 @@ class _Record:
 
 
 class Stops:
-    """Failures by key: a few at once, then stops that become longer.
+    """Failures by key: a burst is allowed, then follow lockouts of increasing length.
 
-    Keys that were quiet the longest are forgotten first when there are too many.
+    Above `MAX_KEYS` keys, the one with the oldest failure is dropped first.
     """
 
     def __init__(self, clock: Clock, per_minute: float, first_s: float, longest_s: float) -> None:
@@ -53,12 +53,12 @@ class Stops:
         self._records: OrderedDict[str, _Record] = OrderedDict()
 
     def left(self, key: str) -> float:
-        """For how many seconds a key is still stopped."""
+        """Return the remaining seconds of a key's lockout, or 0."""
         record = self._records.get(key)
         return 0.0 if record is None else max(0.0, record.until - self._clock.monotonic())
 
     def failed(self, key: str) -> float:
-        """Count a failure; for how many seconds it stops the key, 0 when it does not."""
+        """Count a failure; return the seconds of the lockout that it causes, or 0."""
         now = self._clock.monotonic()
         record = self._records.pop(key, None) or _Record(TokenBucket.per_minute(self._burst, now))
         self._records[key] = record
@@ -80,7 +80,7 @@ class Stops:
 
 
 class LoginThrottle:
-    """Which attempts to come in are looked at."""
+    """Throttle that decides which sign-in attempts are checked."""
 
     def __init__(
         self, clock: Clock, per_minute: int, longest_s: float, on_stop: OnStop = lambda *_: None
@@ -93,10 +93,10 @@ class LoginThrottle:
         self._on_stop = on_stop
 
     def check(self, token: str, source: str) -> None:
-        """Refuse an attempt that must not be looked at now.
+        """Refuse an attempt during a lockout.
 
         Raises:
-            RateLimited: too many have failed; `retry_after_ms` says when to try again.
+            RateLimited: too many attempts have failed; `retry_after_ms` is the time to wait.
         """
         address = share_of(source)
         if _way(address, token) in self._known:
@@ -107,7 +107,7 @@ class LoginThrottle:
             raise RateLimited("Too many failed attempts; wait a moment", retry_after_ms=wait_ms)
 
     def failed(self, token: str, source: str) -> None:
-        """The attempt was looked at, and the token was wrong."""
+        """Count an attempt with a wrong token."""
         address, account = share_of(source), account_of(token)
         for stops, key in ((self._addresses, address), (self._accounts, account)):
             seconds = stops.failed(key)
@@ -115,7 +115,7 @@ class LoginThrottle:
                 self._on_stop(key, seconds)
 
     def succeeded(self, token: str, source: str) -> None:
-        """The token was right: from this address it is looked at from now on."""
+        """Exempt a valid token from lockouts of this address from now on."""
         way = _way(share_of(source), token)
         self._known[way] = None
         self._known.move_to_end(way)
@@ -124,14 +124,12 @@ class LoginThrottle:
 
 
 def account_of(token: str) -> str:
-    """Whose token is tried, as far as the attempt itself tells."""
+    """Return the account of an attempt: the token's prefix, or the token from the settings."""
     return token[:_PREFIX_CHARS] if token.startswith(PREFIX) else _SETTINGS_ACCOUNT
 
 
 def is_guessable(token: str) -> bool:
-    """Return whether an attempt may be a guess: generated tokens are random, the one from the
-    settings may be words.
-    """
+    """Return whether a token may be a guess; only generated tokens are certainly random."""
     return not token.startswith(PREFIX)
 
 

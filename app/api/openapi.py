@@ -1,4 +1,4 @@
-"""The OpenAPI document: what FastAPI makes of the routes, and what holds for all of them."""
+"""OpenAPI document: FastAPI's document of the routes, with the parts common to all of them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _KEY = {
 
 
 def document(app: FastAPI) -> dict[str, Any]:
-    """The document of an application; `Problem` is named in every error, so it must be in it."""
+    """Return the document of an application, with the `Problem` schema that every error uses."""
     if app.openapi_schema is None:
         made = get_openapi(
             title=app.title,
@@ -53,9 +53,9 @@ def document(app: FastAPI) -> dict[str, Any]:
 
 
 class ServedDocument:
-    """The document as clients get it: made once, and kept with its gzip form.
+    """Cached document, plain and compressed.
 
-    Making it takes most of a second, so a thread does it while other requests are answered.
+    Creating it takes most of a second, so it runs in a thread.
     """
 
     def __init__(self, app: FastAPI) -> None:
@@ -63,7 +63,7 @@ class ServedDocument:
         self._making: asyncio.Task[tuple[bytes, bytes]] | None = None
 
     async def answer(self, request: Request) -> Response:
-        """The document, compressed where that tells nobody anything."""
+        """Return the document, compressed if the request permits it."""
         if self._making is None:
             self._making = asyncio.create_task(self._make())
         plain, packed = await asyncio.shield(self._making)
@@ -74,10 +74,10 @@ class ServedDocument:
         return Response(packed, headers=headers, media_type="application/json")
 
     async def _make(self) -> tuple[bytes, bytes]:
-        """Both forms; when that fails, the next request tries it again."""
+        """Create both forms; after a failure the next request tries again."""
         try:
             await self._build_fields()
-            # A thread of its own: those of the loop may all be at long work that runs have left.
+            # A separate thread, because long work of runs may occupy all threads of the loop.
             maker = ThreadPoolExecutor(1, "openapi")
             try:
                 return await asyncio.get_running_loop().run_in_executor(maker, self._written)
@@ -88,9 +88,10 @@ class ServedDocument:
             raise
 
     async def _build_fields(self) -> None:
-        """Build what checks each field, one at a time.
+        """Build the validator of each field, one at a time.
 
-        That happens with its first use, which a request and the thread must not come to together.
+        Validators are built on first use, which must not happen in a request and in the thread at
+        the same time.
         """
         for field in get_fields_from_routes(self._app.routes):
             field.validate(None)
@@ -106,7 +107,7 @@ def _servers(root_path: str) -> list[dict[str, str | Any]] | None:
 
 
 def _describe_keys(made: dict[str, Any]) -> None:
-    """Say of everything that changes something that it takes an `Idempotency-Key`."""
+    """Document the `Idempotency-Key` of all operations that change something."""
     refusals = errors.problems(
         IdempotencyKeyReused, RequestInFlight, OutcomeUnknown, AnswerNotKept, public=True
     )

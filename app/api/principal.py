@@ -1,4 +1,4 @@
-"""Somebody with rights."""
+"""Authenticated principals and their rights."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from app.governance.identity.token_rules import DEFAULT_AGENT, SCOPES
 from app.governance.identity.tokens import Token
 from app.governance.limits import NO_LIMITS, Limits, QuotaSubject
 
-# How somebody came in: with a token that was made, with the one of the settings, signed in with
-# either, or without any while the house is open.
+# Authentication method: a created token, the token from the settings, a login with either, or none
+# while anonymous access is allowed.
 CameBy = Literal["token", "settings_token", "login", "open_house"]
 ALL_SCOPES = frozenset(SCOPES)
 
@@ -31,10 +31,11 @@ class Owned(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Authenticated user or token. `token_id` and `login_id` name what their rights end with.
+    """Authenticated user or token. Its rights end with the token or login that its IDs name.
 
     Attributes:
-        agents: the agents they may use, and `projects` the projects; None for every one.
+        agents: allowed agents; None for all.
+        projects: allowed projects; None for all.
     """
 
     user_id: str
@@ -48,7 +49,7 @@ class Principal:
 
     @property
     def quota_subject(self) -> QuotaSubject:
-        """Whom their runs and calls are counted for."""
+        """User and token whose limits the principal's runs and calls count against."""
         return QuotaSubject(self.token_id, self.limits, self.user_id)
 
     @property
@@ -56,7 +57,7 @@ class Principal:
         return "admin" in self.scopes
 
     def may_see(self, owner: str) -> bool:
-        """Return whether items of `owner` are visible."""
+        """Return whether the principal may see items of `owner`."""
         return self.user_id == owner or self.is_admin
 
     def may_use_agent(self, agent_id: str | None) -> bool:
@@ -76,12 +77,12 @@ class Principal:
         )
 
     def require(self, scope: str) -> None:
-        """Raises Forbidden unless the scope (or `admin`) was granted."""
+        """Raise Forbidden unless the principal has the scope, or `admin`."""
         if scope not in self.scopes and not self.is_admin:
             raise Forbidden(f"Requires the scope {scope!r}", scope=scope)
 
     def require_agent(self, agent_id: str | None) -> None:
-        """Raises Forbidden unless the agent may be used; it names those that may."""
+        """Raise Forbidden, with the allowed agents, unless the agent may be used."""
         if self.agents is not None and not self.may_use_agent(agent_id):
             allowed = sorted(self.agents)
             raise Forbidden(
@@ -92,7 +93,7 @@ class Principal:
             )
 
     def require_project(self, project_id: str | None) -> None:
-        """Raises Forbidden unless the project may be used; it names those that may."""
+        """Raise Forbidden, with the allowed projects, unless the project may be used."""
         if self.projects is not None and not self.may_use_project(project_id):
             allowed = sorted(self.projects)
             raise Forbidden(

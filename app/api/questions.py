@@ -1,4 +1,4 @@
-"""Answering a question of a tool: one path for WebSocket and REST."""
+"""Answers to user questions, shared by WebSocket and REST."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ async def answer_question(
     *,
     client_message_id: str | None = None,
 ) -> dict[str, Any]:
-    """Take an answer; what came of it.
+    """Submit an answer and return its outcome.
 
-    One that comes too late for its call becomes a message of the session: `outcome` is
-    `late` then, with the `run_id` and `message_id` that it has.
+    An answer that is too late for its call becomes a message of the session: its `outcome` is
+    `late`, with the `run_id` and `message_id` of the message.
 
     Raises:
-        as `OpenQuestions.answer` and `RunService.send_message`.
+        TollgateError: as `UserQuestions.answer` and `RunService.send_message`.
     """
     questions = service.runtime.questions
     taken = await questions.answer(question_id, reply, by=principal.user_id, session_id=session.id)
@@ -61,10 +61,10 @@ async def bring(
     client_message_id: str | None = None,
     run_id: str | None = None,
 ) -> dict[str, Any]:
-    """Say something to a session that may be busy; ids of the run and of the message.
+    """Send a message to a session, queued if it is busy; return the IDs of run and message.
 
     Raises:
-        as `RunService.send_message`.
+        TollgateError: as `RunService.send_message`.
     """
     begun, message_id = await service.runs.send_message(
         session,

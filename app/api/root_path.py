@@ -1,4 +1,4 @@
-"""A service below a path of another one: its addresses begin with `root_path`."""
+"""Support for a service below a path prefix, `root_path`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 
 class BelowRoot:
-    """Takes `root_path` off the front of a path, whether or not a proxy has done so before."""
+    """Middleware that removes `root_path` from request paths if the proxy has not done so."""
 
     def __init__(self, app: ASGIApp, root_path: str) -> None:
         self._app = app
@@ -24,6 +24,6 @@ class BelowRoot:
 
 
 def address(request: Request, path: str) -> str:
-    """A path of ours as a client must ask for it."""
+    """Return a path of the service with its `root_path`, as clients must request it."""
     root: str = request.app.state.settings.root_path
     return f"{root}{path}"

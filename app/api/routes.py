@@ -1,4 +1,4 @@
-"""Every route there is: importing this module reads and builds them all."""
+"""All routes; importing this module builds them."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ from app.api.ws.endpoint import router as ws_router
 
 
 def every_route() -> Sequence[BaseRoute]:
-    """Every route, in the order in which they are tried."""
+    """Return all routes in matching order."""
     # `/tools/calls` before `/tools/{name}`.
     subjects = (
         *(health, system, identity, logins, sessions, runs, events, calls, tools, confirmations),

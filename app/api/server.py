@@ -1,8 +1,8 @@
-"""Serving: our own listening socket, and settings that keep a wedged client from hurting.
+"""HTTP server with its own listening socket, and protection against stuck clients.
 
-Measured on uvicorn 0.54: a peer that stops reading blocks `send` for ever, and neither
-keepalive nor close frees it; `TCP_USER_TIMEOUT` on the listening socket, which accepted
-sockets inherit, does. A graceful stop waits for handlers, so it needs a bound.
+Measured with uvicorn 0.54: a peer that stops reading blocks `send` forever, and neither
+keepalive nor close ends this; `TCP_USER_TIMEOUT` on the listening socket, which accepted
+sockets inherit, does. A graceful shutdown waits for handlers, so it needs a time limit.
 """
 
 from __future__ import annotations
@@ -33,8 +33,10 @@ BACKLOG = 2048
 
 
 class Server(uvicorn.Server):
-    """uvicorn that announces its URL, has the routes loaded that wait for that, and announces
-    that they are there, and its leaving.
+    """uvicorn server that then loads the deferred routes.
+
+    It calls `on_ready` with its URL, `on_whole` when all routes are loaded, and `on_leave` when
+    its shutdown starts.
     """
 
     def __init__(
@@ -70,7 +72,7 @@ class Server(uvicorn.Server):
         return True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop; whoever waits for a route gets it first.
+        """Stop; requests that wait for their route are processed first.
 
         Raises:
             TollgateError: the routes could not be loaded.
@@ -78,7 +80,7 @@ class Server(uvicorn.Server):
         self._on_leave()
         self._app.state.connections.going_away()
         end_feeds(self._app)
-        # A moment for the writers to send it before the sockets close.
+        # Time for the writers to send the notices before the sockets close.
         await asyncio.sleep(0.05)
         await super().shutdown(sockets=sockets)
         if self._loading is not None and not await self._loading:
@@ -123,7 +125,7 @@ def make_server(
     on_leave: Callable[[], None] = lambda: None,
     on_whole: Callable[[], None] = lambda: None,
 ) -> Server:
-    """A server for `app`; run it with `serve(sockets=[listening_socket(settings)])`."""
+    """Create a server for `app`; run it with `serve(sockets=[listening_socket(settings)])`."""
     serving = settings.serving
     config = ServingConfig(
         app,
@@ -137,7 +139,7 @@ def make_server(
         ws_per_message_deflate=False,
         timeout_keep_alive=serving.idle_timeout_s,
         timeout_graceful_shutdown=GRACEFUL_S,
-        # Who connects is who connects: a header that anybody may send names no source.
+        # Any client can send the proxy headers, so only trusted proxies may set the source.
         proxy_headers=bool(serving.trusted_proxies),
         forwarded_allow_ips=serving.trusted_proxies,
         log_config=None,
@@ -154,16 +156,16 @@ def run_server(
     on_ready: Callable[[str], None] = lambda _: None,
     on_leave: Callable[[], None] = lambda: None,
 ) -> None:
-    """Serve on a fast event loop until a stop signal, then call `on_leave`.
+    """Serve on a fast event loop until a stop signal; `on_leave` is called when shutdown starts.
 
     Raises:
         ConfigurationError: the address cannot be used.
-        TollgateError: the routes that wait until the service answers could not be loaded.
+        TollgateError: the deferred routes could not be loaded.
     """
     import uvloop
 
-    # The writer's thread must get its turn while the loop is busy: with the default of 5 ms,
-    # a commit of many rows was seen to take 0.2 s.
+    # The writer's thread must run while the loop is busy: with the default interval of 5 ms,
+    # a commit of many rows took up to 0.2 s.
     sys.setswitchinterval(0.0005)
 
     listener = listening_socket(settings)
@@ -173,10 +175,10 @@ def run_server(
 
 
 def calm_collector() -> None:
-    """Spare the garbage collector what lives for ever, and most of its young rounds.
+    """Exclude permanent objects from garbage collection, and run young collections less often.
 
-    Worth a tenth of the CPU of a governed call (`python -m benchmarks dispatch`).
-    Nothing is collected first: that takes a quarter of a second and finds next to nothing.
+    Saves a tenth of the CPU time of a governed call (`python -m benchmarks dispatch`). There is no
+    collection before: it takes a quarter of a second and finds almost nothing.
     """
     gc.freeze()
     gc.enable()

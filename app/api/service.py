@@ -1,4 +1,4 @@
-"""Dependencies of the API: one object per application, bound in the composition root."""
+"""Components that the API uses: one object per application."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Service:
 
     @property
     def database(self) -> Database:
-        """For queries."""
+        """Database for queries."""
         return self.reading.database
 
     @property
@@ -61,10 +61,10 @@ class Service:
         return self.reading.archive
 
     async def session_for(self, principal: Principal, session_id: str) -> Session:
-        """A session that the principal may use.
+        """Return a session that the principal may use.
 
         Raises:
-            NotFound: there is none, or it is not for this principal: the two look the same.
+            NotFound: the session does not exist, or the principal may not use it.
         """
         session = await self.sessions.get(session_id)
         if session is None or not principal.may_enter(session):

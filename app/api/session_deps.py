@@ -1,4 +1,4 @@
-"""Dependencies of session routes: the stored session, if the principal may see it."""
+"""Dependencies of session routes."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from app.db.tables import SessionRow
 
 
 async def visible_session(service: Service, principal: Principal, session_id: str) -> SessionRow:
-    """The stored session, without opening it: for reading.
+    """Return a stored session for reading, without opening it.
 
     Raises:
-        NotFound: there is none, or it is not for this principal: the two look the same.
+        NotFound: the session does not exist, or the principal may not see it.
     """
     row = await service.archive.session_row(session_id)
     if row is None or not principal.may_enter(row):
@@ -27,7 +27,7 @@ async def visible_session(service: Service, principal: Principal, session_id: st
 
 @dependency
 async def readable_session(session_id: str, service: ServiceDep, principal: Chatter) -> SessionRow:
-    """The stored session that the path names."""
+    """Return the stored session that the path names."""
     return await visible_session(service, principal, session_id)
 
 

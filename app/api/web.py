@@ -1,7 +1,7 @@
-"""The pages of the browser interface: the files of `app/web/dist`, and nothing beside them.
+"""Pages of the browser interface, from the files in `app/web/dist`.
 
-Whatever is not below `/api` belongs to the interface. An address that names no file is one of
-its own pages, which the one document draws. Where it has not been built, a page says so.
+All paths outside of `/api` belong to the interface. A path without a file is a page that
+`index.html` renders in the browser. If the interface has not been built, a page explains it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from app.api.rest.compression import takes_gzip
 DIST = Path(__file__).resolve().parent.parent / "web" / "dist"
 _API = "/api"
 _INDEX = "index.html"
-# Names of files below it hold a hash of their content.
+# Files in this folder have a hash of their content in their names.
 _HASHED = "assets"
 _LINKS = {
     "page": "/",
@@ -51,7 +51,7 @@ talks to it from a terminal.</p>
 
 
 class WebPages:
-    """Answers what browsers ask for outside of the API; everything else goes on to the app."""
+    """Middleware that serves the browser interface; other requests continue to the app."""
 
     def __init__(self, app: ASGIApp, folder: Path = DIST, *, root_path: str = "") -> None:
         self._app = app
@@ -69,12 +69,12 @@ class WebPages:
         await (answer or self._app)(scope, receive, send)
 
     def _answer(self, scope: Scope) -> Response | None:
-        """The file or page that a request is for; None for the API and for what is nowhere."""
+        """Return the response with a file or page; None for the API and for unknown paths."""
         path = scope["path"]
         if scope["method"] not in ("GET", "HEAD") or path == _API or path.startswith(f"{_API}/"):
             return None
         if not path:
-            # Without the slash at its end, what the page names would be beside it.
+            # Without the final slash, relative links of the page would resolve beside it.
             return RedirectResponse(f"{self._root}/")
         headers = Headers(scope=scope)
         name = _name(path)
@@ -94,12 +94,12 @@ class WebPages:
         return JSONResponse({"name": "Tollgate", "links": shown})
 
     def _page(self) -> Response:
-        """The one document, whose files are named from where the service is."""
+        """Return `index.html` with paths that include the root path."""
         try:
             page = (self._folder / _INDEX).read_text(encoding="utf-8")
         except FileNotFoundError:
             return HTMLResponse(_NOT_BUILT, 503, headers=_page_headers("no-store"))
-        # A proxy or a browser that kept it would ask for scripts that an update has removed.
+        # A cached document would request scripts that an update has removed.
         shown = page.replace('="./', f'="{self._root}/')
         return HTMLResponse(shown, headers=_page_headers("no-cache"))
 
@@ -119,7 +119,7 @@ class WebPages:
 
 
 def _name(path: str) -> str | None:
-    """The file that a path names; None for one that could lead elsewhere."""
+    """Return the file name of a path; None if it could lead out of the folder."""
     parts = [part for part in path.split("/") if part]
     if any(part.startswith(".") or "\\" in part or "\0" in part for part in parts):
         return None
@@ -134,7 +134,7 @@ def _is_file(path: Path) -> bool:
 
 
 def _media_type(name: str) -> str:
-    # What this machine's own table says of scripts may be wrong, and browsers then refuse them.
+    # The machine's own media types may be wrong for scripts, which browsers then refuse.
     known = {".js": "text/javascript", ".css": "text/css", ".md": "text/plain"}
     suffix = PurePosixPath(name).suffix
     return known.get(suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"

@@ -20,10 +20,10 @@ class WsTickets:
         self._open: dict[str, tuple[float, Principal]] = {}
 
     def issue(self, principal: Principal) -> str:
-        """A ticket, good for one `hello` within 30 seconds.
+        """Create a ticket that is valid for one `hello` within 30 seconds.
 
         Raises:
-            RateLimited: too many are open, of this user or in all.
+            RateLimited: this user, or all users together, have too many open tickets.
         """
         now = time.monotonic()
         self._open = {key: item for key, item in self._open.items() if item[0] > now}
@@ -38,7 +38,7 @@ class WsTickets:
         """Redeem a ticket and return its principal; a ticket is valid once.
 
         Raises:
-            Unauthenticated: unknown, used or too old.
+            Unauthenticated: the ticket is unknown, used or too old.
         """
         expires, principal = self._open.pop(ticket, (0.0, None))
         if principal is None or expires < time.monotonic():
