@@ -1,4 +1,4 @@
-"""Agents: their model, their words, their tools."""
+"""Agents: model, instructions and tools."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class AgentPage(BaseModel):
 
 
 class NewAgent(AgentProfile):
-    """A profile; what is missing is left to the service."""
+    """Profile of an agent; omitted fields use the service's defaults."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_PROFILE]})
 
@@ -164,10 +164,10 @@ class AgentChange(Body):
 
 
 class Override(AgentTool):
-    """One agent's override of one tool; `state` null takes the switch away, `hint` null the hint.
+    """Override of one tool for one agent; null removes the `state` or the `hint`.
 
-    `on` and `ask` add it to the selection, `ask` asks a person every time, `off` takes the
-    tool away. What is off for everybody stays off.
+    `on` and `ask` add the tool to the selection, `ask` requires approval of every call, and `off`
+    removes it. A tool that is disabled globally stays disabled.
     """
 
     model_config = example(state="ask", hint="Only below docs/.")
@@ -184,7 +184,7 @@ async def list_agents(service: ServiceDep, principal: Admin) -> Listed[StoredAge
 
 @agents.create("Create an agent", AlreadyExists, Conflict)
 async def create_agent(body: NewAgent, service: ServiceDep, principal: Admin) -> AgentView:
-    """Scope `admin`. The agent called `default` governs sessions and calls that name none."""
+    """Scope `admin`. The agent `default` applies to sessions and calls without an agent."""
     given = {name: getattr(body, name) for name in AgentProfile.model_fields}
     profile = AgentProfile.model_validate(_under_own_names(given, service))
     _guard_core(service, profile.tools, force=body.force)
@@ -194,7 +194,7 @@ async def create_agent(body: NewAgent, service: ServiceDep, principal: Admin) ->
 
 @agents.read("Get an agent")
 async def get_agent(agent_id: PathId, service: ServiceDep, principal: Admin) -> AgentView:
-    """Scope `admin`. `GET /admin/toolset?agent_id=` tells what follows for each tool."""
+    """Scope `admin`. `GET /admin/toolset?agent_id=` returns the resulting state of each tool."""
     return AgentView.of(service.runtime.agents.require(agent_id), service)
 
 
@@ -206,7 +206,7 @@ async def change_agent(
     principal: Admin,
     expected: ExpectedVersion,
 ) -> AgentView:
-    """Scope `admin`. Its running sessions have it from their next turn on."""
+    """Scope `admin`. Applies to running sessions from their next turn on."""
     fields = body.sent("force")
     if "limits" in fields:
         fields["limits"] = Limits.from_json(fields["limits"], field="body.limits")
@@ -223,7 +223,7 @@ async def change_agent(
 async def remove_agent(
     agent_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
 ) -> AgentView:
-    """Scope `admin`. What it was. Its sessions can be read; nothing runs in them any more."""
+    """Scope `admin`. Returns the deleted agent. Its sessions remain readable but cannot run."""
     gone = service.runtime.agents.require(agent_id)
     await service.runtime.agents.remove(agent_id, actor=principal.user_id, expected=expected)
     return AgentView.of(gone, service)
@@ -246,7 +246,7 @@ async def override_tool(
     principal: Admin,
     expected: ExpectedVersion,
 ) -> AgentView:
-    """Scope `admin`. `off` for a core tool takes `force`, as it does for everybody."""
+    """Scope `admin`. Disabling a core tool requires `force`."""
     catalog = service.runtime.registry.snapshot()
     entry = catalog.lookup(name)
     if entry is None and name not in service.runtime.governance.snapshot.tools:
@@ -262,10 +262,10 @@ async def override_tool(
 
 
 def _under_own_names(fields: dict[str, Any], service: Service) -> dict[str, Any]:
-    """Fields of a profile without aliases: by an alias the resolver would find nothing.
+    """Return profile fields with canonical tool names, because the resolver ignores aliases.
 
     Raises:
-        InvalidInput: two overrides are about the same tool.
+        InvalidInput: two overrides name the same tool.
     """
     catalog = service.runtime.registry.snapshot()
     own = dict(fields)

@@ -1,4 +1,4 @@
-"""The audit: reading, exporting and checking it. Nobody changes it."""
+"""Audit log: list, export and verify. It cannot be changed."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _LINES = documented_lines(
 
 
 class AuditView(BaseModel):
-    """One row of the audit."""
+    """An entry of the audit log."""
 
     model_config = example(**_ROW)
 
@@ -70,7 +70,7 @@ class AuditView(BaseModel):
 
 
 class AuditPage(BaseModel):
-    """Rows of the audit, newest first."""
+    """Entries of the audit log, newest first."""
 
     model_config = example(rows=[_ROW], next_before=12)
 
@@ -79,7 +79,7 @@ class AuditPage(BaseModel):
 
 
 class AuditBreak(BaseModel):
-    """The first place where the chain does not hold."""
+    """The first broken entry of the hash chain."""
 
     model_config = example(
         seq=7, code="audit_row_changed", why="row 7 was changed: it does not match its hash"
@@ -142,7 +142,7 @@ def filters_of(
     """Return the filters of a request.
 
     Raises:
-        InvalidInput: `since` or `until` is no moment.
+        InvalidInput: `since` or `until` is not a valid time.
     """
     return AuditFilters(
         kind=kind,
@@ -173,7 +173,7 @@ async def list_audit(
         int | None, Query(ge=1, le=2**62, description="Continue from this position.")
     ] = None,
 ) -> AuditPage:
-    """Scope `audit:read` or `admin`. Everybody's rows, newest first."""
+    """Scope `audit:read` or `admin`. Entries of all users, newest first."""
     rows = await AuditReader(service.database).page(wanted, limit=limit, before=before)
     return AuditPage(
         rows=[AuditView.of(row) for row in rows],
@@ -190,7 +190,7 @@ async def list_audit(
 async def export_audit(
     service: ServiceDep, principal: Auditor, wanted: Wanted
 ) -> StreamingResponse:
-    """Scope `audit:read` or `admin`. Every row that fits, up to the newest one now."""
+    """Scope `audit:read` or `admin`. All matching entries up to the current newest one."""
     return await json_lines(AuditReader(service.database).export(wanted))
 
 
@@ -198,7 +198,7 @@ async def export_audit(
     "/audit/verify", summary="Verify that the audit log is unchanged", responses=problems()
 )
 async def verify_audit(service: ServiceDep, principal: Auditor) -> AuditCheck:
-    """Scope `audit:read` or `admin`. Reads every row once; `broken` names the first bad one."""
+    """Scope `audit:read` or `admin`. Reads all entries; `broken` names the first invalid one."""
     file = AnchorFile(service.settings.data_dir / FILE_NAME)
     anchors = await asyncio.to_thread(file.read)
     return AuditCheck.of(await verify(service.database, anchors))

@@ -20,7 +20,7 @@ router = routes_of("admin", below="/admin")
 
 
 class CallQuestion(Body):
-    """A call that nobody makes."""
+    """A hypothetical call."""
 
     model_config = example(tool="bash", arguments={"command": "rm -rf build"}, agent_id="writer")
 
@@ -81,9 +81,9 @@ class CallDecision(BaseModel):
     "/can-i", summary="Preview the decision about a call", responses=problems(NotFound, body=True)
 )
 async def decide_call(body: CallQuestion, service: ServiceDep, principal: Admin) -> CallDecision:
-    """Scope `admin`. By the switches, the tool's schema, rules, risk and lasting approvals.
+    """Scope `admin`. Checks governance, the tool's schema, rules, risk and standing approvals.
 
-    The call is not made, counted or recorded. Hooks are not asked, and limits are not looked at.
+    The call is not run, counted or recorded. Hooks and limits are not checked.
     """
     log, project_id, agent_id = None, body.project_id, body.agent_id
     if body.session_id is not None:

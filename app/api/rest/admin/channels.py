@@ -1,4 +1,4 @@
-"""Channels: which groups agents may write to, and how."""
+"""Channels through which agents may write to groups."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
 
 
 class AdminChannel(BaseModel):
-    """A channel; `config.weixinReply` says what agents may send through it."""
+    """A channel; `config.weixinReply` configures what agents may send through it."""
 
     model_config = example(**_CHANNEL)
 
@@ -75,7 +75,7 @@ class AdminChannelPage(BaseModel):
 
 
 class NewChannel(Body):
-    """A channel. Without an id it gets one."""
+    """Channel to create. Its ID is generated if omitted."""
 
     model_config = example(id="support", name="Support desk", kind="weixin", config=_CONFIG)
 
@@ -87,7 +87,7 @@ class NewChannel(Body):
 
 
 class ChannelChange(Body):
-    """Fields to change; omitted fields stay. A `config` replaces the whole one."""
+    """Fields to change; omitted fields stay. `config` is replaced as a whole."""
 
     model_config = example(enabled=False)
 
@@ -132,7 +132,7 @@ async def change_channel(
     principal: Admin,
     expected: ExpectedVersion,
 ) -> AdminChannel:
-    """Scope `admin`. With `autoReply` nobody is asked before a text is sent."""
+    """Scope `admin`. With `autoReply`, texts are sent without approval."""
     changed = await service.runtime.channels.store.change(
         channel_id, body.sent(), actor=principal.user_id, expected=expected
     )
@@ -143,7 +143,7 @@ async def change_channel(
 async def remove_channel(
     channel_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
 ) -> AdminChannel:
-    """Scope `admin`. What it was. Its finished tasks stay; those that wait are given to nobody."""
+    """Scope `admin`. Returns the deleted channel. Finished tasks stay; waiting ones never run."""
     gone = await service.runtime.channels.store.remove(
         channel_id, actor=principal.user_id, expected=expected
     )

@@ -15,7 +15,7 @@ from app.api.rest.routing import routes_of
 
 router = routes_of("admin", below="/admin")
 
-# So clear an answer, so often, is a rule that nobody has written down yet.
+# A rule is proposed above this share of approvals, from this number of answers on.
 CLEAR_SHARE, CLEAR_AFTER = 0.95, 20
 _FIGURES = {
     "asked": 40,

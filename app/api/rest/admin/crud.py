@@ -1,4 +1,4 @@
-"""Routes of an admin resource: listed by page, made, read, changed and removed by version."""
+"""Routes of admin resources: paged lists, and create, read, update and delete with versions."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ After = Annotated[
 
 
 class Versioned(Protocol):
-    """A view of something that a change raises the version of."""
+    """View of a resource whose version every change increments."""
 
     @property
     def version(self) -> int: ...
 
 
 class Identified(Versioned, Protocol):
-    """A view whose id is the last part of its address."""
+    """View whose ID is the last part of its URL."""
 
     @property
     def id(self) -> str: ...
@@ -43,11 +43,11 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class Listed(Generic[Item]):
-    """What a list route pages through.
+    """Items of a list route.
 
     Attributes:
-        items: by the key that orders them, in that order.
-        view: the view of an item; called for the items of the page alone.
+        items: items by key, in the order of the keys.
+        view: function that returns the view of an item; called only for items of the page.
     """
 
     items: Mapping[str, Item]
@@ -62,7 +62,7 @@ Removal = TypeVar("Removal", bound=Callable[..., Awaitable[BaseModel]])
 
 
 class Crud:
-    """Declares the routes of one resource.
+    """Declaration of the routes of one resource.
 
     Each method is a decorator for a function that looks up or changes the resource and returns
     its view. The route adds the page, the `ETag`, the `Location` and the documented errors. The
@@ -72,12 +72,13 @@ class Crud:
     def __init__(
         self, router: APIRouter, name: str, item: str, *, missing: type[TollgateError] = NotFound
     ) -> None:
-        """Bind it.
+        """Bind it to a router.
 
         Args:
-            name: the path of the collection, and the field of its page.
-            item: the path parameter of one resource.
-            missing: the documented error for a resource that does not exist.
+            router: router that gets the routes.
+            name: path of the collection, and field of its page.
+            item: path parameter of one resource.
+            missing: documented error for a resource that does not exist.
         """
         self._router = router
         self._name = name
@@ -86,7 +87,7 @@ class Crud:
         self._missing = missing
 
     def page(self, model: type[BaseModel], summary: str) -> Callable[[Listing], Listing]:
-        """`GET` of the collection; the function returns what is `Listed`."""
+        """Add `GET` of the collection; the function returns a `Listed`."""
 
         def add(call: Listing) -> Listing:
             async def page(*, limit: Limit = 100, after: After = None, **given: Any) -> Any:
@@ -108,11 +109,12 @@ class Crud:
     def create(
         self, summary: str, *errors: type[TollgateError], **options: Any
     ) -> Callable[[Creation], Creation]:
-        """`POST` to the collection: 201 with `Location` and `ETag`.
+        """Add `POST` to the collection: 201 with `Location` and `ETag`.
 
         Args:
-            errors: what it may end in, such as `AlreadyExists`.
-            options: of the route, such as `dependencies`.
+            summary: summary of the operation.
+            errors: documented errors, such as `AlreadyExists`.
+            options: options of the route, such as `dependencies`.
         """
 
         def add(call: Creation) -> Creation:
@@ -134,7 +136,7 @@ class Crud:
         return add
 
     def read(self, summary: str) -> Callable[[Single], Single]:
-        """`GET` of one resource, with its `ETag`."""
+        """Add `GET` of one resource, with its `ETag`."""
 
         def add(call: Single) -> Single:
             self._router.get(
@@ -145,7 +147,7 @@ class Crud:
         return add
 
     def change(self, summary: str, *errors: type[TollgateError]) -> Callable[[Single], Single]:
-        """`PATCH` of one resource; the function takes the `ExpectedVersion` of `If-Match`."""
+        """Add `PATCH` of one resource; the function takes the `ExpectedVersion` of `If-Match`."""
 
         def add(call: Single) -> Single:
             documented = problems(self._missing, *errors, VersionMismatch, body=True)
@@ -157,7 +159,7 @@ class Crud:
         return add
 
     def remove(self, summary: str, *errors: type[TollgateError]) -> Callable[[Removal], Removal]:
-        """`DELETE` of one resource; the function returns what it was."""
+        """Add `DELETE` of one resource; the function returns the deleted resource."""
 
         def add(call: Removal) -> Removal:
             documented = problems(self._missing, *errors, VersionMismatch)
@@ -168,7 +170,7 @@ class Crud:
 
 
 def versioned(call: Callable[..., Awaitable[Versioned]]) -> Endpoint:
-    """An endpoint that also sends the version of the view as its `ETag`."""
+    """Return an endpoint that also sends the version of the view as its `ETag`."""
 
     async def shown(*, response: Response, **given: Any) -> Versioned:
         view = await call(**given)
@@ -179,10 +181,10 @@ def versioned(call: Callable[..., Awaitable[Versioned]]) -> Endpoint:
 
 
 def start_after(after: str | None, keys: list[str], kind: str) -> int:
-    """Where the page begins that follows the key `after`, in a list that is not in its order.
+    """Return the index after the key `after`, in a list that is not ordered by key.
 
     Raises:
-        InvalidInput: the resource `after` was removed meanwhile.
+        InvalidInput: the resource `after` no longer exists.
     """
     if after is None:
         return 0
@@ -193,7 +195,7 @@ def start_after(after: str | None, keys: list[str], kind: str) -> int:
 
 
 def _extended(answer: Endpoint, call: Endpoint) -> Endpoint:
-    """`answer` as an endpoint: documented as `call`, with the parameters of both."""
+    """Return `answer` as an endpoint: documented as `call`, with the parameters of both."""
     own = inspect.signature(call, eval_str=True)
     added = inspect.signature(answer, eval_str=True).parameters.values()
     parameters = [

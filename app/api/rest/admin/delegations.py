@@ -1,4 +1,4 @@
-"""Delegated work of all users."""
+"""Sub-agent tasks of all users."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ async def list_all_delegations(
     limit: Limit = 50,
     before: Before = None,
 ) -> DelegationPage:
-    """Scope `admin`. What is under way, the newest first; `running=false` for what is over too."""
+    """Scope `admin`. Active ones, newest first; `running=false` also includes ended ones."""
     return await page_of(service, None, running=running, limit=limit, before=before)

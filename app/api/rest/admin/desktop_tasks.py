@@ -1,4 +1,4 @@
-"""Desktop tasks and operators: what was sent, what waits, who is connected."""
+"""Desktop tasks and connected operators."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _OPERATOR: dict[str, Any] = {
 
 
 class AdminDesktopTask(BaseModel):
-    """One task. `text` is what was to be sent, without secrets and with nothing hidden in it."""
+    """A desktop task. In its `text`, secrets are masked and invisible characters are escaped."""
 
     model_config = example(**_TASK)
 
@@ -111,7 +111,7 @@ class AdminDesktopTask(BaseModel):
 
 
 class DesktopTaskPage(BaseModel):
-    """Desktop tasks, the newest first."""
+    """Desktop tasks, newest first."""
 
     model_config = example(tasks=[_TASK], next_before=None)
 
@@ -142,7 +142,7 @@ class AdminOperator(BaseModel):
 
 
 class OperatorList(BaseModel):
-    """Connected operators, the longest first. Those that poll over REST are not connected."""
+    """Connected operators, in order of connection. Operators that poll over REST are not listed."""
 
     model_config = example(operators=[_OPERATOR])
 
@@ -163,7 +163,7 @@ async def list_desktop_tasks(
         str | None, Query(max_length=128, description="`next_before` of the previous page.")
     ] = None,
 ) -> DesktopTaskPage:
-    """Scope `admin`. The newest first."""
+    """Scope `admin`. Newest first."""
     wanted = TaskFilter(status, channel_id, app_id, agent_id, session_id)
     tasks = await service.runtime.channels.desktop.page(wanted, limit=limit, before=before)
     redactor = service.runtime.redactor
@@ -190,7 +190,7 @@ async def get_desktop_task(
 async def cancel_desktop_task(
     task_id: PathId, service: ServiceDep, principal: Admin
 ) -> AdminDesktopTask:
-    """Scope `admin`. One that an operator has started cannot be taken back."""
+    """Scope `admin`. A task that an operator has started cannot be withdrawn."""
     task = await service.runtime.channels.desktop.cancel(task_id, actor=principal.user_id)
     return AdminDesktopTask.of(task, service.runtime.redactor)
 

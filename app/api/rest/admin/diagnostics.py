@@ -1,4 +1,4 @@
-"""One tool as the resolver sees it: the same row for the page of tools and that of an agent."""
+"""Effective state of a tool, in the same format for the tools page and an agent's page."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Reason(BaseModel):
 
 
 class Diagnostic(BaseModel):
-    """Effective state of one tool, with its reason. Pages show these words and no others."""
+    """Effective state of one tool, with its reason."""
 
     model_config = example(**ROW)
 

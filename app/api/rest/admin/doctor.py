@@ -1,4 +1,4 @@
-"""The checks of `tollgate doctor`, asked of the service that runs."""
+"""Checks of `tollgate doctor` in the running service."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _CHECK: dict[str, Any] = {
 class Finding(BaseModel):
     """Result of one check, with its purpose and its fix.
 
-    The sentences are in English; the codes and values are what another language is made from.
+    The sentences are in English; clients translate them from the codes and values.
     """
 
     model_config = example(**_CHECK)
@@ -52,7 +52,7 @@ class Finding(BaseModel):
 
 
 class Examination(BaseModel):
-    """Every finding, in the order of what depends on what."""
+    """All findings, in the order of their dependencies."""
 
     model_config = example(
         ok=True,
@@ -71,9 +71,9 @@ class Examination(BaseModel):
 
 @router.get("/doctor", summary="Check the installation", responses=problems())
 async def examine_installation(service: ServiceDep, principal: Admin) -> Examination:
-    """Scope `admin`. What `tollgate doctor` finds, but for the address, which is in use.
+    """Scope `admin`. Runs the checks of `tollgate doctor`, except for the address, which is in use.
 
-    It takes ten seconds at most; who asks during an examination gets the same one.
+    It takes at most ten seconds; concurrent requests share one examination.
     """
     checks, is_complete = await service.doctor.examine(await _installation(service))
     counted = Counter(check.state for check in checks)
@@ -87,7 +87,7 @@ async def examine_installation(service: ServiceDep, principal: Admin) -> Examina
 
 
 async def _installation(service: Service) -> Installation:
-    """State of the running service, so that the checks open nothing twice."""
+    """Return the state of the running service, so that the checks need not open it again."""
     runtime = service.runtime
     tokens = await _tokens(service)
     loaded_hooks = LoadedHooks(runtime.registry.snapshot(), runtime.hooks)
@@ -109,7 +109,7 @@ async def _tokens(service: Service) -> list[Token]:
     try:
         return await service.tokens.list_all()
     except StorageUnavailable:
-        return []  # the check of the database says so
+        return []  # the check of the database reports it
 
 
 def _shown(service: Service, check: Check) -> Finding:

@@ -1,4 +1,4 @@
-"""The boards of all projects: what agents and administrators post there."""
+"""Forum boards of all projects, with posts of agents and administrators."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _REPLY = {**_POST, "number": 8, "reply_to": 7, "title": "", "body": "Deployed.",
 
 
 class ForumPost(BaseModel):
-    """A post. Its body was written by an agent or a user: text, never markup to be trusted."""
+    """A forum post. Its body is untrusted text of an agent or a user; never render it as markup."""
 
     model_config = example(**_POST)
 
@@ -73,7 +73,7 @@ class ForumPost(BaseModel):
 
 
 class ForumPostPage(BaseModel):
-    """Posts, the newest first."""
+    """Posts, newest first."""
 
     model_config = example(posts=[_POST])
 
@@ -82,7 +82,7 @@ class ForumPostPage(BaseModel):
 
 
 class ForumThread(BaseModel):
-    """A thread: the post that began it, and replies, the oldest first."""
+    """A thread: its first post, and its replies, oldest first."""
 
     model_config = example(post={**_POST, "replies": 1}, replies=[_REPLY], next_after=None)
 
@@ -100,7 +100,7 @@ class NewReply(Body):
 
 
 class NewThread(NewReply):
-    """A post that begins a thread. Every agent of the project can read it."""
+    """First post of a thread. Every agent of the project can read it."""
 
     model_config = example(title="Deploy", body="The staging server is free.")
 
@@ -130,7 +130,7 @@ async def list_forum_posts(
         int | None, Query(ge=1, le=2**62, description="`next_before` of the previous page.")
     ] = None,
 ) -> ForumPostPage:
-    """Scope `admin`. Of one project, or of all."""
+    """Scope `admin`. Posts of one project or of all, newest first."""
     found = await service.runtime.boards.forum.posts(
         project_id=project_id, limit=limit, before=before, threads=threads
     )
@@ -149,7 +149,7 @@ async def list_forum_posts(
 async def begin_forum_thread(
     body: NewThread, service: ServiceDep, principal: Admin, request: Request, response: Response
 ) -> ForumPost:
-    """Scope `admin`. It is posted in the name of the token's user; the audit notes it."""
+    """Scope `admin`. The author is the token's user; the post is recorded in the audit log."""
     if body.project_id is not None:
         service.runtime.projects.about(body.project_id)
     made = await service.runtime.boards.forum.post(
@@ -178,7 +178,7 @@ async def get_forum_thread(
         int, Query(ge=0, le=2**62, description="`next_after` of the previous page.")
     ] = 0,
 ) -> ForumThread:
-    """Scope `admin`. The number of a reply leads to its thread."""
+    """Scope `admin`. For the number of a reply, returns its thread."""
     redactor = service.runtime.redactor
     first, replies = await service.runtime.boards.forum.placed_thread(
         number, limit=limit, after=after
@@ -199,7 +199,7 @@ async def get_forum_thread(
 async def reply_in_forum(
     number: Number, body: NewReply, service: ServiceDep, principal: Admin, response: Response
 ) -> ForumPost:
-    """Scope `admin`. It is posted in the name of the token's user; the audit notes it."""
+    """Scope `admin`. The author is the token's user; the post is recorded in the audit log."""
     forum = service.runtime.boards.forum
     first, _ = await forum.placed_thread(number, limit=1, after=0)
     made = await forum.post(

@@ -1,4 +1,4 @@
-"""Lasting approvals: what was granted, how often it spoke, and an end to it."""
+"""Standing approvals: list them with their use, and revoke them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _GRANT: dict[str, Any] = {
 
 
 class GrantView(BaseModel):
-    """A lasting approval."""
+    """A standing approval."""
 
     model_config = example(**_GRANT)
 
@@ -78,7 +78,7 @@ class GrantView(BaseModel):
 
 
 class GrantPage(BaseModel):
-    """Lasting approvals, the newest first."""
+    """Standing approvals, newest first."""
 
     model_config = example(grants=[_GRANT])
 
@@ -97,7 +97,7 @@ async def list_grants(
         str | None, Query(max_length=128, description="`next_before` of the previous page.")
     ] = None,
 ) -> GrantPage:
-    """Scope `admin`. Ended ones too: they tell who allowed what, and how often it was used."""
+    """Scope `admin`. Includes expired and revoked ones, with their creator and number of uses."""
     rows = await ConfirmationArchive(service.database).grants(
         tool_name=tool_name, scope=scope, limit=limit, before=before
     )
@@ -114,7 +114,7 @@ async def list_grants(
     "/grants/{grant_id}", summary="Revoke a standing approval", responses=problems(NotFound)
 )
 async def revoke_grant(grant_id: PathId, service: ServiceDep, principal: Admin) -> GrantView:
-    """Scope `admin`. From the next call on it answers nothing; revoking twice changes nothing."""
+    """Scope `admin`. It stops applying from the next call on. Repeating it changes nothing."""
     runtime = service.runtime
     await runtime.grants.revoke(grant_id, by=principal.user_id)
     row = await ConfirmationArchive(service.database).grant(grant_id)

@@ -1,4 +1,4 @@
-"""Hooks as administrators see them: where they come from, what they did, which are missing."""
+"""Hooks with their origin and statistics, and plugins with missing hooks."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _MISSING = {
 
 
 class HookView(BaseModel):
-    """One hook, and what it has done since the service started."""
+    """A hook with its statistics since the service started."""
 
     model_config = example(**_HOOK)
 
@@ -75,7 +75,7 @@ class HookView(BaseModel):
 
 
 class MissingHooks(BaseModel):
-    """A plugin that should have brought hooks; `is_shut` when calls are denied until it does."""
+    """A plugin whose hooks are missing; `is_shut` if all calls are denied until they load."""
 
     model_config = example(**_MISSING)
 
@@ -87,7 +87,7 @@ class MissingHooks(BaseModel):
 
 
 class HookList(BaseModel):
-    """Every hook in the order in which those of one event run, and the plugins without theirs."""
+    """All hooks, by event and in execution order, and plugins whose hooks are missing."""
 
     model_config = example(hooks=[_HOOK], missing=[_MISSING])
 
@@ -97,7 +97,7 @@ class HookList(BaseModel):
 
 @router.get("/hooks", summary="List hooks", responses=problems())
 async def list_hooks(service: ServiceDep, principal: Admin) -> HookList:
-    """Scope `admin`. One that matches no tool, or fails, is worth a look."""
+    """Scope `admin`. Check hooks that match no tool or fail."""
     runtime = service.runtime
     shown = [_view(runtime, hook) for hook in runtime.hooks.in_order()]
     return HookList(hooks=shown, missing=_missing(runtime.hooks))

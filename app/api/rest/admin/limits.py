@@ -1,4 +1,4 @@
-"""Limits as administrators see them: what holds for everybody, and what is in use now."""
+"""Limits and their current use."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PROBLEM = "The cost of agent 'coder' is limited, but model_prices has no price 
 
 
 class Counter(BaseModel):
-    """One counter that calls have drawn on."""
+    """A counter that calls count against."""
 
     model_config = example(**_COUNTER)
 
@@ -67,7 +67,7 @@ class LimitUsage(BaseModel):
 
 @router.get("/limits", summary="Get limits and their use", responses=problems())
 async def get_limit_usage(service: ServiceDep, principal: Admin) -> LimitUsage:
-    """Scope `admin`. Of this moment and this process."""
+    """Scope `admin`. The current use in this process."""
     runtime = service.runtime
     uncounted = _unpriced(runtime, service.settings)
     snapshot = runtime.governance.snapshot
@@ -102,14 +102,14 @@ async def get_limit_usage(service: ServiceDep, principal: Admin) -> LimitUsage:
 
 
 class _Uncounted(NamedTuple):
-    """A limit that cannot be counted: for programs, and for people."""
+    """A limit that cannot be measured, as a code and as a sentence."""
 
     code: str
     sentence: str
 
 
 def _unpriced(runtime: Runtime, settings: Settings) -> list[_Uncounted]:
-    """Agents, and the service itself, whose cost is limited while their model has no price."""
+    """Return the cost limits, of agents and the service, whose model has no price."""
     everybody = runtime.limits.defaults.cost_per_session
     asked = {"the service": (everybody, settings.model)}
     for agent_id, stored in runtime.governance.snapshot.agents.items():

@@ -68,7 +68,7 @@ Moment = Annotated[
 
 
 class AdminMemory(BaseModel):
-    """One memory. `user_id`, `agent_id` and `session_id` say who wrote it last."""
+    """A memory. `user_id`, `agent_id` and `session_id` identify its last author."""
 
     model_config = example(**_MEMORY)
 
@@ -122,19 +122,17 @@ class MemoryFilters(Body):
     until: Moment | None = None
 
     def filters(self) -> MemoryCriteria:
-        """For the store.
+        """Return the filters in the form of the store.
 
         Raises:
-            InvalidInput: `until` is no moment.
+            InvalidInput: `until` is not a valid time.
         """
         until = moment_of(self.until, "until") if self.until else None
         return MemoryCriteria(self.scope, self.owner, self.tag, self.query, until)
 
 
 class MemoriesToForget(MemoryFilters):
-    """Memories to delete: first in a dry run, then with the count that it returned. At first a dry
-    run, then with the count that it gave.
-    """
+    """Memories to delete: first in a dry run, then with the count that it returned."""
 
     model_config = example(scope="user", owner="ann", dry_run=True)
 
@@ -166,7 +164,7 @@ class ForgottenMemories(BaseModel):
 
 
 class MemoryToImport(Body):
-    """A memory as an export has it; what an import does not keep is passed over."""
+    """A memory in the format of an export; an import ignores fields that it does not store."""
 
     model_config = example(scope="user", owner="ann", key="favourite-editor", content="Vim")
 
@@ -185,10 +183,10 @@ class MemoryToImport(Body):
     created_at: str | None = None
 
     def entry(self) -> Imported:
-        """For the store.
+        """Return the memory in the form of the store.
 
         Raises:
-            InvalidInput: `updated_at` is no moment.
+            InvalidInput: `updated_at` is not a valid time.
         """
         return Imported(
             MemoryScope(self.scope, self.owner),
@@ -199,7 +197,7 @@ class MemoryToImport(Body):
 
 
 class MemoryImport(Body):
-    """Memories to keep, all of them or none."""
+    """Memories to import, all of them or none."""
 
     model_config = example(
         memories=[{"scope": "user", "owner": "ann", "key": "editor", "content": "Vim"}]
@@ -232,7 +230,7 @@ def filters_of(
     """Return the filters of a request.
 
     Raises:
-        InvalidInput: `until` is no moment.
+        InvalidInput: `until` is not a valid time.
     """
     return MemoryCriteria(scope, owner, tag, query, moment_of(until, "until") if until else None)
 
@@ -250,7 +248,7 @@ async def list_memories(
         int | None, Query(ge=1, le=2**62, description="Continue from this position.")
     ] = None,
 ) -> AdminMemoryPage:
-    """Scope `admin`. Everybody's memories, newest first."""
+    """Scope `admin`. Memories of all users, newest first."""
     memory = service.runtime.memory
     found, total = await memory.page(wanted, limit=limit, before=before)
     return AdminMemoryPage(
@@ -269,7 +267,7 @@ async def list_memories(
 async def export_memories(
     service: ServiceDep, principal: Admin, wanted: Wanted
 ) -> StreamingResponse:
-    """Scope `admin`. Every memory that fits, up to the newest one now; the audit notes it."""
+    """Scope `admin`. All matching memories up to the current newest one; the audit log notes it."""
     return await json_lines(service.runtime.memory.export(wanted, actor=principal.user_id))
 
 
@@ -279,7 +277,7 @@ async def export_memories(
 async def import_memories(
     body: MemoryImport, service: ServiceDep, principal: Admin
 ) -> MemoryImported:
-    """Scope `admin`. They get new ids; texts that look like secrets are refused."""
+    """Scope `admin`. Imported memories get new IDs; texts that look like secrets are refused."""
     done = await service.runtime.memory.take_in(
         [item.entry() for item in body.memories],
         on_conflict=body.on_conflict,
@@ -322,7 +320,7 @@ async def change_memory(
     principal: Admin,
     expected: ExpectedVersion,
 ) -> AdminMemory:
-    """Scope `admin`. From then on agents read it as written by somebody else."""
+    """Scope `admin`. Agents then read it as written by another user."""
     memory = service.runtime.memory
     changed = await memory.change(
         memory_id,

@@ -1,4 +1,4 @@
-"""Plugins: reading their folder again."""
+"""Reload of the plugin folder."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PROBLEM: dict[str, Any] = {
 
 
 class LeftOut(BaseModel):
-    """A plugin that is left out."""
+    """A plugin that failed to load."""
 
     model_config = example(**_PROBLEM)
 
@@ -65,10 +65,10 @@ class PluginsReloaded(BaseModel):
     responses=problems(PluginsRefused),
 )
 async def reload_plugins(service: ServiceDep, principal: Admin) -> PluginsReloaded:
-    """Scope `admin`. All that has changed is taken at once, or nothing: 409 says why.
+    """Scope `admin`. Applies all changes together, or none: 409 has the reason.
 
-    Calls that run end with the code that they began with. Plugins that bring hooks, and packages
-    that are installed, are read when the service starts.
+    Running calls finish with the code that they started with. Plugins with hooks, and installed
+    packages, are only loaded when the service starts.
     """
     runtime = service.runtime
     done = await service.plugins.reload()

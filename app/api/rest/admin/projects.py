@@ -1,4 +1,4 @@
-"""Projects: which folders tools work in."""
+"""Projects: folders in which tools work."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ TcpPorts = Annotated[
     tuple[Annotated[int, Field(ge=1, le=65_535)], ...],
     Field(
         max_length=64,
-        # JSON has no tuples, and this model coerces nothing.
+        # JSON has no tuples, and this model does not coerce types.
         strict=False,
         description="TCP ports that its commands may connect to; empty disables network access.",
     ),
@@ -81,7 +81,7 @@ FORCE = "Also allow a system folder, a home folder, or a folder with the service
 
 
 class AdminProject(BaseModel):
-    """A workspace: file tools reach what is in its root, and no more unless it is let out."""
+    """A project: file tools can only access its root, unless `restrict_to_workspace` is false."""
 
     model_config = example(**_PROJECT)
 
@@ -123,7 +123,7 @@ class AdminProjectPage(BaseModel):
 
 
 class NewProject(Body):
-    """A folder that tools may work in."""
+    """Project to create."""
 
     model_config = example(id="website", name="Website", root="/srv/website")
 
@@ -159,7 +159,7 @@ async def list_governed_projects(service: ServiceDep, principal: Admin) -> Liste
 
 @projects.create("Create a project", AlreadyExists)
 async def create_project(body: NewProject, service: ServiceDep, principal: Admin) -> AdminProject:
-    """Scope `admin`. The folder must be there; it is not made."""
+    """Scope `admin`. The folder must exist; it is not created."""
     made = await service.runtime.projects.create(
         body.name,
         body.root,
@@ -189,7 +189,7 @@ async def change_project(
     principal: Admin,
     expected: ExpectedVersion,
 ) -> AdminProject:
-    """Scope `admin`. A wider root widens what its tools reach, from the next call on."""
+    """Scope `admin`. A new root applies from the next call on, and may give tools more access."""
     changed = await service.runtime.projects.change(
         project_id,
         body.sent("force"),
@@ -204,7 +204,7 @@ async def change_project(
 async def remove_project(
     project_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
 ) -> AdminProject:
-    """Scope `admin`. What it was. Its folder stays, its sessions can be read."""
+    """Scope `admin`. Returns the deleted project. Its folder stays; its sessions are readable."""
     gone = await service.runtime.projects.remove(
         project_id, actor=principal.user_id, expected=expected
     )

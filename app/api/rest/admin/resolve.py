@@ -32,7 +32,7 @@ _PART: dict[str, Any] = {
 
 
 class TokenFigures(BaseModel):
-    """About what every request of this agent carries before its first message."""
+    """Estimated tokens of every request of the agent before its first message."""
 
     model_config = example(schemas=2200, prompt=120, total=2320)
 
@@ -56,7 +56,7 @@ class PromptPartView(BaseModel):
 
 
 class Resolved(BaseModel):
-    """The resolver's answer for one agent: each tool has a name here, or a reason."""
+    """Resolved toolset of an agent: every tool is in `tool_names` or has a reason."""
 
     model_config = example(
         agent_id="writer",
@@ -92,7 +92,7 @@ class Resolved(BaseModel):
 
 
 class RiskQuestion(Body):
-    """A command that nobody runs."""
+    """A command to classify without running it."""
 
     model_config = example(  # noqa: S604 - `shell` is a field, nothing is started here
         command="cd build && rm -rf .", shell="bash", cwd="/workspace"
@@ -104,7 +104,7 @@ class RiskQuestion(Body):
 
 
 class RiskFinding(BaseModel):
-    """Reason against running the command without approval."""
+    """Reason not to run the command without approval."""
 
     code: str
     segment: int | None
@@ -112,7 +112,7 @@ class RiskFinding(BaseModel):
 
 
 class RiskExplained(BaseModel):
-    """Analysis of a command, part by part."""
+    """Analysis of a command and its segments."""
 
     model_config = example(
         verdict="ask",
@@ -151,15 +151,15 @@ async def preview_toolset(
     ] = None,
     subagent: Annotated[bool, Query(description="Resolve for one of its sub-agents.")] = False,  # noqa: FBT002 - a query parameter
 ) -> Resolved:
-    """Scope `admin`. And why not the rest: every tool is in `tool_names` or has a reason."""
+    """Scope `admin`. Every tool is in `tool_names` or has a reason in `disabled_reasons`."""
     return Resolved(**await preview(service.runtime, agent_id, subagent=subagent))
 
 
 @router.post("/risk/explain", summary="Classify a command", responses=problems(body=True))
 async def explain_risk(body: RiskQuestion, service: ServiceDep, principal: Admin) -> RiskExplained:
-    """Scope `admin`. Read, not run: what it comes down to, and what speaks against it.
+    """Scope `admin`. Analyzes the command without running it, and returns its findings.
 
-    Rules and grants are not asked here: this is the reading that they build on.
+    Rules and grants are not applied: they build on this analysis.
     """
     report = assess_command(body.command, shell=body.shell, cwd=body.cwd)
     return RiskExplained(**report_json(report))

@@ -1,4 +1,4 @@
-"""Trying rules out: on one call, on past calls, and what people are asked too often."""
+"""Tests of rules on one call and on past calls, and statistics of frequent confirmations."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _DECISION: dict[str, Any] = {
 
 
 class RuleTest(Body):
-    """A call to judge, with a rule that is not stored yet or without."""
+    """A call to decide, optionally with a rule that is not stored."""
 
     model_config = example(definition=DEFINITION, tool="bash", command="git push")
 
@@ -69,7 +69,7 @@ class RuleTest(Body):
 
 
 class Explained(BaseModel):
-    """A decision, and all that led to it."""
+    """A decision with its reasons."""
 
     model_config = example(**_DECISION)
 
@@ -95,7 +95,7 @@ class RuleVoice(BaseModel):
 
 
 class RuleTestResult(BaseModel):
-    """Grants and hooks are left out: this is what the rules and the risk analysis say."""
+    """Decision of the rules and the risk analysis, without grants and hooks."""
 
     model_config = example(
         decision=_DECISION,
@@ -111,7 +111,7 @@ class RuleTestResult(BaseModel):
 
 
 class DryRun(Body):
-    """A rule to hold against past calls."""
+    """A rule to test against past calls."""
 
     model_config = example(definition=DEFINITION, last=500)
 
@@ -123,7 +123,7 @@ class DryRun(Body):
 
 
 class Change(BaseModel):
-    """Calls whose verdict would have been another one."""
+    """Calls whose verdict would have been different."""
 
     model_config = example(
         before="allow",
@@ -218,7 +218,7 @@ class FatigueView(BaseModel):
     responses=problems(NotFound, ToolNotFound, body=True),
 )
 async def try_rule(body: RuleTest, service: ServiceDep, principal: Admin) -> RuleTestResult:
-    """Scope `admin`. Nothing is run, stored or counted."""
+    """Scope `admin`. The call is not run, stored or counted."""
     runtime = service.runtime
     facts = _facts(service, body)
     now = runtime.clock.time()
@@ -249,7 +249,7 @@ async def try_rule(body: RuleTest, service: ServiceDep, principal: Admin) -> Rul
     "/rules/dry-run", summary="Test a rule against past calls", responses=problems(body=True)
 )
 async def dry_run(body: DryRun, service: ServiceDep, principal: Admin) -> DryRunResult:
-    """Scope `admin`. Grants and hooks are left out, before and after alike."""
+    """Scope `admin`. Both decisions ignore grants and hooks."""
     runtime = service.runtime
     rule = _draft(service, body.definition)
     after = runtime.rule_sets.with_rule(
@@ -257,7 +257,7 @@ async def dry_run(body: DryRun, service: ServiceDep, principal: Admin) -> DryRun
     )
     calls, not_judged = await past_calls(service.database, runtime, body.last)
     now = runtime.clock.time()
-    # Judging thousands of commands takes a while; the service goes on meanwhile.
+    # Deciding thousands of commands takes a while and must not block the loop.
     effect = await asyncio.to_thread(compare, calls, runtime.rule_sets.current(), after, DRAFT, now)
     review = runtime.rule_sets.review(
         now, agents=runtime.governance.snapshot.agents, further={DRAFT: body.definition}
@@ -272,7 +272,7 @@ async def rule_fatigue(
     principal: Admin,
     days: Annotated[int, Query(ge=1, le=365, description="Number of days to analyse.")] = 30,
 ) -> FatigueView:
-    """Scope `admin`. A reason approved more than 95 % of 20 times proposes narrow allows."""
+    """Scope `admin`. Suggests allow rules for reasons approved over 95 % of at least 20 times."""
     since = isoformat(service.runtime.clock.now() - timedelta(days=days))
     found = await fatigue(service.database, since)
     return FatigueView.model_validate(asdict(found) | {"codes": [_code(c) for c in found.codes]})
@@ -302,7 +302,7 @@ def _facts(service: Service, body: RuleTest) -> CallFacts:
             f"{tool.name} does not run commands; set arguments instead", field="command"
         )
     if body.agent_id is not None:
-        # A slip in the name would be judged without the agent's own rules.
+        # A misspelled agent would be decided without the agent's own rules.
         runtime.agents.require(body.agent_id)
     raw = {tool.command_argument: body.command} if body.arguments is None else body.arguments
     resolved = runtime.resolver.resolve(body.agent_id)

@@ -1,4 +1,4 @@
-"""Rules on arguments: what is allowed, what asks, what is denied."""
+"""Rules that allow, ask or deny calls by their arguments."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class RuleWarning(BaseModel):
 
 
 class RuleView(BaseModel):
-    """A rule as it is now. One with problems is shown as it was stored."""
+    """A rule in its current version. An invalid rule is returned as stored."""
 
     model_config = example(**_RULE)
 
@@ -125,7 +125,7 @@ class RuleView(BaseModel):
 
 
 class RulePage(BaseModel):
-    """Rules of the file, then the others by age."""
+    """Rules of the rules file, then the others by age."""
 
     model_config = example(rules=[_RULE], total=1, next_after=None)
 
@@ -135,7 +135,7 @@ class RulePage(BaseModel):
 
 
 class RuleChange(Body):
-    """Fields to change; omitted fields stay. `match` and `examples` are replaced whole."""
+    """Fields to change; omitted fields stay. `match` and `examples` are replaced as a whole."""
 
     model_config = example(enabled=False)
 
@@ -149,7 +149,7 @@ class RuleChange(Body):
     enabled: bool | None = None
 
     def onto(self, body: Any) -> dict[str, Any]:
-        """The changed body."""
+        """Return a definition with the changes."""
         given = self.model_dump(mode="json", by_alias=True, exclude_unset=True)
         changed = {**(body if isinstance(body, dict) else {}), **given}
         return {
@@ -172,12 +172,12 @@ async def list_rules(
         str | None, Query(max_length=128, description="`next_after` of the previous page.")
     ] = None,
 ) -> RulePage:
-    """Scope `admin`. Each with its problems, warnings and how often it matched.
+    """Scope `admin`. Each rule has its problems, warnings and number of matches.
 
-    422 when `after` names a rule that was removed meanwhile: begin anew.
+    422: the rule `after` no longer exists; list again without it.
     """
     loaded, now = service.runtime.rule_sets.loaded(), service.runtime.clock.time()
-    # The rule `after` may be in another state by now: its place among all rules counts.
+    # The state of the rule `after` may have changed, so use its position among all rules.
     start = start_after(after, [item.stored.id for item in loaded], "rule")
     fits = [state is None or rule_state(item, now) == state for item in loaded]
     rest = [item for item, fit in zip(loaded[start:], fits[start:], strict=True) if fit]
@@ -195,7 +195,7 @@ async def create_rule(
     service: ServiceDep,
     principal: Admin,
 ) -> RuleView:
-    """Scope `admin`. Its examples are run first; it speaks from the next call on."""
+    """Scope `admin`. Its examples are checked first. It applies from the next call on."""
     compile_rule("new", body, service.runtime.registry.snapshot().tools)
     stored = await service.runtime.rules.create(body.to_json(), actor=principal.user_id)
     return await _shown(service, stored.id)
@@ -216,7 +216,7 @@ async def change_rule(
     principal: Admin,
     expected: ExpectedVersion,
 ) -> RuleView:
-    """Scope `admin`. The whole of it is checked again, examples included."""
+    """Scope `admin`. The entire rule is checked again, including its examples."""
     tools = service.runtime.registry.snapshot().tools
 
     def change(present: Any) -> dict[str, Any]:
@@ -232,7 +232,7 @@ async def change_rule(
 async def remove_rule(
     rule_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
 ) -> RuleView:
-    """Scope `admin`. What it was."""
+    """Scope `admin`. Returns the deleted rule."""
     service.runtime.rules.require(rule_id)
     gone = await _shown(service, rule_id)
     await service.runtime.rules.remove(rule_id, actor=principal.user_id, expected=expected)
@@ -250,7 +250,7 @@ async def _shown(service: Service, rule_id: str) -> RuleView:
 async def _views(service: Service, chosen: Sequence[LoadedRule], now: float) -> list[RuleView]:
     runtime = service.runtime
     review = runtime.rule_sets.review(now, agents=runtime.governance.snapshot.agents)
-    # Thousands of rules are compared with each other: not on the loop.
+    # Comparing thousands of rules would block the loop.
     warnings = await asyncio.to_thread(review)
     counted = await runtime.rules.counted()
     return [
@@ -262,7 +262,7 @@ async def _views(service: Service, chosen: Sequence[LoadedRule], now: float) -> 
 
 
 def _days_since(moment: str, now: float) -> int:
-    """Nothing tells since when a rule of the file is there: 0 until it has matched."""
+    """Return full days since a time; 0 for an unknown one, as for unmatched rules of the file."""
     if not moment:
         return 0
     return max(0, int((now - datetime.fromisoformat(moment).timestamp()) // 86_400))

@@ -1,4 +1,4 @@
-"""Schedules of all users: what runs by the clock, and what became of it."""
+"""Schedules of all users, and their occurrences."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ _OF_DRAFT = (
 
 
 class NewSchedule(Body):
-    """A run that begins by the clock: one of `cron`, `every_seconds` and `at` says when."""
+    """Schedule to create, with exactly one of `cron`, `every_seconds` and `at`."""
 
     model_config = example(name="News", prompt="Read the news.", cron="0 9 * * mon-fri")
 
@@ -136,7 +136,7 @@ class ScheduleChange(Body):
 
 
 class ScheduleView(BaseModel):
-    """One of `cron`, `every_seconds` and `at` is set; or `cron` and its one time."""
+    """A schedule. Sets one of `cron`, `every_seconds` and `at`, or `cron` and its only time."""
 
     model_config = example(**_SCHEDULE)
 
@@ -169,7 +169,7 @@ class ScheduleView(BaseModel):
 
 
 class ScheduleList(BaseModel):
-    """Schedules by name; `total` counts all that fit."""
+    """Schedules by name; `total` counts all matches."""
 
     model_config = example(schedules=[_SCHEDULE], total=1, next_after=None)
 
@@ -179,7 +179,7 @@ class ScheduleList(BaseModel):
 
 
 class SlotView(BaseModel):
-    """One time of a schedule, and what became of it."""
+    """An occurrence of a schedule, with its outcome."""
 
     model_config = example(**_SLOT)
 
@@ -201,7 +201,7 @@ class SlotView(BaseModel):
 
 
 class SlotList(BaseModel):
-    """Times, the newest first."""
+    """Occurrences, newest first."""
 
     model_config = example(history=[_SLOT])
 
@@ -218,9 +218,9 @@ async def list_schedules(
         str | None, Query(max_length=128, description="`next_after` of the previous page.")
     ] = None,
 ) -> ScheduleList:
-    """Scope `admin`. Of one user, or of all.
+    """Scope `admin`. Schedules of one user, or of all.
 
-    422 when `after` names a schedule that was removed meanwhile: begin anew.
+    422: the schedule `after` no longer exists; list again without it.
     """
     found = await service.schedules.all_of(owner)
     start = start_after(after, [item.id for item in found], "schedule")
@@ -235,7 +235,7 @@ async def list_schedules(
 
 @schedules.create("Create a schedule", NotFound)
 async def create_schedule(body: NewSchedule, service: ServiceDep, principal: Admin) -> ScheduleView:
-    """Scope `admin`. Its runs count for whoever makes it."""
+    """Scope `admin`. Its runs count against the limits of the caller's token."""
     if body.agent_id is not None:
         service.runtime.agents.require(body.agent_id)
     if body.project_id is not None:
@@ -264,7 +264,7 @@ async def change_schedule(
     principal: Admin,
     expected: ExpectedVersion,
 ) -> ScheduleView:
-    """Scope `admin`. Its runs count for whoever changes it from then on."""
+    """Scope `admin`. Later runs count against the limits of the caller's token."""
     before = await service.schedules.get(None, schedule_id)
     changed = await service.schedules.update(
         ScheduleOwner(before.owner, before.agent_id, before.project_id, principal.token_id),
@@ -287,7 +287,7 @@ async def get_schedule_history(
     _: Admin,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> SlotList:
-    """Scope `admin`. Its sessions and runs can be looked up by their ids."""
+    """Scope `admin`. Newest first, with the IDs of sessions and runs."""
     found = await service.schedules.history(None, schedule_id, limit)
     return SlotList(history=[SlotView.of(slot) for slot in found])
 
@@ -313,7 +313,7 @@ async def pause_schedule(
 async def resume_schedule(
     schedule_id: PathId, service: ServiceDep, principal: Admin
 ) -> ScheduleView:
-    """Scope `admin`. From its next time on; what passed meanwhile is not caught up."""
+    """Scope `admin`. Continues with its next occurrence; missed ones are not repeated."""
     after = await service.schedules.pause(None, schedule_id, paused=False, by=principal.user_id)
     return ScheduleView.of(after, service.runtime.redactor)
 
@@ -324,7 +324,7 @@ async def resume_schedule(
     responses=problems(NotFound),
 )
 async def run_schedule(schedule_id: PathId, service: ServiceDep, principal: Admin) -> SlotView:
-    """Scope `admin`. As its owner and its agent; its other times stay as they are."""
+    """Scope `admin`. Runs as its owner and agent, in addition to its regular occurrences."""
     return SlotView.of(await service.schedules.run_now(None, schedule_id, by=principal.user_id))
 
 

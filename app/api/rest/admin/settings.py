@@ -22,9 +22,9 @@ from app.governance.agents import OF_PROFILE, decided_by
 router = routes_of("admin", below="/admin")
 
 EffectiveOrigin = Literal[Origin, "database"]
-# What is written in these may itself be secret: only how many there are is told.
+# The values of these settings can be secret, so only their number is shown.
 _COUNTED = frozenset({("hooks",), ("redact_patterns",)})
-# A password in an address, or what follows its question mark.
+# Credentials or query of a URL.
 _IN_ADDRESS = re.compile(r"(?<=://)[^/@\s\"]+(?=@)|(?<=\?)[^\s\"]+")
 _ROW: dict[str, Any] = {
     "name": "sandbox.weaker",
@@ -40,7 +40,7 @@ _ROW: dict[str, Any] = {
 
 
 class EffectiveSetting(BaseModel):
-    """One setting: what holds, what would hold by itself, and who says so."""
+    """A setting with its effective value, its default and its origin."""
 
     model_config = example(**_ROW)
 
@@ -65,7 +65,7 @@ class EffectiveSetting(BaseModel):
 
 
 class EffectiveSettings(BaseModel):
-    """Every setting, in the order of the documentation."""
+    """All settings, in the order of the documentation."""
 
     model_config = example(settings=[_ROW])
 
@@ -74,8 +74,10 @@ class EffectiveSettings(BaseModel):
 
 @router.get("/settings", summary="List effective settings and their origin", responses=problems())
 async def list_settings(service: ServiceDep, principal: Admin) -> EffectiveSettings:
-    """Scope `admin`. Of this process, and of sessions that name no agent. Tools, rules and other
-    agents, which change while it runs, are not among them."""
+    """Scope `admin`. Settings of this process and of sessions without an agent.
+
+    Tools, rules and other agents, which can change at runtime, are not included.
+    """
     decided = decided_by(service.runtime.agents.get(None))
     rows = _rows(service.settings, decided, service.runtime.redactor)
     return EffectiveSettings(settings=list(rows))
@@ -106,7 +108,7 @@ def _rows(
             origin="database" if path in decided else settings.origin(path),
             help=field.description or "",
             is_secret=is_secret,
-            # Everything else is read once, when the service starts.
+            # All other settings are only read when the service starts.
             needs_restart=path not in OF_PROFILE,
         )
 

@@ -1,4 +1,4 @@
-"""Skills: which there are, who sees them and why not, and which versions may be used."""
+"""Skills with their visibility, and the versions that may be used."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ ProjectQuery = Annotated[
 
 
 class AdminSkill(BaseModel):
-    """One skill, and whether the model of the agent sees it."""
+    """A skill, with its visibility to the agent's model."""
 
     model_config = example(**_SKILL)
 
@@ -101,7 +101,7 @@ class AdminSkill(BaseModel):
 
 
 class SkillFileView(BaseModel):
-    """One file of a skill."""
+    """A file of a skill."""
 
     model_config = example(path="SKILL.md", size=812, is_executable=False)
 
@@ -111,7 +111,7 @@ class SkillFileView(BaseModel):
 
 
 class AdminSkillDetail(AdminSkill):
-    """One skill with its instructions and its files."""
+    """A skill with its instructions and files."""
 
     model_config = example(
         **_SKILL,
@@ -143,7 +143,7 @@ class AdminSkillDetail(AdminSkill):
 
 
 class AdminSkillPage(BaseModel):
-    """Skills by name; of equal names, the one that is used first."""
+    """Skills by name; among equal names, the one in use comes first."""
 
     model_config = example(skills=[_SKILL], total=1, next_after=None)
 
@@ -176,7 +176,7 @@ async def list_governed_skills(
         int, Query(ge=0, le=1_000_000, description="`next_after` of the previous page.")
     ] = 0,
 ) -> AdminSkillPage:
-    """Scope `admin`. Every skill that is found, and what keeps this agent's model from it."""
+    """Scope `admin`. All skills, with the reasons why this agent's model does not see some."""
     rows = list(await service.runtime.skills.rows(_viewer(service, agent_id, project_id)))
     end = after + limit
     return AdminSkillPage(
@@ -193,7 +193,7 @@ async def get_governed_skill(
     principal: Admin,
     agent_id: AgentQuery = None,
 ) -> AdminSkillDetail:
-    """Scope `admin`. Its instructions, its files, its program, and what is wrong with it."""
+    """Scope `admin`. Returns the instructions, files, program and problems of a skill."""
     viewer = _viewer(service, agent_id, _project_of(skill_id))
     row, found = await service.runtime.skills.row(skill_id, viewer)
     return AdminSkillDetail.whole(row, found)
@@ -207,7 +207,7 @@ async def switch_skill(
     principal: Admin,
     expected: ExpectedVersion,
 ) -> AdminSkill:
-    """Scope `admin`. What is enabled may be followed and run by agents until it changes."""
+    """Scope `admin`. Agents may follow and run an enabled version until the skill changes."""
     row = await service.runtime.skills.switch(
         skill_id,
         _viewer(service, None, _project_of(skill_id)),
@@ -223,7 +223,7 @@ def _viewer(service: Service, agent_id: str | None, project_id: str | None) -> S
     """Return the agent and project of a request.
 
     Raises:
-        NotFound: there is no such agent or project.
+        NotFound: the agent or project does not exist.
     """
     if agent_id is not None:
         service.runtime.agents.require(agent_id)
@@ -233,6 +233,6 @@ def _viewer(service: Service, agent_id: str | None, project_id: str | None) -> S
 
 
 def _project_of(skill_id: str) -> str | None:
-    """The project that the id of a skill names."""
+    """Return the project in the ID of a skill, or None."""
     origin, _, rest = skill_id.partition(":")
     return (rest.rpartition(":")[0] or None) if origin == "project" else None

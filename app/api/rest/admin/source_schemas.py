@@ -78,7 +78,7 @@ AGENTS = "IDs of agents that may read it; `*` is every agent, and calls without 
 
 
 class SourceTable(Body):
-    """A table that may be read, and those of its columns that may not."""
+    """A readable table, and its columns that are masked."""
 
     model_config = example(**_TABLE)
 
@@ -156,7 +156,7 @@ class SourceFields(Body):
 
 
 class NewSource(SourceFields):
-    """A database that agents shall read."""
+    """Data source to create."""
 
     model_config = example(**_NEW)
 
@@ -264,7 +264,7 @@ class DiscoveredColumn(BaseModel):
 
 
 class DiscoveredTable(BaseModel):
-    """A table of the database; whether agents may read it."""
+    """A table of the database, and whether agents may read it."""
 
     model_config = example(**_DISCOVERED)
 

@@ -1,4 +1,4 @@
-"""Data sources of the SQL tools: where they are, who may read which tables."""
+"""Data sources of the SQL tools, with their addresses, tables and permitted agents."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def filters_of(
     """Return the filters of a request.
 
     Raises:
-        InvalidInput: `since` or `until` is no moment.
+        InvalidInput: `since` or `until` is not a valid time.
     """
     return QueryFilters(
         source_id=source_id,
@@ -76,7 +76,7 @@ async def list_queries(
         int | None, Query(ge=1, le=2**62, description="Continue from this position.")
     ] = None,
 ) -> QueryPage:
-    """Scope `audit:read` or `admin`. Every query, also those that were refused."""
+    """Scope `audit:read` or `admin`. Includes refused queries."""
     rows = await QueryAuditReader(service.database).page(wanted, limit=limit, before=before)
     return QueryPage(
         rows=[QueryView.of(row) for row in rows],
@@ -86,7 +86,7 @@ async def list_queries(
 
 @sources.page(AdminSourcePage, "List data sources")
 async def list_sources(service: ServiceDep, principal: Admin) -> Listed[Source]:
-    """Scope `admin`. Their passwords are never shown."""
+    """Scope `admin`. Passwords are never returned."""
     return Listed(
         {item.name: item for item in service.runtime.sources.store.list_all()}, AdminSource.of
     )
@@ -94,7 +94,7 @@ async def list_sources(service: ServiceDep, principal: Admin) -> Listed[Source]:
 
 @sources.create("Create a data source", AlreadyExists)
 async def create_source(body: NewSource, service: ServiceDep, principal: Admin) -> AdminSource:
-    """Scope `admin`. Nothing is connected yet: test it afterwards."""
+    """Scope `admin`. This does not connect to the data source: test it afterwards."""
     store = service.runtime.sources.store
     return AdminSource.of(await store.create(body.change(), actor=principal.user_id))
 
@@ -105,7 +105,7 @@ async def create_source(body: NewSource, service: ServiceDep, principal: Admin) 
     responses=problems(Conflict),
 )
 async def rotate_source_key(service: ServiceDep, principal: Admin) -> KeyRotation:
-    """Scope `admin`. With keys of the settings, the first of them seals: put a new one there."""
+    """Scope `admin`. If the settings contain the keys, first put the new key at their start."""
     sealed = await service.runtime.sources.inspection.rotate_key(actor=principal.user_id)
     return KeyRotation(sealed=sealed)
 
@@ -124,7 +124,7 @@ async def change_source(
     principal: Admin,
     expected: ExpectedVersion,
 ) -> AdminSource:
-    """Scope `admin`. It counts from the next call on."""
+    """Scope `admin`. Changes apply from the next call on."""
     changed = await service.runtime.sources.store.change(
         source_id, body.change(), actor=principal.user_id, expected=expected
     )
@@ -135,7 +135,7 @@ async def change_source(
 async def remove_source(
     source_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
 ) -> AdminSource:
-    """Scope `admin`. What it was. Its queries stay in the audit."""
+    """Scope `admin`. Returns the deleted data source. Its queries stay in the audit log."""
     gone = await service.runtime.sources.store.remove(
         source_id, actor=principal.user_id, expected=expected
     )
@@ -160,7 +160,7 @@ async def test_source(source_id: PathId, service: ServiceDep, principal: Admin) 
 async def discover_tables(
     source_id: PathId, service: ServiceDep, principal: Admin
 ) -> DiscoveredTables:
-    """Scope `admin`. Every table that its account can see, allowed or not, as it is now."""
+    """Scope `admin`. The current tables that its account can see, allowed or not."""
     source = service.runtime.sources.store.get(source_id)
     found = await service.runtime.sources.inspection.discover(source_id)
     return DiscoveredTables(

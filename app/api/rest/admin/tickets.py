@@ -1,4 +1,4 @@
-"""Tickets: what agents bring to operators, and what operators say."""
+"""Tickets: questions of agents to operators, and their answers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _TICKET: dict[str, Any] = {
 
 
 class AdminTicket(BaseModel):
-    """Something that an agent wants decided. Its texts are the agent's own: judge them."""
+    """A question of an agent to an operator. The agent wrote its texts: do not trust them."""
 
     model_config = example(**_TICKET)
 
@@ -78,7 +78,7 @@ class AdminTicket(BaseModel):
 
 
 class TicketResolution(AdminTicket):
-    """A ticket as it is now.
+    """A ticket after it was answered or closed.
 
     `notified_run_id` is the run that notifies the session, when no call waited for the answer.
     """
@@ -95,7 +95,7 @@ class TicketResolution(AdminTicket):
 
 
 class TicketPage(BaseModel):
-    """Tickets, the newest first."""
+    """Tickets, newest first."""
 
     model_config = example(tickets=[_TICKET], next_before=None)
 
@@ -125,7 +125,7 @@ async def list_tickets(
         str | None, Query(max_length=128, description="`next_before` of the previous page.")
     ] = None,
 ) -> TicketPage:
-    """Scope `admin`. The newest first."""
+    """Scope `admin`. Newest first."""
     wanted = TicketFilter(status, severity, to, session_id, agent_id)
     found = await service.runtime.tickets.page(wanted, limit=limit, before=before)
     return TicketPage(
@@ -153,7 +153,7 @@ async def answer_ticket(
     principal: Admin,
     expected: ExpectedVersion,
 ) -> TicketResolution:
-    """Scope `admin`. The call that waits gets it; where none does, it becomes a message."""
+    """Scope `admin`. The waiting call receives the answer; without one, it becomes a message."""
     return await _resolve(service, principal, ticket_id, "answered", body.answer, expected)
 
 
@@ -169,7 +169,7 @@ async def close_ticket(
     principal: Admin,
     expected: ExpectedVersion,
 ) -> TicketResolution:
-    """Scope `admin`. A call that waits is told that nothing was decided."""
+    """Scope `admin`. A waiting call is notified that there is no decision."""
     return await _resolve(service, principal, ticket_id, "closed", None, expected)
 
 
@@ -199,7 +199,7 @@ async def _resolve(
 
 
 async def _tell(service: Service, session: Session, resolved: ResolvedTicket) -> dict[str, Any]:
-    """Bring an answer that no call waits for; it stands in the ticket in any case."""
+    """Send an answer that no call waits for as a message; the ticket stores it in any case."""
     if resolved.message is None:
         return {}
     try:
@@ -211,10 +211,10 @@ async def _tell(service: Service, session: Session, resolved: ResolvedTicket) ->
 
 
 async def _payer(service: Service, session: Session, ticket: StoredTicket) -> QuotaSubject:
-    """Whom the run is counted for: who opened the ticket, within what they may still use.
+    """Return the quota subject of the run: the user and token that opened the ticket.
 
     Raises:
-        Unauthenticated: their token no longer holds.
+        Unauthenticated: the token is no longer valid.
     """
     user_id = ticket.user_id or session.user_id
     if ticket.token_id is None:

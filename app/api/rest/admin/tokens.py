@@ -1,4 +1,4 @@
-"""Tokens: who may do what."""
+"""Tokens and their permissions."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class TokenView(BaseModel):
 
 
 class TokenList(BaseModel):
-    """Every token, the oldest first; revoked ones too."""
+    """All tokens, oldest first, including revoked ones."""
 
     model_config = example(tokens=[_TOKEN])
 
@@ -78,7 +78,7 @@ class TokenList(BaseModel):
 
 
 class TokenMade(BaseModel):
-    """A new token. Its secret is shown here and never again."""
+    """A new token. Its secret is shown only once."""
 
     model_config = example(secret="tg_Qm3xY…", token=_TOKEN)  # noqa: S106 - an example
 
@@ -139,10 +139,10 @@ async def list_tokens(service: ServiceDep, principal: Admin) -> TokenList:
 async def create_token(
     body: NewToken, service: ServiceDep, principal: Admin, request: Request, response: Response
 ) -> TokenMade:
-    """Scope `admin`. The secret is in the answer, and nowhere else.
+    """Scope `admin`. Only this response contains the secret.
 
-    A token with the scope `admin` cannot be limited to agents or projects: an administrator
-    could lift the limit. 422 for an agent or a project that there is not.
+    A token with the scope `admin` cannot be limited to agents or projects, because an administrator
+    could remove the limit. 422: an agent or project does not exist.
     """
     (await known_names(service.runtime.db)).check(body.agents, body.projects)
     secret, token = await service.tokens.create(
@@ -166,9 +166,9 @@ async def get_token(token_id: PathId, service: ServiceDep, principal: Admin) -> 
 
 @router.delete("/tokens/{token_id}", summary="Revoke a token", responses=problems(NotFound))
 async def revoke_token(token_id: PathId, service: ServiceDep, principal: Admin) -> TokenView:
-    """Scope `admin`. It ends at once, its logins and runs too; its connections within seconds.
+    """Scope `admin`. Also ends its logins and runs immediately, and its connections within seconds.
 
-    Revoking twice changes nothing.
+    Repeating it changes nothing.
     """
     token = await service.tokens.get(token_id)
     if token.revoked_at is None:
@@ -188,9 +188,9 @@ async def revoke_token(token_id: PathId, service: ServiceDep, principal: Admin) 
 async def rotate_token(
     token_id: PathId, body: Rotation, service: ServiceDep, principal: Admin
 ) -> TokenMade:
-    """Scope `admin`. A new token of the same name, rights and length of life.
+    """Scope `admin`. Creates a token with the same name, rights and lifetime.
 
-    The old one is revoked, or ends after `grace_s`, so that its user can change over.
+    The old token is revoked, or expires after `grace_s` so that clients can switch.
     """
     secret, token = await service.tokens.rotate(
         token_id, grace_s=body.grace_s, by=principal.user_id

@@ -1,4 +1,4 @@
-"""Tools and toolsets: what an operator decides about them."""
+"""Governance of tools and toolsets."""
 
 from __future__ import annotations
 
@@ -76,11 +76,11 @@ class Choices(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class GovernedTool:
-    """A tool of the catalog, or one that it has lost, with the fields that the list filters by.
+    """A tool of the catalog or one that it no longer contains, with the fields of the filters.
 
     Attributes:
         tool: None if the catalog no longer contains it.
-        diagnostic: what follows for who has no agent.
+        diagnostic: effective state without an agent.
     """
 
     name: str
@@ -110,17 +110,17 @@ class GovernedTool:
 
     @property
     def shown_state(self) -> str:
-        """What the list's filter `state` compares with."""
+        """State for the filter `state`."""
         return str(self.diagnostic["state"]) if self.tool else "absent"
 
     def matches(self, text: str) -> bool:
-        """Whether its name, an alias or its description contains a casefolded text."""
+        """Return whether its name, an alias or its description contains a casefolded text."""
         places = (self.name, *self.aliases, self.tool.description if self.tool else "")
         return any(text in place.casefold() for place in places)
 
 
 class AdminTool(BaseModel):
-    """A tool, what was chosen about it, and what follows for who has no agent."""
+    """A tool with its overrides, and its effective state without an agent."""
 
     model_config = example(**_TOOL)
 
@@ -179,7 +179,7 @@ class ToolChange(Body):
 
 
 class ManyToolsSwitch(Body):
-    """Many tools at once: all of them are switched, or none."""
+    """Tools to enable or disable, all of them or none."""
 
     model_config = example(names=["bash", "write_file"], enabled=False)
 
@@ -199,7 +199,7 @@ class ToolsSwitched(BaseModel):
 
 
 class ToolsetView(BaseModel):
-    """Tools that are switched together."""
+    """A toolset: tools that are enabled and disabled together."""
 
     model_config = example(**_TOOLSET)
 
@@ -210,7 +210,7 @@ class ToolsetView(BaseModel):
 
 
 class ToolsetList(BaseModel):
-    """Every toolset, by name."""
+    """All toolsets, by name."""
 
     model_config = example(toolsets=[_TOOLSET])
 
@@ -218,7 +218,7 @@ class ToolsetList(BaseModel):
 
 
 class ToolsetChange(Body):
-    """The switch of a toolset; its tools keep theirs."""
+    """New state of a toolset; the states of its tools do not change."""
 
     model_config = example(enabled=False)
 
@@ -242,7 +242,7 @@ async def list_governed_tools(
     state: State | None = None,
     permission: Literal["READ", "WRITE", "EXTERNAL"] | None = None,
 ) -> Listed[GovernedTool]:
-    """Scope `admin`. Also tools that the catalog has lost: their choices are kept."""
+    """Scope `admin`. Includes tools no longer in the catalog, whose overrides remain stored."""
     rows = {
         row.name: row
         for row in _rows(service)
@@ -270,10 +270,9 @@ async def change_tool(
     principal: Admin,
     expected: ExpectedVersion,
 ) -> AdminTool:
-    """Scope `admin`. Holds from the next call on, in running sessions too.
+    """Scope `admin`. Applies from the next call on, even in running sessions.
 
-    A core tool is what agents rely on whatever their selection: switching one off for
-    everybody takes `force`.
+    Every agent has the core tools, whatever its selection: disabling one requires `force`.
     """
     tool_name = _canonical(service, name)
     changes: dict[str, Any] = {
@@ -296,7 +295,7 @@ async def change_tool(
 async def switch_tools(
     body: ManyToolsSwitch, service: ServiceDep, principal: Admin
 ) -> ToolsSwitched:
-    """Scope `admin`. All or none: `details.unknown` names everything that is no tool."""
+    """Scope `admin`. Changes all or none; `details.unknown` lists unknown tools."""
     catalog = service.runtime.registry.snapshot()
     entries = {name: catalog.lookup(name) for name in body.names}
     names = {name: entry.tool.name if entry else name for name, entry in entries.items()}
@@ -332,7 +331,7 @@ async def change_toolset(
     principal: Admin,
     expected: ExpectedVersion,
 ) -> ToolsetView:
-    """Scope `admin`. The switches of its tools stay as they are, and count again when it is on."""
+    """Scope `admin`. The states of its tools do not change; they apply while it is enabled."""
     await service.runtime.governance.change_toolset(
         name, enabled=body.enabled, actor=principal.user_id, expected=expected, force=body.force
     )
@@ -340,7 +339,7 @@ async def change_toolset(
 
 
 def _canonical(service: Service, name: str) -> str:
-    """The tool's own name; a lost tool is known to governance alone."""
+    """Return the canonical name of a tool; governance also knows tools no longer in the catalog."""
     catalog = service.runtime.registry.snapshot()
     entry = catalog.lookup(name)
     if entry is not None:

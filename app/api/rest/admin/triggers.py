@@ -1,4 +1,4 @@
-"""Named triggers: requests that agents may send by their names."""
+"""Named triggers: outbound requests that agents may send by name."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ Free = Annotated[bool, Field(description="Whether it runs without approval.")]
 
 
 class AdminTrigger(BaseModel):
-    """A named trigger. What it shows to the other system is not shown here."""
+    """A named trigger, with only the origin of its URL and the names of its headers."""
 
     model_config = example(**_TRIGGER)
 
@@ -109,7 +109,7 @@ class AdminTriggerPage(BaseModel):
 
 
 class NewTrigger(Body):
-    """A request that agents may send by its name."""
+    """Named trigger to create."""
 
     model_config = example(
         name="deploy",
@@ -164,7 +164,7 @@ def _change(body: NewTrigger | TriggerChange) -> OutboundRequestChange:
 
 @triggers.page(AdminTriggerPage, "List named triggers")
 async def list_triggers(service: ServiceDep, principal: Admin) -> Listed[OutboundRequest]:
-    """Scope `admin`. Addresses and values of headers are never shown."""
+    """Scope `admin`. Only origins of URLs and names of headers are returned."""
     return Listed(
         {item.name: item for item in service.runtime.triggers.store.list_all()}, AdminTrigger.of
     )
@@ -172,7 +172,7 @@ async def list_triggers(service: ServiceDep, principal: Admin) -> Listed[Outboun
 
 @triggers.create("Create a named trigger", AlreadyExists)
 async def create_trigger(body: NewTrigger, service: ServiceDep, principal: Admin) -> AdminTrigger:
-    """Scope `admin`. Its address may be anywhere, also in a private network."""
+    """Scope `admin`. Its URL may be in any network, even a private one."""
     store = service.runtime.triggers.store
     return AdminTrigger.of(await store.create(_change(body), actor=principal.user_id))
 
@@ -191,7 +191,7 @@ async def change_trigger(
     principal: Admin,
     expected: ExpectedVersion,
 ) -> AdminTrigger:
-    """Scope `admin`. It counts from the next call on; `enabled` of false pauses it."""
+    """Scope `admin`. Changes apply from the next call on; set `enabled` to false to pause it."""
     changed = await service.runtime.triggers.store.change(
         trigger_id, _change(body), actor=principal.user_id, expected=expected
     )
@@ -202,7 +202,7 @@ async def change_trigger(
 async def remove_trigger(
     trigger_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
 ) -> AdminTrigger:
-    """Scope `admin`. What it was."""
+    """Scope `admin`. Returns the deleted trigger."""
     gone = await service.runtime.triggers.store.remove(
         trigger_id, actor=principal.user_id, expected=expected
     )

@@ -1,4 +1,4 @@
-"""Tokens and cost of model requests; how often tools were called, and how long they took."""
+"""Tokens and cost of model requests, and counts and durations of tool calls."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class UsageTotal(BaseModel):
 
 
 class UsageGroup(UsageTotal):
-    """The total of one agent, model, session or day."""
+    """Usage of one agent, model, session or day."""
 
     model_config = example(key="writer", **_TOTAL)
 
@@ -68,7 +68,7 @@ class UsageGroup(UsageTotal):
 
 
 class UsageReport(BaseModel):
-    """Totals, those that cost most first."""
+    """Usage by group, highest cost first."""
 
     model_config = example(
         by="agent", groups=[{"key": "writer", **_TOTAL}], total=_TOTAL, is_cut=False
@@ -97,10 +97,10 @@ async def get_usage(
         str | None, Query(max_length=128, description="Only this session.")
     ] = None,
 ) -> UsageReport:
-    """Scope `admin`. Of runs that have ended and asked a model.
+    """Scope `admin`. Covers ended runs that sent a model request.
 
     Raises:
-        InvalidInput: `since` or `until` is no moment.
+        InvalidInput: `since` or `until` is not a valid time.
     """
     sums = await UsageReader(service.database).sums(
         by,
@@ -118,7 +118,7 @@ async def get_usage(
 
 
 class CallTotal(BaseModel):
-    """Calls of tools, and the questions that people were asked about them."""
+    """Calls of tools, and the number of their confirmations."""
 
     model_config = example(**_CALLS)
 
@@ -136,7 +136,7 @@ class CallTotal(BaseModel):
 
 
 class CallTotals(CallTotal):
-    """The total of one day, tool or agent."""
+    """Calls of one day, tool or agent."""
 
     model_config = example(key="bash", **_CALLS)
 
@@ -144,7 +144,7 @@ class CallTotals(CallTotal):
 
 
 class CallReport(BaseModel):
-    """Totals by name: days in their order."""
+    """Calls by group, in the order of the keys."""
 
     model_config = example(
         by="tool", groups=[{"key": "bash", **_CALLS}], total=_CALLS, is_cut=False
@@ -170,10 +170,10 @@ async def get_call_figures(
         str | None, Query(max_length=128, description="Only this agent; `default` for none.")
     ] = None,
 ) -> CallReport:
-    """Scope `admin`. Of everybody's calls, those of sub-agents too.
+    """Scope `admin`. Covers calls of all users, including those of sub-agents.
 
     Raises:
-        InvalidInput: `since` or `until` is no moment.
+        InvalidInput: `since` or `until` is not a valid time.
     """
     found = await CallFigures(service.database).counts(
         by,

@@ -1,4 +1,4 @@
-"""Optimistic locking: an `ETag` on what is read, `If-Match` on what is changed."""
+"""Optimistic locking with `ETag` and `If-Match`."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def expected_version(
         ),
     ] = None,
 ) -> int | None:
-    """The version that `If-Match` names; None without the header or with `*`.
+    """Return the version in `If-Match`; None without the header or for `*`.
 
     Raises:
-        InvalidInput: the header is not an ETag of ours.
+        InvalidInput: the header is not an ETag of this service.
     """
     if if_match is None:
         return None
@@ -42,5 +42,5 @@ ExpectedVersion = Annotated[int | None, Depends(expected_version)]
 
 
 def show_version(response: Response, version: int) -> None:
-    """Send the version along as an `ETag`."""
+    """Set the `ETag` of a response to a version."""
     response.headers["ETag"] = f'"{version}"'

@@ -1,4 +1,4 @@
-"""Webhooks: what other systems may begin here, and as whom it runs."""
+"""Webhooks: runs that other systems may start, and their owners."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ PerMinute = Annotated[int, Field(ge=1, le=600, description="Accepted signature."
 
 
 class AdminWebhook(BaseModel):
-    """A webhook. Its secret was shown when it was made."""
+    """A webhook without its secret, which is only shown when it is created or replaced."""
 
     model_config = example(**_WEBHOOK)
 
@@ -96,7 +96,7 @@ class AdminWebhook(BaseModel):
 
 
 class WebhookWithSecret(AdminWebhook):
-    """A webhook and its new secret, shown this once."""
+    """A webhook and its new secret, which is shown only once."""
 
     model_config = example(**_WEBHOOK, secret=_SECRET)
 
@@ -142,7 +142,7 @@ class WebhookChange(Body):
 
 
 class WebhookPause(Body):
-    """Whether to pause the webhook."""
+    """Request to pause or resume a webhook."""
 
     model_config = example(paused=True)
 
@@ -151,7 +151,7 @@ class WebhookPause(Body):
 
 @webhooks.page(AdminWebhookPage, "List webhooks")
 async def list_webhooks(service: ServiceDep, principal: Admin) -> Listed[Webhook]:
-    """Scope `admin`. Their secrets are never shown."""
+    """Scope `admin`. Secrets are never returned."""
     return Listed(
         {item.name: item for item in service.webhooks.repository.list_all()}, AdminWebhook.of
     )
@@ -161,7 +161,7 @@ async def list_webhooks(service: ServiceDep, principal: Admin) -> Listed[Webhook
 async def create_webhook(
     body: NewWebhook, service: ServiceDep, principal: Admin
 ) -> WebhookWithSecret:
-    """Scope `admin`. The secret is in this answer and in no other."""
+    """Scope `admin`. Only this response contains the secret."""
     fields = body.model_dump() | {"owner": body.owner or principal.user_id}
     made, secret = await service.webhooks.repository.create(
         fields, actor=principal.user_id, token_id=principal.token_id
@@ -183,7 +183,7 @@ async def change_webhook(
     principal: Admin,
     expected: ExpectedVersion,
 ) -> AdminWebhook:
-    """Scope `admin`. It counts from the next delivery on."""
+    """Scope `admin`. Changes apply from the next delivery on."""
     changed = await service.webhooks.repository.change(
         webhook_id, body.sent(), actor=principal.user_id, expected=expected
     )
@@ -203,7 +203,7 @@ async def pause_webhook(
     principal: Admin,
     expected: ExpectedVersion,
 ) -> AdminWebhook:
-    """Scope `admin`. Runs of one that is resumed are counted for whoever resumes it."""
+    """Scope `admin`. After resuming, its runs count against the limits of the caller's token."""
     changed = await service.webhooks.repository.pause(
         webhook_id,
         paused=body.paused,
@@ -224,7 +224,7 @@ async def pause_webhook(
 async def rotate_webhook(
     webhook_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
 ) -> WebhookWithSecret:
-    """Scope `admin`. The old secret ends at once; the new one is in this answer only."""
+    """Scope `admin`. The old secret expires immediately. Only this response has the new one."""
     changed, secret = await service.webhooks.repository.rotate(
         webhook_id, actor=principal.user_id, expected=expected
     )
