@@ -1,1 +1,1 @@
-"""The REST edge: one router per subject, nothing that WebSocket clients cannot do too."""
+"""REST API, with one router per subject."""

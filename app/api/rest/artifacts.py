@@ -63,7 +63,7 @@ async def get_artifact(
         int | None, Query(ge=1, le=2**62, description="Maximum number of bytes.")
     ] = None,
 ) -> Response:
-    """For whoever may see its session. `offset` and `limit` read it piece by piece."""
+    """Requires access to its session. `offset` and `limit` select a part of it."""
     row = await service.archive.artifact(artifact_id)
     if row is None:
         raise NotFound(f"Artifact {artifact_id!r} not found", artifact_id=artifact_id)
@@ -74,7 +74,7 @@ async def get_artifact(
         raise InvalidInput(f"The artifact has only {row.size} bytes", field="query.offset")
     end = row.size if limit is None else min(row.size, offset + limit)
     store = service.runtime.artifacts
-    # Read before the answer begins: a file that is gone must be a 404, not half a 200.
+    # Read before the response starts: a missing file must be a 404, not a partial 200.
     first = await store.read(row.id, offset=offset, limit=min(CHUNK, end - offset))
     pieces = _pieces(store, row.id, first, offset, end)
     return StreamingResponse(pieces, headers=_headers(row, end - offset))
@@ -93,7 +93,7 @@ async def _pieces(
 
 
 def _headers(row: ArtifactRow, length: int) -> dict[str, str]:
-    """A download, whatever the bytes are: never a page of this origin."""
+    """Return headers that make any content a download, never a page of this origin."""
     return {
         "content-type": _media_type(row.media_type),
         "content-length": str(length),
@@ -106,7 +106,7 @@ def _headers(row: ArtifactRow, length: int) -> dict[str, str]:
 
 
 def _media_type(stored: str) -> str:
-    """Tools name media types: one that could break the header is not passed on."""
+    """Return the media type, replacing one of a tool that could break the header."""
     if not stored.isascii() or not stored.isprintable():
         return "application/octet-stream"
     return f"{stored}; charset=utf-8" if stored == "text/plain" else stored

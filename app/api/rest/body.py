@@ -21,25 +21,25 @@ Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:\-]{1,128}$")]
 PathId = Annotated[str, Field(max_length=128)]
 MAX_NAMED = 100
 
-# FastAPI gives the alias of a parameter to its type, and silences what Pydantic says to that as
-# long as it makes the route; what checks our bodies is built later, with the first of them.
+# FastAPI sets aliases on parameter types and suppresses Pydantic's warning while it builds a route;
+# our validators are built later, with the first request.
 warnings.filterwarnings("ignore", category=UnsupportedFieldAttributeWarning)
 
 
 class Body(BaseModel):
-    """Base of request bodies: no unknown field, no silent conversion."""
+    """Base of request bodies: no unknown fields, no implicit conversion."""
 
     model_config = ConfigDict(extra="forbid", strict=True, defer_build=True)
 
     def sent(self, *without: str) -> dict[str, Any]:
-        """The fields that the request has sent, except the named ones."""
+        """Return the submitted fields, except the named ones."""
         return {name: getattr(self, name) for name in self.model_fields_set.difference(without)}
 
 
 def unsent(default: Any = "") -> Any:
-    """The default of a text that may be missing, where an empty one would be refused.
+    """Return a field for an optional text that must not be empty.
 
-    The schema names none: whoever sent it would be refused too.
+    The schema omits the default, because clients may not send it.
     """
     return Field(default=default, json_schema_extra=_without_default)
 
@@ -49,7 +49,7 @@ def _without_default(schema: dict[str, Any]) -> None:
 
 
 class JsonRequest(Request):
-    """Refuses what the default reader lets pass: NaN, lone surrogates, other content types."""
+    """Request that also refuses NaN, lone surrogates and other content types."""
 
     async def body(self) -> bytes:
         body = await super().body()
@@ -63,9 +63,9 @@ class JsonRequest(Request):
 
 
 class JsonRoute(APIRoute):
-    """A route whose body is read by `JsonRequest`, and whose query holds only what it knows.
+    """Route that reads its body with `JsonRequest` and refuses unknown query parameters.
 
-    A filter with a slip in its name would otherwise let everything through.
+    A misspelled filter would otherwise match everything.
     """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
@@ -82,17 +82,17 @@ class JsonRoute(APIRoute):
 
 
 def query_names(dependant: Dependant) -> list[str]:
-    """The query parameters that a route and what it depends on read."""
+    """Return the query parameters of a route and its dependencies."""
     names = [field.alias for field in dependant.query_params]
     below = [name for item in dependant.dependencies for name in query_names(item)]
     return list(dict.fromkeys(names + below))
 
 
 def check_query(request: Request, known: Sequence[str]) -> None:
-    """Refuse parameters that nothing reads.
+    """Refuse unknown query parameters.
 
     Raises:
-        InvalidInput: the query holds one that the route does not know; each is named.
+        InvalidInput: there are unknown parameters; each is named.
     """
     unknown = [name for name in request.query_params if name not in known]
     if not unknown:

@@ -1,4 +1,4 @@
-"""Direct tool calls: the governed path without a model."""
+"""Direct tool calls without a model, on the same governed path."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class DirectCall(Body):
 
 
 class _Shape(BaseModel):
-    """Base of calls as models write them: fields we do not know are theirs."""
+    """Base of calls in the formats of models, which may have unknown fields."""
 
     model_config = ConfigDict(strict=True)
 
@@ -120,7 +120,7 @@ AnyCall = Annotated[
 
 
 class CallBatch(Body):
-    """Calls to be made together, in any mixture of shapes."""
+    """Calls to run together, in any combination of formats."""
 
     model_config = example(
         calls=[
@@ -155,10 +155,10 @@ async def call_tool(
 ) -> CallResult:
     """Scope `tools:call`. Waits for the end of the call.
 
-    200 whatever the call came to: `status` tells success, error, denied, disabled … apart,
-    an unknown tool included. HTTP errors are about the request alone. When the client goes
-    away the call goes on and is recorded. What needs a confirmation is denied, unless a
-    client watches the session and can answer.
+    The response is 200 for every outcome of the call, even for an unknown tool: `status`
+    distinguishes success, error, denied, disabled and others. HTTP errors only concern the request
+    itself. If the client disconnects, the call continues and is recorded. Calls that need a
+    confirmation are denied, unless a client is subscribed to the session and can answer.
     """
     request = parse_call({"id": body.id, "name": name, "arguments": body.arguments})
     run, outcomes = await _run(
@@ -175,9 +175,9 @@ async def call_tool(
 async def call_tools(
     body: CallBatch, service: ServiceDep, principal: Caller, result: BatchForm = "all"
 ) -> BatchResult:
-    """Scope `tools:call`. In parallel; answers `role: tool` messages in the order of the calls.
+    """Scope `tools:call`. Runs calls in parallel; returns `role: tool` messages in their order.
 
-    As for one call, a failing tool is an answer and no HTTP error; equal calls run once.
+    A failed call is a result and not an HTTP error. Identical calls run once.
     """
     requests = parse_calls([call.model_dump(exclude_unset=True) for call in body.calls])
     run, outcomes = await _run(
@@ -204,7 +204,7 @@ async def _run(
     cacheable: bool = True,
     max_workers: int | None = None,
 ) -> tuple[Run, list[CallOutcome]]:
-    """Make the calls and wait until they are over and recorded."""
+    """Run the calls and wait until they have ended and are stored."""
     if session_id is None:
         principal.require_agent(None)
         principal.require_project(DEFAULT_PROJECT)
@@ -228,7 +228,7 @@ async def _run(
     )
     # The run belongs to the session, not to this request.
     await asyncio.shield(run.done)
-    # Not waited for without end: without storage nothing with side effects has run.
+    # Without retries: without storage, no call with side effects has run.
     await service.runtime.db.flush()
     if session_id is None and service.runs.active(session.id) is None:
         service.sessions.release(session)

@@ -76,7 +76,7 @@ class CheckpointView(BaseModel):
 
 
 class CheckpointList(BaseModel):
-    """The runs that changed files."""
+    """Runs that changed files."""
 
     model_config = example(checkpoints=[_RUN])
 
@@ -84,7 +84,7 @@ class CheckpointList(BaseModel):
 
 
 class FileDifference(ChangedFile):
-    """A file of a run, compared with what is there now."""
+    """A file that a run changed, compared with its current state."""
 
     model_config = example(**_FILE, state="restorable", diff=_DIFF, added=1, removed=1)
 
@@ -173,7 +173,7 @@ async def list_checkpoints(
     service: ServiceDep,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> CheckpointList:
-    """Scope `chat`. The last run first. What shell commands changed is not listed."""
+    """Scope `chat`. Latest run first. Changes by shell commands are not listed."""
     runs = await service.runtime.undo.runs(session.id, limit=limit)
     return CheckpointList(checkpoints=[CheckpointView.of(run) for run in runs])
 
@@ -192,7 +192,7 @@ async def get_checkpoint(
         str, Query(max_length=4096, description="`next_after` of the previous page.")
     ] = "",
 ) -> CheckpointDetail:
-    """Scope `chat`. Each file as it was before the run, compared with what is there now."""
+    """Scope `chat`. Compares each file before the run with its current state."""
     changes = await service.runtime.undo.changes(session.id, run_id, after=after, limit=limit)
     redactor = service.runtime.redactor
     return CheckpointDetail(
@@ -214,7 +214,7 @@ async def restore_checkpoint(
     service: ServiceDep,
     principal: Chatter,
 ) -> RestoredView:
-    """Scope `chat`. All files of the run, or none. 409: changed since, or a run is active."""
+    """Scope `chat`. Restores all files or none. 409: changed since, or a run is active."""
     restored = await service.runtime.undo.restore(
         session.id,
         run_id,

@@ -1,4 +1,4 @@
-"""Large JSON answers, compressed for who takes gzip."""
+"""Compression of large JSON responses with gzip."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from app.api.rest.routing import PREFIX
 
 MIN_BYTES = 1024
 _LEVEL = 5
-# Files that calls produced are sent in pieces as they are; what has a CSRF token is not packed.
+# Artifacts are streamed unchanged; a response with a CSRF token is not compressed.
 _LEFT_ALONE = re.compile(rf"{PREFIX}/(me\Z|artifacts/)")
-# Streams are sent piece by piece, the others are compressed already or small.
+# Streams are sent in pieces; the other types are already compressed or small.
 _NOT_PACKED = (
     "application/octet-stream",
     "application/x-ndjson",
@@ -27,10 +27,10 @@ _OWN_PAGES = frozenset({"same-origin", "none"})
 
 
 class Compressed:
-    """Compresses what is read over REST.
+    """Middleware that compresses responses to REST reads.
 
-    Nothing is compressed that a page of somebody else could ask for with a login's cookie: it
-    could tell the answer's content by its length (BREACH). A token no other page can send.
+    A response is not compressed if a foreign page could request it with a login cookie: the
+    compressed length could reveal its content (BREACH). Foreign pages cannot send tokens.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -52,7 +52,7 @@ def takes_gzip(headers: Headers) -> bool:
 
 
 def _weight(text: str) -> float:
-    """A weight; 0 for what is none."""
+    """Return a quality value; 0 if it is invalid."""
     try:
         return float(text)
     except ValueError:
@@ -69,7 +69,7 @@ def may_pack(scope: Scope) -> bool:
 
 
 def _is_own(headers: Headers) -> bool:
-    """Return whether the request comes from an own page, or carries a token."""
+    """Return whether the request has a token, or does not come from a foreign page."""
     site = headers.get("sec-fetch-site")
     if "authorization" in headers or site in _OWN_PAGES:
         return True

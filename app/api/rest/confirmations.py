@@ -1,4 +1,4 @@
-"""Questions to a person, and their answers."""
+"""Confirmations and their answers."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _VIEW: dict[str, Any] = {
 
 
 class ConfirmationList(BaseModel):
-    """Open questions of a session, each as its `tool_confirmation_request` event."""
+    """Open confirmations of a session, each as its `tool_confirmation_request` event."""
 
     model_config = example(confirmations=[{"confirmation_id": "cfm_1", **_REQUEST}])
 
@@ -65,7 +65,7 @@ class ConfirmationList(BaseModel):
 
 
 class ConfirmationView(BaseModel):
-    """One question, and what became of it."""
+    """A confirmation and its outcome."""
 
     model_config = example(**_VIEW)
 
@@ -92,7 +92,7 @@ class ConfirmationView(BaseModel):
 
 
 class ConfirmationDetail(ConfirmationView):
-    """One question, what became of it, and of its call."""
+    """A confirmation with its outcome and that of its call."""
 
     model_config = example(**_VIEW, edited=False)
 
@@ -104,7 +104,7 @@ class ConfirmationDetail(ConfirmationView):
 
 
 class ConfirmationPage(BaseModel):
-    """Questions, the newest first."""
+    """Confirmations, newest first."""
 
     model_config = example(confirmations=[_VIEW])
 
@@ -113,7 +113,7 @@ class ConfirmationPage(BaseModel):
 
 
 class ConfirmationAnswer(Body):
-    """One of the offered options, with the digest of the call that it is for."""
+    """One of the offered options, with the digest of the call."""
 
     model_config = example(option_id="approve_once", digest="9f86d081884c7d65")
 
@@ -126,7 +126,7 @@ class ConfirmationAnswer(Body):
 
 
 class ConfirmationAnswered(BaseModel):
-    """The answer was the first one, and counts."""
+    """Outcome of the first valid answer."""
 
     model_config = example(confirmation_id="cfm_1", outcome="approved")
 
@@ -156,7 +156,7 @@ async def find_confirmations(
         str | None, Query(max_length=128, description="`next_before` of the previous page.")
     ] = None,
 ) -> ConfirmationPage:
-    """Scope `approve`. The newest first; an administrator sees everybody's."""
+    """Scope `approve`. Newest first. Administrators see those of all users."""
     wanted = ConfirmationFilter(
         state=state,
         session_id=session_id,
@@ -179,7 +179,7 @@ async def find_confirmations(
 async def get_confirmation(
     confirmation_id: PathId, service: ServiceDep, principal: Approver
 ) -> ConfirmationDetail:
-    """Scope `approve`. With what became of it and of its call."""
+    """Scope `approve`. Includes the outcome of its call."""
     row = await _visible(service, principal, confirmation_id)
     call = await ConfirmationArchive(service.database).call(row.operation_id)
     return ConfirmationDetail(
@@ -207,9 +207,9 @@ async def get_confirmation(
 async def answer_confirmation(
     confirmation_id: PathId, body: ConfirmationAnswer, service: ServiceDep, principal: Approver
 ) -> ConfirmationAnswered:
-    """Scope `approve`; some options need `admin`, `edited_args` needs `tools:call` too.
+    """Scope `approve`; some options also need `admin`, and `edited_args` needs `tools:call`.
 
-    The first valid answer wins. No answer means that nothing runs.
+    The first valid answer wins. Without an answer, the call does not run.
     """
     row = await _visible(service, principal, confirmation_id)
     outcome = await service.runtime.confirmations.answer(

@@ -1,4 +1,4 @@
-"""Delegated work of sessions: how far it is, telling it something, stopping it."""
+"""Sub-agent tasks of sessions: progress, messages to them, and cancellation."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _BATCH: dict[str, Any] = {
 
 
 class TaskLine(BaseModel):
-    """A task of a batch, in short."""
+    """Summary of a task."""
 
     model_config = example(**_LINE)
 
@@ -79,7 +79,7 @@ class TaskLine(BaseModel):
 
 
 class DelegatedTask(TaskLine):
-    """A task, what its sub-agent did and what it said."""
+    """A task with the calls and the response of its sub-agent."""
 
     model_config = example(**_TASK)
 
@@ -109,7 +109,7 @@ class DelegatedTask(TaskLine):
 
 
 class BatchLine(BaseModel):
-    """Tasks that were delegated together, in short."""
+    """Summary of a batch: tasks that were delegated together."""
 
     model_config = example(**_BATCH, tasks=[_LINE])
 
@@ -128,7 +128,7 @@ class BatchLine(BaseModel):
 
 
 class DelegatedBatch(BaseModel):
-    """Tasks that were delegated together; asked for by a task's id, that task alone."""
+    """A batch of tasks that were delegated together; for a task's ID, only that task."""
 
     model_config = example(**_BATCH, tasks=[_TASK])
 
@@ -148,7 +148,7 @@ class DelegatedBatch(BaseModel):
 
 
 class DelegationPage(BaseModel):
-    """Batches, the newest first."""
+    """Batches, newest first."""
 
     model_config = example(delegations=[{**_BATCH, "tasks": [_LINE]}], next_before=None)
 
@@ -200,7 +200,7 @@ async def list_delegations(
     limit: Limit = 50,
     before: Before = None,
 ) -> DelegationPage:
-    """Scope `chat`. The newest first, of the last 500 batches."""
+    """Scope `chat`. Newest first, among the last 500 batches."""
     return await page_of(service, session.id, running=running, limit=limit, before=before)
 
 
@@ -212,7 +212,7 @@ async def list_delegations(
 async def get_delegation(
     delegation_id: PathId, service: ServiceDep, principal: Chatter
 ) -> DelegatedBatch:
-    """Scope `chat`. By a task's id: its batch with that task alone."""
+    """Scope `chat`. For a task's ID, its batch with only that task."""
     found = await _visible(service, principal, delegation_id)
     return DelegatedBatch.of(found, service.runtime.redactor)
 
@@ -225,7 +225,7 @@ async def get_delegation(
 async def cancel_delegation(
     delegation_id: PathId, service: ServiceDep, principal: Chatter
 ) -> DelegatedBatch:
-    """Scope `chat`. What was done so far stays; harmless when it is over."""
+    """Scope `chat`. Completed work is not undone. Harmless if it has already ended."""
     found = await _visible(service, principal, delegation_id)
     after = await delegation_of(service).cancel(delegation_id, session_id=found.session_id)
     return DelegatedBatch.of(after, service.runtime.redactor)
@@ -249,12 +249,12 @@ async def broadcast_to_subagents(
 async def page_of(
     service: Service, session_id: str | None, *, running: bool, limit: int, before: str | None
 ) -> DelegationPage:
-    """Batches of a session, or of all.
+    """Return a page of batches, of one session or of all.
 
     Raises:
-        InvalidInput: `before` names none that is listed.
+        InvalidInput: `before` is not in the list.
     """
-    # One more tells whether there is another page.
+    # One more shows whether there is another page.
     reach = limit + 1 if before is None else REACHABLE
     found = await delegation_of(service).reports(
         session_id=session_id, running=running, limit=reach
@@ -276,7 +276,7 @@ async def _visible(service: Service, principal: Principal, delegation_id: str) -
     """Return the batch or task with an ID.
 
     Raises:
-        NotFound: there is nothing, or it is not for this principal: the two look the same.
+        NotFound: it does not exist, or the principal may not see it.
     """
     message = f"Sub-agent task {delegation_id!r} not found"
     try:

@@ -43,10 +43,10 @@ _TASK: dict[str, Any] = {
 
 
 async def holder(request: Request, service: ServiceDep, principal: DesktopOperator) -> Principal:
-    """An operator that does not ask too often.
+    """Return the operator's principal, after counting the request against its rate limit.
 
     Raises:
-        RateLimited: it does.
+        RateLimited: the operator has sent too many requests.
     """
     rates: OperatorRates = request.app.state.operator_rates
     settings = service.settings
@@ -59,7 +59,7 @@ TaskPath = Annotated[str, Path(pattern=r"^dtk_[0-9a-f]{24}$", examples=[_TASK_ID
 
 
 class OperatorBody(Body):
-    """Operator with its capabilities."""
+    """An operator with its capabilities."""
 
     model_config = example(**_WHO)
 
@@ -76,7 +76,7 @@ class ClaimBody(OperatorBody):
 
 
 class HeldBody(Body):
-    """The claim that the task is held by."""
+    """Claim of the task."""
 
     model_config = example(claim_id=_CLAIM_ID)
 
@@ -90,13 +90,13 @@ class ProgressBody(HeldBody, messages.OperatorProgress):
 
 
 class CompleteBody(HeldBody, messages.Done):
-    """The text was sent."""
+    """Report that the text was sent."""
 
     model_config = example(claim_id=_CLAIM_ID, verified=True)
 
 
 class FailBody(HeldBody, messages.Failed):
-    """The text was not sent."""
+    """Report that the text was not sent."""
 
     model_config = example(claim_id=_CLAIM_ID, code="window_not_found")
 
@@ -110,7 +110,7 @@ class WaitingTasks(BaseModel):
 
 
 class ClaimedTask(BaseModel):
-    """The task that is the operator's now; null when there was none."""
+    """Claimed task; null if there was none."""
 
     model_config = example(task=_TASK)
 
@@ -118,7 +118,7 @@ class ClaimedTask(BaseModel):
 
 
 class HeldTask(BaseModel):
-    """The operator's word was taken."""
+    """Acknowledgement of an operator's report."""
 
     model_config = example(task_id=_TASK_ID, lease_s=30.0)
 
@@ -133,7 +133,7 @@ _HELD = problems(NotFound, Conflict, RateLimited, body=True)
 async def poll_desktop_tasks(
     body: OperatorBody, service: ServiceDep, principal: Caller
 ) -> WaitingTasks:
-    """Scope `desktop`. Not what the tasks say: a claim tells."""
+    """Scope `desktop`. Only a claim returns the content of a task."""
     operator = _operator(body, principal)
     return WaitingTasks(tasks=await service.runtime.channels.operators.waiting(operator))
 
@@ -142,7 +142,7 @@ async def poll_desktop_tasks(
 async def claim_desktop_task(
     body: ClaimBody, service: ServiceDep, principal: Caller
 ) -> ClaimedTask:
-    """Scope `desktop`. Nobody else gets it; one at a time."""
+    """Scope `desktop`. Claims are exclusive; an operator can hold one task at a time."""
     operator = _operator(body, principal)
     return ClaimedTask(task=await service.runtime.channels.operators.claim(operator, body.task_id))
 
@@ -151,7 +151,7 @@ async def claim_desktop_task(
 async def start_desktop_task(
     task_id: TaskPath, body: HeldBody, service: ServiceDep, principal: Caller
 ) -> HeldTask:
-    """Scope `desktop`. Only after this may anything be sent."""
+    """Scope `desktop`. The operator may send only after a successful response."""
     desk = service.runtime.channels.operators
     await desk.start(_holder(principal), _claim(task_id, body))
     return HeldTask(task_id=task_id, lease_s=desk.lease_s)
@@ -182,7 +182,7 @@ async def report_desktop_task(
 async def complete_desktop_task(
     task_id: TaskPath, body: CompleteBody, service: ServiceDep, principal: Caller
 ) -> HeldTask:
-    """Scope `desktop`. It must have been started."""
+    """Scope `desktop`. The task must have been started."""
     done = messages.Done(verified=body.verified, detail=body.detail)
     desk = service.runtime.channels.operators
     await desk.complete(_holder(principal), _claim(task_id, body), done)
@@ -193,7 +193,7 @@ async def complete_desktop_task(
 async def fail_desktop_task(
     task_id: TaskPath, body: FailBody, service: ServiceDep, principal: Caller
 ) -> HeldTask:
-    """Scope `desktop`. Nobody else is given it afterwards."""
+    """Scope `desktop`. The task is not offered to other operators afterwards."""
     failed = messages.Failed(code=body.code, detail=body.detail)
     desk = service.runtime.channels.operators
     await desk.fail(_holder(principal), _claim(task_id, body), failed)
@@ -204,7 +204,7 @@ async def fail_desktop_task(
 async def release_desktop_task(
     task_id: TaskPath, body: HeldBody, service: ServiceDep, principal: Caller
 ) -> HeldTask:
-    """Scope `desktop`. Another operator may take it; it must not have been started."""
+    """Scope `desktop`. Other operators can claim it again. It must not have been started."""
     await service.runtime.channels.operators.release(_holder(principal), _claim(task_id, body))
     return HeldTask(task_id=task_id, lease_s=0)
 

@@ -1,4 +1,4 @@
-"""Events of a session: paged, and as a stream."""
+"""Events of a session, as pages and as a stream."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ async def list_events(
     epoch: Epoch = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 200,
 ) -> Response:
-    """Scope `chat`. Page on with `after` = the last `seq`, until it equals `head`."""
+    """Scope `chat`. For the next page, set `after` to the last `seq`, until it equals `head`."""
     _check_epoch(epoch, session.epoch)
     stored = await service.archive.load(session.id)
     head = stored[1] if stored else 0
@@ -91,7 +91,7 @@ async def list_events(
     rows = await service.archive.events(
         session.id, session.epoch, after=after, upto=head, limit=limit
     )
-    # Stored events are JSON already; the epoch is an identifier of ours.
+    # Stored events are already JSON; the epoch is a generated identifier.
     events = b",".join(body for _, body in rows)
     body = b'{"epoch":"%b","head":%d,"events":[%b]}' % (session.epoch.encode(), head, events)
     return Response(body, media_type="application/json")
@@ -113,7 +113,7 @@ async def open_feed(
         ),
     ] = None,
 ) -> AsyncIterator[Feed]:
-    """Watch the session for as long as the request lives."""
+    """Subscribe to the session until the request ends."""
     session = await service.session_for(principal, session_id)
     _check_epoch(epoch, session.epoch)
     settings = service.settings
@@ -148,22 +148,22 @@ async def open_feed(
 async def stream_events(
     feed: Annotated[Feed, Depends(open_feed)], service: ServiceDep
 ) -> StreamingResponse:
-    """Scope `chat`. What came after `after`, then everything live, each event once.
+    """Scope `chat`. Sends the events after `after`, then all live events, each once.
 
-    The stream ends when the client reads too slowly or its rights end; reconnecting with
-    `Last-Event-ID` goes on where it ended.
+    The stream ends if the client reads too slowly or its rights end; reconnect with
+    `Last-Event-ID` to continue.
     """
-    # Not the framework's own stream: that one takes a client that leaves for a failure.
+    # Not the framework's own stream, which treats a disconnected client as a failure.
     return StreamingResponse(
         _lines(feed, service),
         media_type="text/event-stream",
-        # Nothing between us and the client may keep events for later.
+        # Proxies must not buffer events.
         headers={"cache-control": "no-cache", "x-accel-buffering": "no"},
     )
 
 
 async def _lines(feed: Feed, service: Service) -> AsyncIterator[bytes]:
-    """Frames as server-sent events; a comment in a silence, so that nothing cuts the line."""
+    """Yield frames as server-sent events, with comments to keep an idle connection open."""
     async with aclosing(feed.frames(service.archive)) as frames:
         async for frame in frames:
             if frame is SILENCE:
@@ -175,7 +175,7 @@ async def _lines(feed: Feed, service: Service) -> AsyncIterator[bytes]:
 
 
 async def _end_with_rights(feed: Feed, service: Service, principal: Principal) -> None:
-    """End the stream when its reader's rights end; without news of them they stand."""
+    """Close the feed when its reader's rights end; an unreadable database does not close it."""
     standing = "holds"
     while standing == "holds":
         await asyncio.sleep(min(RECHECK_S, service.settings.heartbeat_s))

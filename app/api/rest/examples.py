@@ -1,4 +1,4 @@
-"""The example that each shape carries, for OpenAPI to show."""
+"""Examples of models in the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ MOMENT = "2026-11-21T09:30:00.000Z"
 
 
 def example(**fields: Any) -> ConfigDict:
-    """The model's configuration, with one example.
+    """Return a model configuration with one example.
 
-    What checks a model is built with its first use, which takes less than a millisecond: a route
-    has its own, and for all models together it would be a twentieth of the server's start.
+    Validators are built on first use, which takes less than a millisecond; building all of them
+    would take a twentieth of the server's start-up time.
     """
     return ConfigDict(extra="forbid", json_schema_extra={"examples": [fields]}, defer_build=True)

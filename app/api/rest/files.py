@@ -1,4 +1,4 @@
-"""Files that a person sends into the workspace of a session."""
+"""Uploads into the workspace of a session."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _BODY: dict[str, Any] = {
     }
 }
 
-# Each is held whole; a slow line needs its time.
+# Each upload is held in memory; slow connections need time.
 _uploads = RawBodies("An upload", "uploads", at_once=8, each=3, seconds=300.0)
 
 
@@ -80,10 +80,11 @@ async def upload_file(
         bool, Query(description="Overwrite an existing file of this name.")
     ] = False,
 ) -> UploadView:
-    """Scope `chat`. The body is the file; it comes whole or not at all to `uploads/{name}`.
+    """Scope `chat`. The body is the file; it is written to `uploads/{name}` atomically.
 
-    At most `TOLLGATE_MAX_UPLOAD_BYTES`, which `GET /me` tells. The same file again changes
-    nothing; 409: another one is there. It is taken back like the changes of a run.
+    The maximum size is `TOLLGATE_MAX_UPLOAD_BYTES`, which `GET /me` returns. Uploading the same
+    file again changes nothing; 409: a different file exists. An upload can be undone like the
+    changes of a run.
     """
     uploads = service.runtime.uploads
     uploads.place(session, name)

@@ -1,4 +1,4 @@
-"""Headers of answers about one resource: its version and where it is."""
+"""Response headers of a resource: its version and its location."""
 
 from __future__ import annotations
 
@@ -28,5 +28,5 @@ MADE_VERSIONED: Documented = {201: {"headers": {"ETag": _ETAG, "Location": _LOCA
 
 
 def show_place(request: Request, response: Response, made: str) -> None:
-    """Tell where the resource is that a POST to its collection has made."""
+    """Set `Location` to a resource that was created by a POST to its collection."""
     response.headers["Location"] = address(request, f"{request.scope['path'].rstrip('/')}/{made}")

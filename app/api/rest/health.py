@@ -1,4 +1,4 @@
-"""Liveness check, the only response that waits for nothing."""
+"""Liveness check."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class SandboxView(BaseModel):
 
 
 class Health(BaseModel):
-    """Alive. What is missing is named; nothing here is secret."""
+    """State of the service, with its missing parts; it contains no secrets."""
 
     model_config = example(
         status="ok",
@@ -93,7 +93,7 @@ class Health(BaseModel):
 
 @router.get("/health", summary="Check liveness", responses=problems(public=True))
 async def get_health(service: ServiceDep) -> Health:
-    """Without a token. 200 as long as the process answers; `ready` tells whether it can work."""
+    """Requires no token. 200 while the process responds; `GET /ready` checks if it can work."""
     runtime = service.runtime
     failing = runtime.db.error is not None
     conditions = [condition.code for condition in runtime.conditions.current()]

@@ -1,4 +1,4 @@
-"""The header `Idempotency-Key`: a request that is sent again is not carried out twice."""
+"""Support for the header `Idempotency-Key`: a repeated request runs only once."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ MAX_KEY = 255
 RETRY_MS = 1000
 _QUOTED = re.compile(r'"((?:[\x20-\x21\x23-\x5b\x5d-\x7e]|\\["\\])+)"\Z')
 _PLAIN = re.compile(r"[\x21\x23-\x7e]+\Z")
-# Their senders show no token: deliveries have ids of their own, a login is a secret.
+# Requests without a token: deliveries have their own IDs, and a login returns a secret.
 _LEFT_ALONE = re.compile(rf"{PREFIX}/(login\Z|hooks/)")
 _NOT_STORED = frozenset({"content-length", "set-cookie", "date"})
-# Answers that say that nothing was done.
+# Codes of errors that mean that the request had no effect.
 _REFUSALS = frozenset(
     kind.code
     for kind in (
@@ -74,9 +74,9 @@ _ERROR = 400
 
 
 class IdempotentRequests:
-    """Carries out what has an `Idempotency-Key` once, and gives a repeat the answer to the first.
+    """Middleware that runs a request with an `Idempotency-Key` once; repeats get its response.
 
-    The request is in the database before it is carried out, its answer before that is sent.
+    The request is stored before it runs, and its response before it is sent.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -97,7 +97,7 @@ class IdempotentRequests:
         await answer(scope, receive, send)
 
     async def _answer(self, request: Request) -> Response:
-        # Their modules are read in a thread, and must not be read here at the same time.
+        # A thread imports the modules of the routes; they must not be imported here meanwhile.
         await request.app.state.later.loaded()
         name = key_name(request.headers.getlist(HEADER))
         principal = await principal_of(request, None, None)
@@ -141,7 +141,7 @@ class IdempotentRequests:
     def _settle(
         self, request: Request, keys: IdempotencyKeys, key: Key, content: str, recorded: _Recorded
     ) -> None:
-        """Keep the answer, unless it says that nothing was done or that nobody can tell."""
+        """Store the response, unless the request had no effect or its outcome is unknown."""
         code = recorded.code()
         if code == StorageUnavailable.code:
             keys.lose(key)
@@ -156,12 +156,12 @@ class IdempotentRequests:
 async def _replay(
     request: Request, keys: IdempotencyKeys, key: Key, kept: StoredResponse
 ) -> Response:
-    """The answer that the first request got.
+    """Return the response to the first request with the key.
 
     Raises:
-        IdempotencyKeyReused: that was another request.
-        OutcomeUnknown: the service ended before there was an answer.
-        AnswerNotKept: it held a secret.
+        IdempotencyKeyReused: the first request was a different one.
+        OutcomeUnknown: the first request ended without a response.
+        AnswerNotKept: the response contained a secret, or is no longer stored.
     """
     if kept.is_unknown:
         raise OutcomeUnknown(
@@ -186,10 +186,10 @@ async def _replay(
 
 
 def key_name(values: list[str]) -> str:
-    """The key of a request: a structured-field string, or the same without quotes.
+    """Return the key of a request, from a structured-field string with or without quotes.
 
     Raises:
-        InvalidInput: it is neither, too long, or there are several.
+        InvalidInput: the key is invalid or too long, or there are several.
     """
     value = values[0].strip() if len(values) == 1 else ""
     quoted = _QUOTED.match(value)
@@ -203,7 +203,7 @@ def key_name(values: list[str]) -> str:
 
 
 def takes_key(path: str) -> bool:
-    """Return whether changes at this route honour an `Idempotency-Key`."""
+    """Return whether changes at this route support an `Idempotency-Key`."""
     return path.startswith(f"{PREFIX}/") and _LEFT_ALONE.match(path) is None
 
 
@@ -214,7 +214,7 @@ def _is_asked(scope: Scope) -> bool:
 
 
 class _RequestBody:
-    """The body of a request, and the digest of the whole request."""
+    """Body of a request, and digest of the entire request."""
 
     def __init__(self, request: Request) -> None:
         self._receive = request.receive
@@ -231,14 +231,14 @@ class _RequestBody:
         return message
 
     async def digest(self) -> str:
-        """Reads what nobody has read."""
+        """Read the rest of the body and return the digest."""
         while not self._is_over:
             await self.receive()
         return self._digest.hexdigest()
 
 
 class _Recorded:
-    """Takes an answer in place of the client."""
+    """Recorder of a response."""
 
     def __init__(self) -> None:
         self.status = 500
@@ -253,7 +253,7 @@ class _Recorded:
             self._body += message.get("body", b"")
 
     def answer(self) -> Response:
-        """The answer that was taken."""
+        """Return the recorded response."""
         answer = Response(bytes(self._body), self.status)
         answer.raw_headers = self._headers
         return answer
@@ -266,7 +266,7 @@ class _Recorded:
         return str(reported.get("code"))
 
     def packed(self) -> bytes:
-        """The answer as it is stored."""
+        """Return the response in its stored form."""
         headers = [
             (name.decode("latin-1"), value.decode("latin-1"))
             for name, value in self._headers

@@ -1,4 +1,4 @@
-"""Signing in and out with a browser, and who one is."""
+"""Browser sign-in and sign-out, and the current user."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ router = routes_of("identity")
 
 
 class SignIn(Body):
-    """A token, to be shown this once."""
+    """Token to sign in with."""
 
     model_config = example(token="tg_Qm3…")  # noqa: S106 - an example
 
@@ -79,7 +79,7 @@ class Me(BaseModel):
 
 
 class SignedOut(BaseModel):
-    """The cookie is worth nothing any more."""
+    """Result of a sign-out."""
 
     model_config = example(signed_out=True)
 
@@ -88,12 +88,12 @@ class SignedOut(BaseModel):
 
 @router.post("/login", summary="Sign in with a token", responses=problems(RateLimited, body=True))
 async def login(body: SignIn, request: Request, response: Response, service: ServiceDep) -> Me:
-    """For browsers: the answer sets a cookie that scripts cannot read.
+    """For browsers: the response sets a cookie that scripts cannot read.
 
-    From then on a page needs no token. What changes something needs the `csrf_token` of the
-    answer as `X-CSRF-Token`, and comes from a page of ours. The login ends with the token, after
-    `TOLLGATE_LOGIN_LIFETIME_S`, or when it is not used for `TOLLGATE_LOGIN_IDLE_S`. Attempts
-    that fail are limited per address.
+    Requests with the cookie need no token. Changes also need the `csrf_token` of the response as
+    `X-CSRF-Token`, and an allowed origin. The login ends with its token, after
+    `TOLLGATE_LOGIN_LIFETIME_S`, or after `TOLLGATE_LOGIN_IDLE_S` without use. Failed attempts are
+    limited by address and account.
     """
     secret, principal = await service.authenticator.sign_in(body.token, source=source_of(request))
     await _end_former(request, service)
@@ -114,7 +114,7 @@ async def login(body: SignIn, request: Request, response: Response, service: Ser
 async def logout(
     request: Request, response: Response, service: ServiceDep, principal: SignedIn
 ) -> SignedOut:
-    """Ends the login of the cookie at once, also its open connections. A token is not ended."""
+    """Ends the login of the cookie and its open connections. Its token remains valid."""
     await service.authenticator.sign_out(principal)
     for name in (COOKIE, SECURE_COOKIE):
         if name in request.cookies:
@@ -126,7 +126,7 @@ async def logout(
 
 @router.get("/me", summary="Get the current user", responses=problems())
 async def get_me(request: Request, service: ServiceDep, principal: SignedIn) -> Me:
-    """With any token or login: the user, the rights, and how they were shown."""
+    """Requires any token or login. Returns the user, the rights and the authentication method."""
     secret = login_cookie(request.cookies) or ""
     return Me.of(principal, service, await _expires_at(principal, service), secret)
 
@@ -139,7 +139,7 @@ async def _expires_at(principal: Principal, service: Service) -> str | None:
 
 
 async def _end_former(request: Request, service: Service) -> None:
-    """A browser has one login: the one it had before ends."""
+    """End the browser's previous login, because it can only have one."""
     former = login_cookie(request.cookies)
     principal = await service.authenticator.signed_in(former) if former else None
     if principal is not None:

@@ -1,4 +1,4 @@
-"""Answers that are lines of JSON, sent while they are read."""
+"""Streamed responses of JSON lines."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ MEDIA_TYPE = "application/x-ndjson"
 
 
 def documented_lines(description: str, example: str) -> dict[str, Any]:
-    """The entry of the OpenAPI document for such an answer."""
+    """Return the OpenAPI entry of a response of JSON lines."""
     content = {"schema": {"type": "string"}, "example": example}
     return {"description": description, "content": {MEDIA_TYPE: content}}
 
 
 async def json_lines(pages: AsyncIterator[bytes]) -> StreamingResponse:
-    """Send pages of lines; an error before the first page is an error of the request."""
+    """Stream pages of lines; an error before the first page fails the request."""
     first = await anext(pages, b"")
 
     async def lines() -> AsyncIterator[bytes]:

@@ -1,4 +1,4 @@
-"""The browsers that are signed in, and signing one of them out."""
+"""List of browser sign-ins, and their revocation."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LOGIN: dict[str, Any] = {
 
 
 class LoginView(BaseModel):
-    """A browser that is signed in."""
+    """A browser sign-in."""
 
     model_config = example(**_LOGIN)
 
@@ -47,7 +47,7 @@ class LoginView(BaseModel):
 
 
 class LoginList(BaseModel):
-    """Logins that hold, the last used first."""
+    """Active logins, last used first."""
 
     model_config = example(logins=[_LOGIN])
 
@@ -62,7 +62,7 @@ async def list_logins(
         bool, Query(description="Requires the scope `admin`: sign-ins of all tokens.")
     ] = False,
 ) -> LoginList:
-    """With any token or login: those that were made with the same token."""
+    """Requires any token or login. Lists the logins that were created with the same token."""
     if everybody:
         principal.require("admin")
     return LoginList(
@@ -84,9 +84,9 @@ async def list_logins(
 
 @router.delete("/logins/{login_id}", summary="End a browser sign-in", responses=problems(NotFound))
 async def end_login(login_id: PathId, service: ServiceDep, principal: SignedIn) -> SignedOut:
-    """One that was made with the same token; an administrator, any.
+    """Ends a login that was created with the same token; administrators can end any.
 
-    It ends at once, its connections within seconds; the token goes on.
+    It ends immediately, its connections within seconds; the token remains valid.
     """
     await service.logins.refresh()
     login = service.logins.get(login_id)
@@ -97,7 +97,5 @@ async def end_login(login_id: PathId, service: ServiceDep, principal: SignedIn) 
 
 
 def _is_own(principal: Principal, login: Login) -> bool:
-    """Return whether a sign-in belongs to the token of this request; without authentication there
-    is none.
-    """
+    """Return whether a login belongs to the token of this request; never for anonymous access."""
     return principal.came_by != "open_house" and principal.token_id == login.token_id

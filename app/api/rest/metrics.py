@@ -19,11 +19,11 @@ UNKNOWN = "unknown"
 
 
 class MetricsCollector(Collector):
-    """Renders `Metrics` when asked.
+    """Collector that renders `Metrics` on request.
 
     Args:
-        tools: names that get a label of their own; whatever else was called is `unknown`,
-            so that callers cannot make labels up.
+        tools: names that become labels; other called names are `unknown`, so that callers cannot
+            create labels.
     """
 
     def __init__(self, metrics: Metrics, tools: Collection[str]) -> None:

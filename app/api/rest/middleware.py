@@ -1,4 +1,4 @@
-"""Checks that come before any route: whose host, which origin, how large a body."""
+"""Checks before any route: host, origin and size of the body."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from app.core.machine_limits import memory_room
 log = logging.getLogger(__name__)
 
 MAX_BODY_BYTES = 8 << 20
-_CATALOG = f"{PREFIX}/tools"  # it is served without a database, as long as there is memory
+_CATALOG = f"{PREFIX}/tools"  # served without a database while there is enough memory
 _ENDING = re.compile(r"/(?:login|logout|cancel)\Z")
 _UPLOAD = re.compile(rf"{PREFIX}/sessions/[^/]+/files\Z")
 _LARGE_BYTES = 256 << 10
-# As text, as bytes, as values, validated, and as what is stored of them.
+# Copies of a body: bytes, text, values, validated values, and their stored forms.
 _COPIES = 8
 _KEPT_FREE = 32 << 20
 _NO_MEMORY = "Not enough memory for a request of this size; try again later"
-# A route that knows better (a download, a page) sets its own.
+# Routes can set their own values, such as for downloads and pages.
 _ANSWER_HEADERS = {
     "x-content-type-options": "nosniff",
     "cache-control": "no-store",
@@ -42,13 +42,14 @@ _ANSWER_HEADERS = {
 
 
 class SameSite:
-    """Refuses requests for foreign host names, and changes that foreign web pages ask for.
+    """Middleware that refuses foreign host names, and changes requested by foreign web pages.
 
-    It stands before every door, so that none is forgotten: REST, pages, webhooks, WebSockets.
+    It covers REST, pages, webhooks and WebSockets.
 
-    Every answer tells browsers not to guess, keep, embed or name it elsewhere. Changes that
-    come at once take turns: what only reads, health among it, is answered between them. What the
-    state of the machine or of the database forbids is refused before anything is read.
+    Response headers forbid browsers to sniff the content type, cache the response, embed it or send
+    its address as referrer. Concurrent changes are paced, so that reads such as the health check
+    run between them. Requests that the state of the machine or the database forbids are refused
+    before their bodies are read.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -85,7 +86,7 @@ class SameSite:
         await self._app(scope, receive, send_guarded)
 
     async def _open(self, service: Service, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a WebSocket in, or refuse it."""
+        """Accept or refuse a WebSocket."""
         try:
             _check_page(service, Headers(scope=scope))
         except TollgateError as error:
@@ -106,7 +107,7 @@ def _refusal(service: Service, scope: Scope) -> TollgateError | None:
     if path in ALWAYS_ANSWERED:
         return None
     method = scope.get("method", "GET")
-    # What ends something, or frees space, is let through, and so is who comes to see to it.
+    # Requests that end work or free space are accepted, and so is signing in to do that.
     changes = method not in SAFE_METHODS and method != "DELETE" and not _ENDING.search(path)
     return service.runtime.conditions.refusal(
         changes=changes, from_memory=path == _CATALOG and not changes
@@ -118,20 +119,20 @@ def _check_page(service: Service, headers: Headers) -> None:
 
     Raises:
         BadFrame: more than one host is named.
-        Forbidden: the host or the origin is not ours.
+        Forbidden: the host or the origin is not allowed.
     """
     service.authenticator.check_host(headers.getlist("host"))
     service.authenticator.check_origin(headers.get("origin"), headers.get("host"))
 
 
 class BodyLimit:
-    """Refuses bodies over a limit: announced ones unread, others once they pass it.
+    """Middleware that refuses bodies over a limit, unread if `Content-Length` already exceeds it.
 
-    Large bodies that come at once are refused for a while where memory is limited and would not
-    do for all that is made of them.
+    If memory is limited, concurrent large bodies that may not fit into it are refused temporarily.
 
     Args:
-        uploads: the limit where files are sent, when it is the larger one.
+        limit: maximum size of a body, in bytes.
+        uploads: maximum size of an uploaded file, in bytes, if it is larger than `limit`.
     """
 
     def __init__(self, app: ASGIApp, limit: int = MAX_BODY_BYTES, *, uploads: int = 0) -> None:
@@ -160,10 +161,10 @@ class BodyLimit:
             nonlocal received, counted
             message = await receive()
             received += len(message.get("body", b""))
-            # The framework lets its own exception through, and no other.
+            # The framework only passes on its own exception.
             if received > limit:
                 raise HTTPException(TooLarge.http_status, text)
-            # What is announced and not sent takes no memory, and no place of others.
+            # An announced body that is not sent takes no memory, and none from other requests.
             self._under_way += _large(received) - counted
             counted = _large(received)
             if counted and not self._has_room():
@@ -182,5 +183,5 @@ class BodyLimit:
 
 
 def _large(size: int) -> int:
-    """Return the size of a body that counts; small bodies count as none."""
+    """Return the size of a large body; small bodies count as 0."""
     return size if size > _LARGE_BYTES else 0

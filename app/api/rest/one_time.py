@@ -1,4 +1,4 @@
-"""Answers that are given once: what they hold is stored nowhere."""
+"""Responses with a secret that is shown only once and not stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions that tools ask the user of a session, and their answers."""
+"""User questions of a session, and their answers."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class QuestionList(BaseModel):
 
 
 class QuestionAnswer(Body):
-    """An answer to all questions that were put together."""
+    """Answer to all questions of one `question_asked` event."""
 
     model_config = example(answer="choice_1")
 
@@ -115,7 +115,7 @@ async def give_answer(
     service: ServiceDep,
     principal: Chatter,
 ) -> QuestionTaken:
-    """Scope `chat`. The first valid answer wins; sending the same one again is harmless."""
+    """Scope `chat`. The first valid answer wins; repeating the same answer is harmless."""
     session = await service.session_for(principal, session_id)
     reported = await answer_question(
         service,

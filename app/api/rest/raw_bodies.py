@@ -1,4 +1,4 @@
-"""Bodies that are not JSON, read piece by piece within bounds."""
+"""Bounded reading of bodies that are not JSON."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from app.core.errors import BadFrame, RateLimited, TooLarge
 
 
 class RawBodies:
-    """Reads bodies of one kind; those that are read at the same time are counted.
+    """Reader of bodies of one kind, with limits on concurrent reads.
 
     Args:
-        at_once: of all senders together.
-        each: of one sender; who holds more would keep the others out.
-        seconds: until a body must be there.
+        one: name of a body in messages.
+        many: its plural.
+        at_once: maximum number of concurrent bodies of all senders.
+        each: maximum number of concurrent bodies of one sender, so that it cannot block others.
+        seconds: time limit for reading a body.
     """
 
     def __init__(self, one: str, many: str, *, at_once: int, each: int, seconds: float) -> None:
@@ -28,12 +30,12 @@ class RawBodies:
         self._of: Counter[str] = Counter()
 
     async def read(self, request: Request, *, sender: str, max_bytes: int) -> bytes:
-        """The body of a request.
+        """Return the body of a request.
 
         Raises:
-            BadFrame: its sender left before its end.
-            TooLarge: it has more than `max_bytes`; one that says so itself is not read.
-            RateLimited: too many are being read, or this one takes too long.
+            BadFrame: the client disconnected before the end of the body.
+            TooLarge: the body exceeds `max_bytes`; it is not read if `Content-Length` says so.
+            RateLimited: too many bodies are being read, or this one takes too long.
         """
         announced = request.headers.get("content-length", "")
         if announced.isdecimal() and int(announced[:20]) > max_bytes:

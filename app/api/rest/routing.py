@@ -8,22 +8,22 @@ from fastapi.routing import APIRoute
 from app.api.rest.body import JsonRoute
 
 PREFIX = "/api/v1"
-# What is answered whatever the state of the service is.
+# Paths that respond in any state of the service.
 ALWAYS_ANSWERED = frozenset({f"{PREFIX}/health", f"{PREFIX}/ready"})
 
 
 def routes_of(
     subject: str, *, below: str = "", route_class: type[APIRoute] = JsonRoute
 ) -> APIRouter:
-    """A router whose routes are whole: the application takes them as they are.
+    """Return a router with complete routes, which the application uses directly.
 
-    A router that is included in another has each of its routes built twice, with all of their
-    models: a fifth of the server's start.
+    Including a router in another would build each route and its models twice, which takes a fifth
+    of the server's start-up time.
 
     Args:
-        subject: the tag of the routes in the OpenAPI document.
-        below: what follows `/api/v1` in each of their paths.
-        route_class: how their bodies are read.
+        subject: tag of the routes in the OpenAPI document.
+        below: path prefix of the routes after `/api/v1`.
+        route_class: class of the routes, which reads their bodies.
     """
     return APIRouter(
         prefix=PREFIX + below,

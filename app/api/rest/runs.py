@@ -1,4 +1,4 @@
-"""Messages that start runs, and the runs."""
+"""Runs, and the messages that start them."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ async def list_runs(
     service: ServiceDep,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
 ) -> RunList:
-    """Scope `chat`. Newest first; a message that waits for its turn is `queued`."""
+    """Scope `chat`. Newest first. The run of a waiting message is `queued`."""
     rows = await service.archive.runs(session.id, limit=limit)
     return RunList(runs=[RunView.of(row) for row in rows])
 
@@ -113,7 +113,7 @@ async def get_run(run_id: PathId, session: ReadableSession, service: ServiceDep)
     responses=problems(NotFound),
 )
 async def cancel_run(run_id: PathId, session: ReadableSession, service: ServiceDep) -> RunCancelled:
-    """Scope `chat`. Answers at once; `run_finished` tells when everything has stopped."""
+    """Scope `chat`. Responds immediately; `run_finished` reports when everything has stopped."""
     stopping = await service.runs.cancel(session.id, run_id)
     if not stopping:
         await get_run(run_id, session, service)

@@ -59,7 +59,7 @@ HistoryForm = Annotated[
 
 
 class SessionView(BaseModel):
-    """A session: one persisted chat, or the record of calls made without one."""
+    """A stored chat, or the record of direct calls."""
 
     model_config = example(**_SESSION)
 
@@ -87,7 +87,7 @@ class SessionView(BaseModel):
 
 
 class SessionHit(BaseModel):
-    """A message in which every word of a search stands."""
+    """A message that contains every word of a search."""
 
     model_config = example(
         session_id="ses_1", message_id="msg_1", role="user", excerpt="What is 6*7?", on_branch=True
@@ -107,7 +107,7 @@ class SessionHit(BaseModel):
 
 
 class SessionPage(BaseModel):
-    """Sessions, the last used first."""
+    """Sessions, last used first."""
 
     model_config = example(sessions=[_SESSION])
 
@@ -145,7 +145,7 @@ class MessageView(BaseModel):
 
 
 class MessageList(BaseModel):
-    """The active branch from its root on, or the whole tree."""
+    """Messages of the active branch from its root, or of the whole tree."""
 
     model_config = example(
         leaf_entry_id="msg_1",
@@ -157,7 +157,7 @@ class MessageList(BaseModel):
 
 
 class MessageAccepted(BaseModel):
-    """A message was taken; its run is under way, or waits for the one before it."""
+    """Accepted message; its run has started, or waits for the previous one."""
 
     model_config = example(run_id="run_1", message_id="msg_1")
 
@@ -166,7 +166,7 @@ class MessageAccepted(BaseModel):
 
 
 class RunView(BaseModel):
-    """One user message to its final answer, or one batch of direct calls."""
+    """Processing of one user message to its final answer, or of one batch of direct calls."""
 
     model_config = example(
         id="run_1",
@@ -232,7 +232,7 @@ class RunCancelled(BaseModel):
 
 
 class FunctionCall(BaseModel):
-    """The call, in OpenAI's shape; `arguments` is JSON text."""
+    """A call in OpenAI's format; `arguments` is JSON text."""
 
     model_config = example(name="calculator", arguments='{"expression":"6*7"}')
 
@@ -241,7 +241,7 @@ class FunctionCall(BaseModel):
 
 
 class CallRecord(BaseModel):
-    """The unified record of one call: the same here, in the history and on the wire."""
+    """Unified record of a call, with the same format in responses, history and events."""
 
     model_config = example(**_RECORD)
 
@@ -263,7 +263,7 @@ class CallRecord(BaseModel):
 
     @classmethod
     def of_outcome(cls, outcome: CallOutcome, *, whole: bool) -> Self:
-        """The record of a call that has ended; without its result unless `whole`."""
+        """Return the record of an ended call; without its result unless `whole`."""
         record = outcome.record()
         if not whole:
             record["result"] = None
@@ -271,7 +271,7 @@ class CallRecord(BaseModel):
 
 
 class StoredCall(CallRecord):
-    """A record as the history keeps it: canonical tool name, secrets redacted."""
+    """A record in the history, with the canonical tool name and redacted secrets."""
 
     model_config = example(**_RECORD, run_id="run_1", started_at=MOMENT, text='{"result":42}')
 
@@ -429,7 +429,7 @@ class ArtifactList(BaseModel):
 
 
 class ActiveRun(BaseModel):
-    """The run that is under way."""
+    """The active run."""
 
     model_config = example(run_id="run_1", trigger="message", started_at=MOMENT)
 
@@ -439,7 +439,7 @@ class ActiveRun(BaseModel):
 
 
 class Snapshot(BaseModel):
-    """A session at one moment: show it, then subscribe with `epoch` and `after` = `seq`."""
+    """State of a session at a `seq`: show it, then subscribe with `epoch` and `after` = `seq`."""
 
     model_config = example(
         session=_SESSION,

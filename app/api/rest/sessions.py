@@ -1,4 +1,4 @@
-"""Sessions, and what is read of them."""
+"""Sessions, their messages, calls and snapshots."""
 
 from __future__ import annotations
 
@@ -166,9 +166,9 @@ class Branch(Body):
 async def create_session(
     body: NewSession, service: ServiceDep, principal: Chatter, request: Request, response: Response
 ) -> SessionView:
-    """Scope `chat`. 404: no such project or agent; 403: the token may not use it, or set facts."""
+    """Scope `chat`. 404: unknown project or agent; 403: the token may not use it, or `business`."""
     if body.business is not None:
-        # They say where texts are sent, before anything that a call may say.
+        # These facts select the recipient of texts and take precedence over arguments of a call.
         principal.require("admin")
     principal.require_agent(body.agent_id)
     principal.require_project(body.project_id)
@@ -211,10 +211,10 @@ async def list_sessions(
         ),
     ] = None,
 ) -> SessionPage:
-    """Scope `chat`. The last used first; an administrator sees everybody's.
+    """Scope `chat`. Last used first. Administrators see those of all users.
 
-    A search looks at a thousand sessions in one request, and may find fewer than `limit`, or
-    none, while `next_before` says where it goes on.
+    A search reads a thousand sessions per request, and may return fewer than `limit` or none;
+    `next_before` continues it.
     """
 
     async def page(most: int, after: str | None) -> list[SessionRow]:
@@ -242,7 +242,7 @@ async def list_sessions(
 
 @router.get("/sessions/{session_id}", summary="Get a session", responses=problems(NotFound))
 async def get_session(session: ReadableSession) -> SessionView:
-    """Scope `chat`. Somebody else's session is not found."""
+    """Scope `chat`. 404 for sessions of other users, except for administrators."""
     return SessionView.of(session)
 
 
@@ -254,7 +254,7 @@ async def get_session(session: ReadableSession) -> SessionView:
 async def change_session(
     session_id: PathId, body: SessionChange, service: ServiceDep, principal: Chatter
 ) -> SessionView:
-    """Scope `chat`. Its title, and what its model is asked with."""
+    """Scope `chat`. Changes the title and the model settings."""
     session = await service.session_for(principal, session_id)
     given = body.model_fields_set
     if "title" in given:
@@ -276,7 +276,7 @@ async def list_messages(
     service: ServiceDep,
     tree: Annotated[bool, Query(description="All branches, in the order of creation.")] = False,  # noqa: FBT002 - a query parameter
 ) -> MessageList:
-    """Scope `chat`. The active branch, root first, unless `tree` asks for all of them."""
+    """Scope `chat`. The active branch, root first, or all branches with `tree`."""
     leaf = session.leaf_entry_id
     archive, redactor = service.archive, service.runtime.redactor
     rows = await archive.entries(session.id) if tree else await archive.path(session.id, leaf)
@@ -299,7 +299,7 @@ async def branch_session(
             raise NotFound(
                 f"Message {body.entry_id!r} not found in this session", entry_id=body.entry_id
             )
-    # Nothing is awaited between the look at the run and the move, or a run could begin there.
+    # No await may come between checking for a run and moving the branch, or a run could start.
     session = await service.session_for(principal, session_id)
     active = service.runs.active(session_id)
     if active is not None:
@@ -339,7 +339,7 @@ async def list_calls(
 async def get_snapshot(
     session: ReadableSession, service: ServiceDep, principal: Chatter
 ) -> Snapshot:
-    """Scope `chat`. What a client loads when its place in the event log is lost."""
+    """Scope `chat`. Clients load it if they lose their position in the event log."""
     stored = await service.archive.load(session.id)
     seq = stored[1] if stored else 0
     # The position is read before the messages: an event in between is replayed, never missed.

@@ -1,4 +1,4 @@
-"""One client of a session's event stream: what it missed, then what happens, each once."""
+"""Event stream of a session for one client: missed events, then live ones, each once."""
 
 from __future__ import annotations
 
@@ -17,23 +17,22 @@ SILENCE = Frame(0, b"")
 
 
 class Feed:
-    """A `Subscriber` of one session's log with a bounded queue.
+    """`Subscriber` of a session's log with a bounded queue.
 
-    Live output that does not fit is dropped: the durable event after it carries the
-    whole. When a durable event does not fit the feed ends, and the client comes back
-    with the last `seq` that it saw.
+    Live output that does not fit is dropped: the durable event after it contains all of it. If a
+    durable event does not fit, the feed ends, and the client reconnects with its last `seq`.
 
     Call `prepare` before `frames`.
 
     Raises:
-        UnrecoverablePosition: `after` lies behind the end of the log.
+        UnrecoverablePosition: `after` is beyond the end of the log.
     """
 
     def __init__(
         self, log: SessionLog, *, after: int, ephemerals: bool, max_frames: int, max_bytes: int
     ) -> None:
-        # The head is read and the feed registered in one step of the loop: what is
-        # committed up to here is replayed, what is committed later is delivered.
+        # No await comes between reading the head and registering the feed: events committed up to
+        # here are replayed, later ones are delivered.
         self._log = log
         self._after = after
         self._head = log.committed
@@ -68,16 +67,16 @@ class Feed:
         self._ready.set()
 
     def close(self) -> None:
-        """Take no more, and end the stream after what waits."""
+        """Accept no more events, and end the stream after the queued ones."""
         self._log.subscribers.discard(self)
         self._closed = True
         self._ready.set()
 
     async def prepare(self, archive: SessionQueries) -> None:
-        """Read the beginning of what the client missed.
+        """Read the first page of missed events.
 
         Raises:
-            UnrecoverablePosition: the log no longer holds all of it: never a partial replay.
+            UnrecoverablePosition: the log no longer contains all of them.
         """
         if self._recent is not None:
             return
@@ -89,9 +88,9 @@ class Feed:
             )
 
     async def frames(self, archive: SessionQueries) -> AsyncGenerator[Frame, None]:
-        """Every durable event with `seq > after` in order, and live output between them.
+        """Yield every durable event with `seq > after` in order, and live output between them.
 
-        `SILENCE` comes when there has been nothing for a while.
+        After `QUIET_S` seconds without an event, yield `SILENCE`.
         """
         async for frame in self._missed(archive):
             yield frame
@@ -143,7 +142,7 @@ class Feed:
         ]
 
     def _make_room(self) -> bool:
-        """Drop live output that waits; whether a durable event fits now."""
+        """Drop queued live output; return whether a durable event fits now."""
         self._waiting = deque(frame for frame in self._waiting if frame.seq)
         self._bytes = sum(len(frame.body) for frame in self._waiting)
         return len(self._waiting) < self._max_frames and self._bytes < self._max_bytes

@@ -1,4 +1,4 @@
-"""The service about itself: whether it can work, figures, projects, tickets."""
+"""Readiness, metrics, projects and WebSocket tickets of the service."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NOT_READY = problems(StorageUnavailable, Overloaded, public=True)
 
 
 class Ready(BaseModel):
-    """Able to work."""
+    """The service can work."""
 
     model_config = example(status="ready")
 
@@ -42,7 +42,7 @@ class Ready(BaseModel):
 
 
 class ProjectView(BaseModel):
-    """A workspace; `root` is for administrators."""
+    """A project; only administrators see its `root`."""
 
     model_config = example(id="default", name="default")
 
@@ -52,7 +52,7 @@ class ProjectView(BaseModel):
 
 
 class ProjectList(BaseModel):
-    """Workspaces that sessions may name."""
+    """Projects for sessions."""
 
     model_config = example(projects=[{"id": "default", "name": "default"}])
 
@@ -60,7 +60,7 @@ class ProjectList(BaseModel):
 
 
 class Ticket(BaseModel):
-    """Good for one `hello` on the WebSocket."""
+    """Ticket for one `hello` on the WebSocket."""
 
     model_config = example(ticket="8Jt0mQ2l", expires_in_s=30)
 
@@ -70,7 +70,7 @@ class Ticket(BaseModel):
 
 @router.get("/ready", summary="Check readiness", responses=_NOT_READY)
 async def get_ready(service: ServiceDep) -> Ready:
-    """Without a token. 503 while no new work is taken: `details.conditions` says why."""
+    """Requires no token. 503 while no new work is accepted; see `details.conditions`."""
     conditions = service.runtime.conditions
     error = conditions.refusal(changes=True)
     if error is not None:
@@ -97,7 +97,7 @@ async def get_metrics(service: ServiceDep, principal: Auditor) -> Response:
 
 @router.get("/projects", summary="List projects", responses=problems())
 async def list_projects(service: ServiceDep, principal: Anyone) -> ProjectList:
-    """The workspaces of this installation that the token may use."""
+    """Lists the projects that the token may use."""
     admin = "admin" in principal.scopes
     return ProjectList(
         projects=[
@@ -116,5 +116,5 @@ async def list_projects(service: ServiceDep, principal: Anyone) -> ProjectList:
     responses=problems(RateLimited),
 )
 async def create_ws_ticket(service: ServiceDep, principal: Anyone) -> Ticket:
-    """For browsers, which cannot send a header with a WebSocket: goes into `hello.auth.ticket`."""
+    """For browsers, which cannot set WebSocket headers: send it in `hello.auth.ticket`."""
     return Ticket(ticket=service.tickets.issue(principal), expires_in_s=int(TTL_S))

@@ -59,7 +59,7 @@ _LINES = documented_lines(
 
 
 class StageView(BaseModel):
-    """A stretch of a call under one name."""
+    """A named stage of a call."""
 
     model_config = example(**_STAGE)
 
@@ -133,9 +133,9 @@ async def get_timeline(
         Query(max_length=128, description="Only this call, with all stored reports."),
     ] = None,
 ) -> TimelineView:
-    """Scope `chat`. Stages with their times, from stored data: also after a restart.
+    """Scope `chat`. Stages with their times, from stored data that survives a restart.
 
-    Calls of sub-agents are among those of the session that delegated to them.
+    The calls of sub-agents are included in the session that delegated to them.
     """
     timelines = Timelines(service.archive, _logs(service))
     running = service.runtime.executor.running(session.id)
@@ -168,9 +168,9 @@ async def get_progress(
         int | None, Query(ge=1, le=2**62, description="Maximum number of bytes.")
     ] = None,
 ) -> Response:
-    """Scope `chat`. JSON lines, the oldest first; a log that was cut ends with `truncated`."""
+    """Scope `chat`. JSON lines, oldest first; a truncated log ends with `truncated`."""
     logs = _logs(service)
-    # From here on the id is one of ours, and the session's own: it names a file.
+    # The ID becomes a file name, so it must be a generated one of this session.
     is_known = await Timelines(service.archive, logs).owns(session.id, session.epoch, operation_id)
     size = await logs.size(operation_id) if is_known else None
     if size is None:

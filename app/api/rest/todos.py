@@ -1,4 +1,4 @@
-"""The todo list of a session, for its clients."""
+"""Todo list of a session."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ITEM = {"id": "1", "content": "Look", "status": "in_progress", "parent": None}
 
 
 class TodoItemView(BaseModel):
-    """One thing to do."""
+    """An item of a todo list."""
 
     model_config = example(**_ITEM)
 
@@ -46,7 +46,7 @@ class TodoListView(BaseModel):
     responses=problems(NotFound),
 )
 async def get_todos(session: ReadableSession, service: ServiceDep) -> TodoListView:
-    """Scope `chat`. The tool `todo` writes it."""
+    """Scope `chat`. The tool `todo` writes this list."""
     found = await service.runtime.boards.todos.read(session.id)
     items = service.runtime.redactor.values_in([asdict(item) for item in found.items])
     return TodoListView(

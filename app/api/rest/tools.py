@@ -1,4 +1,4 @@
-"""The catalog, what the resolver makes of it, and the switch of each tool."""
+"""Catalog, resolved toolset, and switch of each tool."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class ToolSwitch(Body):
 
 
 class Toolset(BaseModel):
-    """The resolver's answer: each tool of the catalog has a name here, or a reason."""
+    """Resolved toolset: every tool of the catalog is listed, or has a reason."""
 
     model_config = example(
         tool_names=["calculator"],
@@ -103,7 +103,7 @@ async def list_tools(
     category: Annotated[str | None, Query(max_length=64)] = None,
     toolset: Annotated[str | None, Query(max_length=64)] = None,
 ) -> ToolList:
-    """The catalog in the format that a person, an OpenAI or an Anthropic request needs."""
+    """Lists the catalog in the native format, or in that of OpenAI or Anthropic requests."""
     catalog = service.runtime.registry.snapshot()
     if form == "native":
         rows = [
@@ -128,7 +128,7 @@ async def list_tools(
 
 @router.get("/tools/{name}", summary="Get a tool", responses=problems(ToolNotFound))
 async def get_tool(name: PathId, service: ServiceDep, principal: Anyone) -> ToolView:
-    """By its name or an alias."""
+    """`name` is the tool's name or an alias."""
     return ToolView(tool=_row(service, name))
 
 
@@ -141,7 +141,7 @@ async def get_tool(name: PathId, service: ServiceDep, principal: Anyone) -> Tool
 async def switch_tool(
     name: PathId, body: ToolSwitch, service: ServiceDep, principal: Admin
 ) -> ToolView:
-    """Scope `admin`. `PATCH /admin/tools/{name}` does this and more; they share one path."""
+    """Scope `admin`. Use `PATCH /admin/tools/{name}`, which can change more."""
     row = _row(service, name)
     await service.runtime.governance.set_enabled(
         row["alias_of"] or row["name"], enabled=body.enabled, actor=principal.user_id
@@ -158,7 +158,7 @@ async def get_toolset(
         Query(max_length=128, description="ID of the agent; omit it to resolve without an agent."),
     ] = None,
 ) -> Toolset:
-    """The projection that prompt, executor and workers read too."""
+    """Returns the resolved toolset that the prompt, the executor and workers use."""
     if agent_id is not None:
         principal.require_agent(agent_id)
         service.runtime.agents.require(agent_id)
@@ -195,7 +195,7 @@ def _with_state(service: Service, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _problem(item: PluginProblem, principal: Principal) -> dict[str, str]:
-    """Errors of plugins name paths of the server: for administrators."""
+    """Return a plugin problem; only administrators see the error, which contains paths."""
     if "admin" in principal.scopes:
         return {
             "name": item.name,

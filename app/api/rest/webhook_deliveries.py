@@ -1,4 +1,4 @@
-"""Deliveries of other systems: signed, without a token."""
+"""Signed webhook deliveries of other systems, without a token."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from app.core.errors import Conflict, RateLimited, TooLarge
 
 router = routes_of("webhooks", route_class=APIRoute)
 
-# What nobody has signed yet may take up so much of the service, and no more.
+# Maximum number of concurrent deliveries whose signature is not yet verified.
 MAX_READING = 32
 _BODY_S = 10.0
 
 
 class Delivered(BaseModel):
-    """The run that a delivery has begun."""
+    """Run that a delivery has started."""
 
     model_config = example(run_id="run_1", session_id="ses_1")
 
@@ -37,7 +37,7 @@ class Delivered(BaseModel):
         return cls(run_id=begun.run_id, session_id=begun.session_id)
 
 
-# Senders behind one proxy have one address: they share all places.
+# Senders behind a proxy share one address, so the limit per sender is the total one.
 _deliveries = RawBodies(
     "A webhook delivery", "deliveries", at_once=MAX_READING, each=MAX_READING, seconds=_BODY_S
 )
@@ -50,11 +50,11 @@ _deliveries = RawBodies(
     responses=problems(Conflict, RateLimited, TooLarge),
 )
 async def deliver_to_webhook(name: str, service: ServiceDep, request: Request) -> Delivered:
-    """No token: the header `X-Tollgate-Signature: t=<Unix time>,v1=<hex>` shows who sends.
+    """Authenticated by the header `X-Tollgate-Signature: t=<Unix time>,v1=<hex>`, without a token.
 
-    `v1` is the HMAC-SHA256 of `<Unix time>.<body>` with the webhook's secret. It is good for
-    five minutes and once. The body may be anything of at most 256 KiB. Without a right
-    signature every name is answered alike.
+    `v1` is the HMAC-SHA256 of `<Unix time>.<body>` with the webhook's secret. It is valid for five
+    minutes, and once. The body can be anything up to 256 KiB. Without a valid signature, the
+    response does not reveal whether the webhook exists.
     """
     source = source_of(request)
     signature = service.webhooks.signature(request.headers.getlist(HEADER), name, source=source)
