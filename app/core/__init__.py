@@ -1,1 +1,1 @@
-"""Identifiers, clock, errors, logging: what every other room may import."""
+"""Basic modules that every other package may import, such as identifiers, clock and errors."""

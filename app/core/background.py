@@ -1,4 +1,4 @@
-"""Work that runs beside a block."""
+"""Background tasks for the duration of a block."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 async def background(*work: Coroutine[Any, Any, object]) -> AsyncIterator[None]:
     """Run `work` as tasks until the block ends; then cancel them and wait for their end.
 
-    What a task raises is dropped: work that must report an error does so itself.
+    Errors of the tasks are discarded: `work` must report its own errors.
     """
     tasks = [asyncio.create_task(each) for each in work]
     try:

@@ -1,7 +1,7 @@
 """Detection of legacy text encodings by the frequency of the resulting letters.
 
-Nearly any bytes are text in nearly any of them. The right one is the one under which the letters
-are those that its language uses most; under another they are rare ones.
+Most byte sequences are valid text in most of these encodings. With the right encoding, the letters
+are common ones of its language; with a wrong one they are rare.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 Rater = Callable[[str, Sequence[str]], float]
-# Rating takes a microsecond for each byte, sometimes on the event loop.
+# Rating takes 1 µs per byte, sometimes on the event loop.
 SAMPLE_BYTES = 16 << 10
 
-# The letters that a language uses most.
+# The most frequent letters of each language or script.
 _SIMPLIFIED = frozenset(
     "的一是不了在人有我他这个们中来上大为和国地到以说时要就出会可也你对生能而子那得于着下自之年过发后"
     "作里用道行所然家种事成方多经么去法学如都同现当没动面起看定天分还进好小部其些主样理心本前开但因"
@@ -55,13 +55,13 @@ _HANGUL = frozenset(
 _CYRILLIC = frozenset("оеаинтсрвл")
 _VOWELS = frozenset("оеаиуыюя")
 _THAI = frozenset("านรอกเงยลมวตทสดคปบหพชจขแไใโผซถฟะัำิีืุู็่้์")
-# Letters that are the same in the code pages of Western and of Central Europe.
+# Letters with the same byte in the code pages of Western and Central Europe.
 _LATIN_BYTES = frozenset("äöüÄÖÜßéíóúçâôëî".encode("cp1252")) - {0xE1}
 _LATIN_WORD = re.compile(rb"(?<=[A-Za-z])[\x80-\xff]{1,2}|[\x80-\xff](?=[A-Za-z])")
-# Punctuation and full-width forms say nothing: every encoding of East Asia has them.
+# Excludes punctuation and full-width forms, which every East Asian encoding has.
 _LETTERS = re.compile("[^\x00-\x7f\u3000-\u303f\uff01-\uff5e]")
 _BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
-# A word of another script with ASCII letters in it is none.
+# A word that mixes ASCII letters with another script is not a real word.
 _MIXED_WORD = re.compile(r"[A-Za-z][^\W\d_A-Za-z]|[^\W\d_A-Za-z][A-Za-z]")
 _AHEAD = 1.5
 _FEWEST, _FEW = 2, 8
@@ -69,14 +69,14 @@ _FEWEST, _FEW = 2, 8
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """An encoding; `is_sure` where the letters leave no other, not where they are many's."""
+    """A guessed encoding; `is_sure` if the letters identify it clearly."""
 
     encoding: str
     is_sure: bool
 
 
 def guess(data: bytes) -> Guess | None:
-    """The encoding of a text that is no Unicode; None where it may be one of several."""
+    """Return the encoding of a text that is not Unicode; None if it is ambiguous."""
     sample = _sample(data)
     best = _best(sample, _EAST_ASIA)
     if best is not None:
@@ -88,12 +88,12 @@ def guess(data: bytes) -> Guess | None:
 
 
 def sure_encoding(data: bytes) -> str | None:
-    """The encoding of a text that is no Unicode, where its letters leave no other."""
+    """Return the encoding of a text that is not Unicode, if its letters identify it clearly."""
     return _best(_sample(data), _EAST_ASIA)
 
 
 def _sample(data: bytes) -> bytes:
-    """Lines from the first letter beyond ASCII on."""
+    """Return up to `SAMPLE_BYTES` from the start of the first line with a non-ASCII byte."""
     first = _BEYOND_ASCII.search(data)
     if first is None:
         return b""
@@ -102,7 +102,7 @@ def _sample(data: bytes) -> bytes:
 
 
 def _best(sample: bytes, raters: Mapping[str, Rater]) -> str | None:
-    """The encoding that is well ahead of the others."""
+    """Return the encoding whose rating clearly exceeds the others, or None."""
     rated = sorted(((_rating(sample, name, raters[name]), name) for name in raters), reverse=True)
     (best, name), *others = rated
     ahead = all(best >= other * _AHEAD for other, _ in others)
@@ -110,8 +110,8 @@ def _best(sample: bytes, raters: Mapping[str, Rater]) -> str | None:
 
 
 def _rating(sample: bytes, name: str, rater: Rater) -> float:
-    """From 0 to 1: how usual the letters are that the sample has under an encoding."""
-    # A character may be cut at the end of the sample.
+    """Return from 0 to 1 how common the sample's letters are when decoded with an encoding."""
+    # The sample may end within a character.
     decoder = codecs.getincrementaldecoder(name)()
     try:
         text = decoder.decode(sample, final=len(sample) < SAMPLE_BYTES)
@@ -122,7 +122,7 @@ def _rating(sample: bytes, name: str, rater: Rater) -> float:
 
 
 def _usual(count: int, beyond: Sequence[str]) -> float:
-    """The share of usual letters; 0 where so many may be there by chance."""
+    """Return the share of common letters; 0 if it could be coincidence."""
     share = count / len(beyond)
     return share if share >= (0.6 if len(beyond) < _FEW else 0.45) else 0.0
 
@@ -133,7 +133,7 @@ def _letters(usual: frozenset[str]) -> Rater:
 
 def _japanese(_: str, beyond: Sequence[str]) -> float:
     kana = sum("\u3041" <= letter <= "\u30fc" for letter in beyond)
-    # Without any of them it may be Chinese as well.
+    # Without kana, the text could also be Chinese.
     return _usual(kana + sum(letter in _KANJI for letter in beyond), beyond) if kana else 0.0
 
 
@@ -151,9 +151,7 @@ def _thai(text: str, beyond: Sequence[str]) -> float:
 
 
 def _is_latin(sample: bytes) -> bool:
-    """Return whether single accented letters occur in words of ASCII letters, the same in each code
-    page.
-    """
+    """Return whether all non-ASCII bytes are unambiguous accented letters in ASCII words."""
     beyond = [byte for byte in sample if byte > 0x7F]
     in_words = sum(len(found) for found in _LATIN_WORD.findall(sample))
     return bool(beyond) and _LATIN_BYTES.issuperset(beyond) and in_words == len(beyond)

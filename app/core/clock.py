@@ -1,7 +1,6 @@
-"""Time as a seam: UTC-aware wall time for records, monotonic time for durations.
+"""Replaceable clock: UTC-aware wall time for records, monotonic time for durations.
 
-Tests pass a `ManualClock`; nothing else in the house asks the operating system
-for the time.
+Tests use a `ManualClock`.
 """
 
 from __future__ import annotations
@@ -13,17 +12,17 @@ from typing import Protocol
 
 class Clock(Protocol):
     def now(self) -> datetime:
-        """Current time, UTC-aware."""
+        """Return the current time, UTC-aware."""
 
     def time(self) -> float:
-        """`now` as a Unix time, for what is stamped often."""
+        """Return `now` as a Unix time, for frequent timestamps."""
 
     def monotonic(self) -> float:
-        """Seconds from an arbitrary start; never goes back."""
+        """Return seconds from an arbitrary start; never decreases."""
 
 
 class SystemClock:
-    # Nothing of ours between a call and the operating system: each is asked several times.
+    # Called several times per tool call, so without a Python function in between.
     monotonic = staticmethod(time.monotonic)
     time = staticmethod(time.time)
 
@@ -53,18 +52,18 @@ class ManualClock:
 
 
 def isoformat(moment: datetime) -> str:
-    """RFC 3339 with milliseconds and `Z`, the form every record and event uses."""
+    """Return a time as RFC 3339 with milliseconds and `Z`, the format of records and events."""
     return stamp(moment.timestamp())
 
 
-# The last second with its text, the last millisecond with its: read and replaced as wholes,
-# because other threads stamp too.
+# The last second and the last millisecond with their texts: each tuple is read and replaced as a
+# whole, because several threads use them.
 _second = (-1, "")
 _millisecond = (-1, "")
 
 
 def stamp(timestamp: float) -> str:
-    """`isoformat` of a Unix time; formatted once a millisecond, its date once a second."""
+    """Return `isoformat` of a Unix time; it is formatted once per millisecond."""
     global _second, _millisecond  # noqa: PLW0603 - caches of one value
     millisecond = int(timestamp * 1000)
     last = _millisecond

@@ -1,7 +1,7 @@
-"""Telling a random token from a name: what a generator wrote looks like no language.
+"""Distinction of random tokens from names, which resemble words of a language.
 
-Digests, UUIDs, typed identifiers (`toolu_…`), paths and base64 of files are as random
-and are no secrets: they have their own looks, and are let through.
+Digests, UUIDs, typed identifiers (`toolu_…`), paths and base64 of files are also random but not
+secret: they are recognized by their format and excluded.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import re
 
 MIN_CHARS, MAX_CHARS = 24, 256
 _WITH_SLASH = 32
-_MAX_WORDS = 0.5  # the share of a random token that reads as words is about a quarter
-_MIN_CHANGES = 0.2  # of neighbours in a random token, 0.44 are of different kinds
+_MAX_WORDS = 0.5  # about a quarter of a random token looks like words
+_MIN_CHANGES = 0.2  # in a random token, 0.44 of adjacent characters differ in kind
 _MIN_DISTINCT = 12
 _DIGIT = re.compile(rb"[0-9]")
 _DIGEST = re.compile(
@@ -24,7 +24,7 @@ _SMALL_WORD = re.compile(rb"[A-Z]?[a-z]{3,}")
 _PATH_PART = re.compile(rb"(?:^|/)(?:[A-Za-z]?[a-z]{2,}|\d{1,4}|)(?:/|$)")
 _CHANGE = re.compile(rb"(?<=[a-z])[A-Z0-9]|(?<=[A-Z])[0-9]|(?<=[0-9])[A-Za-z]")
 _ABOUT = re.compile(rb"(?:base64,|(?i:sha\d{1,3}|md5|h1|fingerprint|integrity)[:=]\s?)$")
-# Public keys of SSH, and the beginnings of images, documents and archives.
+# Prefixes of SSH public keys, images, documents and archives in base64.
 _FILES = (b"AAAA", b"iVBOR", b"/9j/", b"R0lGOD", b"UklGR", b"JVBERi", b"PHN2Zy", b"PD94", b"UEsDB")
 _LINE = 60
 _BASE64_LINE = re.compile(rb"[A-Za-z0-9+/=]+")
@@ -34,7 +34,7 @@ def looks_random(data: bytes, start: int, end: int, *, wrapped: bool = True) -> 
     """Return whether the run `data[start:end]` is a random token, not a digest, name or path.
 
     Args:
-        wrapped: lines of base64 below each other are a file; False when lines cannot be told.
+        wrapped: treat consecutive lines of base64 as a file; False if `data` has no real lines.
     """
     token = data[start:end]
     size = len(token)
@@ -44,7 +44,7 @@ def looks_random(data: bytes, start: int, end: int, *, wrapped: bool = True) -> 
         return False
     if b"/" in token and (size < _WITH_SLASH or _PATH_PART.search(token) or _has_dashes(token)):
         return False
-    # In base64 with its signs, capitals in a row are no word.
+    # In base64 with `+` or `/`, consecutive capitals are not a word.
     is_base64 = b"/" in token or b"+" in token
     words = sum(map(len, (_SMALL_WORD if is_base64 else _WORD).findall(token)))
     changes = len(_CHANGE.findall(token))
@@ -54,7 +54,7 @@ def looks_random(data: bytes, start: int, end: int, *, wrapped: bool = True) -> 
 
 
 def _is_mixed(token: bytes) -> bool:
-    """Small and large letters and digits: what generators write and names seldom are."""
+    """Return whether a token mixes cases and has digits, as generated tokens do."""
     return not (token.islower() or token.isupper()) and _DIGIT.search(token) is not None
 
 
@@ -67,7 +67,7 @@ def _has_dashes(token: bytes) -> bool:
 
 
 def _is_wrapped(data: bytes, start: int, end: int) -> bool:
-    """Return whether the run is one line of a file in base64."""
+    """Return whether the run is one line of a base64 file."""
     before = data[max(0, start - 80) : start].replace(b"\r", b"").split(b"\n")
     after = data[end : end + 80].lstrip(b"=").replace(b"\r", b"").split(b"\n")
     lines = (before[-2:-1] if before[-1] == b"" else []) + (after[1:2] if after[0] == b"" else [])

@@ -1,14 +1,14 @@
-"""The one way in which code that is not ours may fail.
+"""Error boundary for code outside of the service.
 
-A tool's function, a hook, a plugin's adapter or a unit of work may raise anything:
-also `SystemExit` and `KeyboardInterrupt`, which would end the service, a `CancelledError`
-that nobody asked for, which would end the run, and a `GeneratorExit` of its own.
+A tool's function, a hook, a plugin's adapter or a unit of work can raise anything: `SystemExit`
+and `KeyboardInterrupt`, which would end the service, a `CancelledError` without a cancellation,
+which would end the run, and its own `GeneratorExit`.
 
-    with Contained() as held:
+    with ErrorBoundary() as held:
         await foreign()
     if held.error is not None: ...
 
-    value, error = attempt(foreign, argument)
+    value, error = try_call(foreign, argument)
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ T = TypeVar("T")
 
 
 def try_call(function: Callable[..., T], *args: Any) -> tuple[T | None, BaseException | None]:
-    """Call something that does not await: its value, or what it raised. Costs nothing extra."""
+    """Call a synchronous function; return its value and the error that it raised, if any."""
     try:
         return function(*args), None
-    except BaseException as error:  # noqa: BLE001 - the border
+    except BaseException as error:  # noqa: BLE001 - the boundary
         return None, error
 
 
 class ErrorBoundary:
-    """Keeps what the block raised in `error`; a real cancellation passes through.
+    """Context manager that stores the block's error in `error`; real cancellations propagate.
 
-    Looking up the current task is most of its price: give it where it is known.
+    Looking up the current task takes most of its time: pass it if it is known.
     """
 
     __slots__ = ("_cancelling", "_task", "error")
@@ -63,10 +63,10 @@ class ErrorBoundary:
         if isinstance(error, asyncio.CancelledError):
             return self._task is not None and self._task.cancelling() <= self._cancelling
         if isinstance(error, KeyboardInterrupt):
-            # In a task it is no key press: the loop's runner cancels at the first one.
+            # In a task it is not from a key press: the loop's runner cancels the task instead.
             return self._task is not None
         if isinstance(error, GeneratorExit):
-            # Whoever closes this coroutine does so from outside of its task.
+            # A real close of this coroutine comes from outside of its task.
             return self._task is not None and _current() is self._task
         return True
 

@@ -1,4 +1,4 @@
-"""The one error tree.
+"""Tree of all errors.
 
     TollgateError
     ├── InvalidInput                 the caller must change what it sent
@@ -19,28 +19,28 @@
     │   ├── ConfirmationExpired
     │   ├── DigestMismatch
     │   ├── QuestionAlreadyAnswered
-    │   ├── QuestionClosed           it has ended, and nobody is there to be told
+    │   ├── QuestionClosed           it has ended, and no agent can be notified
     │   ├── AlreadyExists
-    │   ├── RequestInFlight          the first request with that key is still carried out
+    │   ├── RequestInFlight          the first request with that key is still running
     │   ├── OutcomeUnknown           the service ended during the first request with that key
-    │   ├── AnswerNotKept            it was carried out; its answer held a secret
-    │   └── VersionMismatch          somebody else changed it first
+    │   ├── AnswerNotKept            it was processed; its response contained a secret
+    │   └── VersionMismatch          another client changed it first
     ├── RateLimited
     ├── UpgradeRequired              a WebSocket that arrived as an ordinary request
     ├── RequestTimeout               the client did not send its request in time
     ├── Overloaded                   the service is at a limit of its machine
-    ├── BudgetExceeded               the session has used up its tokens or its money
-    ├── UnrecoverablePosition        a resume point the log no longer holds
-    ├── ToolFailed                   the tool ran and failed: adapt, do not repeat
+    ├── BudgetExceeded               the session has used up its limit of tokens or cost
+    ├── UnrecoverablePosition        the log no longer contains the position to resume from
+    ├── ToolFailed                   the tool ran and failed: change the call, do not repeat it
     │   ├── OutsideWorkspace
     │   └── ProjectRequired
-    ├── ModelFailed                  the model provider refused, broke or went away
-    ├── ContextFull                  what a model must be told is longer than it may be
-    ├── StorageUnavailable           database locked, disk full, writer gone
+    ├── ModelFailed                  the model provider refused, failed or disconnected
+    ├── ContextFull                  the conversation exceeds the model's context
+    ├── StorageUnavailable           database locked, disk full, or writer stopped
     └── ConfigurationError           the operator must change a setting
 
-`code` is what clients match on and never changes meaning; `http_status` is what
-REST answers with; `retryable` says whether the same request may succeed later.
+Clients match on `code`, which never changes meaning. REST responds with `http_status`. `retryable`
+is true if the same request may succeed later.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from typing import Any, ClassVar
 
 
 class TollgateError(Exception):
-    """Base of everything Tollgate raises on purpose; also the shape of an internal error.
+    """Base of all deliberate errors; as itself, an internal error.
 
     `details` is JSON-serialisable and safe to show to the caller.
     """
@@ -152,7 +152,7 @@ class DigestMismatch(Conflict):
 
 
 class QuestionAlreadyAnswered(Conflict):
-    """Somebody else answered the question first."""
+    """Another user answered the question first."""
 
     code = "question_already_answered"
 
@@ -168,7 +168,7 @@ class AlreadyExists(Conflict):
 
 
 class RequestInFlight(Conflict):
-    """`details["retry_after_ms"]` says when to try again."""
+    """`details["retry_after_ms"]` is the time to wait."""
 
     code = "request_in_flight"
     retryable = True
@@ -183,14 +183,14 @@ class AnswerNotKept(Conflict):
 
 
 class VersionMismatch(Conflict):
-    """`details["version"]` is the version that is there now."""
+    """`details["version"]` is the current version."""
 
     code = "version_mismatch"
     http_status = 412
 
 
 class RateLimited(TollgateError):
-    """`details["retry_after_ms"]` says when to try again."""
+    """`details["retry_after_ms"]` is the time to wait."""
 
     code = "rate_limited"
     http_status = 429
@@ -209,7 +209,7 @@ class RequestTimeout(TollgateError):
 
 
 class Overloaded(TollgateError):
-    """`details["retry_after_ms"]` says when to try again."""
+    """`details["retry_after_ms"]` is the time to wait."""
 
     code = "overloaded"
     http_status = 503
@@ -217,7 +217,7 @@ class Overloaded(TollgateError):
 
 
 class BudgetExceeded(TollgateError):
-    """`details` holds `budget` (`token_budget` or `cost_budget`), `limit` and `used`."""
+    """`details` has `budget` (`token_budget` or `cost_budget`), `limit` and `used`."""
 
     code = "budget_exceeded"
     http_status = 429
@@ -229,7 +229,7 @@ class UnrecoverablePosition(TollgateError):
 
 
 class ToolFailed(TollgateError):
-    """Raised by a tool: what it tried did not work, and the model should adapt."""
+    """Raised by tools: the call failed, and the model should change it."""
 
     code = "tool_failed"
     http_status = 422
@@ -264,14 +264,14 @@ class ProjectRequired(ToolFailed):
 
 
 class ModelFailed(TollgateError):
-    """`details` holds `provider_code` and `status` where the provider gave them."""
+    """`details` has `provider_code` and `status` if the provider sent them."""
 
     code = "model_failed"
     http_status = 502
 
 
 class ContextFull(TollgateError):
-    """`details` holds `needed` and `limit`, in tokens."""
+    """`details` has `needed` and `limit`, in tokens."""
 
     code = "context_full"
     http_status = 422

@@ -1,4 +1,4 @@
-"""Text that a person decides on: nothing in it may hide."""
+"""Escaping of text that people decide on, so that nothing in it is invisible."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Any
 
 _PLAIN = re.compile(r"[ -~\n]*\Z")
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-# Letters and marks that are drawn as nothing; U+FE0F belongs to emoji.
+# Letters and marks without a visible glyph, except U+FE0F, which belongs to emoji.
 _EMPTY = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\U000e0100-\U000e01ef]"
 )
-# So much emptiness pushes what follows out of sight.
+# White space of this length can push the following text out of sight.
 _PADDING = re.compile(r" {40,}|\n{8,}")
 _MAX_DEPTH = 64
-# JSON readers that know one kind of number round what is beyond; a person would approve another.
+# Many JSON readers round larger integers, so a person would approve a different number.
 MOST_EXACT = 2**53
 
 
 def visible(text: str) -> str:
-    """`text` with controls, direction marks, zero-width characters and the like written out.
+    """Return `text` with escaped control, direction, zero-width and similar characters.
 
-    Line breaks stay.
+    Line breaks are unchanged.
     """
     if _PLAIN.match(text):
         return text
@@ -30,12 +30,12 @@ def visible(text: str) -> str:
 
 
 def unpadded(text: str) -> str:
-    """`visible`, and long runs of emptiness are counted instead of shown."""
+    """Return `visible` text, with long white space replaced by its length."""
     return _PADDING.sub(_counted, visible(text))
 
 
 def visible_json(value: Any, depth: int = 0) -> Any:
-    """Any JSON value with `unpadded` strings; numbers that its readers would round are text."""
+    """Return JSON with `unpadded` strings, and integers that readers would round as text."""
     if isinstance(value, str):
         return unpadded(value)
     if isinstance(value, int) and abs(value) > MOST_EXACT:
@@ -50,7 +50,7 @@ def visible_json(value: Any, depth: int = 0) -> Any:
 
 
 def exact_json(value: Any, depth: int = 0) -> Any:
-    """Any JSON value with numbers as text that its readers would round."""
+    """Return JSON with integers that readers would round as text."""
     if isinstance(value, int) and abs(value) > MOST_EXACT:
         return str(value)
     if isinstance(value, dict | list | tuple) and depth > _MAX_DEPTH:

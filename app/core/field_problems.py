@@ -1,4 +1,4 @@
-"""Problems of individual fields: a message, its code, and the values in both."""
+"""Problems of individual fields: message, code, and the values in the message."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.core.text import truncate
 MAX_VALUE = 300
 MAX_SHOWN = 20
 MAX_MESSAGE = 500
-# Limits and choices of the service. What was sent is in none of them.
+# Limits and choices of the service, which never contain a submitted value.
 VALUES = frozenset(
     {
         *("gt", "ge", "lt", "le", "multiple_of"),
@@ -41,7 +41,7 @@ class FieldProblem(BaseModel):
 
 
 class ProblemDetails(BaseModel):
-    """More about an error; what else there is depends on its code."""
+    """Details of an error; further fields depend on its code."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -49,7 +49,7 @@ class ProblemDetails(BaseModel):
 
 
 class _Described:
-    """Described as `ProblemDetails`; plugins may raise others, so that nothing is checked."""
+    """Schema of `ProblemDetails` without validation, because plugins may raise other details."""
 
     @classmethod
     def __get_pydantic_json_schema__(
@@ -64,12 +64,12 @@ Details = Annotated[dict[str, Any], _Described]
 
 
 class FieldError(ValueError):
-    """A validator's own refusal, with a code of its own.
+    """Error of a validator with its own code.
 
     Args:
-        message: what is wrong, and how to mend it.
-        code: what clients match on.
-        values: what the message names, by the names in `VALUES`.
+        message: problem and its fix.
+        code: stable code for clients to match on.
+        values: values in the message, with names from `VALUES`.
     """
 
     def __init__(self, message: str, *, code: str, **values: FieldValue) -> None:
@@ -100,7 +100,7 @@ def problem(path: str, message: str, code: str, values: Mapping[str, Any] | None
 
 
 def problems_in(details: Any) -> list[Problem]:
-    """The first problems in an error's details, cut to what fits beside its message."""
+    """Return the first problems in an error's details, with truncated messages."""
     listed = details.get("errors") if isinstance(details, Mapping) else None
     found = listed[:MAX_SHOWN] if isinstance(listed, list) else []
     return [

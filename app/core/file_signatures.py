@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 
 class FileSignature(NamedTuple):
-    """A kind of file.
+    """File type with a known signature.
 
     Attributes:
-        media_type: as in `Content-Type`.
-        label: with its article, for a message; empty where a text may begin alike.
+        media_type: media type, as in `Content-Type`.
+        label: name with an article, for messages; empty if a text could start the same way.
     """
 
     media_type: str
@@ -35,18 +35,18 @@ _SIGNATURES = (
     (b"RIFF", FileSignature("application/riff")),
     (b"wOF", FileSignature("font/woff")),
 )
-# What browsers show as an image.
+# Image types that browsers display.
 _SHOWN = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 
 def file_signature(data: bytes) -> FileSignature | None:
-    """The kind of file that begins like this; None where the beginning names none."""
+    """Return the file type by the first bytes; None if they match no signature."""
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return _WEBP
     return next((found for start, found in _SIGNATURES if data.startswith(start)), None)
 
 
 def image_type(data: bytes) -> str | None:
-    """The media type of an image that browsers show; None for everything else."""
+    """Return the media type of an image that browsers display; None for other data."""
     found = file_signature(data)
     return found.media_type if found is not None and found.media_type in _SHOWN else None

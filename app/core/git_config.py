@@ -1,4 +1,4 @@
-"""Find in the text of a git configuration what makes git run or load something."""
+"""Detection of git settings that make git run or load a program."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ _SECTION = re.compile(r'\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:\\.|[^"\\])*)")?\s*\]\s*
 _SETTING = re.compile(r"([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*))?")
 _SAFE_ADDRESS = re.compile(r'"?(?:[a-z][a-z0-9+.-]*://|[A-Za-z0-9_./~][^:]*(?::(?!:)|$))')
 
-# Settings that only say how git behaves. Whatever is not here may run something: git gets new
-# settings with each version.
+# Settings that cannot run a program. All others count as risky, because each version of git adds
+# settings.
 _HARMLESS = re.compile(
     r"user\.(?:name|email|signingkey|useconfigonly)|author\..*|committer\..*"
     r"|core\.(?:repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|symlinks"
@@ -44,7 +44,7 @@ _USUAL = frozenset(
         *("micro", "bat", "delta", "less -FRX", "less -R", "code --wait"),
     }
 )
-# A git command with plain words, none of which runs something else.
+# A git command with plain words that cannot run another program.
 _PLAIN_ALIAS = re.compile(
     r"(?!(?:config|bisect|rebase|submodule|filter-branch|difftool|mergetool|send-email|daemon)\b)"
     r"[a-z][a-z-]*(?:\s+(?!-c\b|-x\b|--exec|--upload-pack|--receive-pack|--ext|--textconv|-O"
@@ -53,13 +53,12 @@ _PLAIN_ALIAS = re.compile(
 
 
 def risky_settings(text: str) -> frozenset[str]:
-    """The settings of a configuration that may make git run or load something.
+    """Return the settings of a configuration that may make git run or load a program.
 
-    Every line counts, also one that continues the line before it, and a line that cannot be
-    read counts as a risk.
+    Every line is checked separately, even a continuation line; an unreadable line counts as risky.
 
     Returns:
-        Each as `section.name=value`, names in lower case.
+        Each setting as `section.name=value`, with names in lower case.
     """
     return frozenset(
         f"{name}={value}" for name, value in settings(text) if not _is_harmless(name, value)
@@ -67,7 +66,7 @@ def risky_settings(text: str) -> frozenset[str]:
 
 
 def led_to(text: str) -> tuple[list[str], list[str]]:
-    """Files that a configuration includes, and folders that it says hooks are in, as written."""
+    """Return the included files and the hook folders of a configuration, as written."""
     included, hooks = [], []
     for name, value in settings(text):
         path = _COMMENT.sub("", value).strip().strip('"')
@@ -79,9 +78,9 @@ def led_to(text: str) -> tuple[list[str], list[str]]:
 
 
 def settings(text: str) -> Iterator[tuple[str, str]]:
-    """Each line's setting, its section without the part in quotes; `?` for what is none.
+    """Yield name and value of each line's setting; `?` and the line if it is not a setting.
 
-    Names are in lower case, and `*` stands for the part in quotes.
+    Names are in lower case, and `*` replaces a quoted subsection.
     """
     section = ""
     for raw in text.splitlines():

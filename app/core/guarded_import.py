@@ -1,6 +1,6 @@
-"""Code of others that runs while a program starts: bounded in time, and still interruptible.
+"""Time limit and interruption of foreign code that runs while a program starts.
 
-Only the main thread gets signals; anywhere else the block runs as it is.
+Only the main thread receives signals; in other threads, a block runs without these guards.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from types import FrameType
 from typing import Any
 
 _AGAIN_S = 1.0
-"""Who catches the first alarm gets another."""
+"""Interval of further alarms, in case the code catches the first one."""
 
 
 class TookTooLong(BaseException):
-    """The block did not end within its limit. No `except Exception` of its code keeps it."""
+    """The block exceeded its time limit. `except Exception` in its code does not catch it."""
 
 
 class Interrupt:
-    """Records a real Ctrl-C; ignores `KeyboardInterrupt` raised by code.
+    """Record of a real Ctrl-C, as opposed to a `KeyboardInterrupt` raised by code.
 
     Attributes:
-        is_real: a signal has come.
+        is_real: the signal was received.
     """
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class Interrupt:
 
 @contextmanager
 def watched_for_interrupt() -> Iterator[Interrupt]:
-    """Tell a signal from an exception of that name."""
+    """Distinguish a real Ctrl-C in the block from a `KeyboardInterrupt` raised by code."""
     seen = Interrupt()
     former = signal.getsignal(signal.SIGINT)
     if not _is_main() or not callable(former):
@@ -55,7 +55,7 @@ def watched_for_interrupt() -> Iterator[Interrupt]:
 
 @contextmanager
 def limited(seconds: float) -> Iterator[None]:
-    """Raise `TookTooLong` inside the block when it has run that long, however it waits."""
+    """Raise `TookTooLong` inside the block after this time, even while it waits."""
     if not _is_main():
         yield
         return

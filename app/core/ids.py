@@ -1,8 +1,8 @@
 """Identifiers: short, URL-safe, never reused after a restart.
 
-`new_id` is for long-lived things and anything a stranger must not guess. `call_id`
-is the hot path's: one random prefix per process and a counter, 15 times cheaper
-than a UUID (0.16 µs against 2.5 µs).
+Use `new_id` for long-lived objects and for IDs that must not be guessable. `call_id` is for the
+hot path: one random prefix per process and a counter, 15 times faster than a UUID (0.16 µs
+instead of 2.5 µs).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ _PROCESS = secrets.token_hex(6)
 _counter = itertools.count(1)
 
 
-# Randomness in stock: asking the operating system costs 10 µs each time. A forked process
-# must not go on with its parent's.
+# Random digits in stock, because a request to the operating system takes 10 µs. A forked process
+# must not use its parent's stock.
 _stock: list[str] = []
 _DIGITS, _AT_ONCE = 24, 64
 os.register_at_fork(after_in_child=_stock.clear)
@@ -33,5 +33,5 @@ def new_id(prefix: str) -> str:
 
 
 def call_id(prefix: str) -> str:
-    """Return a cheap id, unique across processes and restarts, but guessable in order."""
+    """Return an ID that is unique across processes and restarts, but predictable."""
     return f"{prefix}_{_PROCESS}{next(_counter):06x}"

@@ -1,4 +1,4 @@
-"""Taking turns on the event loop: of many that come at once, one begins in each of its turns."""
+"""Pacing of concurrent work on the event loop: one start per iteration of the loop."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections import deque
 
 
 class LoopPacer:
-    """Spreads what comes in a burst over turns of the loop, so that others get theirs between.
+    """Spreads a burst of work over iterations of the event loop, so that other work runs between.
 
-    The loop runs whatever is ready before it looks at its sockets again: two hundred starts
-    that are ready together would hold up everybody else for as long as all of them take. Who
-    comes alone does not wait. Must be used on one event loop.
+    The loop runs everything that is ready before it checks its sockets again: two hundred starts
+    that are ready together would delay all other work. A single caller does not wait. Must be used
+    on one event loop.
     """
 
     def __init__(self) -> None:
@@ -19,7 +19,7 @@ class LoopPacer:
         self._is_taken = False
 
     async def next(self) -> None:
-        """Return when it is the caller's turn, in the order of the callers."""
+        """Wait for the caller's turn; callers get theirs in order."""
         loop = asyncio.get_running_loop()
         if not self._is_taken:
             self._is_taken = True
@@ -30,10 +30,10 @@ class LoopPacer:
         await turn
 
     def _pass_on(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Once in a turn of the loop, as long as somebody waits."""
+        """Wake one caller per iteration of the loop, while any caller waits."""
         while self._waiting:
             turn = self._waiting.popleft()
-            if not turn.done():  # one that was cancelled needs none
+            if not turn.done():  # skip cancelled callers
                 turn.set_result(None)
                 loop.call_soon(self._pass_on, loop)
                 return

@@ -1,10 +1,10 @@
 """Watchdog of the event loop: detects and interrupts code that blocks it.
 
-A thread asks the loop for a sign of life each second. Without one, whoever runs on it is named, by
-the block of `foreign` that it runs in and by file and line. When the loop's thread is the main one,
-code in such a block is interrupted after a while: a signal reaches it also in `time.sleep` or while
-it waits for a socket. Our own code is never interrupted. A task that such code begins cannot end
-the service by `SystemExit` either.
+A thread checks every second that the loop responds. If it does not, the running code is reported
+with the name of its `foreign` block, and with file and line. If the loop runs in the main thread,
+code in such a block is interrupted after `STOP_S` seconds by a signal, which also works in
+`time.sleep` or while it waits for a socket. The service's own code is never interrupted. Tasks that
+foreign code starts cannot end the service with `SystemExit`.
 """
 
 from __future__ import annotations
@@ -32,26 +32,26 @@ log = logging.getLogger(__name__)
 NOTICE_S = 1.0
 STOP_S = 10.0
 _KEPT = 20
-# Nobody else sends it, and who is not reported of it ignores it.
+# Not used otherwise, and ignored by default.
 _SIGNAL = signal.SIGURG
 
 _running: ContextVar[str | None] = ContextVar("foreign_code", default=None)
 
 
 class BlockedTheLoop(BaseException):
-    """Raised inside code that held the loop for too long; no `except Exception` keeps it."""
+    """Raised in code that blocked the loop too long; `except Exception` does not catch it."""
 
 
 @dataclass(slots=True)
 class Blockage:
-    """One time that the loop stood still.
+    """A blockage of the event loop.
 
     Attributes:
-        name: what ran, such as `tool word_count`; None when it was no code of others.
-        at: file and line where it stood.
-        seconds: how long, as far as it is known.
+        name: name of the foreign code, such as `tool word_count`; None for other or unknown code.
+        at: file and line of the blocking code.
+        seconds: duration, as far as it is known.
         is_over: the loop runs again.
-        was_stopped: it was interrupted.
+        was_stopped: the code was interrupted.
     """
 
     name: str | None
@@ -63,7 +63,7 @@ class Blockage:
 
 @contextmanager
 def foreign(name: str) -> Iterator[None]:
-    """Inside, and in tasks begun inside, what blocks the loop is `name`, and may be stopped."""
+    """Mark code in the block, and in tasks it starts, as interruptible foreign code `name`."""
     token = _running.set(name)
     try:
         yield
@@ -73,7 +73,7 @@ def foreign(name: str) -> Iterator[None]:
 
 @asynccontextmanager
 async def watched_loop(metrics: Metrics) -> AsyncIterator[LoopWatch]:
-    """Watch the loop that runs here; each time that code of others held it is counted."""
+    """Watch the running loop, and count blockages by foreign code in `metrics`."""
 
     def count(blockage: Blockage) -> None:
         if blockage.name is not None:
@@ -88,11 +88,11 @@ async def watched_loop(metrics: Metrics) -> AsyncIterator[LoopWatch]:
 
 
 class LoopWatch:
-    """Watches the loop that it is started on.
+    """Watchdog of the event loop that creates it.
 
     Attributes:
-        blockages: the last times that it stood still, the newest last.
-        on_blockage: called on the loop after each.
+        blockages: the latest blockages, newest last.
+        on_blockage: called on the loop after each blockage.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class LoopWatch:
         self._thread.start()
 
     def close(self) -> None:
-        """End the watch; the thread ends by itself."""
+        """Stop watching; the thread then ends by itself."""
         self._over.set()
         self._alive.set()
         self._loop.set_task_factory(None)
@@ -144,7 +144,7 @@ class LoopWatch:
                 self._ended(self._current)
 
     def _look(self) -> None:
-        """Find out who holds the loop; in the loop's own thread where that can be asked."""
+        """Identify the blocking code, in the loop's own thread if that is the main thread."""
         if self._is_main:
             signal.pthread_kill(self._thread_id, _SIGNAL)
         elif self._current is None:
@@ -185,7 +185,7 @@ class LoopWatch:
 def _task_of(
     loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, Any], **options: Any
 ) -> asyncio.Task[Any]:
-    """A task; one that code of others begins cannot end the loop."""
+    """Create a task; a task of foreign code cannot end the loop."""
     name = _running.get()
     return asyncio.Task(work if name is None else _staying(work, name), loop=loop, **options)
 
@@ -194,7 +194,7 @@ async def _staying(work: Coroutine[Any, Any, Any], name: str) -> Any:
     try:
         return await work
     except (SystemExit, KeyboardInterrupt) as error:
-        # In a task either would end the whole service.
+        # In a task, either error would end the service.
         raise ToolFailed(f"{name} tried to exit ({type(error).__name__}) in a task") from error
 
 
@@ -202,7 +202,7 @@ _LIBRARY = f"{sysconfig.get_path('stdlib')}/"
 
 
 def _place(frame: FrameType | None) -> str:
-    """The innermost file and line that is not Python's own library."""
+    """Return the innermost file and line outside of Python's standard library."""
     innermost = frame
     while frame is not None:
         name = frame.f_code.co_filename

@@ -41,7 +41,7 @@ class Use:
 
     @property
     def has_recovered(self) -> bool:
-        """Whether enough is free again that the next request does not exhaust it."""
+        """True if enough is free again for the next request not to exhaust it."""
         return self.used <= self.limit - self.reserve - self.reserve // 4
 
 
@@ -52,7 +52,7 @@ def file_limit() -> int:
 
 
 def open_files() -> Use:
-    """Descriptors of this process."""
+    """Return the use of file descriptors of this process."""
     limit = file_limit()
     return Use(_descriptors(), limit, max(_FEW_FILES, limit // _PART_OF_FILES))
 
@@ -95,7 +95,7 @@ def memory_room() -> int | None:
 
 
 def overload_of(error: BaseException) -> Overloaded | None:
-    """An error that a limit of the machine caused, as ours; None for any other."""
+    """Return `Overloaded` for an error caused by a limit of the machine; None for others."""
     if isinstance(error, MemoryError):
         why = _REASONS[errno.ENOMEM]
     elif isinstance(error, RuntimeError) and "start new thread" in str(error):
@@ -110,7 +110,7 @@ def overload_of(error: BaseException) -> Overloaded | None:
 
 
 def _descriptors() -> int:
-    # Before Linux 6.2 the size is 0, and they have to be counted.
+    # Before Linux 6.2 the size is 0, so the descriptors must be counted.
     return os.stat("/proc/self/fd").st_size or len(os.listdir("/proc/self/fd"))  # noqa: PTH116, PTH208
 
 
@@ -126,7 +126,7 @@ def _cgroup(current: str, most: str) -> tuple[int, int] | None:
 
 
 def _own_cgroup() -> Path | None:
-    """The folder of this process's cgroup, of version 2."""
+    """Return the folder of this process's cgroup (version 2), or None."""
     with suppress(OSError):
         for line in Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines():
             if line.startswith("0::"):

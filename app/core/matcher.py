@@ -1,4 +1,4 @@
-"""Name patterns of the configuration, and the tools they match."""
+"""Patterns of tool names in the configuration."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ _PLAIN = re.compile(r"[A-Za-z0-9_\-*?| ]*")
 
 
 def compile_matcher(pattern: str) -> re.Pattern[str]:
-    """For `fullmatch`: `bash|write_*` in any case, or a regular expression such as `mcp__.*`.
+    """Compile names and wildcards, such as `bash|write_*`, or a regular expression (`mcp__.*`).
 
-    Letters, digits, `_`, `-`, `*`, `?` and `|` alone are names and wildcards; anything else
-    makes it a regular expression. Nothing, like `*`, means every tool.
+    Use the result with `fullmatch`; it ignores case. A pattern of letters, digits, spaces, `_`,
+    `-`, `*`, `?` and `|` consists of names and wildcards; any other character makes it a regular
+    expression. An empty pattern, like `*`, matches every tool.
 
     Raises:
-        ValueError: it is neither.
+        ValueError: the pattern is not valid.
     """
     text = pattern.strip()
     if _PLAIN.fullmatch(text):

@@ -1,4 +1,4 @@
-"""Counters that cost a dict update, rendered for Prometheus only when it asks."""
+"""Counters that only update a dict; they are rendered when Prometheus requests them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Metrics:
         self.gauges: dict[str, float] = {}
 
     def call(self, tool: str, status: str, seconds: float) -> None:
-        """One finished call."""
+        """Count a finished call."""
         self.calls[tool, status] += 1
         histogram = self.call_seconds.get(tool)
         if histogram is None:
@@ -29,15 +29,15 @@ class Metrics:
         histogram[-1] += seconds
 
     def count(self, name: str, label: str = "", by: int = 1) -> None:
-        """Something happened."""
+        """Increase a counter."""
         self.counters[name, label] += by
 
     def gauge(self, name: str, change: float) -> None:
-        """Something that goes up and down."""
+        """Change a gauge."""
         self.gauges[name] = self.gauges.get(name, 0) + change
 
     def buckets(self, tool: str) -> tuple[Mapping[str, float], float]:
-        """Cumulative histogram of one tool, and the sum of seconds."""
+        """Return the cumulative histogram of a tool, and its sum of seconds."""
         histogram = self.call_seconds[tool]
         total = 0.0
         cumulative: dict[str, float] = {}

@@ -9,9 +9,9 @@ PROVIDERS: tuple[Provider, ...] = get_args(Provider)
 
 
 def split_model(name: str, default: Provider) -> tuple[Provider, str]:
-    """The provider that is asked, and the name it knows the model by.
+    """Return the provider, and the provider's name of the model.
 
-    Names may hold colons themselves (`llama3:8b`), so only a known provider is cut off.
+    Names may contain colons (`llama3:8b`), so only known providers are split off.
     """
     provider, colon, rest = name.partition(":")
     for known in PROVIDERS:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def identity() -> str:
-    """`<pid>-<start time>-<boot>`: pids are reused, and start times count from the boot."""
+    """Return `<pid>-<start time>-<boot ID>`: PIDs are reused, and start times are since boot."""
     return _identity_of(os.getpid()) or f"{os.getpid()}-0"
 
 
@@ -30,7 +30,7 @@ def _identity_of(pid: int) -> str | None:
 
 @lru_cache(maxsize=1)
 def _boot() -> str:
-    """Services start in the same order at each boot, and may well get the same pid and time."""
+    """Return the boot ID, because a service may get the same PID and start time at each boot."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except OSError:

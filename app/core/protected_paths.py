@@ -1,9 +1,9 @@
-"""Files that other programs run or obey later: who does, when, and how a write is treated.
+"""Table of files that other programs later run or obey, with the treatment of writes to them.
 
-`git status`, an editor that opens a folder, a build server after a push: they run what these files
-say, outside the sandbox and as the person. So a write to one of them asks, in every tool, or is
-reported where such writes are common. One row is one program; `docs/protected-paths.md` explains
-the patterns and how to allow a path for a project.
+`git status`, an editor that opens a folder, or a build server after a push run the content of these
+files outside the sandbox with the person's rights. So a write to one of them asks in every tool, or
+is reported where such writes are common. Each row is for one program; `docs/protected-paths.md`
+explains the patterns, and how to allow a path for a project.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ ByProgram = Literal["undo", "report"]
 
 
 class ProtectedPath(NamedTuple):
-    """One row: files with something in common.
+    """Row of the table.
 
     Attributes:
-        patterns: `name` and `folder/rest` at any depth, `~/rest` in a home folder; `*` stays in a
-            folder, a final `/**` is everything below one, but not the folder itself.
-        run_by: who runs or obeys them.
-        when: at what moment.
-        treatment: `ask` before it is written, or `report` that it was.
-        by_program: what becomes of a change that a program made in the sandbox, of which nobody
-            could be asked: `undo` it, or `report` it where programs write such files every day
-            or nothing runs them before a person builds or pushes.
+        patterns: `name` and `folder/rest` at any depth, `~/rest` in a home folder; `*` does not
+            match `/`, a final `/**` matches everything below a folder, but not the folder itself.
+        run_by: program that runs or obeys the files.
+        when: when it does.
+        treatment: `ask` before a write, or `report` it afterwards.
+        by_program: treatment of a change by a program in the sandbox, which cannot ask: `undo` it,
+            or `report` it if programs often write such files, or if nothing runs them before a
+            person builds or pushes.
     """
 
     patterns: tuple[str, ...]
@@ -40,7 +40,7 @@ class ProtectedPath(NamedTuple):
 
     @property
     def in_home(self) -> bool:
-        """Whether the path belongs to a person's own settings, not to a project."""
+        """True if the files belong to a person's own settings, not to a project."""
         return self.patterns[0].startswith("~/")
 
 
@@ -227,7 +227,7 @@ class _Pattern(NamedTuple):
 
 
 def name_pattern(text: str, end: str = "") -> re.Pattern[str]:
-    """A name or path of the table, in which `*` stays in a folder."""
+    """Compile a name or path of the table, in which `*` does not match `/`."""
     parts = re.split(r"(\*)", text)
     body = "".join("[^/]*" if part == "*" else re.escape(part) for part in parts)
     return re.compile(body + end, re.IGNORECASE)
@@ -238,7 +238,7 @@ def _glob(text: str) -> re.Pattern[str]:
 
 
 class _RowIndex:
-    """The rows by what a path can be looked up with: a name in it, or the end of its last name."""
+    """Rows by the first name of each pattern; wildcard and home patterns are separate."""
 
     def __init__(self, rows: Iterable[ProtectedPath]) -> None:
         self.by_name: dict[str, list[_Pattern]] = defaultdict(list)
@@ -257,7 +257,7 @@ class _RowIndex:
 
     def find(self, path: str, home: str | None) -> ProtectedPath | None:
         parts = path.split("/")
-        # The last name of a path that a row names is a file; in front of others it is a folder.
+        # Match a pattern at every name of the path, up to the end of the path.
         for at, part in enumerate(parts):
             for entry in self.by_name.get(part.casefold(), ()):
                 if entry.rest.fullmatch("/".join(parts[at:])):
@@ -275,13 +275,13 @@ _INDEX = _RowIndex(PROTECTED_PATHS)
 
 @lru_cache(maxsize=4096)
 def protected(path: str, home: str | None = None) -> ProtectedPath | None:
-    """The row that a normalised path falls under.
+    """Return the row that matches a normalised path, or None.
 
-    Names are compared without regard to case, as some file systems do.
+    Names are compared case-insensitively, as in some file systems.
 
     Args:
-        path: absolute, or relative to anything.
-        home: the home folder, where it is known; `/root`, `/home/*` and `/Users/*` always count.
+        path: absolute path, or relative to any folder.
+        home: home folder, if known; `/root`, `/home/*` and `/Users/*` are always home folders.
     """
     if _NOT_RUN.search(path):
         return None
@@ -289,12 +289,12 @@ def protected(path: str, home: str | None = None) -> ProtectedPath | None:
 
 
 class PathSet:
-    """Paths of one project that its owner takes out of the table, written as the table is.
+    """Paths of one project that are exempt from the table.
 
-    What git keeps in its own folders is never in it: no project needs that written by hand.
+    Files in git's own folders are never exempt: no project needs to write them by hand.
 
     Args:
-        patterns: as in a `ProtectedPath`, relative to the project, without `~/`.
+        patterns: patterns as in `ProtectedPath`, relative to the project, without `~/`.
     """
 
     def __init__(self, patterns: Iterable[str] = ()) -> None:
@@ -302,7 +302,7 @@ class PathSet:
         self._index = _RowIndex([ProtectedPath(self.patterns, "", "")]) if self.patterns else None
 
     def covers(self, path: str) -> bool:
-        """Return whether a normalised path, relative to the project's root, is protected."""
+        """Return whether a normalised path, relative to the project's root, is exempt."""
         if self._index is None or ".git" in path.casefold().split("/"):
             return False
         return self._index.find(path, None) is not None
@@ -312,10 +312,10 @@ NO_PATHS = PathSet()
 
 
 def check_pattern(text: str) -> None:
-    """Refuse a pattern of a `PathSet` that could mean nothing, or too much.
+    """Refuse a pattern of a `PathSet` that could match nothing, or too much.
 
     Raises:
-        ValueError: why.
+        ValueError: the pattern is not valid; the message has the reason.
     """
     parts = text.split("/")
     if not text.isprintable() or "\\" in text:

@@ -1,8 +1,8 @@
-"""Keeping secrets out of events, logs, results and stored arguments.
+"""Redaction of secrets in events, logs, results and stored arguments.
 
-Three rules: a value under a telling key is masked; a known secret value is masked
-wherever it stands; so is what looks like a key or matches an operator's pattern.
-Redaction returns new values; what a tool receives is never changed.
+It masks values under telltale keys, known secret values anywhere, and texts that look like a key or
+match an operator's pattern. It returns new values; the arguments that a tool receives are never
+changed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from app.core.secret_formats import ANYTHING, SecretFormats, compile_bytes, enco
 from app.core.text import clean, json_default
 
 MASK = "«redacted»"
-# `_` stands for a hyphen or nothing too. Tokens are counted, a token is kept secret.
+# `_` also matches a hyphen or nothing. `tokens` is missing, because it usually is a count.
 _TELLING = (
     *("password", "passwords", "passwd", "pwd", "passphrase", "secret", "secrets", "token"),
     *("authorization", "credential", "credentials", "cookie", "cookies"),
@@ -30,15 +30,15 @@ _KEY = re.compile(rf"(?:^|[_\-.])(?:{_WORDS})$", re.IGNORECASE)
 # The same words at the end of a key in compact JSON.
 _KEY_IN_JSON = compile_bytes(rf'(?i:{_WORDS})":')
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-# In text that is no JSON; of the last value the closing quote may be missing.
+# For text that is not valid JSON; the last value may lack its closing quote.
 _PAIR = re.compile(r'("([^"\\]{1,64})"\s*:\s*)("(?:[^"\\]|\\.)*"?|[^\s",}\]]+)')
-# Keys of identifiers and digests, which look random and are no secrets.
+# Keys of identifiers and digests, which look random but are not secret.
 _OPAQUE = re.compile(
     r"(?:^|[_\-.])(?:id|ids|uuid|hash|digest|sha\d*|md5|checksum|integrity|etag|signature|cursor"
     r"|commit|revision|fingerprint|epoch)$",
     re.IGNORECASE,
 )
-# What base64, both alphabets of it, and hex are made of.
+# Characters of hex and of both base64 alphabets.
 _ENCODED = f"{string.ascii_letters}{string.digits}+/-_="
 _DEEP = "…"
 _MIN_SECRET = 6
@@ -72,7 +72,7 @@ class PrefixIndex:
 
 
 class Redactor:
-    """Masks `secrets` (values), what a telling key holds, key formats, and `patterns` (RE2)."""
+    """Masks `secrets` (values), values under telltale keys, key formats, and `patterns` (RE2)."""
 
     def __init__(self, secrets: Iterable[str] = (), patterns: Iterable[str] = ()) -> None:
         self._formats = SecretFormats(MASK, patterns)
@@ -84,7 +84,7 @@ class Redactor:
         self._know(self._own)
 
     def learn(self, owner: str, secrets: Iterable[str]) -> None:
-        """Mask these too from now on; they replace what was learned of `owner` before."""
+        """Also mask these values from now on, instead of the previous ones of `owner`."""
         values = tuple(secrets)
         if self._learned.get(owner, ()) == values:
             return
@@ -96,12 +96,12 @@ class Redactor:
         in_json = [orjson.dumps(clean(secret))[1:-1].decode() for secret in self._secrets]
         self._in_json = tuple(secret.encode() for secret in in_json)
         encoded = {text for secret in self._secrets for text in encodings(secret)}
-        # The longest first: a shorter one may be its beginning.
+        # Longest first: a shorter one may be a prefix of it.
         self._encoded = tuple(sorted(encoded, key=len, reverse=True))
         self._beginnings = PrefixIndex(chain(self._secrets, self._encoded))
         self._values = (*self._in_json, *(value.encode() for value in self._encoded))
-        # One search over the bytes: most of what is looked at holds nothing like this. For how
-        # secrets begin and not for the whole of them, whose automaton outgrows every cache.
+        # One search over the bytes, because most data contains no secret. It uses only the prefixes
+        # of secrets: an automaton for complete ones would exceed the caches.
         begun = {value[:_MIN_SECRET] for value in map(clean, self._secrets)}
         begun |= {value[:_MIN_SECRET] for value in (*in_json, *self._encoded)}
         stems = "|".join(map(re.escape, sorted(begun))) or r"[^\x00-\x{10FFFF}]"
@@ -110,13 +110,13 @@ class Redactor:
         self._text_suspects = compile_bytes(f"{ANYTHING}|{stems}")
 
     def text(self, text: str) -> str:
-        """`text` with every secret in it masked."""
+        """Return `text` with all secrets masked."""
         if len(text) <= _MAX_PLAIN and text.isascii() and self._is_plain(text.encode()):
             return text
         return self._formats.masked(self.known(text))
 
     def known(self, text: str) -> str:
-        """`text` with every known secret value masked, and what one was encoded together with."""
+        """Return `text` with known secret values masked, and encoded text that contains one."""
         if not self._may_hold(text):
             return text
         for secret in self._secrets:
@@ -139,7 +139,7 @@ class Redactor:
         return not self._has_patterns or self._has_no_own(encoded)
 
     def is_text_clean(self, encoded: bytes) -> bool:
-        """`is_clean` for results, where telling keys mean nothing."""
+        """Return `is_clean` for results, in which telltale keys are ignored."""
         if self._is_plain(encoded):
             return True
         if self._text_suspects.search(encoded) is not None and not self._is_text_clean(encoded):
@@ -147,7 +147,7 @@ class Redactor:
         return not self._has_patterns or self._has_no_own(encoded)
 
     def _is_plain(self, encoded: bytes) -> bool:
-        """`is_clean` for what is short and simple, in 1 µs instead of 6."""
+        """Return True for short, simple data that is clean, in 1 µs instead of 6."""
         if len(encoded) > _MAX_PLAIN or self._has_patterns or not is_plain(encoded):
             return False
         for value in self._in_json:  # noqa: SIM110 - a generator costs half of the search
@@ -156,9 +156,9 @@ class Redactor:
         return True
 
     def passing(self, text: str) -> tuple[str, str]:
-        """Output as it comes: what may be shown now, masked, and what to put before the next piece.
+        """Redact streamed output: return text to show, and text to prepend to the next piece.
 
-        A secret may come in pieces, so what may be the beginning of one is held back.
+        A secret may be split between pieces, so a possible start of one is held back.
         """
         text = self.known(text)
         held = max(self._beginnings.at_end(text), self._formats.unfinished(text))
@@ -174,10 +174,10 @@ class Redactor:
         return not self._holds_value(encoded) and not self._formats.may_find(encoded)
 
     def _may_hold(self, text: str) -> bool:
-        """Return whether something in it starts like a known secret, or an encoding of one."""
+        """Return whether the text contains the start of a known secret, or of an encoded one."""
         try:
             encoded = text.encode()
-        except UnicodeEncodeError:  # lone surrogates, which a secret may hold as well
+        except UnicodeEncodeError:  # lone surrogates, which a secret may also contain
             return True
         return self._stems.search(encoded) is not None
 
@@ -204,7 +204,7 @@ class Redactor:
         return True
 
     def raw_json(self, text: str) -> str:
-        """JSON text that does not parse, with what telling keys hold masked."""
+        """Return invalid JSON text with secrets masked, including values under telltale keys."""
 
         def mask(match: re.Match[str]) -> str:
             return f'{match[1]}"{MASK}"' if self._is_telling(match[2]) else match[0]
@@ -212,25 +212,25 @@ class Redactor:
         return self.text(_PAIR.sub(mask, text))
 
     def arguments(self, arguments: Any) -> tuple[Any, list[str]]:
-        """Arguments safe to show, and the paths that were masked."""
+        """Return arguments that are safe to show, and the masked paths."""
         masked: list[str] = []
         try:
             if self.is_clean(orjson.dumps(arguments)):
                 return arguments, masked
         except (orjson.JSONEncodeError, UnicodeEncodeError):
-            pass  # not what JSON holds: looked at piece by piece
+            pass  # not valid JSON: check each part
         return self._walk(arguments, "", masked, 0), masked
 
     def secret_in(self, arguments: Mapping[str, Any]) -> str | None:
-        """The path of the first argument that holds a known secret, or a key by its format.
+        """Return the path of the first argument with a known secret or a key format, or None.
 
-        What only looks random is none here: addresses are full of it.
+        Random text is not considered: addresses often contain it.
         """
         try:
             if self._is_plain(orjson.dumps(arguments)):
                 return None
         except (orjson.JSONEncodeError, UnicodeEncodeError, TypeError):
-            pass  # not what JSON holds: looked at piece by piece
+            pass  # not valid JSON: check each part
         return self._holding(arguments, "", 0)
 
     def _holding(self, value: Any, path: str, depth: int) -> str | None:
@@ -239,7 +239,7 @@ class Redactor:
         if not isinstance(value, dict | list):
             return None
         if depth > _MAX_DEPTH:
-            return path  # Nobody looks deeper, so it counts as found.
+            return path  # Deeper values are not checked, so they count as secret.
         named = value.items() if isinstance(value, dict) else enumerate(value)
         for key, item in named:
             if isinstance(key, str) and self._holding(key, path, depth) is not None:
@@ -250,9 +250,9 @@ class Redactor:
         return None
 
     def secrets_in(self, value: Any) -> Any:
-        """Any JSON value with secrets masked; telling keys mean nothing here.
+        """Return a JSON value with secrets masked; telltale keys are ignored.
 
-        The same object when there is nothing to mask.
+        Returns the same object if there is nothing to mask.
         """
         if isinstance(value, str):
             return self.text(value)
@@ -265,7 +265,7 @@ class Redactor:
         return value if self.is_text_clean(encoded) else self._secrets_in(value, 0)
 
     def values_in(self, value: Any, depth: int = 0) -> Any:
-        """Any JSON value with known secret values masked, and nothing else."""
+        """Return a JSON value with only known secret values masked."""
         if isinstance(value, str):
             return self.known(value)
         if isinstance(value, dict | list | tuple) and depth > _MAX_DEPTH:
@@ -322,7 +322,7 @@ class Redactor:
     def _field(self, key: Any, item: Any, path: str, masked: list[str], depth: int) -> Any:
         shown = self.text(key) if isinstance(key, str) else str(key)
         where = f"{path}.{shown}" if path else shown
-        # None, true and "" under a telling key only say whether there is a secret.
+        # None, a boolean or "" under a telltale key only shows whether there is a secret.
         says_nothing = item is None or isinstance(item, bool) or item == ""
         if isinstance(key, str) and not says_nothing and self._is_telling(key):
             masked.append(where)
@@ -348,10 +348,10 @@ def _matches(pattern: re.Pattern[str], key: str, known: dict[str, bool]) -> bool
 
 
 def _without_runs(text: str, encoded: str) -> str:
-    """`text` without the runs of such letters that hold `encoded`.
+    """Return `text` with a mask for each run of encoding characters that contains `encoded`.
 
-    What stands beside it in a run was encoded with it, and may be another secret: without its
-    neighbour it would be too short to be told from a word.
+    The rest of a run was encoded together with it and may be another secret, which would be too
+    short to be recognized by itself.
     """
     parts, found, rest = [], encoded, text
     while found:

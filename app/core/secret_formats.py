@@ -1,8 +1,7 @@
-"""Secrets that are known by their looks: key formats, credentials in commands and URLs.
+"""Recognition of secrets by their format: keys, and credentials in commands and URLs.
 
-Everything is matched by RE2 on UTF-8 bytes, in linear time whatever the pattern and the
-text. What is found is masked without what stands around it: a host, a flag or a
-variable's name stays readable.
+RE2 matches all patterns on UTF-8 bytes, in linear time for any pattern and text. Only the secret
+itself is masked: a host, a flag or a variable's name next to it stays readable.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ from app.core.entropy import MAX_CHARS, looks_random
 from app.core.text import clean
 
 MAX_HELD = 4096
-# A key behind a masked one begins at an edge only now.
+# Masking a key can turn the start of the next one into an edge.
 _MOST_PASSES = 4
 _MAX_PATTERN = 2000
 _EDGE = r"^|[^A-Za-z0-9]"
-# The text of a JSON string puts these before a key that begins a line.
+# In a JSON string, these escapes can precede a key at the start of a line.
 _JSON_EDGE = rf"{_EDGE}|\\[nrtbf]|\\u[0-9a-f]{{4}}"
 
-# Keys that stand alone: each begins at an edge.
+# Keys that need no context: each starts at an edge.
 _KEYS = (
     r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b",
     r"gh[pousr]_[A-Za-z0-9]{20,}",
@@ -69,12 +68,12 @@ def _has_digit(found: bytes) -> bool:
 
 
 def _is_no_reference(found: bytes) -> bool:
-    """`$PASSWORD` and `<your password>` name a secret; they are none."""
+    """Return False for references to a secret, such as `$PASSWORD` and `<your password>`."""
     return re.match(rb"[$<{%*]|/|\./|~", found.rpartition(b":")[2]) is None
 
 
 def _is_password(found: bytes) -> bool:
-    """`find … -name mysql -print` has no password behind its `-p`."""
+    """Return False for references and options of `find`, as in `find … -name mysql -print`."""
     return _is_no_reference(found) and found not in _OF_FIND
 
 
@@ -87,14 +86,14 @@ def _reads_as_key(found: bytes) -> bool:
 
 
 _OF_FIND = frozenset((b"rint", b"rint0", b"rintf", b"ath", b"erm", b"rune"))
-# Programs that take a password behind a short option.
+# Programs that take a password after a short option.
 _CLIENTS = (
     r"\b(?:mysql|mariadb)[a-z\-]*\b[^\n|;&]*?\s-p",
     r"\bsshpass\b[^\n|;&]*?\s-p ?",
     r"\bredis-cli\b[^\n|;&]*?\s-a ",
 )
 
-# (what stays before, the secret, whether it is one)
+# (text before the secret, the secret, function that confirms it)
 _CREDENTIALS: tuple[tuple[str, str, Callable[[bytes], bool]], ...] = (
     (r"://", r"[^\s/@:\"'<>\\]*:[^\s/@\"'<>\\]+@", _is_no_reference),
     (
@@ -119,7 +118,7 @@ _CREDENTIALS: tuple[tuple[str, str, Callable[[bytes], bool]], ...] = (
     (rf"[?&](?i:{_QUERY})=", r"[^&\s\"'<>\\]{16,}", _always),
     (r"hooks\.slack\.com/services/", r"[A-Za-z0-9/]{20,}", _always),
 )
-# What a text must hold for any of the above to be in it, also as the text of a JSON string.
+# A text with any of the above, even as a JSON string, contains one of these.
 _HINTS = (
     *(key.removesuffix(r"\b") for key in _KEYS),
     r"PRIVATE KEY",
@@ -136,7 +135,7 @@ _LOOSE_HINTS = (
     r"hooks\.slack\.com/services/",
 )
 _RUN = r"[A-Za-z0-9_+\-]{24,}|[A-Za-z0-9+/]{32,}"
-# What may be the beginning of one of them when a text stops here.
+# Possible starts of a key at the end of an incomplete text.
 _BEGINNINGS = (
     *filter(None, (re.split(r"[\[(\\{]", key)[0] for key in _KEYS)),
     *("AKIA", "ASIA", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "sk_live_", "rk_live_", "xoxb-"),
@@ -144,14 +143,14 @@ _BEGINNINGS = (
 _PEM_BEGIN = "-----BEGIN "
 _PEM_END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _PEM_OTHER = re.compile(r"-----BEGIN (?![A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)[^-]*-----")
-# White space as people and Python see it; that of RE2 is ASCII alone.
+# White space as in Python; that of RE2 is only ASCII.
 _SPACES = (
     r"\t-\r\x1c-\x20\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}"
 )
 _WORD = rf"[^{_SPACES}]*"
 _GAP = rf"[{_SPACES}]*"
-# What stands before a secret that has not come, or not all of it. RE2 reads what is bound to
-# the end from there, once; a search from the front tries each place, for 0.4 s at the worst.
+# Texts before a secret that is incomplete or has not arrived. RE2 matches a pattern anchored at the
+# end once, from there; a search from the start tries each position, for up to 0.4 s.
 _TAIL = (
     rf":(?:/(?:/[^{_SPACES}/@]*)?)?",
     rf"(?i:\bbearer|authorization)[\"'\\]*{_GAP}[:=]?{_GAP}[\"'\\]*"
@@ -173,10 +172,10 @@ _MIN_HELD = 4
 
 
 def compile_pattern(pattern: str) -> Any:
-    """An operator's pattern, for UTF-8 bytes.
+    """Compile an operator's pattern for UTF-8 bytes.
 
     Raises:
-        ValueError: it is not in RE2 syntax, too long, or matches nothing at all everywhere.
+        ValueError: the pattern is not valid RE2 syntax, too long, or matches empty text.
     """
     if len(pattern) > _MAX_PATTERN:
         raise ValueError(f"pattern {pattern[:60]!r}… is longer than {_MAX_PATTERN} characters")
@@ -196,7 +195,7 @@ def compile_pattern(pattern: str) -> Any:
 
 
 def compile_bytes(pattern: str) -> Any:
-    """A pattern of ours, for UTF-8 bytes."""
+    """Compile a pattern for UTF-8 bytes."""
     options = re2.Options()
     options.log_errors = False
     return re2.compile(pattern.encode(), options)
@@ -204,7 +203,7 @@ def compile_bytes(pattern: str) -> Any:
 
 _SURE = "|".join(f"(?:{_JSON_EDGE})(?:{hint})" for hint in _HINTS)
 _HINT = compile_bytes(f"{_SURE}|{'|'.join(_LOOSE_HINTS)}")
-# Whatever may be masked matches this, in a text and in the compact JSON of one.
+# Every text that may be masked matches this, and so does its compact JSON.
 ANYTHING = f"{_SURE}|{'|'.join(_LOOSE_HINTS)}|{_RUN}"
 _ANYTHING = compile_bytes(ANYTHING)
 _RUNS = compile_bytes(r"[A-Za-z0-9_+/\-]{24,}")
@@ -219,8 +218,8 @@ _SECRETS: tuple[tuple[Any, Callable[[bytes], bool]], ...] = (
 )
 
 
-# A necessary condition that costs a tenth of the search: no format does without a long run of
-# such characters or one of these words. Letters of other scripts may fold to ours.
+# A necessary condition that takes a tenth of the time of the search: every format has a long run of
+# such characters or one of these words. Letters of other scripts may fold to ASCII letters.
 _LONG_RUN = re.compile(rb"[A-Za-z0-9_+/.=\-]{14}")
 _TELLING_WORD = re.compile(
     rb"p(?:ass|wd)|s(?:ecret|ig)|c(?:red|ookie|url)|token|auth|bearer|key|://|m(?:ysql|ariadb)|redis-"
@@ -230,13 +229,13 @@ _TELLING_WORD = re.compile(
 def encodings(secret: str) -> Iterator[str]:
     """Return the base64 and hex forms of a secret, at any offset of the encoded text.
 
-    Of base64 only what the text around it does not change, and only what is long enough to be told
-    from ordinary words; `is_plain` is false for all of them.
+    Of base64, only the part that does not depend on adjacent bytes, and only forms long enough to
+    differ from ordinary words; `is_plain` is false for all of them.
     """
     data = secret.encode("utf-8", "surrogatepass")
     for before in range(3):
         whole = b64encode(b"\0" * before + data).rstrip(b"=").decode()
-        # Each letter holds six bits: those that share one with a neighbour are left out.
+        # Each letter has six bits: those with bits of an adjacent byte are left out.
         core = whole[-(-before * 8 // 6) : (before + len(data)) * 8 // 6]
         if len(core) >= _SHORTEST:
             yield core
@@ -251,9 +250,9 @@ _URL_SAFE = str.maketrans("+/", "-_")
 
 
 def is_plain(encoded: bytes) -> bool:
-    """Return whether none of these formats, nor a telltale key, can occur; False is inconclusive.
+    """Return whether certainly no format or telltale key occurs; False is inconclusive.
 
-    One search for all words, not one for each: 1.4 µs a call's arguments, and not 3.3.
+    One search for all words instead of one for each: 1.4 µs for a call's arguments, not 3.3.
     """
     return (
         encoded.isascii()
@@ -263,16 +262,14 @@ def is_plain(encoded: bytes) -> bool:
 
 
 def holds_key(text: str) -> bool:
-    """Return whether `text` contains a key of a known format: of a cloud, a forge, or a private
-    key.
-    """
+    """Return whether `text` contains a key of a known format, such as a cloud or private key."""
     data = text.encode("utf-8", "surrogatepass")
     found = _KEY.search(data)
     return (found is not None and _reads_as_key(found[2])) or _BLOCK.search(data) is not None
 
 
 class SecretFormats:
-    """Finds and masks what looks like a secret; `patterns` are the operator's own."""
+    """Finds and masks texts in the format of a secret; `patterns` are the operator's."""
 
     def __init__(self, mask: str, patterns: Iterable[str] = ()) -> None:
         self._mask = mask.encode()
@@ -287,19 +284,19 @@ class SecretFormats:
         return any(pattern.search(data) is not None for pattern in self._own)
 
     def may_find(self, encoded: bytes) -> bool:
-        """Return whether a text, or its compact JSON, may contain a secret; never wrongly False.
+        """Return whether a text, or its compact JSON, may contain a secret; False is certain.
 
-        Says nothing about the operator's patterns.
+        Does not check the operator's patterns.
         """
         if _ANYTHING.search(encoded) is None:
             return False
         return _HINT.search(encoded) is not None or _has_random_run(encoded)
 
     def masked(self, text: str, *, opaque: bool = False) -> str:
-        """`text` without what looks like a secret.
+        """Return `text` with secrets masked.
 
         Args:
-            opaque: it is an identifier or a digest by its place, however random it looks.
+            opaque: the field is for an identifier or a digest, so random text is not masked.
         """
         data = shown = text.encode("utf-8", "surrogatepass")
         for _ in range(_MOST_PASSES):
@@ -379,7 +376,7 @@ def _open_block(text: str) -> int:
 def _partial_word(text: str) -> int:
     """Return how much of the end starts a word that a secret may follow."""
     if len(text) < 2:
-        return 0  # a tool that prints letter by letter is not kept waiting
+        return 0  # do not delay a tool that prints letter by letter
     end = text[-1 - max(map(len, _WORDS_BEFORE)) :].lower()
     return max(
         (
@@ -402,7 +399,7 @@ def _may_begin(token: str) -> bool:
 
 
 def lines_or_json(value: Any) -> Any:
-    """Patterns in one variable: commas belong to them, so they are lines or a JSON list."""
+    """Return the patterns in a text, as lines or a JSON list; patterns may contain commas."""
     if not isinstance(value, str):
         return value
     if not value.lstrip().startswith("["):
@@ -410,7 +407,7 @@ def lines_or_json(value: Any) -> Any:
     try:
         return json.loads(value)
     except ValueError:
-        # `[0-9]{16}` begins like a list and is one pattern.
+        # `[0-9]{16}` starts like a list but is a pattern.
         return _lines(value)
 
 

@@ -1,4 +1,4 @@
-"""Text that is safe to encode: no lone surrogates, no NaN, nothing JSON cannot hold."""
+"""Conversion of texts and values to forms that can be encoded as UTF-8 and JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MAX_DEPTH = 64
 
 
 def clean(text: str) -> str:
-    """Replace lone surrogates, which file names and binary output smuggle in."""
+    """Replace lone surrogates, which file names and binary output can contain."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -25,13 +25,13 @@ def clean(text: str) -> str:
 
 
 def scrub(value: Any, depth: int = 0) -> Any:
-    """Copy `value` into what JSON can hold; the same object when nothing is wrong with it."""
+    """Return a copy of `value` that JSON can represent; valid scalars are unchanged."""
     if isinstance(value, str):
         return clean(value)
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
-        # Beyond 64 bits as text: JSON readers would round it.
+        # Integers over 64 bits become text, because JSON readers would round them.
         return int(value) if -(2**63) <= value < 2**64 else str(value)
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
@@ -45,11 +45,11 @@ def scrub(value: Any, depth: int = 0) -> Any:
 
 
 def dump_json(value: Any) -> bytes:
-    """JSON bytes of anything: what JSON cannot hold is replaced, never an error."""
+    """Return any value as JSON bytes; replace what JSON cannot represent instead of failing."""
     try:
         return orjson.dumps(value, json_default, orjson.OPT_NON_STR_KEYS)
     except (orjson.JSONEncodeError, UnicodeEncodeError):
-        # Lone surrogates, integers over 64 bits, too deep, or not JSON at all.
+        # Lone surrogates, integers over 64 bits, too deep nesting, or unsupported types.
         return orjson.dumps(scrub(value), json_default, orjson.OPT_NON_STR_KEYS)
 
 
@@ -74,5 +74,5 @@ def json_default(value: Any) -> Any:
 
 
 def truncate(text: str, limit: int, note: str = "… (truncated)") -> str:
-    """At most `limit` characters, the note counted in."""
+    """Return at most `limit` characters of a text, including the note."""
     return text if len(text) <= limit else text[: max(0, limit - len(note))] + note

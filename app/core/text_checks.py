@@ -1,4 +1,4 @@
-"""Checks for texts typed into other programs, and for names that show what they are."""
+"""Checks of texts for other programs, and of names for invisible characters."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import unicodedata
 
 _CONTROLS = frozenset({"Cc", "Cs", "Co", "Cn", "Zl", "Zp"})
 _KEPT = "\n\t"
-# Emoji are joined and chosen between by these.
+# Joiners and variation selectors of emoji.
 _SHAPING = "\u200d\ufe0e\ufe0f"
 
 
 def text_problem(text: str) -> str | None:
     """Return why a text cannot be pasted unchanged, or None.
 
-    Line breaks and tabs may stand. Escape sequences, other controls and halves of characters would
-    be keys to the program that gets them, or nothing at all.
+    Line breaks and tabs are allowed. The program could interpret escape sequences, other controls
+    and lone surrogates as keys, or ignore them.
     """
     for character in text:
         if unicodedata.category(character) in _CONTROLS and character not in _KEPT:
@@ -25,7 +25,7 @@ def text_problem(text: str) -> str | None:
 def name_problem(name: str) -> str | None:
     """Return why a name is not a valid group name, or None.
 
-    Nothing in it may be invisible: two names that look alike must not be two groups.
+    Invisible characters are refused, because two groups could then have the same visible name.
     """
     if name != name.strip() or not name:
         return "it starts or ends with a space, or is empty"

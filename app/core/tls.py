@@ -11,7 +11,7 @@ TlsTrouble = Literal[
     "expired", "not_yet_valid", "unknown_issuer", "other_name", "no_tls", "version", "certificate"
 ]
 
-# The first that fits; each knows the words of OpenSSL, and of libpq where they differ.
+# The first match applies; patterns cover the messages of OpenSSL and libpq.
 _WORDS: tuple[tuple[TlsTrouble, re.Pattern[str]], ...] = (
     ("expired", re.compile(r"certificate has expired|certificate.expired")),
     ("not_yet_valid", re.compile(r"certificate is not yet valid")),
@@ -56,7 +56,7 @@ CLAUSES: Mapping[TlsTrouble, str] = MappingProxyType(
         "certificate": "its certificate is not accepted",
     }
 )
-"""The same for people, without names and addresses."""
+"""Causes as clauses for people, without names and addresses."""
 
 
 def tls_trouble(error: BaseException) -> TlsTrouble | None:
@@ -68,7 +68,7 @@ def tls_trouble(error: BaseException) -> TlsTrouble | None:
 
 
 def _words(error: BaseException | None, depth: int = 5) -> list[str]:
-    """The words of an error and of what led to it."""
+    """Return the messages of an error and its causes."""
     if error is None or depth == 0:
         return []
     return [str(error), *_words(error.__cause__ or error.__context__, depth - 1)]

@@ -1,4 +1,4 @@
-"""Token bucket: so many at once after a pause, refilled evenly."""
+"""Token bucket for rate limits."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _ROUNDING = 1e-9
 
 
 class TokenBucket:
-    """A bucket that starts full.
+    """Token bucket that starts full.
 
-    The caller passes the time, in seconds of a clock that never goes back.
+    The caller passes the time, in seconds of a monotonic clock.
 
     Attributes:
         size: tokens in a full bucket.
-        per_s: tokens that come back each second.
-        level: tokens that were left at `at`.
+        per_s: tokens added per second.
+        level: tokens at the time `at`.
     """
 
     __slots__ = ("at", "level", "per_s", "size")
@@ -32,16 +32,16 @@ class TokenBucket:
 
     @classmethod
     def per_minute(cls, size: float, now: float) -> TokenBucket:
-        """A bucket that refills in a minute."""
+        """Create a bucket that refills in a minute."""
         return cls(size, size / MINUTE_S, now)
 
     def limit_to(self, per_minute: float) -> None:
-        """Change the size, for instance because a setting has changed."""
+        """Change the size and the refill rate, for example after a change of a setting."""
         self.size = per_minute
         self.per_s = per_minute / MINUTE_S
 
     def refill(self, now: float) -> None:
-        """Add what has come back since the last time."""
+        """Add the tokens since the last refill."""
         self.level = min(self.size, self.level + (now - self.at) * self.per_s)
         self.at = now
 
@@ -50,14 +50,14 @@ class TokenBucket:
         return self.level >= 1 - _ROUNDING
 
     def wait_ms(self) -> int | None:
-        """Milliseconds until a token is left; None when none comes back."""
+        """Return the milliseconds until a token is available; None if none is added."""
         return ceil((1 - self.level) / self.per_s * 1000) if self.per_s else None
 
     def spend(self, now: float, message: str) -> None:
         """Take a token.
 
         Raises:
-            RateLimited: none is left; `retry_after_ms` says when one will be.
+            RateLimited: no token is available; `retry_after_ms` is the time until there is one.
         """
         self.refill(now)
         if not self.has_token():

@@ -1,4 +1,4 @@
-"""Optimistic locking, wherever a row is changed."""
+"""Optimistic locking of rows."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from app.core.errors import VersionMismatch
 
 
 def check_version(expected: int | None, actual: int) -> None:
-    """Compare inside the transaction that changes the row.
+    """Compare versions; call it in the transaction that changes the row.
 
     Raises:
-        VersionMismatch: it was changed since it was read.
+        VersionMismatch: the row has changed since it was read.
     """
     if expected is not None and expected != actual:
         raise VersionMismatch(
