@@ -129,7 +129,7 @@ def _name(path: str) -> str | None:
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
-    except OSError:  # a name longer than any file's
+    except OSError:  # the name is too long
         return False
 
 

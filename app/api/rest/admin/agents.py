@@ -64,7 +64,7 @@ _AGENT: dict[str, Any] = {
 
 
 class AgentView(BaseModel):
-    """An agent as it is now."""
+    """An agent in its current version."""
 
     model_config = example(**_AGENT)
 
@@ -93,7 +93,7 @@ class AgentView(BaseModel):
 
 
 class AgentPage(BaseModel):
-    """Agents by id."""
+    """Agents by ID."""
 
     model_config = example(agents=[_AGENT], total=1, next_after=None)
 

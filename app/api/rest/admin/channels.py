@@ -65,7 +65,7 @@ class AdminChannel(BaseModel):
 
 
 class AdminChannelPage(BaseModel):
-    """Channels by id."""
+    """Channels by ID."""
 
     model_config = example(channels=[_CHANNEL], total=1, next_after=None)
 

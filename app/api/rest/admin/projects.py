@@ -113,7 +113,7 @@ class AdminProject(BaseModel):
 
 
 class AdminProjectPage(BaseModel):
-    """Projects by id."""
+    """Projects by ID."""
 
     model_config = example(projects=[_PROJECT], total=1, next_after=None)
 

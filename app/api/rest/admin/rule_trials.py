@@ -202,7 +202,7 @@ class CodeView(BaseModel):
 
 
 class FatigueView(BaseModel):
-    """Approval frequency."""
+    """Frequency of confirmations, and of approvals by reason."""
 
     model_config = example(calls=1200, prompts=31, prompts_per_100_calls=2.58, codes=[])
 

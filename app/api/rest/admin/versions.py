@@ -9,7 +9,7 @@ from fastapi import Depends, Header
 from starlette.responses import Response
 
 from app.core.errors import InvalidInput
-from app.core.versions import check_version as check_version  # noqa: PLC0414 - shown here too
+from app.core.versions import check_version as check_version  # noqa: PLC0414 - re-exported
 
 _TAG = re.compile(r'^(?:\*|(?:W/)?"?([0-9]{1,18})"?)$')
 
