@@ -139,8 +139,8 @@ def read_lost(transaction: Transaction, row: RunHead, progress: RunProgress | No
     """Read the stored data of an orphaned run."""
     ids = (row.session_id, row.id)
     bodies = events_of(transaction.fetch, row.session_id, row.epoch, _KINDS)
-    reported = (orjson.loads(body) for _, _, body in bodies)
-    events = [event for event in reported if event.get("run_id") == row.id]
+    decoded = (orjson.loads(body) for _, _, body in bodies)
+    events = [event for event in decoded if event.get("run_id") == row.id]
     verdicts = dict(transaction.fetch(_DECIDED, (row.started_at, *ids)))
     unanswered = frozenset(found[0] for found in transaction.fetch(_OPEN, ids))
     trail = Trail(row.user_id, events, verdicts, unanswered)

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
+from app.core.background import background
 from app.core.clock import Clock
 from app.core.errors import StorageUnavailable
 from app.db.idempotency_statements import FORGET_KEYS, KEEP_KEY
@@ -92,12 +93,8 @@ class IdempotencyKeys:
     @asynccontextmanager
     async def purged(self) -> AsyncIterator[None]:
         """Delete expired responses, in memory and in the database, until the block ends."""
-        purging = asyncio.create_task(self._purge_now_and_then())
-        try:
+        async with background(self._purge_now_and_then()):
             yield
-        finally:
-            purging.cancel()
-            await asyncio.wait({purging})
 
     def get(self, key: Key) -> StoredResponse | None:
         """Return the request with a key; None if there was none within ten minutes."""

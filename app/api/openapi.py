@@ -124,10 +124,10 @@ def _add(responses: dict[str, Any], status: int, entry: dict[str, Any]) -> None:
     there = responses.setdefault(
         str(status), {"description": "", "content": {errors.MEDIA_TYPE: {}}}
     )
-    reported = [part for part in (there["description"], entry["description"]) if part]
+    descriptions = [part for part in (there["description"], entry["description"]) if part]
     content = there["content"][errors.MEDIA_TYPE]
     more = entry["content"][errors.MEDIA_TYPE]
-    there["description"] = ", ".join(reported)
+    there["description"] = ", ".join(descriptions)
     there["content"] = {
         errors.MEDIA_TYPE: {
             "schema": more["schema"],

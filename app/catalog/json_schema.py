@@ -217,8 +217,8 @@ def _validator(schema: dict[str, Any]) -> Validator:
         try:
             arguments = from_json(raw, allow_inf_nan=False)
         except ValueError as error:
-            reported = problem("arguments", f"Invalid JSON arguments: {error}", "json_invalid")
-            raise _refused([reported]) from None
+            fault = problem("arguments", f"Invalid JSON arguments: {error}", "json_invalid")
+            raise _refused([fault]) from None
         try:
             problems = [describe(e) for e in islice(checker.iter_errors(arguments), MAX_PROBLEMS)]
         except (RecursionError, OverflowError):

@@ -71,8 +71,12 @@ def _described(tool: Tool, settings: Settings) -> Tool:
     instead = None if text is None else text.instead.get(attrgetter(text.setting)(settings))
     if text is None or instead is None:
         return tool
-    before, after = tool.description.split(text.sentence)
-    return replace(tool, description=before + instead + after)
+    if tool.description.count(text.sentence) != 1:
+        raise ValueError(
+            f"The description of {tool.name} must contain {text.sentence!r} once, which follows "
+            f"the setting {text.setting}"
+        )
+    return replace(tool, description=tool.description.replace(text.sentence, instead))
 
 
 def _limited(tool: Tool, settings: Settings) -> Tool:

@@ -48,16 +48,16 @@ async def show_decision(
             "agent_id": agent,
             "project_id": project,
         }
-        reported = await place.send("POST", "admin", "can-i", body=body)
+        decision = await place.send("POST", "admin", "can-i", body=body)
     else:
-        reported = await _decided(place.settings, tool, pairs, json_text, agent, project)
-    reported["unchecked"] = ["limits"]
+        decision = await _decided(place.settings, tool, pairs, json_text, agent, project)
+    decision["unchecked"] = ["limits"]
     if as_json:
-        print_json(reported)
+        print_json(decision)
     else:
-        for line in _lines(reported):
+        for line in _lines(decision):
             typer.echo(line)
-    return EXIT_CODES[reported["verdict"]]
+    return EXIT_CODES[decision["verdict"]]
 
 
 async def _decided(
@@ -94,19 +94,19 @@ async def _arguments(
     return given
 
 
-def _lines(reported: dict[str, Any]) -> list[str]:
-    risk = f" (risk: {reported['risk']})" if reported["risk"] else ""
-    lines = [f"{reported['verdict']}{risk}"]
-    found = [f"  {one['why']} ({one['code']})" for one in reported["findings"]]
-    if reported["reason"] and not found:
-        code = f" ({reported['code']})" if reported["code"] else ""
-        lines.append(f"  {reported['reason']}{code}")
+def _lines(decision: dict[str, Any]) -> list[str]:
+    risk = f" (risk: {decision['risk']})" if decision["risk"] else ""
+    lines = [f"{decision['verdict']}{risk}"]
+    found = [f"  {one['why']} ({one['code']})" for one in decision["findings"]]
+    if decision["reason"] and not found:
+        code = f" ({decision['code']})" if decision["code"] else ""
+        lines.append(f"  {decision['reason']}{code}")
     lines += found
-    lines += [f"  allowed by the rule {name}" for name in reported.get("covered_by", ())]
-    if reported.get("grant_id"):
-        lines.append(f"  allowed by the standing approval {reported['grant_id']}")
-    lines += [f"  affects {target}" for target in reported["targets"]]
-    lines += [f"  the hook {name} would also be called" for name in reported["hooks"]]
-    if reported["verdict"] != "deny":
+    lines += [f"  allowed by the rule {name}" for name in decision.get("covered_by", ())]
+    if decision.get("grant_id"):
+        lines.append(f"  allowed by the standing approval {decision['grant_id']}")
+    lines += [f"  affects {target}" for target in decision["targets"]]
+    lines += [f"  the hook {name} would also be called" for name in decision["hooks"]]
+    if decision["verdict"] != "deny":
         lines.append("  limits are not checked: the call is denied if one is exhausted")
     return [visible(line) for line in dict.fromkeys(lines)]

@@ -83,8 +83,8 @@ async def _own_names(service: RemoteService, names: tuple[str, ...]) -> list[str
     lost = {row["name"] for row in await service.pages("tools", "admin", "tools", state="absent")}
     unknown = [name for name in names if name not in own and name not in lost]
     if unknown:
-        reported = [f"{name}{await _guess(service, name)}" for name in unknown]
-        raise ToolNotFound(f"Tool not found: {', '.join(reported)}", unknown=unknown)
+        guesses = [f"{name}{await _guess(service, name)}" for name in unknown]
+        raise ToolNotFound(f"Tool not found: {', '.join(guesses)}", unknown=unknown)
     return list(dict.fromkeys(own.get(name, name) for name in names))
 
 

@@ -286,9 +286,9 @@ def _named(url: str, token: str | None = None) -> RemoteService:
 def _running_here() -> RunningService | None:
     running = running_services()
     if len(running) > 1:
-        reported = ", ".join(f"{one.url} (data in {one.data_dir})" for one in running)
+        services = ", ".join(f"{one.url} (data in {one.data_dir})" for one in running)
         raise ConfigurationError(
-            f"{len(running)} services are running on this machine: {reported}. Select "
+            f"{len(running)} services are running on this machine: {services}. Select "
             "one with TOLLGATE_URL, or its folder with --data-dir"
         )
     return running[0] if running else None

@@ -131,8 +131,8 @@ def describe_pattern(pattern: Mapping[str, Any]) -> str:
     """Return one sentence for the approver."""
     kind = pattern.get("kind")
     if kind == "segments":
-        message = [f"`{shlex.join(s['argv'])}` in {s['cwd']}" for s in pattern["segments"]]
-        return ", ".join(message) + ", also together with commands that need no approval"
+        commands = [f"`{shlex.join(s['argv'])}` in {s['cwd']}" for s in pattern["segments"]]
+        return ", ".join(commands) + ", also together with commands that need no approval"
     if kind == "command":
         return f"only this exact command in {pattern['cwd']}: {pattern['command']}"
     return f"only these exact arguments: {_canonical(pattern.get('arguments')).decode()}"
@@ -174,11 +174,9 @@ def _has_glob(text: str) -> bool:
 
 
 def _is_stateful(words: tuple[str, ...]) -> bool:
-    """Return whether a command may change the meaning of later words, such as `printf -v PATH
-    .`.
-    """
-    message = words[0] in ("printf", "wait") and any(word.startswith("-") for word in words[1:])
-    return message or words[0] in _STATEFUL
+    """Return whether a command may change what later words mean: `printf -v PATH .`."""
+    assigns = words[0] in ("printf", "wait") and any(word.startswith("-") for word in words[1:])
+    return assigns or words[0] in _STATEFUL
 
 
 def _exact(facts: CallFacts, report: RiskReport | Decision | None) -> dict[str, Any]:

@@ -28,7 +28,9 @@ _MAX_FOLLOWED = 2_000
 # Programs that include everything below a given folder.
 _RECURSIVE = frozenset({"find", "fd", "rg", "ag", "tar", "rsync", "zip", "scp", "7z", "cpio"})
 _RECURSIVE_ON_REQUEST = frozenset({"grep", "egrep", "fgrep", "cp"})
-_SHOWN = re.compile(r"-[A-Za-z]*[rRa][A-Za-z]*|--(?:recursive|archive|dereference-recursive)")
+_RECURSIVE_OPTION = re.compile(
+    r"-[A-Za-z]*[rRa][A-Za-z]*|--(?:recursive|archive|dereference-recursive)"
+)
 _DECISIVE = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprintf"})
 
 
@@ -98,10 +100,10 @@ class SelfProtection:
             cwd: working directory.
         """
         found = self._pattern.search(command)
-        reported = found[0] if found else self._reached(command, segments, cwd)
-        if reported is None:
+        named = found[0] if found else self._reached(command, segments, cwd)
+        if named is None:
             return None
-        why = f"it names the service itself ({reported[:60]})"
+        why = f"it names the service itself ({named[:60]})"
         return CommandFinding("service_access", None, why, RiskLevel.HIGH, Verdict.ASK)
 
     def _reached(self, command: str, segments: Sequence[Segment], cwd: str | None) -> str | None:
@@ -159,7 +161,7 @@ def _recursive(argv: Sequence[str | None]) -> bool:
     if name in {"find", "fd"}:
         return not _DECISIVE.isdisjoint(argv)
     if name in _RECURSIVE_ON_REQUEST:
-        return any(word is not None and _SHOWN.fullmatch(word) for word in argv[1:])
+        return any(word is not None and _RECURSIVE_OPTION.fullmatch(word) for word in argv[1:])
     return name in _RECURSIVE
 
 

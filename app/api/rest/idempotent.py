@@ -262,8 +262,8 @@ class _Recorded:
         """Return the error code, or None without an error."""
         if self.status < _ERROR:
             return None
-        reported: Mapping[str, Any] = orjson.loads(self._body)
-        return str(reported.get("code"))
+        problem: Mapping[str, Any] = orjson.loads(self._body)
+        return str(problem.get("code"))
 
     def packed(self) -> bytes:
         """Return the response in its stored form."""

@@ -117,7 +117,7 @@ async def give_answer(
 ) -> QuestionTaken:
     """Scope `chat`. The first valid answer wins; repeating the same answer is harmless."""
     session = await service.session_for(principal, session_id)
-    reported = await answer_question(
+    taken = await answer_question(
         service,
         principal,
         session,
@@ -126,4 +126,4 @@ async def give_answer(
         client_message_id=body.client_message_id,
     )
     await service.runtime.db.flush()
-    return QuestionTaken(question_id=question_id, **reported)
+    return QuestionTaken(question_id=question_id, **taken)

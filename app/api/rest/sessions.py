@@ -56,7 +56,7 @@ Temperature = Annotated[
     float | None, Field(ge=0, le=2, strict=False, description="Null as for `model`.")
 ]
 
-MAX_BYTES = 8192
+_MAX_BUSINESS_BYTES = 8192
 ChannelId = Annotated[str, Field(min_length=1, max_length=128)]
 
 
@@ -88,11 +88,11 @@ class BusinessContext(BaseModel):
 
     @model_validator(mode="after")
     def _is_small(self) -> BusinessContext:
-        if len(dump_json(self.facts())) > MAX_BYTES:
+        if len(dump_json(self.facts())) > _MAX_BUSINESS_BYTES:
             raise FieldError(
-                f"must not exceed {MAX_BYTES} bytes as JSON",
+                f"must not exceed {_MAX_BUSINESS_BYTES} bytes as JSON",
                 code="too_large",
-                max_length=MAX_BYTES,
+                max_length=_MAX_BUSINESS_BYTES,
             )
         return self
 

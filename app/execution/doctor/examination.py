@@ -173,12 +173,12 @@ def _token_check(settings: Settings, tokens: list[Token]) -> Check:
     active = [token for token in tokens if token.state(now) == "holds"]
     if settings.token is None and not active:
         return _no_token_check(settings, tokens)
-    message = "; ".join(f"{token.name} ({','.join(token.scopes)})" for token in active)
+    names = "; ".join(f"{token.name} ({','.join(token.scopes)})" for token in active)
     found = "tokens.setting" if not active else "tokens.both" if settings.token else "tokens.stored"
     first = [token for token in active if token.name == BOOTSTRAP_USER]
     if first and len(active) > len(first):
-        return Check("tokens.first", "info", found, tokens=message)
-    return Check("tokens", "ok", found, tokens=message)
+        return Check("tokens.first", "info", found, tokens=names)
+    return Check("tokens", "ok", found, tokens=names)
 
 
 def _no_token_check(settings: Settings, tokens: list[Token]) -> Check:

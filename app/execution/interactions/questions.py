@@ -332,6 +332,6 @@ def _late_message(stored: StoredQuestion, said: StoredReply) -> str:
     lines = ["My answer to what you asked before, which comes late:"]
     for question in stored.questions:
         response = said.responses[question["id"]]
-        reported = response if isinstance(response, str) else ", ".join(response)
-        lines += [f"You asked: {question['question']}", f"My answer: {reported}"]
+        answer = response if isinstance(response, str) else ", ".join(response)
+        lines += [f"You asked: {question['question']}", f"My answer: {answer}"]
     return "\n".join(lines)

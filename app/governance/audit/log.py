@@ -135,8 +135,8 @@ class AuditLog:
         facts = {"reason": reason, **(detail or {})}
         if left_out:
             facts["left_out"] = left_out
-        who_acts = user_id or "unknown"
-        self.record(AuditEntry("auth.refused", actor=who_acts, subject=source, detail=facts))
+        actor = user_id or "unknown"
+        self.record(AuditEntry("auth.refused", actor=actor, subject=source, detail=facts))
 
     def arguments(self, arguments: Any) -> str | None:
         """Return a call's arguments as JSON text at the configured detail, or None."""

@@ -23,7 +23,7 @@ _VERSIONED = re.compile(r"(python|pypy|perl|ruby|node|lua|php|bash|zsh|ksh|tclsh
 
 
 _SCRIPT = re.compile(r"[\w./-]*[\w-]\.\w+|\.{0,2}/[\w./-]+")
-_NOT_SHOWN = re.compile(f"[*?\\[{UNKNOWN}]")
+_UNKNOWN_WORD = re.compile(f"[*?\\[{UNKNOWN}]")
 _MOST_COMPARED = 50
 _SIMPLE_FLAG = re.compile(r"-[a-zA-Z]+")
 
@@ -57,7 +57,7 @@ def may_run_written(call: CommandCall, files: Mapping[str, str | None]) -> bool:
 
 def may_name_written(call: CommandCall) -> bool:
     """Return whether the script of an interpreter is unknown."""
-    return call.name != "cat" and _NOT_SHOWN.search(_script_of(call)) is not None
+    return call.name != "cat" and _UNKNOWN_WORD.search(_script_of(call)) is not None
 
 
 def _script_of(call: CommandCall) -> str:

@@ -125,10 +125,10 @@ class _FieldRules:
         rules = tuple(rules)
         self.numbers = [at for at, _ in rules]
         self._path = path
-        reported = [field.operand for _, rule in rules if (field := _telling(rule)) is not None]
+        operands = [field.operand for _, rule in rules if (field := _telling(rule)) is not None]
         self._any: re2._Regexp | None = None
         try:
-            self._any = regex("|".join(f"(?:{text})" for text in reported))
+            self._any = regex("|".join(f"(?:{text})" for text in operands))
         except re2.error:
             return  # two groups with one name, or too much for one pattern
 

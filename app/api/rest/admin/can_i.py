@@ -93,7 +93,7 @@ async def decide_call(body: CallQuestion, service: ServiceDep, principal: Admin)
         log = session.log
         project_id = project_id or session.project_id
         agent_id = agent_id or session.agent_id
-    reported = can_i(
+    decision = can_i(
         service.runtime,
         body.tool,
         body.arguments,
@@ -101,4 +101,4 @@ async def decide_call(body: CallQuestion, service: ServiceDep, principal: Admin)
         project_id=project_id or DEFAULT_PROJECT,
         log=log,
     )
-    return CallDecision(**reported)
+    return CallDecision(**decision)

@@ -107,7 +107,7 @@ def _written(call: CommandCall, paths: list[str]) -> list[str]:
 
 
 _AWK_TOKEN = re.compile(
-    r"(?:(?<=[~(,!&|{};\n])|^)(?:\s*+(?P<pattern>/(?:[^/\\\n]|\\.)+/)|\s++)"
+    r"(?:(?<=[~(,!&|{};\n])|^)(?:\s*+/(?:[^/\\\n]|\\.)+/|\s++)"
     r"|\"(?P<text>(?:[^\"\\]|\\.)*)\"|#[^\n]*"
 )
 _AWK_RUNS = re.compile(
