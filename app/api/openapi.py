@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from app.api import errors
+from app.api.deprecated_paths import document_renamed
 from app.api.deps import SAFE_METHODS
 from app.api.rest import idempotent
 from app.api.rest.compression import may_pack
@@ -48,6 +49,7 @@ def document(app: FastAPI) -> dict[str, Any]:
         schemas.update(described.pop("$defs"))
         schemas["Problem"] = described
         _describe_keys(made)
+        document_renamed(made)
         app.openapi_schema = made
     return app.openapi_schema
 

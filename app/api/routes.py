@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from starlette.routing import BaseRoute
 
+from app.api.deprecated_paths import renamed_paths
 from app.api.rest import (
     artifacts,
     calls,
@@ -79,4 +80,4 @@ def every_route() -> Sequence[BaseRoute]:
         *(admin_rule_trials, admin_rules),
     )
     routes = [route for subject in subjects for route in subject.router.routes]
-    return (*routes, *ws_router.routes, *desktop_ws_router.routes)
+    return (*routes, *renamed_paths, *ws_router.routes, *desktop_ws_router.routes)

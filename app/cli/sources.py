@@ -139,7 +139,7 @@ async def add_source(place: Place, fields: Mapping[str, Any], password: str | No
             )
     if isinstance(place, RemoteService):
         body = {**fields} if password is None else {**fields, "password": password}
-        made_id = (await place.send("POST", "admin", "sources", body=body))["id"]
+        made_id = (await place.send("POST", "admin", "data-sources", body=body))["id"]
     else:
         async with open_sources(place.settings) as sources:
             made_id = (await sources.store.create(SourceUpdate(fields, password), actor=ACTOR)).id
@@ -161,7 +161,7 @@ async def test_source(place: Place, named: str, *, as_json: bool) -> int:
     """
     row = await _find(place, named)
     if isinstance(place, RemoteService):
-        found = await place.send("POST", "admin", "sources", row["id"], "test")
+        found = await place.send("POST", "admin", "data-sources", row["id"], "test")
     else:
         async with open_sources(place.settings) as sources:
             found = (await sources.inspection.test(row["id"])).to_dict()
@@ -186,7 +186,7 @@ async def list_tables(place: Place, named: str, *, as_json: bool) -> int:
     """
     row = await _find(place, named)
     if isinstance(place, RemoteService):
-        tables = (await place.get("admin", "sources", row["id"], "tables"))["tables"]
+        tables = (await place.get("admin", "data-sources", row["id"], "tables"))["tables"]
     else:
         async with open_sources(place.settings) as sources:
             found = await sources.inspection.discover(row["id"])
@@ -227,7 +227,7 @@ async def authorise(place: Place, named: str, terms: SourceOptions) -> int:
     if isinstance(place, RemoteService):
         body = {"agents": list(agents), "tables": tables_as_json(tables)}
         after = await place.send(
-            "PATCH", "admin", "sources", before["id"], body=body, version=before["version"]
+            "PATCH", "admin", "data-sources", before["id"], body=body, version=before["version"]
         )
     else:
         async with open_sources(place.settings) as sources:
@@ -256,7 +256,7 @@ async def remove_source(place: Place, named: str, *, yes: bool) -> int:
     """
     row = await _find(place, named)
     if yes and isinstance(place, RemoteService):
-        await place.send("DELETE", "admin", "sources", row["id"])
+        await place.send("DELETE", "admin", "data-sources", row["id"])
     elif yes and isinstance(place, InstallationFolder):
         async with open_sources(place.settings) as sources:
             await sources.store.remove(row["id"], actor=ACTOR)
@@ -270,7 +270,7 @@ async def remove_source(place: Place, named: str, *, yes: bool) -> int:
 async def _stored(place: Place) -> list[dict[str, Any]]:
     """Return every source in the form of the REST API, by name."""
     if isinstance(place, RemoteService):
-        return await place.pages("sources", "admin", "sources", limit=500)
+        return await place.pages("sources", "admin", "data-sources", limit=500)
     async with open_sources(place.settings) as sources:
         return [_row(item) for item in sources.store.list_all()]
 

@@ -440,7 +440,7 @@ def test_knowledge_is_changed_in_the_service_that_runs(changed: Changed):
     assert [(table["name"], table["allowed"]) for table in tables] == [("customers", True)]
     assert [column["masked"] for column in tables[0]["columns"]] == [False, True]
     assert (tested.returncode, tested.stdout.split(":")[0]) == (0, "ok")
-    assert changed.served.get("/admin/sources")["sources"] == []
+    assert changed.served.get("/admin/data-sources")["sources"] == []
     skills = changed.served.get("/admin/skills")["skills"]
     assert {item["id"]: item["enabled"] for item in skills}["user:notes"] is True
     assert [item["key"] for item in memories] == [item["key"] for item in exported] == ["drink"]
@@ -467,7 +467,7 @@ def test_an_agent_that_there_is_not_may_read_nothing(changed: Changed):
     changed.served.get("/admin/agents", {"id": "writer"})
     refused = changed.user.run("sources", "authorise", "Shop", "--agent", "wirter")
     changed("sources", "authorise", "Shop", "--agent", "writer")
-    (source,) = changed.served.get("/admin/sources")["sources"]
+    (source,) = changed.served.get("/admin/data-sources")["sources"]
 
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "agent 'wirter' does not exist; existing ones are 'default', 'writer'" in refused.stderr

@@ -4,7 +4,7 @@ import { reads } from "./harness.mjs";
 import { ask, scene, service } from "./stage.mjs";
 
 test("what agents asked a database is told, and what was refused is found", async () => {
-  const source = await ask("POST", "/admin/sources", {
+  const source = await ask("POST", "/admin/data-sources", {
     name: "Shop",
     kind: "sqlite",
     file: service.shop,

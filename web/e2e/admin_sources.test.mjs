@@ -46,7 +46,7 @@ test("a source is made, looked into, narrowed to what may be read, and removed",
     await page.keyboard.press("Enter");
     await readers.getByLabel("Max. rows per query").fill("7");
     await stored(page, () => readers.getByRole("button", { name: "Save" }).click());
-    const { sources } = await ask("GET", "/admin/sources");
+    const { sources } = await ask("GET", "/admin/data-sources");
     assert.deepEqual(sources[0].tables, [{ schema: "main", name: "customers", masked: ["email"] }]);
     assert.deepEqual(sources[0].agents, ["*"]);
     assert.equal(sources[0].limits.max_rows, 7);
@@ -64,7 +64,7 @@ test("a source is made, looked into, narrowed to what may be read, and removed",
 
 test("a password is never shown, and who was overtaken loads anew", LIMIT, () =>
   sceneWithRefusals(async (page) => {
-    const made = await ask("POST", "/admin/sources", {
+    const made = await ask("POST", "/admin/data-sources", {
       name: "Orders",
       kind: "postgres",
       host: "127.0.0.1",
@@ -82,7 +82,7 @@ test("a password is never shown, and who was overtaken loads anew", LIMIT, () =>
     await address.getByLabel("Host").fill("localhost");
     await address.getByRole("button", { name: "Save" }).click();
     await address.getByText("password must be sent again if host changes").waitFor();
-    await ask("PATCH", `/admin/sources/${made.id}`, { name: "Orders of today" });
+    await ask("PATCH", `/admin/data-sources/${made.id}`, { name: "Orders of today" });
     await password.fill("correct horse");
     await address.getByRole("button", { name: "Save" }).click();
     await address.getByText("Someone else changed it").waitFor();
@@ -91,11 +91,11 @@ test("a password is never shown, and who was overtaken loads anew", LIMIT, () =>
     await address.getByLabel("Host").fill("localhost");
     await password.fill("correct horse");
     await stored(page, () => address.getByRole("button", { name: "Save" }).click());
-    const now = await ask("GET", `/admin/sources/${made.id}`);
+    const now = await ask("GET", `/admin/data-sources/${made.id}`);
     assert.deepEqual(
       [now.name, now.host, now.password_set],
       ["Orders of today", "localhost", true],
     );
-    await ask("DELETE", `/admin/sources/${made.id}`);
+    await ask("DELETE", `/admin/data-sources/${made.id}`);
   }),
 );

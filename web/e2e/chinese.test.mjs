@@ -174,11 +174,11 @@ test(
 test("what the test of a data source shows is told in Chinese, with the names", LIMIT, () =>
   scene(async (page) => {
     const source = { kind: "sqlite", name: "Shop", file: service.shop };
-    const made = await ask("POST", "/admin/sources", source);
+    const made = await ask("POST", "/admin/data-sources", source);
     const gone = { kind: "sqlite", name: "Gone", file: `${service.shop}.gone` };
-    const lost = await ask("POST", "/admin/sources", gone);
+    const lost = await ask("POST", "/admin/data-sources", gone);
     const tables = [{ schema: "main", name: "orders" }];
-    await ask("PATCH", `/admin/sources/${made.id}`, { tables });
+    await ask("PATCH", `/admin/data-sources/${made.id}`, { tables });
     await page.goto(`${service.url}/admin/sources/source/${made.id}`);
     await page.getByRole("button", { name: "Shop" }).click();
     const result = page.getByRole("status");
@@ -189,7 +189,7 @@ test("what the test of a data source shows is told in Chinese, with the names", 
     await page.getByRole("button", { name: "Gone" }).click();
     await result.getByText("没有此数据库文件").waitFor();
     await result.getByText(/^The data source 'Gone' is not available/).waitFor();
-    for (const { id } of [made, lost]) await ask("DELETE", `/admin/sources/${id}`);
+    for (const { id } of [made, lost]) await ask("DELETE", `/admin/data-sources/${id}`);
   }, CHINESE),
 );
 

@@ -260,7 +260,7 @@ SUBJECTS: Mapping[str, CheckSubject] = MappingProxyType(
         "source_keys.exposed": CheckSubject(
             "key of data sources",
             _SEALS,
-            "chmod 600 {path}, then POST /api/v1/admin/sources/keys/rotate",
+            "chmod 600 {path}, then POST /api/v1/admin/data-sources/keys/rotate",
         ),
         "sqlite_folder": CheckSubject(
             "SQLite folder",

@@ -60,7 +60,7 @@ async def shop(client: httpx2.AsyncClient, tmp_path: Path) -> dict[str, Any]:
         "tables": [{"schema": "main", "name": "customers", "masked": ["email"]}],
         "agents": ["*"],
     }
-    answer = await client.post("/admin/sources", json=body)
+    answer = await client.post("/admin/data-sources", json=body)
     assert (answer.status_code, answer.headers["etag"]) == (201, '"1"')
     made: dict[str, Any] = answer.json()
     assert answer.headers["location"].endswith(made["id"])
@@ -69,8 +69,8 @@ async def shop(client: httpx2.AsyncClient, tmp_path: Path) -> dict[str, Any]:
 
 @pytest.mark.requirement("SQL-10")
 async def test_a_source_is_made_changed_and_forgotten(client: httpx2.AsyncClient):
-    made = (await client.post("/admin/sources", json=SERVER)).json()
-    path = f"/admin/sources/{made['id']}"
+    made = (await client.post("/admin/data-sources", json=SERVER)).json()
+    path = f"/admin/data-sources/{made['id']}"
     assert (made["password_set"], "password" in made) == (True, False)
     table = {"schema": "shop", "name": "orders", "masked": ["cardNumber"]}
     change = {"tables": [table], "agents": ["support"], "limits": {"max_rows": 50}}
@@ -90,10 +90,10 @@ async def test_a_source_is_made_changed_and_forgotten(client: httpx2.AsyncClient
 
 
 async def test_sources_are_listed_page_by_page(client: httpx2.AsyncClient, shop: dict[str, Any]):
-    await client.post("/admin/sources", json=SERVER)
-    first = (await client.get("/admin/sources", params={"limit": 1})).json()
+    await client.post("/admin/data-sources", json=SERVER)
+    first = (await client.get("/admin/data-sources", params={"limit": 1})).json()
     assert ([item["name"] for item in first["sources"]], first["total"]) == (["Server"], 2)
-    rest = await client.get("/admin/sources", params={"after": first["next_after"]})
+    rest = await client.get("/admin/data-sources", params={"after": first["next_after"]})
     assert rest.json()["sources"] == [shop]
 
 
@@ -111,7 +111,7 @@ async def test_sources_are_listed_page_by_page(client: httpx2.AsyncClient, shop:
 async def test_what_does_not_fit_is_refused_by_name(
     client: httpx2.AsyncClient, body: dict[str, Any], field: str
 ):
-    answer = await client.post("/admin/sources", json=SERVER | body)
+    answer = await client.post("/admin/data-sources", json=SERVER | body)
     assert answer.status_code == 422
     assert (await problem(answer))["details"]["field"] == field
     assert SECRET not in answer.text
@@ -132,7 +132,7 @@ async def test_what_does_not_fit_is_refused_by_name(
 async def test_a_bad_body_is_refused_without_repeating_the_password(
     client: httpx2.AsyncClient, body: dict[str, Any]
 ):
-    answer = await client.post("/admin/sources", json=SERVER | body)
+    answer = await client.post("/admin/data-sources", json=SERVER | body)
     assert answer.status_code == 422
     assert SECRET not in answer.text
 
@@ -140,7 +140,7 @@ async def test_a_bad_body_is_refused_without_repeating_the_password(
 async def test_a_test_tells_what_works_and_what_is_to_be_mended(
     client: httpx2.AsyncClient, shop: dict[str, Any]
 ):
-    good = (await client.post(f"/admin/sources/{shop['id']}/test")).json()
+    good = (await client.post(f"/admin/data-sources/{shop['id']}/test")).json()
     assert (good["ok"], good["can_write"], good["warnings"]) == (True, False, [])
     assert good["server"].startswith("SQLite 3.")
     assert good["latency_ms"] > 0
@@ -148,8 +148,8 @@ async def test_a_test_tells_what_works_and_what_is_to_be_mended(
         {"schema": "main", "name": "customers", "masked": ["mail"]},
         {"schema": "main", "name": "gone"},
     ]
-    await client.patch(f"/admin/sources/{shop['id']}", json={"tables": tables, "agents": []})
-    reported = (await client.post(f"/admin/sources/{shop['id']}/test")).json()
+    await client.patch(f"/admin/data-sources/{shop['id']}", json={"tables": tables, "agents": []})
+    reported = (await client.post(f"/admin/data-sources/{shop['id']}/test")).json()
     assert reported["warnings"] == [
         "The table main.gone does not exist.",
         "The mask main.customers.mail matches no column: its table cannot be read.",
@@ -162,12 +162,12 @@ async def test_a_test_tells_what_works_and_what_is_to_be_mended(
 async def test_a_server_that_is_not_there_fails_its_test_without_its_secrets(
     client: httpx2.AsyncClient,
 ):
-    made = (await client.post("/admin/sources", json=SERVER)).json()
-    answer = await client.post(f"/admin/sources/{made['id']}/test")
+    made = (await client.post("/admin/data-sources", json=SERVER)).json()
+    answer = await client.post(f"/admin/data-sources/{made['id']}/test")
     assert (answer.status_code, answer.json()["ok"]) == (200, False)
     assert "is unreachable" in answer.json()["error"]
     assert answer.json()["error_code"] == "source_unreachable"
-    listed = await client.get(f"/admin/sources/{made['id']}/tables")
+    listed = await client.get(f"/admin/data-sources/{made['id']}/tables")
     assert (listed.status_code, (await problem(listed))["code"]) == (409, "conflict")
     assert SECRET not in answer.text + listed.text
 
@@ -175,7 +175,7 @@ async def test_a_server_that_is_not_there_fails_its_test_without_its_secrets(
 async def test_tables_are_discovered_for_an_administrator_to_choose(
     client: httpx2.AsyncClient, shop: dict[str, Any]
 ):
-    found = (await client.get(f"/admin/sources/{shop['id']}/tables")).json()
+    found = (await client.get(f"/admin/data-sources/{shop['id']}/tables")).json()
     assert (found["total"], found["cut"]) == (2, False)
     customers, hidden = found["tables"]
     assert (customers["name"], customers["allowed"], hidden["allowed"]) == (
@@ -208,18 +208,18 @@ async def test_queries_are_listed_and_filtered(client: httpx2.AsyncClient, shop:
 
 
 async def test_keys_are_rotated(client: httpx2.AsyncClient):
-    await client.post("/admin/sources", json=SERVER)
-    answer = await client.post("/admin/sources/keys/rotate")
+    await client.post("/admin/data-sources", json=SERVER)
+    answer = await client.post("/admin/data-sources/keys/rotate")
     assert (answer.status_code, answer.json()) == (200, {"sealed": 1})
 
 
 async def test_no_answer_and_no_event_holds_the_password(
     client: httpx2.AsyncClient, running: Running
 ):
-    made = (await client.post("/admin/sources", json=SERVER)).json()
-    path = f"/admin/sources/{made['id']}"
+    made = (await client.post("/admin/data-sources", json=SERVER)).json()
+    path = f"/admin/data-sources/{made['id']}"
     answers = [
-        await client.get("/admin/sources"),
+        await client.get("/admin/data-sources"),
         await client.get(path),
         await client.patch(path, json={"port": 2}),
         await client.patch(path, json={"port": 2, "password": "second-pass-78"}),

@@ -70,7 +70,13 @@ class Crud:
     """
 
     def __init__(
-        self, router: APIRouter, name: str, item: str, *, missing: type[TollgateError] = NotFound
+        self,
+        router: APIRouter,
+        name: str,
+        item: str,
+        *,
+        path: str | None = None,
+        missing: type[TollgateError] = NotFound,
     ) -> None:
         """Bind it to a router.
 
@@ -78,12 +84,13 @@ class Crud:
             router: router that gets the routes.
             name: path of the collection, and field of its page.
             item: path parameter of one resource.
+            path: path of the collection where it is not `name`.
             missing: documented error for a resource that does not exist.
         """
         self._router = router
         self._name = name
-        self._collection = f"/{name}"
-        self._item = f"/{name}/{{{item}}}"
+        self._collection = f"/{path or name}"
+        self._item = f"{self._collection}/{{{item}}}"
         self._missing = missing
 
     def page(self, model: type[BaseModel], summary: str) -> Callable[[Listing], Listing]:

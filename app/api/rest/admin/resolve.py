@@ -129,14 +129,6 @@ class RiskExplained(BaseModel):
     resolved_targets: list[str]
 
 
-# The old path works until 0.4.
-@router.get(
-    "/resolve",
-    name="preview_agent",
-    summary="Preview an agent's tools and prompt (use `/admin/toolset`)",
-    responses=problems(NotFound),
-    deprecated=True,
-)
 @router.get(
     "/toolset",
     summary="Preview an agent's tools and prompt",

@@ -31,7 +31,7 @@ from app.knowledge.sources.model import Source
 from app.knowledge.sources.query_reader import QueryAuditReader, QueryFilters
 
 router = routes_of("admin", below="/admin")
-sources = Crud(router, "sources", "source_id")
+sources = Crud(router, "sources", "source_id", path="data-sources")
 
 Word = Annotated[str | None, Query(max_length=256)]
 Moment = Annotated[
@@ -100,7 +100,7 @@ async def create_source(body: NewSource, service: ServiceDep, principal: Admin) 
 
 
 @router.post(
-    "/sources/keys/rotate",
+    "/data-sources/keys/rotate",
     summary="Re-encrypt all passwords with a new key",
     responses=problems(Conflict),
 )
@@ -143,7 +143,7 @@ async def remove_source(
 
 
 @router.post(
-    "/sources/{source_id}/test",
+    "/data-sources/{source_id}/test",
     summary="Test the connection to a data source",
     responses=problems(NotFound),
 )
@@ -153,7 +153,7 @@ async def test_source(source_id: PathId, service: ServiceDep, principal: Admin) 
 
 
 @router.get(
-    "/sources/{source_id}/tables",
+    "/data-sources/{source_id}/tables",
     summary="List the tables of a data source",
     responses=problems(NotFound, Conflict),
 )

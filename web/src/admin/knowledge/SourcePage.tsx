@@ -36,7 +36,7 @@ export function NewSourcePage() {
         label={t("common.create")}
         save={() =>
           data(
-            api.POST("/api/v1/admin/sources", {
+            api.POST("/api/v1/admin/data-sources", {
               body: { ...addressOf(kind, address), name: address.fields.name.trim(), kind },
             }),
           )
@@ -65,7 +65,7 @@ export function SourcePage() {
   const go = useNavigate();
   const queries = useQueryClient();
   const source = useEditing(["source", id], () =>
-    data(api.GET("/api/v1/admin/sources/{source_id}", { params: { path: { source_id: id } } })),
+    data(api.GET("/api/v1/admin/data-sources/{source_id}", { params: { path: { source_id: id } } })),
   );
   const found = source.query.data;
   const { round, reload, take } = source;
@@ -83,7 +83,7 @@ export function SourcePage() {
             what={t("sources.delete.what", { name: found.name })}
             act={() =>
               data(
-                api.DELETE("/api/v1/admin/sources/{source_id}", {
+                api.DELETE("/api/v1/admin/data-sources/{source_id}", {
                   params: { path: { source_id: id }, header: ifMatch(found.version) },
                 }),
               )

@@ -33,7 +33,7 @@ export function SourceTables({ source, reload, take }: EditProps) {
   const look = useMutation({
     mutationFn: () =>
       data(
-        api.GET("/api/v1/admin/sources/{source_id}/tables", {
+        api.GET("/api/v1/admin/data-sources/{source_id}/tables", {
           params: { path: { source_id: source.id } },
         }),
       ),

@@ -30,7 +30,7 @@ function List() {
   const { t } = useTexts();
   const sources = usePages<Source>(["sources"], async (after) => {
     const query = { limit: 50, ...(after === undefined ? {} : { after: String(after) }) };
-    const page = await data(api.GET("/api/v1/admin/sources", { params: { query } }));
+    const page = await data(api.GET("/api/v1/admin/data-sources", { params: { query } }));
     return { rows: page.sources, next: page.next_after };
   });
   return (
@@ -63,7 +63,7 @@ function List() {
                     on={source.enabled}
                     change={(enabled) =>
                       data(
-                        api.PATCH("/api/v1/admin/sources/{source_id}", {
+                        api.PATCH("/api/v1/admin/data-sources/{source_id}", {
                           params: {
                             path: { source_id: source.id },
                             header: ifMatch(source.version),

@@ -11,7 +11,7 @@ export interface EditProps {
 
 export const changeSource = (source: Source, body: Schemas["SourceChange"]) =>
   data(
-    api.PATCH("/api/v1/admin/sources/{source_id}", {
+    api.PATCH("/api/v1/admin/data-sources/{source_id}", {
       params: { path: { source_id: source.id }, header: ifMatch(source.version) },
       body,
     }),
