@@ -4,7 +4,8 @@ import { admin } from "../src/i18n/texts/admin";
 import { chat } from "../src/i18n/texts/chat";
 import { shell } from "../src/i18n/texts/shell";
 
-const entries = Object.entries(TEXTS);
+const entries: [string, readonly [string, string?]][] = Object.entries(TEXTS);
+const AT_RELEASE = process.env.CHECK_RELEASE === "1";
 /** Words that Chinese readers know by these names. */
 const BORROWED = /Shell|Webhooks?|Token|JSON|CSV|URL|SQL/gi;
 const names = (text: string) => [...text.matchAll(/\{(\w+)/g)].map((found) => found[1]).sort();
@@ -13,12 +14,14 @@ describe("texts", () => {
   it.each(entries)("%s says the same in both languages", (_, pair) => {
     const [english, chinese] = pair;
     expect(english.trim()).not.toBe("");
-    expect(chinese.trim()).not.toBe("");
-    expect(new Set(names(chinese))).toEqual(new Set(names(english)));
+    // Chinese is optional until a release.
+    if (chinese === undefined && !AT_RELEASE) return;
+    expect(chinese?.trim() ?? "").not.toBe("");
+    expect(new Set(names(chinese ?? ""))).toEqual(new Set(names(english)));
   });
 
   it("has Chinese in Chinese, but for names and figures", () => {
-    const foreign = entries.filter(([, [, chinese]]) => {
+    const foreign = entries.filter(([, [, chinese = ""]]) => {
       const words = chinese
         .replace(/\{[^}]*\}/g, "")
         .replace(/`[^`]*`/g, "")

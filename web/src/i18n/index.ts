@@ -1,4 +1,4 @@
-/** Texts in English and Chinese. Each stands once, with both languages side by side. */
+/** Texts in English and Chinese, side by side. One without Chinese is shown in English. */
 import { useSyncExternalStore } from "react";
 import { admin } from "./texts/admin";
 import { chat } from "./texts/chat";
@@ -54,8 +54,8 @@ export function translate(
   values: Values = {},
   into: Language = told.language,
 ): string {
-  const pair = TEXTS[key];
-  const template = into === "zh" ? pair[1] : pair[0];
+  const [english, chinese]: readonly [string, string?] = TEXTS[key];
+  const template = into === "zh" ? (chinese ?? english) : english;
   return template.replace(/\{(\w+)(?:\|([^|}]*)\|([^}]*))?\}/g, (whole, name, one, many) => {
     const value = values[name];
     if (value === undefined) return whole;

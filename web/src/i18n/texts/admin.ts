@@ -48,4 +48,4 @@ export const admin = {
   ...sources,
   ...outside,
   ...installation,
-} as const satisfies Record<string, readonly [string, string]>;
+} as const satisfies Record<string, readonly [string, string?]>;

@@ -291,4 +291,4 @@ export const chat = {
     "不是有效的 JSON，请检查括号、引号和逗号。",
   ],
   "form.needed": ["This field is required and must have a valid value.", "必填，且格式须正确。"],
-} as const satisfies Record<string, readonly [string, string]>;
+} as const satisfies Record<string, readonly [string, string?]>;

@@ -133,4 +133,4 @@ export const shell = {
   "common.yes": ["Yes", "是"],
   "common.no": ["No", "否"],
   "common.more": ["Show more", "显示更多"],
-} as const satisfies Record<string, readonly [string, string]>;
+} as const satisfies Record<string, readonly [string, string?]>;

@@ -158,4 +158,4 @@ export const agents = {
     "You can still read its sessions, but nothing can run in them.",
     "其会话仍可阅读，但不能再运行。",
   ],
-} as const satisfies Record<string, readonly [string, string]>;
+} as const satisfies Record<string, readonly [string, string?]>;

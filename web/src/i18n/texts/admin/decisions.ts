@@ -160,4 +160,4 @@ export const decisions = {
     "From the next call, “{covers}” requires approval again.",
     "从下一次调用起，“{covers}”将重新询问。",
   ],
-} as const satisfies Record<string, readonly [string, string]>;
+} as const satisfies Record<string, readonly [string, string?]>;

@@ -39,4 +39,4 @@ export const installation = {
   "doctor.state.info": ["Info", "提示"],
   "doctor.state.warning": ["Warning", "警告"],
   "doctor.state.broken": ["Failed", "损坏"],
-} as const satisfies Record<string, readonly [string, string]>;
+} as const satisfies Record<string, readonly [string, string?]>;

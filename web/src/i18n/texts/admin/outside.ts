@@ -356,4 +356,4 @@ export const outside = {
   "queries.session_id": ["Session", "会话"],
   "queries.allowed": ["Allowed", "已允许"],
   "queries.refused": ["Refused", "已拒绝"],
-} as const satisfies Record<string, readonly [string, string]>;
+} as const satisfies Record<string, readonly [string, string?]>;

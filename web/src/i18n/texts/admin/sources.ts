@@ -125,4 +125,4 @@ export const sources = {
     "Agents can no longer query “{name}”. Its past queries stay in the audit log.",
     "智能体将不能再查询“{name}”，查询记录仍保留在审计中。",
   ],
-} as const satisfies Record<string, readonly [string, string]>;
+} as const satisfies Record<string, readonly [string, string?]>;

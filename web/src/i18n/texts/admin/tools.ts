@@ -120,4 +120,4 @@ export const tools = {
   "try.open": ["Open session", "打开会话"],
   "try.off": ["This tool is disabled. Enable it to try it.", "该工具已停用，启用后方可试用。"],
   "try.session": ["Try {tool}", "试用 {tool}"],
-} as const satisfies Record<string, readonly [string, string]>;
+} as const satisfies Record<string, readonly [string, string?]>;

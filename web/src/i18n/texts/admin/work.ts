@@ -195,4 +195,4 @@ export const work = {
     "It changed after you selected it. Review it, then select it again.",
     "选择后内容已更改，请查看后重新选择。",
   ],
-} as const satisfies Record<string, readonly [string, string]>;
+} as const satisfies Record<string, readonly [string, string?]>;
