@@ -65,7 +65,9 @@ export function SourcePage() {
   const go = useNavigate();
   const queries = useQueryClient();
   const source = useEditing(["source", id], () =>
-    data(api.GET("/api/v1/admin/data-sources/{source_id}", { params: { path: { source_id: id } } })),
+    data(
+      api.GET("/api/v1/admin/data-sources/{source_id}", { params: { path: { source_id: id } } }),
+    ),
   );
   const found = source.query.data;
   const { round, reload, take } = source;

@@ -14,7 +14,9 @@ export function SourceTest({ id, name }: { id: string; name: string }) {
   const test = useMutation({
     mutationFn: () =>
       data(
-        api.POST("/api/v1/admin/data-sources/{source_id}/test", { params: { path: { source_id: id } } }),
+        api.POST("/api/v1/admin/data-sources/{source_id}/test", {
+          params: { path: { source_id: id } },
+        }),
       ),
   });
   const found = test.data;
