@@ -50,7 +50,7 @@ SETTING_TEXTS: Mapping[str, SettingText] = MappingProxyType(
     {
         "crawl_batch": SettingText(
             "web.respect_robots",
-            "Sites that do not want robots on a page are obeyed.",
+            "The robots.txt of sites is respected.",
             MappingProxyType({"never": "The robots.txt of sites is ignored."}),
         ),
     }

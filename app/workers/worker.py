@@ -19,20 +19,19 @@ from app.agents.delegation.frames import (
 )
 from app.core.errors import ToolFailed
 from app.operations.local.threads import to_end
-from app.operations.protocols.processes import ProcessExit, RunningProcess
+from app.operations.protocols.processes import (
+    STOP_REASONS,
+    ExitReason,
+    ProcessExit,
+    RunningProcess,
+)
 
 _log = logging.getLogger(__name__)
 
 _ERROR_BYTES = 8 << 10
 _READY_S = 30.0
-_LIMITS = {
-    "timeout": "it exceeded its time limit",
-    "memory": "it exceeded its memory limit",
-    "disk": "it exceeded its limit of written data",
-    "disk_full": "the disk of the machine is nearly full",
-    "files": "it exceeded its limit of files",
-    "processes": "it exceeded its limit of processes",
-    "output": "it exceeded its output limit",
+_STOP_REASONS: dict[ExitReason, str] = {
+    **STOP_REASONS,
     "killed": "the service stopped it",
     "lost": "its sandbox process was killed",
 }
@@ -222,8 +221,8 @@ def _has_ended(pid: int) -> bool:
 
 
 def _in_words(ended: ProcessExit) -> str:
-    if ended.reason in _LIMITS:
-        return _LIMITS[ended.reason]
+    if ended.reason in _STOP_REASONS:
+        return _STOP_REASONS[ended.reason]
     if ended.signal is not None:
         return f"it was ended by signal {ended.signal}"
     return f"it exited with code {ended.code}"

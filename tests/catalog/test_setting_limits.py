@@ -85,8 +85,8 @@ def test_a_call_within_what_is_served_is_taken(tool: str, place: str, setting: s
 @pytest.mark.parametrize(
     ("value", "sentence"),
     [
-        ("crawl", "Sites that do not want robots on a page are obeyed."),
-        ("always", "Sites that do not want robots on a page are obeyed."),
+        ("crawl", "The robots.txt of sites is respected."),
+        ("always", "The robots.txt of sites is respected."),
         ("never", "The robots.txt of sites is ignored."),
     ],
 )
@@ -95,8 +95,8 @@ def test_what_crawl_batch_says_about_robots_follows_the_setting(value: str, sent
     registry = register_all_tools(installed_plugins=False, settings=settings)
     description = registry.snapshot().tools["crawl_batch"].description
     assert sentence in description
-    assert ("are obeyed" in description) == (value != "never")
-    assert description.startswith("Fetch up to 10 pages")
+    assert ("is respected" in description) == (value != "never")
+    assert description.startswith("Fetch up to 10 web pages")
     assert "Returns results in the order of urls" in description
 
 

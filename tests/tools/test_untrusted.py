@@ -60,5 +60,5 @@ def test_what_nobody_can_see_is_left_out_and_joiners_stay():
 def test_that_something_was_hidden_is_said(hidden: str):
     marked = untrusted(f"nice{hidden} day", "x")
     assert "\nnice day\n" in marked
-    assert "no person would see was left out" in marked.rpartition("</untrusted>")[2]
-    assert "left out" not in untrusted("nice day", "x")
+    assert "Invisible characters were removed" in marked.rpartition("</untrusted>")[2]
+    assert "removed" not in untrusted("nice day", "x")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal, Protocol
 
 from app.operations.protocols.sandbox import SandboxReport
@@ -26,10 +27,22 @@ ExitReason = Literal[
 ]
 """What ended it. `disk` is its own limit; `disk_full` is too little free space on the machine."""
 
-DISK_FULL = (
-    "the disk of this machine is nearly full, whatever the program wrote itself; "
-    "free disk space, then run it again"
+DISK_FULL = "the disk of this machine is nearly full; free disk space and run it again"
+
+STOP_REASONS: Mapping[ExitReason, str] = MappingProxyType(
+    {
+        "timeout": "it exceeded its time limit",
+        "memory": "it exceeded its memory limit",
+        "disk": "it exceeded its disk limit",
+        "disk_full": DISK_FULL,
+        "files": "it exceeded its limit of files",
+        "processes": "it exceeded its limit of processes",
+        "output": "it exceeded its output limit",
+        "killed": "it was killed",
+        "lost": "its supervisor was lost",
+    }
 )
+"""Why a program that did not exit by itself was stopped."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,10 +84,10 @@ def confirmation_reason(args: RemoteTriggerArgs, services: Services) -> str | No
     return_schema=REMOTE_TRIGGER_RESULT,
 )
 async def remote_trigger(args: RemoteTriggerArgs, ctx: ToolContext) -> ToolResult:
-    """Send one HTTP request to an address the operator lists, or send a stored one by its name.
+    """Send one HTTP request to an allowed address, or a stored request by name.
 
-    For starting things elsewhere, not for reading pages. Waits 30 s and follows no redirect.
-    Returns the status and up to 8192 bytes of the body; fails unless the status is 2xx.
+    Use it to trigger external systems, not to read pages. Times out after 30 s and follows no
+    redirects. Returns the status and up to 8192 bytes of the body; fails unless the status is 2xx.
     """
     desk = ctx.services.require(TRIGGERS, OutboundRequestSender)  # type: ignore[type-abstract]
     wanted = RequestInput(args.url, args.name, args.method, args.headers, args.body)
@@ -103,7 +103,7 @@ async def remote_trigger(args: RemoteTriggerArgs, ctx: ToolContext) -> ToolResul
     message = f"{answered.method} {answered.url} answered {answered.status}"
     text = f"{message} without a body"
     if answered.body:
-        cut = ", cut" if answered.cut else ""
+        cut = ", truncated" if answered.cut else ""
         text = f"{message}{cut}:\n{untrusted(answered.body, answered.url)}"
     raw = RawResult("json", data)
     if success:

@@ -199,11 +199,11 @@ def _claw(schedule: dict[str, Any]) -> dict[str, Any]:
     return_schema=SCHEDULE_CRON_RESULT,
 )
 async def schedule_cron(args: ScheduleCronArgs, ctx: ToolContext) -> ToolResult:
-    """Schedule a task to run once or repeatedly: in its own chat, as this agent, unattended.
+    """Schedule a task to run unattended, once or repeatedly, in its own chat as this agent.
 
-    Actions: create, list, get, update, delete, pause, resume, run_now, history. What asks for a
-    confirmation is denied there unless the agent is set to wait. Returns the schedule with its next
-    times, or the results of past ones. Schedules of other agents or projects are not visible.
+    Actions: create, list, get, update, delete, pause, resume, run_now, history. Calls that require
+    confirmation are denied unless the agent is set to wait. Returns the schedule with its next
+    times, or its past runs. Schedules of other agents or projects are not visible.
     """
     schedules = ctx.services.require(SCHEDULES, Schedules)  # type: ignore[type-abstract]
     owner = ScheduleOwner.of(ctx)

@@ -83,11 +83,11 @@ def confirmation_reason(args: WeixinSendTextArgs, services: Services) -> str | N
     return_schema=WEIXIN_SEND_TEXT_RESULT,
 )
 async def weixin_send_text(args: WeixinSendTextArgs, ctx: ToolContext) -> ToolResult:
-    """Send a text to a WeChat group, through the operator of a desktop; waits until it is sent.
+    """Send a text to a WeChat group through a desktop operator; waits until it is sent.
 
-    Only channels and groups that an administrator allows. Returns the task, its status, and
-    whether the text was read back before it went out. Never repeat a text whose outcome is
-    unknown without asking the user: it may have been sent.
+    Only channels and groups that an administrator allows. Returns the task, its status, and whether
+    the text was verified before sending. If the outcome is unknown, ask the user before you repeat
+    it: it may have been sent.
     """
     texts = ctx.services.require(CHANNEL_TEXTS, ChannelTexts)  # type: ignore[type-abstract]
     outcome = await texts.send(args.wish(), ctx)

@@ -54,7 +54,7 @@ class ExecutePythonArgs(ToolArgs):
     code: str = Field(
         min_length=1,
         max_length=MAX_CHARS,
-        description="Python source. The value of a last expression is returned.",
+        description="Python source; returns the value of its last expression.",
     )
     strictness: Strictness | None = Field(
         default=None,
@@ -95,11 +95,11 @@ def rules_of(services: Services) -> CodeRules:
 async def execute_python(
     args: ExecutePythonArgs, ctx: ToolContext
 ) -> AsyncIterator[Output | ToolResult]:
-    """Run Python code in a sandbox. Calls are independent: no state is kept between them.
+    """Run Python code in a sandbox. Calls are independent and share no state.
 
-    For computing and for reshaping data; for commands and the workspace's files prefer bash. There
-    is no network and no input. Returns what it printed, the value of its last expression, and in
-    lenient mode the files it made, plots included.
+    Use it for calculations and data processing; prefer bash for commands and workspace files. It
+    has no network and no input. Returns the printed output, the value of the last expression, and
+    in lenient mode the created files, including plots.
     """
     rules = rules_of(ctx.services)
     level = args.strictness or rules.default

@@ -25,9 +25,8 @@ _INSTALLED = (
     "code_execution.extra_allowed_modules"
 )
 _NO_NETWORK = (
-    "Code has no network access: web_fetch reads pages, and bash can use the ports of the "
+    "Code has no network access: web_fetch reads pages, and bash can use the project's ports"
 )
-"project"
 _LABEL_ROOM = 600
 
 _LIMITS: dict[ExitReason, tuple[str, str]] = {

@@ -29,10 +29,10 @@ class CalculatorArgs(ToolArgs):
     return_schema=CALCULATOR_RESULT,
 )
 async def calculator(args: CalculatorArgs, ctx: ToolContext) -> ToolResult:
-    """Compute an arithmetic expression; prefer it over mental arithmetic.
+    """Evaluate an arithmetic expression; prefer it over mental arithmetic.
 
-    Numbers, parentheses and + - * / // % ** only: no names, no functions unless the operator
-    allows some. Returns the result, an integer beyond 2**53 as text.
+    Only numbers, parentheses and + - * / // % **: no names, no functions unless the operator allows
+    some. Returns the result; integers beyond 2**53 as text.
     """
     allowed = calculator_rules(ctx.services).functions
     value = evaluate(args.expression, functions=allowed)

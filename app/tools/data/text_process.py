@@ -75,10 +75,10 @@ class TextProcessArgs(ToolArgs):
         default=None,
         ge=1,
         le=_MAX_TEXT,
-        description="truncate: characters to keep. regex_extract: most matches (100).",
+        description="truncate: characters to keep. regex_extract: maximum (100).",
     )
     ignore_case: bool = Field(default=False, description="For lines and regex_*.")
-    descending: bool = Field(default=False, description="sort_lines: last first.")
+    descending: bool = Field(default=False, description="sort_lines: reverse order.")
 
     @model_validator(mode="after")
     def _complete(self) -> TextProcessArgs:
@@ -102,10 +102,10 @@ class TextProcessArgs(ToolArgs):
     return_schema=TEXT_PROCESS_RESULT,
 )
 async def text_process(args: TextProcessArgs, ctx: ToolContext) -> ToolResult:
-    """Count, change, compare or encode a text exactly; prefer it over doing so in your head.
+    """Count, change, compare or encode a text exactly; prefer it over doing so yourself.
 
-    count, lines and words return numbers; regex_extract the matches with their places; diff
-    a unified diff; hash the SHA-256; all others the new text as result.
+    count, lines and words return numbers; regex_extract the matches with positions; diff a unified
+    diff; hash the SHA-256; all others the new text as result.
     """
     clock = clock_of(ctx)
     # A long expression takes half a second to compile.

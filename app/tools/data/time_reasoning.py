@@ -112,8 +112,8 @@ async def time_reasoning(args: TimeReasoningArgs, ctx: ToolContext) -> ToolResul
     """Get the current time, or calculate with times; prefer it over mental arithmetic.
 
     Supports time zones, daylight saving time, ISO weeks and business days. Days, weeks, months and
-    years keep the clock time, smaller units are time that passes. Returns result, with notes on
-    whatever had to be assumed.
+    years preserve the clock time; smaller units are elapsed time. Returns result, with notes on
+    assumptions.
     """
     # The first use of a time zone reads a file.
     return await asyncio.to_thread(_compute, args, clock_of(ctx).now())

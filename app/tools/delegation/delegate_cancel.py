@@ -34,8 +34,7 @@ class DelegateCancelArgs(ToolArgs):
 async def delegate_cancel(args: DelegateCancelArgs, ctx: ToolContext) -> ToolResult:
     """Stop a sub-agent of this chat, or all of a batch.
 
-    What it has done so far stays. Harmless when it is over. Returns how it stands, with what
-    there is of an answer.
+    Completed work stays. No effect if it has ended. Returns the status and any partial answer.
     """
     session_id = session_of(ctx)
     return progress(await delegation_of(ctx).cancel(args.id, session_id=session_id))

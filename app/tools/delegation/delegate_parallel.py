@@ -97,8 +97,8 @@ def _outcome(task: dict[str, Any]) -> dict[str, Any]:
 async def delegate_parallel(args: DelegateParallelArgs, ctx: ToolContext) -> ToolResult:
     """Run several sub-agents concurrently and wait for all of them.
 
-    For tasks that do not need each other's answers. Each is as in delegate_task. One that fails
-    does not stop the others. Returns the answers in the order of the tasks.
+    Use it for independent tasks, each as in delegate_task. A failed task does not stop the others.
+    Returns the answers in the order of the tasks.
     """
     labels = labels_of(args.tasks)
     batch = await delegation_of(ctx).start(

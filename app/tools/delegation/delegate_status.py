@@ -60,8 +60,8 @@ class DelegateStatusArgs(ToolArgs):
 async def delegate_status(args: DelegateStatusArgs, ctx: ToolContext) -> ToolResult:
     """Get the progress and answers of this chat's sub-agents.
 
-    For those in the background. Returns status, rounds, calls, and the answer or what there is of
-    one. With wait_s it waits for the end; waiting once is better than asking often.
+    Use it for background tasks. Returns status, rounds, calls, and the full or partial answer. With
+    wait_s it waits for the end; prefer one wait over polling.
     """
     session_id, delegation = session_of(ctx), delegation_of(ctx)
     # A sub-agent may have fewer rights than its siblings, so it sees only tasks that it started.

@@ -56,9 +56,9 @@ def _as_spawn(raw: dict[str, Any]) -> dict[str, Any]:
 async def delegate_task(args: DelegateTaskArgs, ctx: ToolContext) -> ToolResult:
     """Delegate a task to a sub-agent and wait for its answer.
 
-    For work that needs many steps of which only the outcome matters. It sees the workspace but not
-    this chat: say all that it needs. It cannot ask the user anything. Returns its answer; with
-    background its id, for delegate_status.
+    Use it for multi-step work of which only the result matters. The sub-agent sees the workspace
+    but not this chat: include all it needs. It cannot ask the user. Returns its answer, or with
+    background its ID for delegate_status.
     """
     (label,) = labels_of([args])
     batch = await delegation_of(ctx).start(

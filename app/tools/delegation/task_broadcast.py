@@ -38,19 +38,15 @@ class TaskBroadcastArgs(ToolArgs):
     return_schema=TASK_BROADCAST_RESULT,
 )
 async def task_broadcast(args: TaskBroadcastArgs, ctx: ToolContext) -> ToolResult:
-    """Send a message to every running sub-agent of this chat.
+    """Send a message to all running sub-agents of this chat.
 
-    For what changes the task while they work: a discovery, a warning, a new wish. Each reads it
-    before its next step. Returns the ids of the tasks that were told.
+    Use it for news that affects them: a discovery, a warning, a changed requirement. Each reads it
+    before its next step. Returns the IDs of the notified tasks.
     """
     session_id = session_of(ctx)
     notified = await delegation_of(ctx).broadcast(
         args.text, session_id=session_id, batch_id=args.batch_id
     )
     data = {"task_ids": notified, "total": len(notified)}
-    text = (
-        f"Notified {', '.join(notified)}"
-        if notified
-        else "No sub-agent is running, so nobody was notified"
-    )
+    text = f"Notified {', '.join(notified)}" if notified else "No sub-agent is running"
     return ToolResult.ok(data, text=text, raw_result=RawResult("json", data))

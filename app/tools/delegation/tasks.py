@@ -16,7 +16,7 @@ LONGEST_S = 7 * 86_400.0
 "Maximum seconds that a call waits for sub-agents; the settings limit each task further."
 
 _LABEL_CHARS = 30
-_CONTEXT = "What is known already:"
+_CONTEXT = "Context:"
 
 
 def _one_line(label: str) -> str:

@@ -18,8 +18,8 @@ from app.tools.delegation.tasks import LONGEST_S, Goal, Label, Name, ToolNames
 
 REVIEW = "review"
 _REVIEW_GOAL = (
-    "Review the answers of the team {team!r} that you were given, one after the other. For each"
-    " say whether you approve of it; where you do not, say what is wrong and what would be right."
+    "Review each of these answers of the team {team!r}. For each, say whether you approve it; if"
+    " not, say what is wrong and how to correct it."
 )
 
 
@@ -47,11 +47,11 @@ class TeamAgentArgs(ToolArgs):
     tasks: list[TeamTask] = Field(
         min_length=1,
         max_length=50,
-        description="Who does what; with mode graph `after` names tasks whose answers it needs.",
+        description="Tasks by member; in mode graph, `after` lists the task's dependencies.",
     )
     mode: Literal["pipeline", "parallel", "graph"] = Field(
         default="graph",
-        description="pipeline: each task after the one before; parallel: all at once.",
+        description="pipeline: each task after the previous; parallel: concurrently.",
     )
     review: Label | None = Field(
         default=None, description="Member who reviews every answer at the end."
@@ -142,11 +142,11 @@ def _as_team_task(task: Any, at: int) -> Any:
     return_schema=TEAM_AGENT_RESULT,
 )
 async def team_agent(args: TeamAgentArgs, ctx: ToolContext) -> ToolResult:
-    """Let a team of sub-agents with roles work on tasks that build on each other.
+    """Run a team of sub-agents with roles on tasks that depend on each other.
 
-    A task gets the answers of those it comes after; when one of them fails it is skipped. With
-    review one member judges all answers in the end. Returns the status of the whole, and every
-    answer in the order of the tasks.
+    A task receives the answers of its dependencies, and is skipped if one of them fails. With
+    review, one member reviews all answers at the end. Returns the overall status, and every answer
+    in the order of the tasks.
     """
     batch = await delegation_of(ctx).start(
         specs_of(args), ctx, kind="team", name=args.name, background=args.background

@@ -89,7 +89,7 @@ def _check(program: Program, ended: ProcessExit) -> None:
     name = program.argv[0].rpartition("/")[2]
     if ended.reason == "timeout":
         raise ToolFailed(
-            f"{name} did not finish within {program.wall_s:g} s; request less at once",
+            f"{name} did not finish within {program.wall_s:g} s; request less per call",
             code="timeout",
             program=name,
         )
@@ -100,7 +100,7 @@ def _check(program: Program, ended: ProcessExit) -> None:
             program=name,
         )
     raise ToolFailed(
-        f"{name} was stopped by the sandbox: {ended.reason}; request less at once",
+        f"{name} was stopped by the sandbox: {ended.reason}; request less per call",
         code="limit_reached",
         program=name,
         reason=ended.reason,

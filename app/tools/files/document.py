@@ -146,7 +146,7 @@ def open_exactly(data: bytes, encoding: str | None, path: str) -> TextDocument:
     if document.encode(document.text) != data:
         raise ToolFailed(
             f"{path!r} cannot be read and written as {document.encoding} without loss; "
-            "name its real encoding",
+            "specify its actual encoding",
             code="wrong_encoding",
         )
     return document

@@ -41,9 +41,9 @@ class EditFileArgs(ToolArgs):
     end_line: int | None = Field(
         default=None, ge=1, description="Last line, inclusive; start_line by default."
     )
-    insert: bool = Field(default=False, description="Insert before start_line, replace nothing.")
+    insert: bool = Field(default=False, description="Insert before start_line, without replacing.")
     encoding: Encoding | None = Field(
-        default=None, description="Such as utf-8 or gbk; the file's own if left out."
+        default=None, description="Such as utf-8 or gbk; default: the file's own."
     )
     overwrite_changed: bool = Field(
         default=False,
@@ -147,10 +147,10 @@ class _EditChange:
     return_schema=EDIT_FILE_RESULT,
 )
 async def edit_file(args: EditFileArgs, ctx: ToolContext) -> ToolResult:
-    """Change part of a text file: replace old_text by new_text, or lines by number.
+    """Edit a text file: replace old_text with new_text, or lines by number.
 
-    Prefer it over write_file for existing files, and over sed in bash. Read the file
-    first: old_text must match exactly and once. Encoding and line ends stay. Returns a diff.
+    Prefer it over write_file for existing files, and over sed in bash. Read the file first:
+    old_text must match exactly once. Preserves encoding and line ends. Returns a diff.
     """
     change = _EditChange(args)
     # Replaced text must match; a line number does not prove what the line contains.

@@ -27,7 +27,7 @@ class ListDirArgs(ToolArgs):
         default="*", min_length=1, max_length=1000, description="Only names that match this glob."
     )
     recursive: bool = Field(
-        default=False, description="Also list subfolders, except what .gitignore names."
+        default=False, description="Include subfolders, except those in .gitignore."
     )
     max_depth: int | None = Field(
         default=None, ge=1, le=200, description="Levels for recursive; 1 for direct entries only."
@@ -77,8 +77,8 @@ def _file_list_shape(result: ToolResult) -> ToolResult:
 async def list_dir(args: ListDirArgs, ctx: ToolContext) -> ToolResult:
     """List a directory: folders (with a trailing /), then files with their size in bytes.
 
-    recursive draws the tree below, without what .gitignore names.
-    To look for files by name in the whole workspace prefer find_files.
+    recursive shows the tree, without files ignored by .gitignore.
+    To find files by name in the whole workspace prefer find_files.
     """
     matching, total = await (_below(args, ctx) if args.recursive else _children(args, ctx))
     shown = matching[: args.max_entries]

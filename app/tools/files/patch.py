@@ -84,12 +84,12 @@ def paths_in_patch(arguments: Mapping[str, Any]) -> Sequence[str]:
     return_schema=PATCH_RESULT,
 )
 async def patch(args: PatchArgs, ctx: ToolContext) -> ToolResult:
-    """Change several files with one patch: all of it, or nothing.
+    """Change several files with one patch, atomically.
 
-    Takes '*** Begin Patch', sections '*** Update File: p', '*** Add File: p', '*** Delete File:
+    Accepts '*** Begin Patch', sections '*** Update File: p', '*** Add File: p', '*** Delete File:
     p', '*** Move File: a -> b', '@@ line before' and ' ', '-', '+' lines, '*** End Patch'; or a
-    unified diff. Give three unchanged lines around a change. Prefer edit_file for one place.
-    Returns where each hunk went and diffs.
+    unified diff. Include three context lines around each change. For one change prefer edit_file.
+    Returns where each hunk applied, and diffs.
     """
     # Parsing a large patch would block the loop noticeably.
     files = await asyncio.to_thread(parse_patch, args.patch)
@@ -137,7 +137,7 @@ def _line(item: PatchedFile, entry: dict[str, Any]) -> str:
     odd = [
         f"hunk {hunk.number} "
         + ", ".join(
-            [f"went {hunk.offset:+d} lines off"] * bool(hunk.offset)
+            [f"offset by {hunk.offset:+d} lines"] * bool(hunk.offset)
             + [f"ignoring {what}" for what in hunk.overlooked]
         )
         for hunk in item.placed

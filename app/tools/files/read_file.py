@@ -147,9 +147,9 @@ def _file_read_shape(result: ToolResult) -> ToolResult:
 async def read_file(args: ReadFileArgs, ctx: ToolContext) -> ToolResult:
     """Read files of the workspace; prefer it over cat, head or sed in bash.
 
-    Returns numbered lines under a header with the line count, text of PDF pages, or an
-    image's size. Long files come in parts: go on with start_line. Read several files at
-    once with paths. The path artifact:<id> reads on in a tool's output that was cut off.
+    Returns numbered lines under a header with the line count, text of PDF pages, or an image's
+    size. Long files are returned in parts: continue with start_line. Use paths for several files.
+    The path artifact:<id> continues a truncated tool output.
     """
     if args.path is not None:
         content = await _content(args, args.path, MAX_CHARS, ctx)

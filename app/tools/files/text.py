@@ -135,4 +135,4 @@ def refuse_binary(data: bytes, encoding: str, path: str) -> None:
 
 def _suggestion(data: bytes) -> str:
     found = guess(data)
-    return "; name its encoding" if found is None else f"; try encoding={found.encoding!r}"
+    return "; specify its encoding" if found is None else f"; try encoding={found.encoding!r}"

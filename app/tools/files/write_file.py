@@ -143,9 +143,9 @@ def _file_write_shape(result: ToolResult) -> ToolResult:
     return_schema=WRITE_FILE_RESULT,
 )
 async def write_file(args: WriteFileArgs, ctx: ToolContext) -> ToolResult:
-    """Create a text file, replace it, or append to it; encoding and line ends stay.
+    """Create, replace or append to a text file; preserves encoding and line endings.
 
-    To change part of an existing file prefer edit_file. Returns how much was written.
+    To change part of an existing file prefer edit_file. Returns the size written.
     """
     change = _WriteChange(args)
     append = change.append

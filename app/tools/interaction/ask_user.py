@@ -19,7 +19,7 @@ MAX_CHOICES, MAX_QUESTIONS = 4, 5
 MAX_WAIT_S = 7 * 86_400.0
 TIMED_OUT = (
     "The user did not provide a response within the time limit. Continue with the "
-    "best option, and say what you assumed."
+    "best option, and state your assumptions."
 )
 DECLINED = "The user chose not to answer."
 _FIRST = "q1"
@@ -208,9 +208,9 @@ def _joined(response: str | list[str]) -> str:
 async def ask_user(args: AskUserArgs, ctx: ToolContext) -> ToolResult:
     """Ask the user and wait for the answer.
 
-    For decisions that are theirs and facts that only they know; not for permission to make
-    a call, which is asked for by itself. Offer choices where you can, the best one first.
-    Returns the answer, or that none came.
+    Use it for the user's decisions and for facts only the user knows; not for permission to make a
+    call, which is requested automatically. Offer choices where possible, best first. Returns the
+    answer, if any.
     """
     service = ctx.services.require(QUESTIONS, Questions)  # type: ignore[type-abstract]
     questions = asked(args)

@@ -77,10 +77,10 @@ class EscalateArgs(ToolArgs):
     return_schema=ESCALATE_RESULT,
 )
 async def escalate(args: EscalateArgs, ctx: ToolContext) -> ToolResult:
-    """Escalate what you may not or cannot decide yourself: once per reason.
+    """Escalate what you may not or cannot decide yourself, once per reason.
 
-    A human gets a ticket: without `blocking` you go on at once, and an answer comes later as a
-    message. Returns who was reached, and the ticket or the answer where there is one.
+    A human gets a ticket; without `blocking` you continue immediately, and the answer arrives later
+    as a message. Returns the addressee, and the ticket or answer if any.
     """
     wanted = Escalation(args.reason, args.severity, args.context, args.to, args.blocking)
     if args.to == "human":

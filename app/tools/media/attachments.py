@@ -17,7 +17,9 @@ async def attach(name: str, media_type: str, data: bytes, ctx: ToolContext) -> d
         StorageUnavailable: the disk is full.
     """
     if ctx.session_id is None:
-        raise ToolFailed("There is no chat to show a file in", code="no_session")
+        raise ToolFailed(
+            "Showing a file requires a session, but this call has none", code="no_session"
+        )
     store = ctx.services.require(ARTIFACTS, Artifacts)  # type: ignore[type-abstract]
     artifact_id = await store.keep(
         name, media_type, data, session_id=ctx.session_id, operation_id=ctx.operation_id

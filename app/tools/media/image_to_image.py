@@ -36,8 +36,8 @@ class ImageToImageArgs(ToolArgs):
         le=1,
         description="How much to change it; the provider's default if unset.",
     )
-    aspect_ratio: AspectRatio = Field(default="landscape", description="Shape of the new image.")
-    image_size: ImageSize = Field(default="medium", description="Length of its longer side.")
+    aspect_ratio: AspectRatio = Field(default="landscape", description="Aspect ratio.")
+    image_size: ImageSize = Field(default="medium", description="Length of the longer side.")
     count: int = Field(default=1, ge=1, le=MAX_COUNT, description="Number of images.")
     output_path: PathText | None = Field(
         default=None,
@@ -64,8 +64,8 @@ class ImageToImageArgs(ToolArgs):
 async def image_to_image(args: ImageToImageArgs, ctx: ToolContext) -> ToolResult:
     """Generate images from an image and a description of the change.
 
-    The image may leave this machine for the image provider. The new images are stored and shown in
-    the chat. Returns each image's artifact id, size and digest, and who made it.
+    The image may be sent to an external provider. The new images are stored and shown in the chat.
+    Returns the artifact ID, size, digest and provider of each image.
     """
     provider = provider_of(ctx, args.count)
     width, height = pixels(args.aspect_ratio, args.image_size)

@@ -80,10 +80,10 @@ class ScreenshotArgs(ToolArgs):
     return_schema=SCREENSHOT_RESULT,
 )
 async def screenshot(args: ScreenshotArgs, ctx: ToolContext) -> ToolResult:
-    """Take a picture of a web page as a browser shows it, or of this machine's desktop.
+    """Take a screenshot of a web page, or of this machine's desktop.
 
-    Pages come from the public Internet only. The PNG is written to the workspace and shown
-    in the chat. Returns its path and size, and what the page was not allowed to load.
+    Only pages on the public Internet are allowed. The PNG is written to the workspace and shown in
+    the chat. Returns its path and size, and the resources that were blocked.
     """
     screens = ctx.services.require(SCREEN_CAPTURE, ScreenCapture)  # type: ignore[type-abstract]
     if args.mode == "desktop":

@@ -27,10 +27,10 @@ from app.tools.media.returns import IMAGES_RESULT
 
 class TextToImageArgs(ToolArgs):
     prompt: str = Field(
-        min_length=1, max_length=4000, pattern=r"\S", description="What the image shows."
+        min_length=1, max_length=4000, pattern=r"\S", description="Image description."
     )
-    aspect_ratio: AspectRatio = Field(default="landscape", description="Its shape.")
-    image_size: ImageSize = Field(default="medium", description="Length of its longer side.")
+    aspect_ratio: AspectRatio = Field(default="landscape", description="Aspect ratio.")
+    image_size: ImageSize = Field(default="medium", description="Length of the longer side.")
     count: int = Field(default=1, ge=1, le=MAX_COUNT, description="Number of images.")
     reference_images: Annotated[list[PathText], Field(max_length=4)] = Field(
         default_factory=list,
@@ -61,7 +61,7 @@ class TextToImageArgs(ToolArgs):
 async def text_to_image(args: TextToImageArgs, ctx: ToolContext) -> ToolResult:
     """Generate images from a description. They are stored and shown in the chat.
 
-    Returns each image's artifact id, size and digest, and who made it.
+    Returns the artifact ID, size, digest and provider of each image.
     """
     provider = provider_of(ctx, args.count)
     width, height = pixels(args.aspect_ratio, args.image_size)

@@ -40,7 +40,7 @@ def confirmation_reason(args: MemoryForgetArgs, services: Services) -> str | Non
     return_schema=MEMORY_FORGET_RESULT,
 )
 async def memory_forget(args: MemoryForgetArgs, ctx: ToolContext) -> ToolResult:
-    """Delete one memory permanently: it is wrong, outdated, or the user wants it deleted.
+    """Permanently delete a memory that is wrong, outdated or unwanted by the user.
 
     Later lines move up by one.
     """

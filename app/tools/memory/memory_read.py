@@ -67,9 +67,9 @@ class MemoryReadArgs(ToolArgs):
     return_schema=MEMORY_READ_RESULT,
 )
 async def memory_read(args: MemoryReadArgs, ctx: ToolContext) -> ToolResult:
-    """Read memory by line, the oldest first; without lines the newest ones.
+    """Read memory by line, oldest first; without lines, the newest.
 
-    To find something use memory_recall. Returns lines `[n] date|source|content`.
+    To search, use memory_recall. Returns lines `[n] date|source|content`.
     """
     start, end = args.lines
     page = await memory_of(ctx).read(places_of(ctx, args.scope), start, end)

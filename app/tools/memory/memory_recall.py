@@ -55,10 +55,10 @@ class MemoryRecallArgs(ToolArgs):
     return_schema=MEMORY_RECALL_RESULT,
 )
 async def memory_recall(args: MemoryRecallArgs, ctx: ToolContext) -> ToolResult:
-    """Recall memories of earlier sessions, before asking the user again.
+    """Recall memories of earlier sessions; try it before you ask the user again.
 
-    Returns lines `[n] date|source|content`, best match first, newer before equally good older ones,
-    each with the key and version to change or delete it.
+    Returns lines `[n] date|source|content`, best match first, then newest, each with the key and
+    version to change or delete it.
     """
     wanted = RecallQuery(args.query, tuple(args.tags), args.match_mode, args.max_results)
     found = await memory_of(ctx).recall(places_of(ctx, args.scope), wanted)
@@ -83,7 +83,7 @@ def _notes(found: Recalled) -> list[str]:
     if found.matched > len(found.lines):
         notes.append(f"({found.matched - len(found.lines)} more match; narrow the query)")
     if found.words_alone:
-        notes.append("(found by words only; search by meaning is not available now)")
+        notes.append("(found by words only; search by meaning is currently unavailable)")
     if found.left_out:
         notes.append(f"({found.left_out} words of the query were ignored, because it has too many)")
     return notes

@@ -33,7 +33,7 @@ class MemorySaveArgs(ToolArgs):
         "(all its members).",
     )
     key: KeyText | None = Field(
-        default=None, description="A name without spaces, such as favourite-editor."
+        default=None, description="A name without spaces, such as favorite-editor."
     )
     version: int | None = Field(
         default=None,
@@ -87,10 +87,10 @@ def _line_shape(result: ToolResult) -> ToolResult:
     return_schema=MEMORY_SAVE_RESULT,
 )
 async def memory_save(args: MemorySaveArgs, ctx: ToolContext) -> ToolResult:
-    """Remember something across sessions: preferences, decisions, facts worth having later.
+    """Remember something across sessions: preferences, decisions, facts that are useful later.
 
-    Recall first to avoid duplicates. To change a memory, give its key and version; a key that is
-    already used is refused and its content is returned. Returns the line it is on.
+    Recall first to avoid duplicates. To change a memory, set its key and version; a key in use is
+    refused and its content is returned. Returns the line number.
     """
     memory, place = memory_of(ctx), place_of(ctx, args.scope)
     draft = MemoryInput(args.content, tuple(args.tags), args.key)

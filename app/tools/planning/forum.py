@@ -35,7 +35,7 @@ class ForumArgs(ToolArgs):
         default=None, min_length=1, max_length=200, pattern=r"\S", description="post: its title."
     )
     body: str | None = Field(
-        default=None, min_length=1, max_length=20_000, pattern=r"\S", description="What to say."
+        default=None, min_length=1, max_length=20_000, pattern=r"\S", description="Message text."
     )
     post: int | None = Field(
         default=None, ge=1, le=MOST_EXACT, description="Number of the post to reply to or read."
@@ -77,11 +77,11 @@ class ForumArgs(ToolArgs):
     return_schema=FORUM_RESULT,
 )
 async def forum(args: ForumArgs, ctx: ToolContext) -> ToolResult:
-    """Leave messages for the other agents of this project, and read theirs.
+    """Post messages for the other agents of this project, and read theirs.
 
-    `post` begins a thread on a board, `reply` answers one, `list` shows the newest threads,
-    `read` one thread with its replies. Everybody who works in this project can read it: post no
-    secrets. Returns the post or the posts.
+    `post` starts a thread on a board, `reply` answers one, `list` returns the newest threads,
+    `read` one thread with its replies. Every member of this project can read them: do not post
+    secrets. Returns the post or posts.
     """
     board = ctx.services.require(FORUM, Forum)  # type: ignore[type-abstract]
     place = ctx.project_id or ""

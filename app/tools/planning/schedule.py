@@ -24,7 +24,7 @@ _HOUR = timedelta(hours=1)
 
 class ScheduleArgs(ToolArgs):
     action: Literal["add", "list", "remove"] = Field(default="list", description="What to do.")
-    id: str | None = Field(default=None, min_length=1, max_length=64, description="remove: which.")
+    id: str | None = Field(default=None, min_length=1, max_length=64, description="remove: ID.")
     title: str | None = Field(
         default=None, min_length=1, max_length=300, pattern=r"\S", description="add: title."
     )
@@ -76,10 +76,10 @@ class ScheduleArgs(ToolArgs):
     return_schema=SCHEDULE_RESULT,
 )
 async def schedule(args: ScheduleArgs, ctx: ToolContext) -> ToolResult:
-    """Keep the user's calendar: add, list or remove appointments. Jobs are `schedule_cron`'s.
+    """Manage the user's calendar: add, list or remove appointments.
 
-    `add` tells what the new appointment overlaps, and keeps it all the same. Times are shown in
-    `tz`. Returns the appointment, or the appointments and how many there are.
+    For scheduled runs, use schedule_cron. `add` reports overlaps but does not prevent them. Times
+    are shown in `tz`. Returns the appointment, or the appointments and their total.
     """
     calendar = ctx.services.require(CALENDAR, Calendar)  # type: ignore[type-abstract]
     owner = owner_of(ctx)

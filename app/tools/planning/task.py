@@ -31,7 +31,7 @@ class TaskArgs(ToolArgs):
     )
     notes: str | None = Field(default=None, max_length=20_000, description="Further details.")
     status: Literal["open", "in_progress", "done", "cancelled"] | None = Field(
-        default=None, description="list: only these; update: the new one."
+        default=None, description="list: filter; update: new status."
     )
     due: MomentText | Literal[""] | None = Field(
         default=None,
@@ -88,10 +88,10 @@ class TaskArgs(ToolArgs):
     return_schema=TASK_RESULT,
 )
 async def task(args: TaskArgs, ctx: ToolContext) -> ToolResult:
-    """Keep the user's tasks, which outlive this chat: create, list, get, update, delete.
+    """Manage the user's tasks across chats: create, list, get, update, delete.
 
-    `list` shows what is due first. For the steps of the work at hand use `todo`. Returns the
-    task, or the tasks and how many there are.
+    `list` sorts by due date. For the steps of the current work use `todo`. Returns the task, or the
+    tasks and their total.
     """
     tasks = ctx.services.require(TASKS, Tasks)  # type: ignore[type-abstract]
     owner = owner_of(ctx)

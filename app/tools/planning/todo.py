@@ -20,7 +20,7 @@ _MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]", "cancelled
 
 
 class TodoArgsItem(ToolArgs):
-    id: str = Field(min_length=1, max_length=64, description="Names the item within the list.")
+    id: str = Field(min_length=1, max_length=64, description="Unique ID in the list.")
     content: str = Field(min_length=1, max_length=4000, pattern=r"\S", description="What to do.")
     status: Literal["pending", "in_progress", "completed", "cancelled"] = "pending"
     parent: str | None = Field(default=None, max_length=64, description="ID of its parent item.")
@@ -76,10 +76,10 @@ def _from_todo_write(arguments: dict[str, Any]) -> dict[str, Any]:
     return_schema=TODO_RESULT,
 )
 async def todo(args: TodoArgs, ctx: ToolContext) -> ToolResult:
-    """Keep the plan of this chat: read it without arguments, write it with `todos`.
+    """Manage the plan of this chat: read it without arguments, write it with `todos`.
 
-    Use it for work of several steps; keep one item in progress and mark items as soon as they
-    are completed. Returns the whole list, a summary, and its revision.
+    Use it for multi-step work; keep one item in progress and mark items as soon as they are
+    completed. Returns the whole list, a summary and the revision.
     """
     if ctx.session_id is None:
         raise ToolFailed("A todo list requires a chat, but there is none", code="no_session")

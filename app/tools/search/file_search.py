@@ -80,10 +80,10 @@ class FileSearchArgs(ToolArgs):
     return_schema=FILE_SEARCH_RESULT,
 )
 async def file_search(args: FileSearchArgs, ctx: ToolContext) -> ToolResult:
-    """Search files by content (query), by name (pattern), or files of a name with that content.
+    """Search files by content (query), by name (pattern), or by both.
 
-    Returns matching lines as path:line:text, or paths. Hidden and ignored files are left
-    out. For regular expressions and context use grep, for paging find_files.
+    Returns matching lines as path:line:text, or paths. Skips hidden and ignored files. For regular
+    expressions and context use grep, for paging find_files.
     """
     if args.query is None:
         return await _names(args, ctx)

@@ -42,7 +42,7 @@ class FindFilesArgs(ToolArgs):
     )
     offset: int = Field(default=0, ge=0, description="Results to skip.")
     include_ignored: bool = Field(
-        default=False, description="Also hidden files and what .gitignore names."
+        default=False, description="Include hidden files and those in .gitignore."
     )
 
 
@@ -67,7 +67,7 @@ class FindFilesArgs(ToolArgs):
 async def find_files(args: FindFilesArgs, ctx: ToolContext) -> ToolResult:
     """Find files by name pattern; prefer it over find or ls in bash.
 
-    Returns sorted paths, hidden files and what .gitignore names left out.
+    Returns sorted paths. Skips hidden files and files in .gitignore.
     To search inside files use grep.
     """
     entries, total, truncated = await _search(args, ctx)

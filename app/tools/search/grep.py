@@ -102,9 +102,8 @@ def _as_grep(arguments: dict[str, Any]) -> dict[str, Any]:
 async def grep(args: GrepArgs, ctx: ToolContext) -> ToolResult:
     """Search file contents with a regular expression; prefer it over grep or rg in bash.
 
-    Returns matching files, or with output_mode content the lines as path:line:text.
-    Binary and hidden files, and what .gitignore or .ignore names, are left out unless path
-    names them.
+    Returns matching files, or with output_mode content the lines as path:line:text. Skips binary,
+    hidden and ignored files unless path names them.
     """
     result = await ctx.operations.search.grep(_query(args))
     if args.output_mode == "content":

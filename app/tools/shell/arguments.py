@@ -26,20 +26,19 @@ ARGUMENT_ALIASES = {
 class ShellArgs(ToolArgs):
     """One command and its options."""
 
-    command: str = Field(min_length=1, max_length=MAX_COMMAND, description="What the shell runs.")
+    command: str = Field(min_length=1, max_length=MAX_COMMAND, description="Command to run.")
     working_dir: PathText | None = Field(
-        default=None, description="Directory to run it in; the workspace's root when not given."
+        default=None, description="Working directory; default: the workspace's root."
     )
-    timeout: int = Field(
-        default=30, ge=1, le=MAX_TIMEOUT_S, description="Seconds to wait for its end."
-    )
+    timeout: int = Field(default=30, ge=1, le=MAX_TIMEOUT_S, description="Timeout in seconds.")
     on_timeout: Literal["kill", "background"] = Field(
-        default="kill", description="What becomes of it then: ended, or left to go on."
+        default="kill", description="Kill it, or let it continue in the background."
     )
     background: bool = Field(
-        default=False, description="Return at once; `process` reads and ends it."
+        default=False,
+        description="Return immediately; use `process` to read its output and stop it.",
     )
-    pty: bool = Field(default=False, description="Run it on a terminal.")
+    pty: bool = Field(default=False, description="Run it in a terminal.")
 
     @field_validator("command")
     @classmethod

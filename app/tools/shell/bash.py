@@ -31,7 +31,7 @@ _BASH = ("/bin/bash", "--noprofile", "--norc", "-c")
 class BashArgs(ShellArgs):
     keep_state: bool = Field(
         default=False,
-        description="Continue where the last such call stopped, with its exported variables.",
+        description="Reuse the directory and exported variables of the last such call.",
     )
 
 
@@ -71,12 +71,11 @@ def _text_only(result: ToolResult) -> ToolResult:
     return_schema=COMMAND_RESULT,
 )
 async def bash(args: BashArgs, ctx: ToolContext) -> AsyncIterator[Output | ToolResult]:
-    """Run a bash command in the workspace and wait for it to end.
+    """Run a bash command in the workspace and wait for it to finish.
 
-    For builds, tests, git and programs; to read, search or edit files prefer their tools.
-    Each call is a new shell without input, unless `keep_state` or `pty` say otherwise.
-    Start servers with `background`. Returns output and exit code, long output shortened
-    in the middle.
+    Use it for builds, tests, git and programs; prefer the file tools to read, search or edit. Each
+    call starts a new shell without input, except with `keep_state` or `pty`. Start servers with
+    `background`. Returns output and exit code; long output is cut in the middle.
     """
     command = await _kept(args, ctx) if args.keep_state else _fresh(args)
     async with aclosing(cast("Any", run(command, ctx))) as items:

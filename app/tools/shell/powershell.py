@@ -43,11 +43,10 @@ PROGRAM = "pwsh"
     return_schema=COMMAND_RESULT,
 )
 async def powershell(args: ShellArgs, ctx: ToolContext) -> AsyncIterator[Output | ToolResult]:
-    """Run a PowerShell command in the workspace and wait for it to end.
+    """Run a PowerShell command in the workspace and wait for it to finish.
 
-    For cmdlets and .ps1 scripts; prefer bash for everything else. Each call is a new
-    shell without input and without a profile. Returns output and exit code, long output
-    shortened in the middle.
+    Use it for cmdlets and .ps1 scripts; prefer bash for everything else. Each call starts a new
+    shell without input or profile. Returns output and exit code; long output is cut in the middle.
     """
     argv = (PROGRAM, "-NoLogo", "-NoProfile", "-NonInteractive", "-Command", args.command)
     command = ShellCommand(args, argv, args.working_dir or ".")

@@ -102,7 +102,7 @@ def asks(args: ProcessArgs, _: Services) -> str | None:
     """Return why typing needs approval: a running program cannot be classified like a command."""
     if not args.data or not args.data.strip(CONTROL_KEYS):
         return None
-    return f"types into the running process {args.process_id}, which may execute it"
+    return f"sends input to the running process {args.process_id}, which may execute it"
 
 
 @tool(  # noqa: S604 - `shell` is a field of the tool, nothing is started here
@@ -131,8 +131,8 @@ def asks(args: ProcessArgs, _: Services) -> str | None:
 async def process(args: ProcessArgs, ctx: ToolContext) -> ToolResult:
     """Manage the background processes of this session.
 
-    list shows them, poll returns new output, log reads all output, wait stops at a match or the
-    end, write types into one, kill ends it with all it started. Start them with `background` or
+    list shows them, poll returns new output, log returns all output, wait waits for a match or the
+    end, write sends input, kill ends one and its children. Start them with `background` or
     `on_timeout` of bash.
     """
     processes = ctx.services.require(SESSION_PROCESSES, SessionProcesses)  # type: ignore[type-abstract]

@@ -6,7 +6,7 @@ import re
 import shlex
 from typing import Any
 
-from app.operations.protocols.processes import DISK_FULL, ExitReason, ProcessExit
+from app.operations.protocols.processes import STOP_REASONS, ExitReason, ProcessExit
 from app.toolkit.result import RawResult, ToolResult
 from app.tools.shell.ports import SessionProcess
 from app.tools.shell.transcript import Transcript, clip
@@ -14,18 +14,6 @@ from app.tools.shell.transcript import Transcript, clip
 MAX_CHARS = 10_000
 _LABEL_ROOM = 900
 _MAX_NAMED = 8
-
-_LIMITS: dict[ExitReason, str] = {
-    "timeout": "it exceeded its time limit",
-    "memory": "it exceeded its memory limit",
-    "disk": "it exceeded its disk limit",
-    "disk_full": DISK_FULL,
-    "files": "it exceeded its limit of files",
-    "processes": "it exceeded its limit of processes",
-    "output": "it exceeded its output limit",
-    "killed": "it was killed",
-    "lost": "its supervisor was lost",
-}
 
 _EXIT_MEANINGS = {
     124: "the command's own time limit ran out",
@@ -35,7 +23,7 @@ _EXIT_MEANINGS = {
     134: "aborted",
     137: "killed, possibly for using too much memory",
     139: "crashed with a segmentation fault",
-    141: "nobody read its output",
+    141: "its output was closed",
     143: "terminated",
     152: "CPU time limit exceeded",
     153: "file size limit exceeded",
@@ -81,7 +69,7 @@ _AUTHOR = re.compile(
 
 def why_ended(reason: ExitReason) -> str | None:
     """Return why something else ended the program, or None if it ended by itself."""
-    return _LIMITS.get(reason)
+    return STOP_REASONS.get(reason)
 
 
 def code_of_end(reason: ExitReason) -> str:
@@ -109,7 +97,7 @@ def finished(
     status = f"Exit code: {ended.code}" + (f" ({note})" if note else "")
     if ended.orphans:
         left = "1 process" if ended.orphans == 1 else f"{ended.orphans} processes"
-        status += f"\nAlso ended: {left} that it left running; use background for these"
+        status += f"\nAlso stopped: {left} that it left running; use background for these"
     if ended.code != 0:
         error = f"The command failed. Exit code: {ended.code}" + (f" ({note})" if note else "")
         return _failed(command, data, error, _with(status, notes), "exit_nonzero")
@@ -133,9 +121,10 @@ def goes_on(process: SessionProcess, transcript: Transcript, status: str) -> Too
     """Return the result of a command that now runs in the background."""
     data = _data(transcript, None, process.id)
     data |= {"running": True, "sandbox": process.sandbox.to_dict()}
-    writes = "writes to it " if process.request.spec.interactive else ""
+    writes = "write to it " if process.request.spec.interactive else ""
     text = text_of(
-        data, f"{status} as {process.id}. `process` polls it, waits for it, {writes}and ends it."
+        data,
+        f"{status} as {process.id}. Use `process` to poll it, wait for it, {writes}or stop it.",
     )
     return ToolResult.ok(data, text=text, raw_result=_raw(process.request.command, data))
 
@@ -147,14 +136,14 @@ def changes(ended: ProcessExit) -> str:
         note = (
             "Restored, because other programs would run their content: "
             f"{_named(ended.undone)}. Change them with a file tool or a command that "
-            "names them, such as git config, which asks for approval"
+            "names them, such as git config, which requires approval"
         )
         if ended.put_aside:
             note += f". The written content is in {ended.put_aside}"
         notes.append(note)
     if ended.left:
         notes.append(
-            "Changed files that git runs, which were left as they are: "
+            "Changed files that git runs, which were not restored: "
             f"{_named(ended.left)}. Check them before you use git"
         )
     if ended.reported:

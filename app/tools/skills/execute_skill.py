@@ -69,8 +69,8 @@ class ExecuteSkillArgs(ToolArgs):
     digest: str | None = Field(
         default=None,
         pattern=r"^[0-9a-f]{64}$",
-        description="Digest of a version that no operator has enabled: a person is asked to "
-        "approve exactly it.",
+        description="Digest of a version that no operator has enabled; requires a person's "
+        "approval.",
     )
 
 
@@ -180,10 +180,10 @@ class _InputReader:
 async def execute_skill(
     args: ExecuteSkillArgs, ctx: ToolContext
 ) -> AsyncIterator[Output | ToolResult]:
-    """Run the program of a skill in a sandbox and wait for its result; see read_skill first.
+    """Run the program of a skill in a sandbox and wait for its result; call read_skill first.
 
-    It has no network and sees of the workspace only the files that its args name. Returns
-    the data that it computed, and the files that it made, images shown.
+    It has no network, and access only to workspace files named in its args. Returns the computed
+    data and the created files; images are shown.
     """
     skill = await skills_of(ctx).load(args.name, SkillViewer.of(ctx))
     entry = _entry(skill, args)

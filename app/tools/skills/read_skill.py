@@ -36,10 +36,10 @@ class ReadSkillArgs(ToolArgs):
     return_schema=READ_SKILL_RESULT,
 )
 async def read_skill(args: ReadSkillArgs, ctx: ToolContext) -> ToolResult:
-    """Read a skill: its instructions, and which files belong to it.
+    """Read a skill: its instructions and the list of its files.
 
-    Do so before a task that the skill is about. Returns the body of its SKILL.md; its other
-    files are read with read_skill_file.
+    Use it before a task that the skill covers. Returns the body of its SKILL.md; read its other
+    files with read_skill_file.
     """
     skill = await skills_of(ctx).load(args.name, SkillViewer.of(ctx))
     files = [{"path": path, "size": len(file.data)} for path, file in sorted(skill.files.items())]

@@ -20,7 +20,7 @@ _MAX_CHARS = 40_000
 
 class ReadSkillFileArgs(ToolArgs):
     name: SkillName = Field(description="Name of the skill.")
-    path: PathText = Field(description="A file of it, such as references/guide.md.")
+    path: PathText = Field(description="Its path, such as references/guide.md.")
     offset: int = Field(default=1, ge=1, le=10_000_000, description="First line, from 1.")
     limit: int = Field(default=1000, ge=1, le=5000, description="Maximum lines.")
 
@@ -38,7 +38,7 @@ class ReadSkillFileArgs(ToolArgs):
 async def read_skill_file(args: ReadSkillFileArgs, ctx: ToolContext) -> ToolResult:
     """Read a text file of a skill: a reference, a template, the source of a script.
 
-    Paths are relative to the skill's folder, and nothing outside it can be read.
+    Paths are relative to the skill's folder; files outside it cannot be read.
     """
     skill = await skills_of(ctx).load(args.name, SkillViewer.of(ctx))
     file = _file(skill, args.path)

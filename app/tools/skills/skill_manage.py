@@ -55,7 +55,7 @@ class SkillManageArgs(ToolArgs):
         "enable or disable.",
     )
     content: str | None = Field(
-        default=None, max_length=MAX_CONTENT, description="create, edit: the whole SKILL.md."
+        default=None, max_length=MAX_CONTENT, description="create, edit: full SKILL.md."
     )
     old_string: str | None = Field(
         default=None, min_length=1, max_length=MAX_CONTENT, description="patch: text to replace."
@@ -63,7 +63,7 @@ class SkillManageArgs(ToolArgs):
     new_string: str | None = Field(
         default=None, max_length=MAX_CONTENT, description="patch: replacement."
     )
-    replace_all: bool = Field(default=False, description="patch: every occurrence.")
+    replace_all: bool = Field(default=False, description="patch: replace all.")
     category: str | None = Field(
         default=None,
         pattern=r"^[A-Za-z0-9][A-Za-z0-9 _-]{0,63}$",
@@ -75,12 +75,12 @@ class SkillManageArgs(ToolArgs):
         " templates/.",
     )
     file_content: str | None = Field(
-        default=None, max_length=1 << 20, description="write_file: the whole file."
+        default=None, max_length=1 << 20, description="write_file: full content."
     )
     digest: str | None = Field(
         default=None,
         pattern=r"^[0-9a-f]{64}$",
-        description="enable: exactly this version, as `list` shows it.",
+        description="enable: digest of the version, from `list`.",
     )
 
     @model_validator(mode="after")
@@ -139,8 +139,8 @@ def paths_in(arguments: Mapping[str, Any]) -> Sequence[str]:
 async def skill_manage(args: SkillManageArgs, ctx: ToolContext) -> ToolResult:
     """List, create, change, delete, enable or disable skills; list shows why one is unusable.
 
-    What you write must follow the SKILL.md standard. A skill of the project is used only after a
-    person has enabled it: action enable, with the digest that list shows.
+    Follow the SKILL.md standard. A project skill is available only after a person has enabled it:
+    use action enable with the digest that list returns.
     """
     if args.action == "list":
         return _listed(await skills_of(ctx).rows(SkillViewer.of(ctx)), args.name)

@@ -27,9 +27,9 @@ class MysqlListSourcesArgs(ToolArgs):
     return_schema=MYSQL_LIST_SOURCES_RESULT,
 )
 async def mysql_list_sources(args: MysqlListSourcesArgs, ctx: ToolContext) -> ToolResult:
-    """List the databases (MySQL, MariaDB, PostgreSQL, SQLite) that you may read.
+    """List the databases (MySQL, MariaDB, PostgreSQL, SQLite) that you can read.
 
-    Start here: the other mysql tools require a source_id. `kind` is the SQL dialect to write.
+    Start here: the other mysql tools require a source_id. `kind` is the SQL dialect to use.
     """
     sources = [
         {

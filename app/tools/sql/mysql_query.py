@@ -53,9 +53,8 @@ class MysqlQueryArgs(ToolArgs):
 async def mysql_query(args: MysqlQueryArgs, ctx: ToolContext) -> ToolResult:
     """Run one SELECT on a data source and return its rows.
 
-    It may read, join and group the tables that mysql_schema shows, without masked columns.
-    Let the database count and aggregate instead of reading many rows. `sql_executed` tells
-    what really ran.
+    It can read, join and group the tables that mysql_schema shows, except masked columns. Let the
+    database count and aggregate instead of reading many rows. `sql_executed` is the SQL that ran.
     """
     found = await sources_of(ctx).query(
         asker_of(ctx, "mysql_query"),

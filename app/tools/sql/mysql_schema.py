@@ -46,7 +46,7 @@ class MysqlSchemaArgs(ToolArgs):
 async def mysql_schema(args: MysqlSchemaArgs, ctx: ToolContext) -> ToolResult:
     """Describe the tables of a data source: columns, indexes, keys, comments.
 
-    Read it before you write a query. Columns marked `masked` cannot be read or named in one.
+    Read it before you write a query. Columns marked `masked` cannot be used in queries.
     """
     tables = await sources_of(ctx).describe(
         asker_of(ctx, "mysql_schema"), args.source_id, args.tables

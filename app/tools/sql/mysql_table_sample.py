@@ -47,7 +47,7 @@ class MysqlTableSampleArgs(ToolArgs):
     return_schema=ROWS_RESULT,
 )
 async def mysql_table_sample(args: MysqlTableSampleArgs, ctx: ToolContext) -> ToolResult:
-    """Show a few rows of one table, to see what its columns hold; masked ones are left out."""
+    """Return a few rows of a table to show typical values; masked columns are omitted."""
     found = await sources_of(ctx).sample(
         asker_of(ctx, "mysql_table_sample"), args.source_id, args.table, args.columns, args.limit
     )

@@ -20,7 +20,7 @@ class ReadResultArgs(ToolArgs):
         default=None,
         min_length=1,
         max_length=200,
-        description="ID of the call, as in the shortened result; omit to list the newest calls.",
+        description="ID of the call, as in the truncated result; omit to list the newest calls.",
     )
     offset: int = Field(default=0, ge=0, description="First character, from 0.")
     limit: int = Field(default=8_000, ge=100, le=30_000, description="Maximum characters.")
@@ -36,10 +36,10 @@ class ReadResultArgs(ToolArgs):
     return_schema=READ_RESULT_RESULT,
 )
 async def read_result(args: ReadResultArgs, ctx: ToolContext) -> ToolResult:
-    """Read on in the result of an earlier tool call of this session.
+    """Read the rest of the result of an earlier tool call of this session.
 
-    Use it where an older result was shortened. Returns the text from offset on, how many
-    characters there are in all, and where to go on.
+    Use it when an older result was truncated. Returns the text from offset, the total number of
+    characters, and the next offset.
     """
     if not ctx.session_id:
         raise ToolFailed("Results require a session, but this call has none", code="no_session")

@@ -52,8 +52,7 @@ async def search(args: SearchArgs, ctx: ToolContext) -> ToolResult:
     """Search earlier sessions with this user, memory, files and tools for words.
 
     Use it when you do not know where something is; grep, find_files and memory_recall search one
-    place more closely. Returns results by scope, the best first, and which scopes could not be
-    searched.
+    place in depth. Returns results by scope, best first, and the scopes that could not be searched.
     """
     found: dict[str, list[Row]] = {}
     unavailable: dict[str, str] = {}

@@ -30,10 +30,10 @@ class SearchToolsArgs(ToolArgs):
     return_schema=SEARCH_TOOLS_RESULT,
 )
 async def search_tools(args: SearchToolsArgs, ctx: ToolContext) -> ToolResult:
-    """Find further tools; not all that you may use are shown to you.
+    """Find more tools; not all available tools are listed.
 
-    Search when no tool you see fits the task. Returns names and summaries, the best
-    match first; from the next turn on you can call them like any other tool.
+    Search when no listed tool fits the task. Returns names and summaries, best match first; from
+    the next turn on you can call them like any other tool.
     """
     finder = ctx.services.require(TOOL_FINDER, ToolFinder)  # type: ignore[type-abstract]
     found = finder.find(args.query, agent_id=ctx.agent_id, run_id=ctx.run_id, limit=args.limit)

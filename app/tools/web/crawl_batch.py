@@ -42,10 +42,10 @@ class CrawlBatchArgs(ToolArgs):
     return_schema=CRAWL_BATCH_RESULT,
 )
 async def crawl_batch(args: CrawlBatchArgs, ctx: ToolContext) -> ToolResult:
-    """Fetch up to 10 pages of the web at once; prefer it over many calls of web_fetch.
+    """Fetch up to 10 web pages in parallel; prefer it over many calls of web_fetch.
 
-    Sites that do not want robots on a page are obeyed. Returns results in the order of urls;
-    a page that cannot be fetched has an error and the others are there all the same.
+    The robots.txt of sites is respected. Returns results in the order of urls; a page that fails
+    has an error and does not affect the others.
     """
 
     async def on_page(done: int, total: int) -> None:

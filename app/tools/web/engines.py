@@ -291,7 +291,7 @@ class _Api:
             return _dict(orjson.loads(response.body))
         except orjson.JSONDecodeError:
             raise ToolFailed(
-                f"The search provider {self._name} returned no JSON", code="provider_failed"
+                f"The search provider {self._name} did not return JSON", code="provider_failed"
             ) from None
 
     def _refusal(self, response: WebResponse) -> ToolFailed:

@@ -381,7 +381,7 @@ def _here(name: str) -> Any:
     service = None if context is None else context.services.get(name)
     if service is None:
         raise ToolFailed(
-            f"{name} is not there: it is found while a tool of a service runs that has it",
+            f"{name} is only available while a tool runs in a service that provides it",
             code="not_available",
         )
     return service

@@ -59,7 +59,7 @@ async def test_everything_that_limits_a_task_reaches_the_service(house: House):
     (started,) = house.delegation.started
     assert (started.kind, started.name, started.background) == ("task", "eye", False)
     assert _spec(house) == TaskSpec(
-        goal="Look\n\nWhat is known already:\nIt is in src.",
+        goal="Look\n\nContext:\nIt is in src.",
         label="eye",
         agent_id="reader",
         tools=("read_file", "grep"),

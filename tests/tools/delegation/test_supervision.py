@@ -134,7 +134,7 @@ async def test_when_nobody_works_nobody_is_notified(house: House):
     result = await call(task_broadcast, house.ctx(), text="Hello")
     assert (result.data["total"], result.text) == (
         0,
-        "No sub-agent is running, so nobody was notified",
+        "No sub-agent is running",
     )
 
 

@@ -160,7 +160,7 @@ async def test_what_was_overlooked_is_said(ctx: ToolContext):
         {"hunk": 1, "line": 1, "offset": -6, "overlooked": ["line endings"]}
     ]
     assert result.data["files"][1]["hunks"][0]["overlooked"] == ["trailing whitespace"]
-    assert "(hunk 1 went -6 lines off, ignoring line endings)" in str(result.text)
+    assert "(hunk 1 offset by -6 lines, ignoring line endings)" in str(result.text)
     assert (await files_of(ctx))["win.txt"] == "x\r\nY\r\nz\r\n"
 
 

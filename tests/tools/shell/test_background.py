@@ -235,7 +235,7 @@ async def test_what_a_command_left_running_is_reported(ctx):
     scripted = ScriptedProcesses(ScriptedProcess(ended=ProcessExit(0, orphans=2)))
     context = replace(ctx, bound_operations=replace(ctx.operations, processes=scripted))
     result = await call(bash, context, command="serve &")
-    assert "Also ended: 2 processes that it left running" in str(result.text)
+    assert "Also stopped: 2 processes that it left running" in str(result.text)
 
 
 async def test_what_runs_in_the_background_tells_its_sandbox_from_the_start(ctx):

@@ -60,11 +60,11 @@ class GitArgs(ToolArgs):
     rev: Revision | None = Field(
         default=None, description="Commit, branch or range like main..topic; show: also rev:file."
     )
-    staged: bool = Field(default=False, description="diff: what is staged for the next commit.")
-    stat: bool = Field(default=False, description="diff, show: counts per file, no lines.")
-    context: int = Field(default=3, ge=0, le=100, description="diff, show: unchanged lines around.")
+    staged: bool = Field(default=False, description="diff: only staged changes.")
+    stat: bool = Field(default=False, description="diff, show: only counts per file.")
+    context: int = Field(default=3, ge=0, le=100, description="diff, show: context lines.")
     limit: int = Field(
-        default=20, ge=1, le=1000, description="log: most commits; blame: most lines."
+        default=20, ge=1, le=1000, description="log: maximum commits; blame: maximum lines."
     )
     offset: int = Field(default=0, ge=0, description="log: commits, blame: lines to skip.")
     repo: Annotated[PathText, AfterValidator(_plain_path)] = Field(
@@ -110,7 +110,7 @@ def paths_in_git(arguments: Mapping[str, Any]) -> Sequence[str]:
         found.append(posixpath.join(repo, str(path)))
     rev = str(arguments.get("rev") or "")
     if ":" in rev and (repo.count("/") > _MOST_FOLDERS or len(_RANGE.findall(rev)) > 1):
-        raise ToolFailed("The revision names too much to be checked", code="invalid_path")
+        raise ToolFailed("The revision contains too many paths to check", code="invalid_path")
     for piece in (rev, *_RANGE.split(rev)):
         _, _, inner = piece.partition(":")
         found += _in_revision(_STAGE.sub("", inner, count=1), repo)
@@ -160,10 +160,10 @@ def _in_revision(path: str, repo: str) -> Iterator[str]:
     return_schema=GIT_RESULT,
 )
 async def git(args: GitArgs, ctx: ToolContext) -> ToolResult:
-    """Read a git repository: status, diff, log, show, blame. Changes nothing.
+    """Read a git repository: status, diff, log, show, blame. Read-only.
 
-    Prefer it over git in bash: it runs no hooks, filters or pagers of the repository.
-    Returns branch and changed files, a unified diff, commits, or who wrote which line.
+    Prefer it over git in bash: it runs no hooks, filters or pagers of the repository. Returns
+    branch and changed files, a unified diff, commits, or the author of each line.
     """
     repository = await open_repository(ctx.operations, args.repo)
     match args.action:

@@ -64,8 +64,8 @@ class LintArgs(ChosenFiles):
     return_schema=LINT_RESULT,
 )
 async def lint(args: LintArgs, ctx: ToolContext) -> ToolResult:
-    """Check files for mistakes: Python by ruff, shell by shellcheck, JavaScript by eslint,
-    and whether JSON, YAML, TOML and XML can be read. Changes nothing; lint_fix repairs.
+    """Check files: lint Python with ruff, shell with shellcheck, JavaScript with eslint, and check
+    the syntax of JSON, YAML, TOML and XML. Read-only; lint_fix applies fixes.
 
     Returns findings as path:line:column, and what could not be checked and why.
     """

@@ -48,10 +48,10 @@ class LintFixArgs(ChosenFiles):
     return_schema=LINT_FIX_RESULT,
 )
 async def lint_fix(args: LintFixArgs, ctx: ToolContext) -> ToolResult:
-    """Fix what lint reports as fixable, safe fixes only: Python by ruff, JavaScript by eslint. Call
-    lint first to see what there is.
+    """Apply the safe fixes for lint findings: Python with ruff, JavaScript with eslint. Call lint
+    first to see the findings.
 
-    Returns a diff of every changed file, and how many findings are left.
+    Returns a diff of each changed file, and the number of remaining findings.
     """
     selection = await select(ctx.operations, args.wanted, args.linter)
     before = await check_all(selection, args.linter, ctx)

@@ -60,7 +60,7 @@ Operation = Annotated[
 class LspArgs(ToolArgs):
     operation: Operation = Field(description="Operation to run.")
     path: PathText | None = Field(
-        default=None, description="File; only workspace operations omit it."
+        default=None, description="File; omit only for workspace operations."
     )
     line: int | None = Field(default=None, ge=1, description="Line, from 1.")
     column: int | None = Field(default=None, ge=1, description="Character of the line, from 1.")
@@ -71,14 +71,14 @@ class LspArgs(ToolArgs):
         description="Instead of column: a name on the line, or anywhere in the file.",
     )
     query: str | None = Field(
-        default=None, max_length=200, description="workspaceSymbol: what names contain."
+        default=None, max_length=200, description="workspaceSymbol: part of a name."
     )
     end_line: int | None = Field(default=None, ge=1, description="codeActions: last line.")
     include_declaration: bool = Field(
-        default=True, description="findReferences: with the declaration."
+        default=True, description="findReferences: include the declaration."
     )
     server: str | None = Field(
-        default=None, min_length=1, max_length=64, description="Which language server to ask."
+        default=None, min_length=1, max_length=64, description="Language server to use."
     )
     limit: int = Field(default=50, ge=1, le=500, description="Maximum results.")
 

@@ -40,10 +40,10 @@ _MAX_CALLS_SHOWN = 20
     return_schema=LSP_RESULT,
 )
 async def lsp(args: LspArgs, ctx: ToolContext) -> ToolResult:
-    """Ask a language server about code: definition, references, hover, implementations,
-    symbols, who calls what, diagnostics, code actions. Prefer it over grep for names.
+    """Query a language server: definition, references, hover, implementations, symbols, call
+    hierarchy, diagnostics, code actions. Prefer it over grep for names.
 
-    Give path with line and column, or a symbol. Returns places as path:line:column.
+    Set path with line and column, or a symbol. Returns places as path:line:column.
     """
     servers = ctx.services.require(CODE_SERVERS, CodeServers)  # type: ignore[type-abstract]
     found, name = await _asked(args, servers, ctx)
