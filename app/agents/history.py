@@ -19,12 +19,12 @@ Message = dict[str, Any]
 
 INTERRUPTED = "The service stopped while this call was running; whether it took effect is unknown."
 DELEGATED = (
-    "What it had delegated is kept as {batch_id}, and goes on where it had not ended: "
-    "delegate_status says how far it is, and waits for its end. Ask there before you delegate the "
-    "same again."
+    "Its sub-agents are in batch {batch_id}; unfinished ones continue. Call delegate_status to get "
+    "their progress or to wait for them before you delegate the same work again."
 )
-NOT_RUN = "The service stopped before this call started, so it did not run. Call it again if "
-"needed."
+NOT_RUN = (
+    "The service stopped before this call started, so it did not run. Call it again if needed."
+)
 
 
 class StoredEntry(Protocol):

@@ -39,7 +39,7 @@ def tokens_of(request: Received) -> int:
 
 
 def is_summary(request: Received) -> bool:
-    return "You write the summary" in str(request.body.get("system"))
+    return "Summarize the older part" in str(request.body.get("system"))
 
 
 def sums_up(request: Received) -> Turn:

@@ -20,7 +20,7 @@ async def test_a_run_goes_on_without_its_memory(settings: Settings):
     async with open_office(chosen, *turns) as office:
         assert (await office.ask("What do I like?"))["status"] == "success"
         asked = await office.provider.received(1)
-        assert "Memory cannot be read at the moment" in str(asked.body)
+        assert "Memory is currently unavailable" in str(asked.body)
         (ended,) = office.watcher.of("tool_call_completed")
         assert ended["error"]["code"] == "storage_unavailable"
         assert "very-secret-7Qx" not in str(office.watcher.events)

@@ -16,7 +16,7 @@ LAST_WORDS = "Everything is done."
 HEARD = "Both have answered."
 GOALS = ("Count the apples.", "Count the pears.")
 
-_KEPT = re.compile(r"is kept as (dlg_\w+)")
+_KEPT = re.compile(r"in batch (dlg_\w+)")
 
 
 class MarkingModel:

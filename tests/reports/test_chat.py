@@ -126,7 +126,7 @@ async def test_a_refused_image_is_not_sent_again_and_the_others_are(
             assert (await say(running, session_id, picture(GOOD)))["status"] == "success"
             assert (await say(running, session_id, picture(BAD)))["status"] == "success"
             assert [BAD in str(asked.body) for asked in provider.requests] == [False, True, False]
-            assert "the model's provider refused it" in str(provider.requests[-1].body)
+            assert "the model's provider rejected it" in str(provider.requests[-1].body)
             assert (await say(running, session_id))["status"] == "success"
         async with serving(settings) as running:
             assert (await say(running, session_id))["status"] == "success"

@@ -134,7 +134,7 @@ def _unless(block: Block, refused: Collection[str]) -> Block:
     if not _count(block):
         return block
     if block["type"] == "image":
-        return _note(block, "the model's provider refused it") if _key(block) in refused else block
+        return _note(block, "the model's provider rejected it") if _key(block) in refused else block
     return {**block, "content": [_unless(part, refused) for part in block["content"]]}
 
 
@@ -173,4 +173,4 @@ async def _image(block: Block, load: Load) -> Block:
 def _note(block: Block, why: str) -> Block:
     artifact_id = (block.get("source") or {}).get("artifact_id")
     where = f"; artifact {artifact_id}" if artifact_id else ""
-    return {"type": "text", "text": f"[An image is left out here: {why}{where}.]"}
+    return {"type": "text", "text": f"[An image is omitted here: {why}{where}.]"}

@@ -80,7 +80,7 @@ def cut_result(block: Block, cut: Cut, reader: str | None) -> Block:
     if len(text) > cut.longest:
         text = _shortened(text, cut, str(block.get("tool_use_id", "")), reader)
     if images:
-        text = f"{text}\n[{images} image(s) of this result are left out here.]"
+        text = f"{text}\n[{images} image(s) of this result are omitted here.]"
     return {**block, "content": [{"type": "text", "text": text}]}
 
 
@@ -88,10 +88,10 @@ def _shortened(text: str, cut: Cut, call_id: str, reader: str | None) -> str:
     left_out = len(text) - cut.head - cut.tail
     ways = []
     if reader is not None:
-        ways.append(f"{reader} tool_call_id={call_id} offset={cut.head} reads on")
+        ways.append(f"continue with {reader} tool_call_id={call_id} offset={cut.head}")
     spilled = _SPILLED.search(text)
     if spilled is not None:
-        ways.append(f"read_file path={spilled[1]} has the whole output")
+        ways.append(f"read_file path={spilled[1]} returns the full output")
     how = "; ".join(ways) or "call the tool again if you need it"
-    note = f"[… {left_out} characters of this older result are left out: {how} …]"
+    note = f"[… {left_out} characters of this older result are omitted: {how} …]"
     return f"{text[: cut.head]}\n{note}\n{text[-cut.tail :]}"

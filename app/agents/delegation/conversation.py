@@ -37,14 +37,14 @@ from app.tools.untrusted import untrusted
 _LOADED_BYTES = 8 << 20
 _NOT_RUN = "The task ended before this call finished."
 _ROLE = (
-    "You are a sub-agent, called {label!r}. Another agent has given you one task and waits for "
-    "your answer; nobody else reads it. Work on the task alone, with at most {rounds} requests. "
-    "Answer with what was asked and what the other agent must know, not with what you did on the "
-    "way. If you cannot do it, say what is missing."
+    "You are a sub-agent named {label!r}. Another agent has delegated a task to you and awaits "
+    "your answer, which only it reads. Work only on this task, with at most {rounds} requests. "
+    "Answer with the result and what the other agent must know, not with the steps you took. If "
+    "you cannot complete the task, say what is missing."
 )
 _SEEN = (
-    "Of the workspace you see only these folders: {folders}. Name one of them in every path; the "
-    "workspace itself can be neither listed nor searched."
+    "You can access only these folders of the workspace: {folders}. Start every path with one of "
+    "them; the workspace root can be neither listed nor searched."
 )
 
 

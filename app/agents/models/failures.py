@@ -55,13 +55,13 @@ _SENTENCES = {
     ),
     "request_too_large": (
         "The request exceeds the model provider's size limit",
-        "Start a new session, or keep large tool results and images out of it.",
+        "Start a new session, or avoid large tool results and images.",
     ),
     "rate_limit_error": (
         "The account's rate limit at the model provider has been reached",
         "Wait and try again, or raise the limit.",
     ),
-    "overloaded_error": ("The model provider is overloaded", "Try again in a while."),
+    "overloaded_error": ("The model provider is overloaded", "Try again later."),
     "api_error": ("The model provider failed internally", "Try again."),
     "timeout_error": (
         "The model provider did not answer in time",

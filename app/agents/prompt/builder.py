@@ -18,10 +18,10 @@ from app.toolkit.ports import SEARCH_TOOLS
 
 READ_SKILL = "read_skill"
 IDENTITY = (
-    "You are an assistant working through Tollgate, which runs tools for you. Some calls need a "
-    "person's confirmation: when one is declined, respect it and do not try the same thing "
-    "another way. A call that was denied by policy will not succeed when repeated. Use tools "
-    "only where they help, several at once when they do not depend on each other."
+    "You are an assistant that uses tools through Tollgate. Some calls require confirmation by a "
+    "person: if a call is declined, respect that and do not try to reach the same goal another "
+    "way. A call that is denied by policy will not succeed when repeated. Use tools only where "
+    "they help; make independent calls in parallel."
 )
 _REMINDER = (
     "<reminder>\nTollgate adds this to each request; the user did not write it.\n\n{}\n</reminder>"
@@ -137,7 +137,7 @@ def _hints(toolset: ResolvedToolset, found: Iterable[str]) -> str:
         for name, hint in toolset.prompt_hints.items()
         if name in shown
     ]
-    return "About the tools:\n" + "\n".join(hints) if hints else ""
+    return "Notes on the tools:\n" + "\n".join(hints) if hints else ""
 
 
 def _more(toolset: ResolvedToolset, found: Iterable[str]) -> str:
@@ -145,8 +145,8 @@ def _more(toolset: ResolvedToolset, found: Iterable[str]) -> str:
     if not hidden:
         return ""
     return (
-        f"More tools ({hidden}) are not shown to you: when none of yours fits, look with "
-        f"{SEARCH_TOOLS} before you say that something cannot be done."
+        f"{hidden} more tools are not listed: if none of yours fits, call {SEARCH_TOOLS} before "
+        "you say that something cannot be done."
     )
 
 
@@ -154,6 +154,6 @@ def _workspace(root: str | None) -> str:
     if root is None:
         return ""
     return (
-        f"The workspace is {root}; file paths are relative to it, and nothing outside it "
-        "can be read or written by the file tools."
+        f"The workspace is {root}; file paths are relative to it, and file tools cannot access "
+        "anything outside it."
     )

@@ -65,7 +65,7 @@ def words(webhook: Webhook, body: bytes, mask: Callable[[str], str], limit: int)
     text = body.decode("utf-8", "replace")
     text = mask("".join(mark for mark in text if mark.isprintable() or mark in _KEPT))
     marked = untrusted(truncate(text, limit), f"webhook {webhook.name}")
-    head = f"A delivery to the webhook {webhook.name!r} has come; nobody is watching."
+    head = f"The webhook {webhook.name!r} received a delivery; this run is unattended."
     if PLACE in webhook.template:
         return f"{head}\n\n{webhook.template.replace(PLACE, marked)}"
     return f"{head}\n\n{webhook.template}\n\n{marked}"

@@ -135,5 +135,5 @@ async def test_an_image_that_a_provider_cannot_read_does_not_end_the_session(set
         run_id, _ = await office.service.runs.send_message(office.session, user_content(said))
         assert (await office.ended(run_id))["status"] == "success"
         second = office.provider.requests[1]
-        assert "An image is left out" in second.last_user_text()
+        assert "An image is omitted" in second.last_user_text()
         assert office.watcher.of("context_compacted") == []

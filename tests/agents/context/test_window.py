@@ -46,7 +46,7 @@ def test_old_large_results_keep_beginning_and_end_and_say_how_to_read_on():
     text = sent[2]["content"][0]["content"][0]["text"]
     assert text.startswith("begin0 ")
     assert text.endswith(" end0")
-    assert "read_result tool_call_id=t0 offset=1000 reads on" in text
+    assert "continue with read_result tool_call_id=t0 offset=1000" in text
     assert sent[-RECENT:] == messages[-RECENT:]
     assert messages == dug(20)
 
@@ -59,9 +59,9 @@ def test_without_the_tool_a_trimmed_result_names_no_tool():
 
 def test_a_result_that_was_spilled_names_its_artifact():
     messages = dug(20)
-    spilled = "head [… 9 characters left out: read on with read_file path=artifact:art_1 …]"
+    spilled = "head [… 9 characters omitted: continue with read_file path=artifact:art_1 …]"
     messages[2] = user(result("t0", spilled + "y" * 4_000))
-    assert "read_file path=artifact:art_1 has the whole" in str(
+    assert "read_file path=artifact:art_1 returns the full output" in str(
         trimmed(messages, threshold=5_000, reader=None)[2]
     )
 

@@ -93,9 +93,7 @@ async def test_repetition_ends_after_the_retries_that_were_set(
 
     assert (seen, len(provider.requests), len(waits.seconds)) == ([], 3, 2)
     assert failed.code == "model_failed"
-    assert str(failed) == (
-        "The model provider is overloaded (529): Overloaded. Try again in a while."
-    )
+    assert str(failed) == ("The model provider is overloaded (529): Overloaded. Try again later.")
     assert failed.details == {
         "provider_code": "overloaded_error",
         "status": 529,
