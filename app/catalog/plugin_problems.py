@@ -126,7 +126,7 @@ def _fix_of(error: BaseException) -> str:
 def _missing_module(name: str) -> str:
     if name.partition(".")[0] == "app":
         return f"Module {name} does not exist; docs/adding-a-tool.md lists the modules for plugins"
-    return f"Install the package that provides {name} into the service's environment, then "
-
-
-"restart the service"
+    return (
+        f"Install the package that provides {name} into the service's environment, then "
+        "restart the service"
+    )

@@ -397,7 +397,6 @@ _MANAGERS: Rows = {
         ),
     ),
 }
-"codec shell-type"
 RULES: RuleTable = together(
     {"ansible": _ansible},
     table("salt salt-ssh salt-call", _salt),
