@@ -278,4 +278,4 @@ def _head_and_tail(text: str, limit: int, note: str) -> str:
         return f"{text}\n[Output truncated: {note}]"
     head, tail = limit * 2 // 3, limit // 3
     left_out = len(text) - head - tail
-    return f"{text[:head]}\n[… {left_out} characters left out: {note} …]\n{text[-tail:]}"
+    return f"{text[:head]}\n[… {left_out} characters omitted: {note} …]\n{text[-tail:]}"

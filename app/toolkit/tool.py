@@ -111,7 +111,7 @@ class Tool:
         shell: its `command_argument` is run by this shell, so risk analysis reads it.
         command_argument: the argument that holds it.
         language: what the `command_argument` of a tool without a `shell` is written in: it is
-            analysed when `asks` speaks.
+            analyzed when `asks` speaks.
         asks: validated arguments → why such a call asks in any case; None when it need not.
             What a tool with a `shell` and this types goes into a running program, so that
             control keys around it are no part of a command.

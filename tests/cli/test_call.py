@@ -94,7 +94,7 @@ def test_what_asks_is_denied_where_nobody_can_be_asked(installation, workspace):
     done = call(installation, workspace, "bash", RISKY)
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr.splitlines() == [
-        "denied: Nobody is available to approve it, so it was not run",
+        "denied: No one is available to approve it, so it was not run",
         "(no terminal available for confirmation; use --yes to approve)",
     ]
     assert (workspace / "gone").is_dir()

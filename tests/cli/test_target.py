@@ -364,7 +364,7 @@ def test_a_call_in_a_service_streams_asks_and_ends_as_one_in_this_process(user: 
     assert (streamed.returncode, streamed.stdout) == (1, "one\n")
     assert streamed.stderr.startswith("two\n")
     assert (risky.returncode, risky.stdout) == (3, "")
-    assert "Nobody is available to approve it" in risky.stderr
+    assert "No one is available to approve it" in risky.stderr
     assert "--yes" in risky.stderr
     assert "person" not in risky.stderr
     assert approved.returncode == 0, approved.stderr

@@ -32,10 +32,14 @@ async def test_after_three_declines_of_one_goal_the_model_is_asked_to_stop_and_n
 ):
     outcomes = [await ask(house, number, f"rm file{number}") for number in range(STOP_AFTER)]
     assert {outcome.status for outcome in outcomes} == {"declined"}
-    assert ["Stop trying" in outcome.text for outcome in outcomes] == [False, False, True]
+    assert ["Do not try it another way" in outcome.text for outcome in outcomes] == [
+        False,
+        False,
+        True,
+    ]
     again = await ask(house, 7, "rm -r another")
     assert (again.status, again.result.code) == ("denied", "declined_repeatedly")
-    assert "Stop trying" in again.text
+    assert "Do not try it another way" in again.text
     assert house.watcher.about("c7") == ["tool_call_started", "tool_call_completed"]
 
 

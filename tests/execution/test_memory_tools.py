@@ -209,7 +209,7 @@ async def test_sharing_asks_where_it_shall(careful: Lab, ann: dict[str, Any]):
     for name, arguments in (("memory_save", {"content": "x"}), ("memory_forget", {"key": "x"})):
         outcome = await called(careful, name, shared, scope="agent", **arguments)
         assert outcome.status == "denied", outcome.text
-        assert "Nobody is available to approve it" in outcome.text
+        assert "No one is available to approve it" in outcome.text
     own = await called(careful, "memory_save", shared, content="x")
     assert own.status == "success"
 

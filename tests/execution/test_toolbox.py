@@ -128,7 +128,7 @@ async def test_a_missing_and_an_unknown_project_fail_before_anything_runs(house:
 async def test_nobody_is_asked_unless_somebody_is_there(lab: Lab):
     with counted() as (function, ran):
         lab.add(made(function, name="send", requires_confirmation=True, **WRITES))
-        assert "Nobody is available" in (await box(lab).execute("send", {}))["error"]
+        assert "No one is available" in (await box(lab).execute("send", {}))["error"]
     assert ran == []
 
 

@@ -9,12 +9,12 @@ from app.execution.call import CallState
 MAX_RUNS = 1024
 STOP_AFTER = 3
 STOP_TRYING = (
-    "This is the {times}th time that a person declines this in this run. Stop trying to do it "
-    "in another way; go on without it, or ask what they want instead."
+    "A person has declined this for the {times}th time in this run. Do not try it another way; "
+    "continue without it, or ask what they want instead."
 )
 REFUSED = (
-    "People have declined this {times} times in this run; it was refused without asking again. "
-    "Stop trying to do it in another way."
+    "People have declined this {times} times in this run, so it was refused without asking. Do "
+    "not try it another way."
 )
 _PLACES = ("path", "file_path", "url", "name", "query")
 

@@ -102,7 +102,7 @@ class ConfirmationStep:
             return Refusal("denied", "declined_repeatedly", REFUSED.format(times=times))
         if not self.is_unattended(call):
             return None
-        message = "Nobody is available to approve it, so it was not run"
+        message = "No one is available to approve it, so it was not run"
         return Refusal("denied", "unattended", message)
 
     def is_unattended(self, call: CallState) -> bool:

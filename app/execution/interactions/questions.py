@@ -106,8 +106,8 @@ class UserQuestions:
         context = call.context
         if self._confirmation_step.is_unattended(call):
             raise ToolFailed(
-                "Nobody is available to answer, so the question was not asked; "
-                "continue with the best option, and say what you assumed",
+                "No one is available to answer, so the question was not asked; "
+                "continue with the best option, and state your assumptions",
                 code="unattended",
             )
         if len(self.pending(context.session_id)) >= MAX_OPEN:
@@ -329,7 +329,7 @@ def _late(stored: StoredQuestion, said: StoredReply) -> TakenAnswer:
 
 def _late_message(stored: StoredQuestion, said: StoredReply) -> str:
     """Return the message for the session about a late answer."""
-    lines = ["My answer to what you asked before, which comes late:"]
+    lines = ["My late answer to your earlier question:"]
     for question in stored.questions:
         response = said.responses[question["id"]]
         answer = response if isinstance(response, str) else ", ".join(response)

@@ -134,7 +134,7 @@ class _Finding:
             self._follow(path, real, status, language, how)
 
     def _is_seen(self, path: str, how: FileRun) -> bool:
-        """Return whether the file was already analysed for the command; it may also be data."""
+        """Return whether the file was already analyzed for the command; it may also be data."""
         if (path, how.path) not in self.seen:
             self.seen.add((path, how.path))
             return False
@@ -213,8 +213,8 @@ class _Finding:
                 self.take(place if dot else f"{place}/__init__.py", FileRun(how.path, "module"))
 
 
-_NO_TEXT, _TOO_LONG = "is not text", "is too long to be analysed"
-_TOO_MANY = "is one of too many files to analyse at once"
+_NO_TEXT, _TOO_LONG = "is not text", "is too long to be analyzed"
+_TOO_MANY = "is one of too many files to analyze"
 
 
 def _content(real: str) -> tuple[str | None, str, str] | None:

@@ -87,7 +87,7 @@ class OutboundRequests:
         except ConfigurationError:
             raise ToolFailed(
                 f"The trigger {name!r} is unusable: its secrets cannot be decrypted; "
-                "tell the operator",
+                "contact the operator",
                 code="trigger_broken",
             ) from None
         try:

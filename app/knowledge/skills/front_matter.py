@@ -186,7 +186,7 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if isinstance(value, dict):
         return {_text(str(key)): _plain(item) for key, item in value.items()}
-    raise UnreadableFrontMatter(f"a value of the kind {type(value).__name__} are not allowed")
+    raise UnreadableFrontMatter(f"values of type {type(value).__name__} are not allowed")
 
 
 def _text(text: str) -> str:

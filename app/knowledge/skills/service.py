@@ -40,8 +40,8 @@ AllowedSkills = Callable[[str | None], tuple[str, ...] | None]
 MAX_DESCRIPTION = 300
 _MAX_ALWAYS = 4000
 _INTRODUCTION = (
-    "Skills are instructions for certain tasks. Before a task that one of them is about, read"
-    " it with read_skill; those marked (runs) are run with execute_skill."
+    "Skills are instructions for specific tasks. Before such a task, read the skill with"
+    " read_skill; run those marked (runs) with execute_skill."
 )
 
 

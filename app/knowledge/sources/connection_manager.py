@@ -202,7 +202,7 @@ class ConnectionManager:
                 # Administrators see the reason when they test the source.
                 raise ToolFailed(
                     f"The data source {source.name!r} is not available: its stored "
-                    "password cannot be decrypted; tell an administrator",
+                    "password cannot be decrypted; contact an administrator",
                     code="source_unavailable",
                 ) from None
 

@@ -155,7 +155,7 @@ def assess_code(language: str, text: str) -> Iterator[Answer]:
     elif language in _PATTERNS:
         yield from _scan(language, spaced)
     else:
-        yield ask("opaque_code", f"runs {language} code that is not analysed")
+        yield ask("opaque_code", f"runs {language} code that is not analyzed")
 
 
 _LONG_BLANK = re.compile(r"\s{200,}")

@@ -35,9 +35,9 @@ def answers_of(call: CommandCall, how: FileRun, given: Given) -> Iterator[Answer
     elif language == kinds.PROGRAM and text is not None:
         language = kinds.language_of(given.path, text)
     if text is None or len(text) > _LONGEST.get(language, _LONGEST_OTHER):
-        why = given.why or "is too long to be analysed"
+        why = given.why or "is too long to be analyzed"
     elif language not in _JUDGED:
-        why = f"is {language} code, which is not analysed"
+        why = f"is {language} code, which is not analyzed"
     else:
         yield from _judged(call, language, given.path, text)
         return

@@ -228,7 +228,7 @@ async def test_what_asks_is_denied_while_nobody_watches(client: httpx2.AsyncClie
     result = await call(client, "bash", arguments={"command": "rm -rf build"})
 
     assert result["status"] == "denied"
-    assert "Nobody is available" in result["text"]
+    assert "No one is available" in result["text"]
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ async def test_a_call_in_a_session_that_nobody_watches_fails_at_once(serving: Ru
     async with HttpClient(base_url=serving.api) as client:
         answer = (await client.post("/tools/ask_user/call", json={"arguments": ASK})).json()
     assert answer["record"]["status"] == "error"
-    assert "Nobody is available to answer" in answer["record"]["result"]
+    assert "No one is available to answer" in answer["record"]["result"]
 
 
 async def test_others_neither_see_nor_answer_a_question(serving: Running):

@@ -82,8 +82,8 @@ def test_tests_are_found_below_a_folder_with_what_configures_them(root: Path):
     [
         (b"\x7fELF\0\0", "is not text"),
         (b"caf\xe9", "is not text"),
-        (b"a" * (reader.MAX_TEXT + 1), "is too long to be analysed"),
-        (b"a" * (reader.MAX_HASHED + 1), "is too long to be analysed"),
+        (b"a" * (reader.MAX_TEXT + 1), "is too long to be analyzed"),
+        (b"a" * (reader.MAX_HASHED + 1), "is too long to be analyzed"),
     ],
 )
 def test_what_cannot_be_judged_says_why(root: Path, content: bytes, why: str):
@@ -128,7 +128,7 @@ def test_no_more_is_handed_in_than_can_be_judged(root: Path, monkeypatch: pytest
     given = found(root, "a/*", "shell")
 
     assert sorted(one.text or one.why for one in given.values()) == [
-        *("1234", "is one of too many files to analyse at once")
+        *("1234", "is one of too many files to analyze")
     ]
 
 

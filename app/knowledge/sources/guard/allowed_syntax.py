@@ -103,7 +103,7 @@ _WORDS: Final[Mapping[str, tuple[Reason, str]]] = {
     "into": ("forbidden_syntax", "SELECT ... INTO is not allowed: the rows come back to you."),
     "Into": ("forbidden_syntax", "SELECT ... INTO is not allowed: the rows come back to you."),
     "recursive": ("recursive_cte", "WITH RECURSIVE is not allowed: join the levels you need."),
-    "hint": ("forbidden_syntax", "Optimiser hints are not allowed."),
+    "hint": ("forbidden_syntax", "Optimizer hints are not allowed."),
     "hints": ("forbidden_syntax", "Index hints are not allowed."),
     "operation_modifiers": ("forbidden_syntax", "Modifiers such as SQL_NO_CACHE are not allowed."),
     "laterals": ("forbidden_syntax", "LATERAL is not allowed: use a join or a subquery."),

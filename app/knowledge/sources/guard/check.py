@@ -161,7 +161,7 @@ def inspect(sql: str, dialect: Dialect) -> None:
 
 def _inspect_comment(comment: str) -> None:
     if comment.startswith(("/*!", "/*M!", "/*m!", "/*+")):
-        message = "Executable comments and optimiser hints are not allowed: remove the comment."
+        message = "Executable comments and optimizer hints are not allowed: remove the comment."
         raise refused("executable_comment", message, comment)
     if "/*" in comment[2:]:
         raise refused("unbalanced", "Nested comments are not allowed.", comment)

@@ -60,8 +60,8 @@ def find_table(node: exp.Table, access: TableAccess) -> TableSchema:
         raise _system(shown)
     if table is None:
         there = names(f"{one.schema}.{one.name}" for one in access.tables)
-        hint = f"authorised tables are {there}" if there else "no table is authorised"
-        message = f"The table {shown!r} is not authorised: {hint}."
+        hint = f"authorized tables are {there}" if there else "no table is authorized"
+        message = f"The table {shown!r} is not authorized: {hint}."
         raise refused("unauthorised_table", message, shown)
     if not table.columns:
         message = f"The columns of {shown!r} are unknown, so it cannot be read."

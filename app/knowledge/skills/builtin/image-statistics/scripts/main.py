@@ -116,9 +116,9 @@ def notes_on(coverage: float, regions: list[set[Cell]], shown: int, deviation: f
     if coverage > 0.6:
         notes.append("Most of the image differs from its border: there may be no background")
     if deviation < 3:
-        notes.append("The image is almost of one colour")
+        notes.append("The image is almost of one color")
     if len(regions) > shown:
-        notes.append(f"{len(regions) - shown} smaller regions are left out")
+        notes.append(f"{len(regions) - shown} smaller regions are omitted")
     return notes
 
 
