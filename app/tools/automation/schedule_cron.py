@@ -213,9 +213,9 @@ async def schedule_cron(args: ScheduleCronArgs, ctx: ToolContext) -> ToolResult:
         return _listed([_fields(item) for item in await schedules.find(owner)])
     assert args.id is not None
     if args.action == "history":
-        return _history_text(await schedules.history(owner, args.id, args.limit))
+        return _history_result(await schedules.history(owner, args.id, args.limit))
     if args.action == "run_now":
-        return _history_text([await schedules.run_now(owner, args.id)])
+        return _history_result([await schedules.run_now(owner, args.id)])
     if args.action == "get":
         return _one("Schedule", await schedules.get(owner, args.id))
     if args.action == "delete":
@@ -288,7 +288,7 @@ def _line(fields: dict[str, Any]) -> str:
     return f"{fields['id']} {fields['name']!r} ({when}, {fields['timezone']}): {state}"
 
 
-def _history_text(slots: Sequence[Occurrence]) -> ToolResult:
+def _history_result(slots: Sequence[Occurrence]) -> ToolResult:
     data = {"history": [asdict(slot) for slot in slots]}
     lines = []
     for slot in slots:

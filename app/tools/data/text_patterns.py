@@ -70,7 +70,8 @@ def substitute(
 ) -> tuple[str, int]:
     r"""Return `text` with every match replaced, and their number.
 
-    In `replacement`, `\1` and `\g<name>` refer to groups, `\n`, `\t` and `\\` for themselves.
+    In `replacement`, `\1` and `\g<name>` insert groups; `\n`, `\t` and `\\` insert a newline, a tab
+    and a backslash.
 
     Raises:
         ToolFailed: see `extract`; or `bad_replacement`.

@@ -68,8 +68,8 @@ def _outcome(task: dict[str, Any]) -> dict[str, Any]:
     if task["status"] == "success":
         return {"task_name": task["label"], "success": True, "response": task["response"]}
     error = task["error"] or {}
-    fields = str(error.get("message") or task["status"])
-    return {"task_name": task["label"], "success": False, "error": fields}
+    message = str(error.get("message") or task["status"])
+    return {"task_name": task["label"], "success": False, "error": message}
 
 
 @tool(

@@ -35,10 +35,8 @@ def task_data(task: TaskReport) -> dict[str, Any]:
 
 def batch_data(batch: BatchReport) -> dict[str, Any]:
     """Return a batch in JSON form, with its tasks in order; see `task_data`."""
-    message = {
-        item.name: getattr(batch, item.name) for item in fields(batch) if item.name != "tasks"
-    }
-    return {**message, "tasks": [task_data(task) for task in batch.tasks]}
+    data = {item.name: getattr(batch, item.name) for item in fields(batch) if item.name != "tasks"}
+    return {**data, "tasks": [task_data(task) for task in batch.tasks]}
 
 
 def one_answer(batch: BatchReport) -> ToolResult:

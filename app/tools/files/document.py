@@ -16,7 +16,7 @@ _UTF8 = "utf-8"
 _SAMPLE = 64 << 10
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
-    # before UTF-16, whose little-endian mark is a prefix of it
+    # UTF-32 precedes UTF-16, whose little-endian mark is a prefix of that of UTF-32.
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -24,7 +24,8 @@ _MARKS = (
 )
 _NOT_IN_TEXT = re.compile("[\x00-\x08\x0e-\x1f\ufffd]")
 _WIDE_SHARE = 0.3
-# Maximum share of invalid bytes in a text that still counts as UTF-8.
+# UTF-8 text has at most one invalid byte per this many non-ASCII characters, or per this many
+# bytes.
 _CHARACTERS_A_STRAY = 4
 _BYTES_A_STRAY = 500
 STRAY = re.compile("[\udc80-\udcff]")
@@ -206,12 +207,12 @@ def _wide(sample: bytes) -> str:
         return "utf-8"
     encoding = "utf-16-le" if odd > even else "utf-16-be"
     text = sample.decode(encoding, "replace")
-    whole = text[:-1] or text  # the sample may end inside a character
+    whole = text[:-1] or text  # The sample may end inside a character.
     return "utf-8" if _NOT_IN_TEXT.search(whole) else encoding
 
 
 def _decodes(sample: bytes, encoding: str) -> bool:
-    # a character may be truncated at the end of the sample
+    # The sample may end inside a character.
     decoder = codecs.getincrementaldecoder(encoding)()
     try:
         decoder.decode(sample)

@@ -89,13 +89,13 @@ async def escalate(args: EscalateArgs, ctx: ToolContext) -> ToolResult:
             wanted, operation_id=ctx.operation_id, timeout_s=ctx.timeout_s
         )
         return _shown({"to": args.to, **_fields(state)}, _ticket_text(state, args))
-    escalations = _superiors(ctx, args.to)
+    escalations = _escalations(ctx, args.to)
     if args.to == "model_tier":
         return _handed_over(await escalations.hand_over(wanted, ctx))
     return _decided(await escalations.decide(wanted, ctx, as_ticket=args.as_ticket), args)
 
 
-def _superiors(ctx: ToolContext, to: Addressee) -> Escalations:
+def _escalations(ctx: ToolContext, to: Addressee) -> Escalations:
     found = ctx.services.get(ESCALATIONS)
     if not isinstance(found, Escalations):
         raise ToolFailed(

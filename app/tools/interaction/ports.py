@@ -149,7 +149,7 @@ class Handover:
 
 @runtime_checkable
 class Escalations(Protocol):
-    """Service `SUPERIORS`: supervising agents and stronger models.
+    """Service `ESCALATIONS`: supervising agents and stronger models.
 
     Both raise `ToolFailed` with the code `addressee_unavailable` if none is configured, naming the
     setting, and `RateLimited` above the limit per run.

@@ -71,9 +71,9 @@ def _metadata(order: dict[str, Any]) -> Any:
 
     if order["do"] == "thumbnail":
         return None
-    reported = PngInfo()
-    reported.add_text("Software", "Tollgate draw (simulated)")
-    return reported
+    metadata = PngInfo()
+    metadata.add_text("Software", "Tollgate draw (simulated)")
+    return metadata
 
 
 def _drawn(order: dict[str, Any]) -> Image.Image:

@@ -181,7 +181,7 @@ class ShellStates(Protocol):
     """Service `SHELL_STATES`: saved shell state, by `ToolContext.shell_id` and project."""
 
     def get(self, shell_id: str | None, project_id: str | None) -> ShellState:
-        """Return the saved state, or None."""
+        """Return the saved state; it is empty if there is none."""
 
     def put(self, shell_id: str | None, project_id: str | None, state: ShellState) -> None:
         """Replace the state; without a session, nothing is saved."""

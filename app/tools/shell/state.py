@@ -137,16 +137,16 @@ def read_record(record: bytes, root: str, before: ShellState) -> Left:
     dropped: list[str] = []
     room = MAX_VALUES
     for pair in pairs:
-        name, _, raw = pair.partition(b"=")
-        reported, value = _text(name) or "", _text(raw)
-        if not _NAME.fullmatch(reported) or _OWN.fullmatch(reported):
+        raw_name, _, raw_value = pair.partition(b"=")
+        name, value = _text(raw_name) or "", _text(raw_value)
+        if not _NAME.fullmatch(name) or _OWN.fullmatch(name):
             continue
-        fits = value is not None and len(value) <= min(MAX_VALUE, room - len(reported))
-        if value is None or not fits or len(kept) >= MAX_VARIABLES or _NEVER.fullmatch(reported):
-            dropped.append(reported)
+        fits = value is not None and len(value) <= min(MAX_VALUE, room - len(name))
+        if value is None or not fits or len(kept) >= MAX_VARIABLES or _NEVER.fullmatch(name):
+            dropped.append(name)
             continue
-        room -= len(reported) + len(value)
-        kept[reported] = value
+        room -= len(name) + len(value)
+        kept[name] = value
     state = ShellState(cwd if inside else before.cwd, kept)
     return Left(state, None if inside else cwd, tuple(dropped))
 

@@ -189,23 +189,23 @@ def _listed(rows: Sequence[SkillEntry], name: str | None) -> ToolResult:
 
 def _row_data(row: SkillEntry) -> dict[str, Any]:
     """Return the text for the model, without a skill's own words before it is enabled."""
-    message = row.to_dict()
+    fields = row.to_dict()
     if row.status in ("visible", "missing_requirement"):
-        return message
-    return message | {
+        return fields
+    return fields | {
         "description": "",
         "license": None,
         "compatibility": None,
         "allowed_tools": [],
-        "problems": message["problems"][:1],
+        "problems": fields["problems"][:1],
         "warnings": [],
     }
 
 
 def _line(row: SkillEntry) -> str:
     why = f" ({row.reason})" if row.reason else ""
-    message = f": {row.description}" if row.status == "visible" else ""
+    description = f": {row.description}" if row.status == "visible" else ""
     version = f", digest {row.digest}" if row.digest else ""
-    notified_of = row.warnings if row.status == "visible" else ()
-    warnings = "".join(f"\n  warning: {warning}" for warning in notified_of)
-    return f"- {row.name} [{row.id}] {row.status}{why}{message}{version}{warnings}"
+    shown = row.warnings if row.status == "visible" else ()
+    warnings = "".join(f"\n  warning: {warning}" for warning in shown)
+    return f"- {row.name} [{row.id}] {row.status}{why}{description}{version}{warnings}"

@@ -34,7 +34,7 @@ _DDGS_REGION = "cn-zh"
 
 _DUCKDUCKGO_TIMEOUT_S = 10.0
 _DUCKDUCKGO_BYTES = 1_000_000
-# Host whose links contain the address in a parameter.
+# Path of its redirects, and their parameter with the address of the result.
 _THROUGH, _ADDRESS = "/l/", "uddg"
 _NOT_NOW = (202, 403, 429)
 _DUCKDUCKGO_HEADERS = {

@@ -252,8 +252,8 @@ def _problem(target: ConnectionTarget, error: BaseException) -> ToolFailed:
 
 def _first_words(error: BaseException) -> str:
     """Return the message alone: details may contain values."""
-    reported_by = getattr(error, "diag", None)
-    return str(getattr(reported_by, "message_primary", None) or "the statement is not accepted")
+    diagnostics = getattr(error, "diag", None)
+    return str(getattr(diagnostics, "message_primary", None) or "the statement is not accepted")
 
 
 def _why(error: BaseException | Error) -> Cause:

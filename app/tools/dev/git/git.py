@@ -210,9 +210,9 @@ def _branch_line(data: dict[str, Any]) -> str:
 def _file_line(file: dict[str, Any]) -> str:
     if file["state"] != "changed":
         return f"{file['state']}: {file['path']}"
-    reported = [f"{side} {file[side]}" for side in ("staged", "unstaged") if file[side]]
+    states = [f"{side} {file[side]}" for side in ("staged", "unstaged") if file[side]]
     moved = f" (from {file['old_path']})" if "old_path" in file else ""
-    return f"{', '.join(reported)}: {file['path']}{moved}"
+    return f"{', '.join(states)}: {file['path']}{moved}"
 
 
 async def _diff(args: GitArgs, repository: Repository) -> ToolResult:
