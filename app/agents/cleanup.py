@@ -46,7 +46,7 @@ def close_run(
 
 
 def close_delegated(runtime: Runtime, log: SessionLog, run_id: str, trail: Trail) -> None:
-    """End a sub-agent's run, with a `subagent_finished` event that reports the work left."""
+    """End a sub-agent's run without `run_finished`: `subagent_finished` reports its end."""
     close_open(runtime, log, trail)
     moment = isoformat(runtime.clock.now())
     runtime.db.append(FINISH_RUN, ("interrupted", None, None, "{}", moment, run_id))
@@ -165,7 +165,7 @@ def _ids(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def _about(log: SessionLog, event: dict[str, Any], tool_name: str | None) -> dict[str, Any]:
-    """Return the audit entry of a call."""
+    """Return the fields of an audit entry that identify a call."""
     return {
         "session_id": log.session_id,
         "run_id": event.get("run_id"),

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 
 class DatabaseQueries:
-    """Database with its queries; the first use loads the toolkit. Implements `SessionSearch`. Must
-    be used on one event loop.
+    """Database with its queries; the first use loads the toolkit.
 
     Implements `SessionSearch`. Must be used on one event loop.
     """

@@ -85,7 +85,7 @@ class LoopState:
         spending: usage of its requests.
         taken: number of turns so far.
         steering: user messages (ID, content) that arrived during the turn, for the next one.
-        payer: subject that its requests and calls are counted for.
+        quota_subject: subject that its requests and calls are counted for.
         attended: a client can, or may later, answer confirmations.
         tries: restarts after a crash since its calls last finished.
         keep: called when a step has finished, before anything else.

@@ -16,7 +16,7 @@ class RunProgress:
     """State that another process needs to continue a run.
 
     Attributes:
-        payer: subject that the run is counted for.
+        quota_subject: subject that the run is counted for.
         attended: a client can, or may later, answer confirmations.
         turns: output of `LoopState.progress`: usage, stop reason, model requests so far.
         unheard: messages before the last response that the model had not seen.

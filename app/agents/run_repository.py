@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 class RunRepository:
-    """Writes runs to the database and the event log, without awaiting. Nothing here awaits."""
+    """Writes runs to the database and the event log, without awaiting."""
 
     def __init__(self, runtime: Runtime, restart_policy: RestartPolicy) -> None:
         self._runtime = runtime

@@ -105,7 +105,7 @@ class RunService:
 
         Args:
             agent_id: agent of this run; the session's agent if None.
-            payer: subject that the run is counted for.
+            quota_subject: subject that the run is counted for.
             run_id: predetermined ID of the run.
             attended: a client can, or may later, answer confirmations.
             tools_enabled: whether the model may call tools.
@@ -306,7 +306,7 @@ class RunService:
             return
         session = run.session
         if status == "interrupted" and (run.is_left or self._suspension.is_suspended(run.id)):
-            # The run has not ended; from now on, and not before, has may be another's.
+            # The run has not ended: another process may continue it from here on.
             self._records.left(run)
             self._active.pop(session.id, None)
             run.done.set_result("interrupted")

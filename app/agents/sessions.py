@@ -241,7 +241,7 @@ class Sessions:
         return entry_id
 
     def branch(self, session: Session, entry_id: str | None) -> None:
-        """Make the next message a child of `entry_id` (of the root if None), and announce it."""
+        """Make the next message a child of `entry_id` (a new root if None); emit the event."""
         session.leaf = entry_id
         self._db.append(MOVE_LEAF, (entry_id, isoformat(self._clock.now()), session.id))
         session.log.emit(SessionBranched, message_id=entry_id)

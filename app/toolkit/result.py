@@ -30,7 +30,7 @@ class ToolResult:
 
     Attributes:
         success: whether the tool did what it was asked.
-        data: structured result, JSON-serialisable; kept on failure where it helps.
+        data: structured result, JSON-serializable; kept on failure where it helps.
         error: one sentence for the caller when `success` is false.
         code: machine code of the error.
         text: what the model reads; derived from `data` or `error` when not given.

@@ -188,7 +188,7 @@ class Tool:
         return self.routing_hint if ours and not self.has_side_effects else PROXY
 
     def manifest(self) -> dict[str, Any]:
-        """The serialisable description: the seeds' ten fields."""
+        """The serializable description: the seeds' ten fields."""
         return {
             "name": self.name,
             "description": self.description,

@@ -48,7 +48,7 @@ class WebhookReceiver:
     """Entry point for other systems.
 
     Attributes:
-        book: stored webhooks.
+        repository: stored webhooks.
     """
 
     def __init__(

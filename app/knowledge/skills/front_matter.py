@@ -63,7 +63,7 @@ def read_front_matter(text: str) -> FrontMatter:
     """Split a SKILL.md and parse its front matter.
 
     Raises:
-        Unreadable: it is missing, or not a YAML mapping within the limits.
+        UnreadableFrontMatter: it is missing, or not a YAML mapping within the limits.
     """
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     opening = _FENCE.match(text)

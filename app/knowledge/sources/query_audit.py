@@ -27,7 +27,8 @@ class QueryRecord:
     Attributes:
         sql: submitted text, or for a sample, the generated one.
         verdict: `refused` until the guard has accepted it, then `allowed`.
-        reason: reason of the refusal or failure; None on success, and after an unexpected error.
+        reason: reason of the refusal or failure; None on success, `internal` after an
+            unexpected error.
     """
 
     source_id: str

@@ -52,7 +52,7 @@ def assess_command(
     """Assess `command`. Never raises.
 
     Asks for a command above `MAX_BYTES` (UTF-8), with more than `MAX_SEGMENTS` commands, and for
-    everything that it cannot parse. Without `home`, a home directory is still recognised by `~`,
+    everything that it cannot parse. Without `home`, a home directory is still recognized by `~`,
     `$HOME` and its usual places.
 
     Args:

@@ -149,7 +149,7 @@ def assess_code(language: str, text: str) -> Iterator[Answer]:
     elif language in {"sql", "mysql"}:
         yield from assess_sql(text, mysql=language == "mysql")
     elif len(text) > (_MAX_NODE if language == "node" else _MAX):
-        yield ask("opaque_code", f"{language} code is too long to analyse")
+        yield ask("opaque_code", f"{language} code is too long to analyze")
     elif language in COMPILED:
         yield from assess_compiled(language, spaced)
     elif language in _PATTERNS:

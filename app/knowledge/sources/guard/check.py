@@ -56,7 +56,7 @@ def check(sql: str, access: TableAccess, limit: int) -> Guarded:
         The statement to execute, with its outermost LIMIT set.
 
     Raises:
-        SqlRefused: For anything but a SELECT of authorised tables and unmasked columns.
+        SqlRefused: For anything but a SELECT of authorized tables and unmasked columns.
         ValueError: `limit` is out of range: the caller's mistake, not the agent's.
     """
     from app.knowledge.sources.guard import dialects, limits
@@ -94,7 +94,7 @@ def sample(access: TableAccess, table: str, columns: Sequence[str] | None, limit
         limit: How many rows.
 
     Raises:
-        SqlRefused: The table is not authorised, or a column is unknown or masked.
+        SqlRefused: The table is not authorized, or a column is unknown or masked.
     """
     mark = "`" if access.dialect == "mysql" else '"'
 
@@ -143,7 +143,7 @@ def inspect(sql: str, dialect: Dialect) -> None:
     """Refuse a text that could be read in several ways.
 
     Raises:
-        SqlRefused: For control characters, executable comments and optimiser hints, comments
+        SqlRefused: For control characters, executable comments and optimizer hints, comments
             inside comments, and quotes or comments that are never closed.
     """
     if len(sql) > MAX_CHARACTERS:
