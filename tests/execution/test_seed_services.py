@@ -76,7 +76,7 @@ async def test_the_services_of_the_seeds_need_no_arguments_in_a_plugin(plugged: 
 
 
 async def test_outside_of_a_call_they_say_what_is_missing():
-    with pytest.raises(ToolFailed, match="while a tool of a service runs"):
+    with pytest.raises(ToolFailed, match="only available while a tool runs"):
         FetchService()
-    with pytest.raises(ToolFailed, match="while a tool of a service runs"):
+    with pytest.raises(ToolFailed, match="only available while a tool runs"):
         await ContentExtractor("<p>x").extract_text()

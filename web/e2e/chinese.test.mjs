@@ -15,7 +15,7 @@ test("a tool is found and told in Chinese, and so is what its call ended in", LI
     await page.keyboard.press("Enter");
     const form = page.getByRole("form");
     await form.getByText("精确计算算术表达式。").waitFor();
-    await form.getByText("Compute an arithmetic expression").waitFor();
+    await form.getByText("Evaluate an arithmetic expression").waitFor();
     await page.getByLabel("expression").fill("1 / 0");
     await page.keyboard.press("Enter");
     const card = page.locator("article[data-status=error]");

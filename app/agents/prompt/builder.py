@@ -145,8 +145,8 @@ def _more(toolset: ResolvedToolset, found: Iterable[str]) -> str:
     if not hidden:
         return ""
     return (
-        f"{hidden} more tools are not listed: if none of yours fits, call {SEARCH_TOOLS} before "
-        "you say that something cannot be done."
+        f"More tools ({hidden}) are not listed: if none of yours fits, call {SEARCH_TOOLS} "
+        "before you say that something cannot be done."
     )
 
 
