@@ -103,7 +103,7 @@ async def test_a_long_answer_is_cut_at_8192_bytes(house: House, recorder: Record
     done = await house.approved(url=f"{recorder.url}/hooks/a")
     assert len(done.result.data["body"].encode()) == 8192
     assert set(done.result.data["body"]) == {"é"}
-    assert "answered 200, cut" in str(done.result.text)
+    assert "answered 200, truncated" in str(done.result.text)
 
 
 async def test_an_answer_is_read_in_its_encoding(house: House, recorder: Recorder):

@@ -251,8 +251,8 @@ async def test_what_runs_in_the_background_tells_its_sandbox_from_the_start(ctx)
 async def test_only_what_takes_input_is_said_to_take_it(local):
     typed = await call(bash, local, command="cat", background=True)
     late = await call(bash, local, command="sleep 5", timeout=1, on_timeout="background")
-    assert "writes to it" in str(typed.text)
-    assert "writes to it" not in str(late.text)
+    assert "write to it" in str(typed.text)
+    assert "write to it" not in str(late.text)
 
 
 async def test_the_names_that_others_use_lead_here(local):
