@@ -117,7 +117,7 @@ async def test_a_tool_that_is_shown_already_is_found_by_its_name(settings: Setti
         await office.ask()
         first, second = office.provider.requests
         reported = second.tool_results()["s1"]["content"][0]["text"]
-        assert reported.startswith("search_tools: Find further tools")
+        assert reported.startswith("search_tools: Find more tools")
         assert second.tool_names == first.tool_names
 
 
