@@ -16,7 +16,7 @@ from app.db.statements import KEEP_REFUSED
 from app.db.writer import DatabaseWriter
 
 IMAGE_ROUNDS = 2
-"Number of retries of a request with fewer images: without the newest, then without any."
+"""Number of retries of a request with fewer images: without the newest, then without any."""
 
 
 def refused_images(session: Session, model: str) -> frozenset[str]:

@@ -18,7 +18,7 @@ Source = Literal["complete", "sampled"]
 Report = Mapping[str, Any]
 
 MAX_STAGES = 500
-"Maximum number of stages shown for one call; the others are only counted."
+"""Maximum number of stages shown for one call; the others are only counted."""
 
 _KIND = "process_event"
 _WINDOW = 2000

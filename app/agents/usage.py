@@ -21,7 +21,7 @@ from app.governance.identity.token_rules import DEFAULT_AGENT
 
 Group = Literal["agent", "model", "session", "day"]
 MAX_RUNS = 50_000
-"Maximum number of runs that one response sums up; the newest if there are more."
+"""Maximum number of runs that one response sums up; the newest if there are more."""
 _COUNTED = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_creation_tokens")
 _NO_MODEL = ""
 _DAY_CHARS = 10

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 KEPT_S = 600.0
 MAX_KEPT = 10_000
-"Stored responses per owner; the oldest are dropped first."
+"""Stored responses per owner; the oldest are dropped first."""
 # Storage time of an unanswered request; after a crash, `KEPT_S` applies from the next load.
 _CLAIMED_S = 86_400.0
 PURGE_S = 60.0

@@ -32,7 +32,7 @@ from app.toolkit.tool import Tool
 log = logging.getLogger(__name__)
 
 IMPORT_S = 60.0
-"Maximum time in seconds that one plugin may delay the start."
+"""Maximum time in seconds that one plugin may delay the start."""
 
 CheckHooks = Callable[[Sequence[Any]], object]
 """Raises for an invalid hook; the check is supplied by a higher layer."""

@@ -58,7 +58,7 @@ def _only_reported(patterns: str, run_by: str, when: str) -> ProtectedPath:
 
 _GIT, _HOOKS = "git", "git hooks"
 GIT = frozenset({_GIT, _HOOKS})
-"Repository settings decide which programs run."
+"""Repository settings decide which programs run."""
 
 PROTECTED_PATHS = (
     _row(
@@ -215,7 +215,7 @@ PROTECTED_PATHS = (
 )
 
 OTHER_HOOKS = _written_by_programs("", _HOOKS, "at the next commit or push")
-"Hooks in a folder that git is configured to read them from."
+"""Hooks in a folder that git is configured to read them from."""
 
 _NOT_RUN = re.compile(r"(?:^|/)\.git/hooks/[^/]+\.sample$")
 _HOME = re.compile(r"(?:/root|/home/[^/]+|/Users/[^/]+|~)/")

@@ -6,7 +6,7 @@ from typing import Literal
 
 Effort = Literal["low", "medium", "high", "xhigh", "max"]
 PromptPart = Literal["hints", "skills", "instructions", "listing", "memory", "todo", "date"]
-"Optional parts of a model's prompt."
+"""Optional parts of a model's prompt."""
 
 LEAST_CONTEXT = 4_000
-"Minimum size in tokens of a usable model request."
+"""Minimum size in tokens of a usable model request."""

@@ -11,7 +11,7 @@ from app.db.event_blocks import Fetch
 REFUSED_IMAGES = "refused_images"
 MAX_MODELS = 8
 MAX_IMAGES = 200
-"Images per model; the oldest are dropped first."
+"""Images per model; the oldest are dropped first."""
 
 _META = "SELECT meta FROM sessions WHERE id = ?"
 

@@ -16,7 +16,7 @@ from app.core.text import json_default
 from app.events.envelope import SessionEvent
 
 OlderStyle = Literal["netaclaw", "countbot"]
-"Origin of the format: `tool_call` and `tool_result`, or the five events from `tool_start` on."
+"""Origin of the format: `tool_call` and `tool_result`, or the five events from `tool_start` on."""
 _HUNDRED = 100.0
 _KINDS = (
     *(b'"tool_call_', b'"process_progress"', b'"process_event"', b'"message_com'),

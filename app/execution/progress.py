@@ -18,7 +18,7 @@ from app.toolkit.context import Progress
 
 SAMPLE_S = 1.0
 MAX_STAGES = 200
-"Changes of stage per call that are recorded immediately; further ones only once a second."
+"""Changes of stage per call that are recorded immediately; further ones only once a second."""
 
 _SAMPLE_CHARS = 200
 _SAMPLED = (

@@ -10,7 +10,7 @@ from app.core.errors import InvalidInput, NotFound, ToolFailed
 from app.operations.paths import join_path, split_path
 
 MAX_ROOTS = 16
-"Maximum number of folders that a workspace can be narrowed to."
+"""Maximum number of folders that a workspace can be narrowed to."""
 
 _FIELD = "workspace_roots"
 

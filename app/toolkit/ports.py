@@ -14,12 +14,12 @@ CODE_SERVERS = "code_servers"
 CODE_OPERATIONS = "code_operations"
 """`CodeOperations` for calls without a project."""
 CODE_RULES = "code_rules"
-"Rules for running code: the default level, and extra modules."
+"""Rules for running code: the default level, and extra modules."""
 SCREEN_CAPTURE = "screen_capture"
 TOOL_FINDER = "tool_finder"
 SEARCH_TOOLS = "search_tools"
 NOT_HERE = "not_here"
-"Error code of a tool in a worker process that lacks what the call needs."
+"""Error code of a tool in a worker process that lacks what the call needs."""
 
 
 @runtime_checkable

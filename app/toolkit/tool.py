@@ -23,7 +23,7 @@ from app.toolkit.schema import argument_validator, model_schema
 from app.toolkit.services import Services
 
 CONTROL_KEYS = "\x03\x04\x1a\x1c"
-"Interrupt, end of input, suspend, quit: control characters with no content to execute."
+"""Interrupt, end of input, suspend, quit: control characters with no content to execute."""
 NO_ALIASES: Mapping[str, str] = MappingProxyType({})
 
 

@@ -34,4 +34,4 @@ PathText = Annotated[str, Field(min_length=1, max_length=4096)]
 """A path as written by the caller; the operations check what it may refer to."""
 
 Encoding = Annotated[str, Field(min_length=1, max_length=40), AfterValidator(_text_encoding)]
-"Name of a text encoding known to Python."
+"""Name of a text encoding known to Python."""

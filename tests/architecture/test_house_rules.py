@@ -48,6 +48,33 @@ def test_an_init_module_holds_a_docstring_and_nothing_else():
     assert others == []
 
 
+def test_a_text_alone_is_documentation_and_not_the_rest_of_another():
+    """A line that lost its bracket or its comma is a statement of its own, and its text is lost."""
+    lost = [
+        f"{path}:{line}" for path, text in sources("app", "scripts") for line in _lost_texts(text)
+    ]
+    assert lost == []
+
+
+def _lost_texts(text: str) -> Iterator[int]:
+    """The lines of texts that are statements, but neither docstrings nor below what they document.
+
+    Documentation is written with three quotes, and stands first in a function.
+    """
+    lines = text.splitlines()
+    for node in ast.walk(ast.parse(text)):
+        is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for field in ("body", "orelse", "finalbody"):
+            statements = getattr(node, field, None)
+            for at, each in enumerate(statements if isinstance(statements, list) else ()):
+                if isinstance(each, ast.Expr) and isinstance(
+                    each.value, ast.Constant | ast.JoinedStr
+                ):
+                    written = lines[each.lineno - 1].lstrip(" r")
+                    if not written.startswith(('"""', "...")) or (is_function and at > 0):
+                        yield each.lineno
+
+
 def test_the_migrations_folder_is_no_package_that_would_shadow_its_library():
     assert not (ROOT / "alembic" / "__init__.py").exists()
 

@@ -13,13 +13,13 @@ from app.execution.outcome import CallOutcome
 from app.toolkit.result import RawResult
 
 MOST_IMAGES = 16
-"Above this number of images in one conversation, all but the newest `KEPT_IMAGES` become notes."
+"""Above this number of images in a conversation, all but the newest `KEPT_IMAGES` become notes."""
 KEPT_IMAGES = 8
 MAX_IMAGE_BYTES = 3_500_000
-"Maximum size of one image: providers accept 5 MB of base64."
+"""Maximum size of one image: providers accept 5 MB of base64."""
 MEDIA_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 MAX_ALL_BYTES = 20_000_000
-"Maximum size of all images of one request: providers accept 32 MB of JSON."
+"""Maximum size of all images of one request: providers accept 32 MB of JSON."""
 MAX_PER_RESULT = 4
 
 Block = dict[str, Any]

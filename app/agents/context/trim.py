@@ -17,7 +17,7 @@ from app.agents.context.estimate import message_tokens
 
 READ_RESULT = "read_result"
 RECENT = 6
-"Messages at the end that are sent unchanged."
+"""Messages at the end that are sent unchanged."""
 _SPILLED = re.compile(r"read_file path=(artifact:[0-9A-Za-z_]{1,80})")
 
 Block = dict[str, Any]

@@ -14,7 +14,7 @@ import httpx2
 MAX_ANSWER_BYTES = 64 << 20
 """Maximum size of one response on the wire: several times that of the longest."""
 MAX_ANSWER_S = 3600.0
-"Maximum duration of one response, even if its server keeps sending."
+"""Maximum duration of one response, even if its server keeps sending."""
 
 
 def client_options(

@@ -16,7 +16,7 @@ from app.tools.skills.ports import SkillViewer
 from app.tools.untrusted import untrusted
 
 PINNED = "pinned"
-"Tag of the memories that are part of every request."
+"""Tag of the memories that are part of every request."""
 _PINNED_LINES, _RELEVANT_LINES = 20, 6
 _MEMORY_LINE, _MEMORY_CHARS = 400, 4_000
 _TODO_LINE, _TODO_CHARS = 200, 3_000
@@ -25,7 +25,7 @@ _NO_MEMORY = "Memory is currently unavailable, so stored memories are missing he
 _READ_FILE, _RECALL, _TODO = "read_file", "memory_recall", "todo"
 
 INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md")
-"File names in order of priority; the first that exists is included."
+"""File names in order of priority; the first that exists is included."""
 MAX_ENTRIES = 60
 _MAX_BYTES = 256 << 10
 _INSTRUCTION_CHARS = 16_000

@@ -26,7 +26,7 @@ from app.tools.delegation.task_broadcast import MAX_TEXT
 router = routes_of("delegations")
 
 REACHABLE = 500
-"Number of batches in a list; older ones are found by ID."
+"""Number of batches in a list; older ones are found by ID."""
 
 BatchStatus = Literal["running", "success", "partial", "error", "cancelled"]
 _LINE: dict[str, Any] = {

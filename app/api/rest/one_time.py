@@ -14,7 +14,7 @@ async def _mark(request: Request) -> None:
 
 
 SHOWN_ONCE = [Depends(_mark)]
-"`dependencies` of a route whose response holds a secret."
+"""`dependencies` of a route whose response holds a secret."""
 
 
 def is_shown_once(request: Request) -> bool:

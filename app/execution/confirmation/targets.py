@@ -17,13 +17,13 @@ from app.operations.protocols.search import FindQuery, FindResult
 from app.policy.rules.globs import GLOBBED
 
 MAX_TARGETS = 20
-"Maximum number of targets shown."
+"""Maximum number of targets shown."""
 MAX_NAMES = 50
-"Maximum number of names shown of the contents of folders and patterns, over all targets."
+"""Maximum number of names shown of the contents of folders and patterns, over all targets."""
 MAX_LISTED = 10_000
-"Maximum number of files and folders in one list."
+"""Maximum number of files and folders in one list."""
 LOOK_S = 5.0
-"Time limit for listing targets."
+"""Time limit for listing targets."""
 _MAX_SHOWN = 5
 _UNSEEN, _PLACE = "unseen", "place"
 _NO_FILES = frozenset(["missing", _UNSEEN, _PLACE])

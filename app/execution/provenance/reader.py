@@ -23,7 +23,7 @@ from app.policy.risk.given import HANDED_IN
 from app.policy.risk.model import FileRun, Given
 
 Known = Literal["named", "timed"]
-"How a written file was detected: by its name, or by its modification time."
+"""How a written file was detected: by its name, or by its modification time."""
 HowKnown = Callable[[str, float], Known | None]
 
 MAX_GIVEN = 40
@@ -37,7 +37,7 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _PACKAGES = frozenset(
     {"node_modules", "site-packages", "dist-packages", ".venv", "venv", ".tox", ".nox"}
 )
-"Folders filled by package managers, whose files are ignored by modification time."
+"""Folders filled by package managers, whose files are ignored by modification time."""
 _FOLLOWED = frozenset({kinds.PYTHON, kinds.NODE, "ruby", kinds.MAKEFILE})
 _TESTS = ("test_*.py", "*_test.py", "conftest.py", "*.test.[cmjt]*", "*.spec.[cmjt]*")
 _TEST_FOLDERS = frozenset({"test", "tests", "spec", "__tests__"})

@@ -30,9 +30,9 @@ MAX_SPANS = 5_000
 MAX_ACCEPTED = 1_000
 MAX_WORKSPACES = 2_000
 MAX_AGE_S = 30 * 24 * 3600
-"Files unchanged for this long are part of the project."
+"""Files unchanged for this long are part of the project."""
 _CLOCK_S = 0.02
-"Maximum lag of a file system's clock."
+"""Maximum lag of a file system's clock."""
 _TOGETHER_S = 1.0
 _OVERLAP_S = 30.0
 _TIDIES_EVERY_S = 24 * 3600

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 CANDIDATES = 200
-"Number of best word matches considered; recency cannot raise matches further down."
+"""Number of best word matches considered; recency cannot raise matches further down."""
 
 _DAY_S = 86_400
 

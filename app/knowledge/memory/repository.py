@@ -54,7 +54,7 @@ _DROP = "DELETE FROM memories WHERE number = ?"
 
 
 _FindAlike = Callable[[Query, Sequence[int]], list[tuple[int, float]]]
-"Search by meaning within scopes; returns numbers of memories with their similarity."
+"""Search by meaning within scopes; returns numbers of memories with their similarity."""
 
 
 @dataclass(frozen=True, slots=True)

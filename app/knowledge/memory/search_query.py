@@ -14,7 +14,7 @@ from app.knowledge.memory.words import normalised, pieces_of, words_of
 from app.tools.memory.ports import MatchMode
 
 MAX_WORDS = 64
-"Maximum number of words in one search; the others are counted as omitted."
+"""Maximum number of words in one search; the others are counted as omitted."""
 
 _QUOTES = str.maketrans(dict.fromkeys("“”„‟«»「」『』＂", '"'))
 _BEGINNING = re.compile(r"\w\*")

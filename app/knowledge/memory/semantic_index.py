@@ -60,7 +60,7 @@ _Text = tuple[int, int, str]
 """Number, version and content of a memory."""
 
 NOTHING = b""
-"Placeholder for a text without a vector, so that it is not requested again."
+"""Placeholder for a text without a vector, so that it is not requested again."""
 
 
 def drop_vector(transaction: Transaction, number: int) -> None:

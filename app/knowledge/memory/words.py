@@ -17,7 +17,7 @@ import unicodedata
 from collections.abc import Iterator
 
 MAX_WORD_CHARS = 64
-"Maximum length of a word in stored texts and in searches."
+"""Maximum length of a word in stored texts and in searches."""
 
 _IDEOGRAPHS = (
     "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
@@ -25,7 +25,7 @@ _IDEOGRAPHS = (
 )
 _PICTURES = "\u2600-\u27bf\U0001f000-\U0001faff"
 _END_OF_LATIN = "\u0250"
-"Accents on preceding letters that are ignored; on others they make a different word."
+"""Accents on preceding letters that are ignored; on others they make a different word."""
 _MARKS = re.compile(rf"([^\w\s{_PICTURES}]{{32}})[^\w\s{_PICTURES}]+")
 _PIECES = re.compile(rf"([{_IDEOGRAPHS}]+)|([^\W_{_IDEOGRAPHS}]+)|([{_PICTURES}])")
 

@@ -18,7 +18,7 @@ from app.knowledge.skills.locations import SkillLocation, names_in, opened_place
 from app.tools.skills.ports import SkillProblem
 
 MAX_PLACE_BYTES = 256 << 20
-"Maximum total size of the skills in one folder, which are all read on each lookup."
+"""Maximum total size of the skills in one folder, which are all read on each lookup."""
 _MAX_KNOWN = 2000
 
 

@@ -10,7 +10,7 @@ Kind = Literal["mysql", "postgres", "sqlite"]
 Tls = Literal["verify", "require", "off"]
 
 EVERYBODY = "*"
-"Wildcard in `agents` for every agent, and for calls without an agent."
+"""Wildcard in `agents` for every agent, and for calls without an agent."""
 PASSWORD = "password"  # noqa: S105 - the name of a field
 DEFAULT_PORTS: dict[Kind, int] = {"mysql": 3306, "postgres": 5432}
 

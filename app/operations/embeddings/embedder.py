@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 MAX_TEXTS = 64
-"Maximum number of texts per request."
+"""Maximum number of texts per request."""
 MAX_CHARS = 6_000
 """Maximum characters of one text; such models accept about 8,000 tokens."""
 

@@ -20,7 +20,7 @@ MAX_DEPTH = 2
 _MAX_LISTED = 2000
 
 Entries = list[tuple[str, bool]]
-"Sorted names in a folder, and whether each is a folder."
+"""Sorted names in a folder, and whether each is a folder."""
 
 _NOTHING: Entries = []
 

@@ -42,7 +42,7 @@ _INNER = re.compile(r"(?:^|/)\.git/(?:modules|worktrees)/")
 _TO_ITS_PARENT = b"../.."
 
 _Kind = Literal["settings", "tree", "common", "exact"]
-"Criterion of a change: its settings, its target, or any change at all."
+"""Criterion of a change: its settings, its target, or any change at all."""
 
 
 @dataclass(slots=True)

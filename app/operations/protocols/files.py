@@ -51,13 +51,13 @@ class Edited:
 
 
 FileStates = Mapping[str, FileState | None]
-"Current content by path; None if there is no file."
+"""Current content by path; None if there is no file."""
 
 Change = Callable[[FileStates], FileStates]
-"Maps the current contents to the new ones; omitted paths stay unchanged."
+"""Maps the current contents to the new ones; omitted paths stay unchanged."""
 
 BeforeWrite = Callable[[Sequence[Edited]], Awaitable[None]]
-"Called before the write while the files are locked; an exception prevents the write."
+"""Called before the write while the files are locked; an exception prevents the write."""
 
 
 async def nothing(_: Sequence[Edited]) -> None:

@@ -60,8 +60,8 @@ class WatchedProgramFiles:
         self.repositories = Repositories(self.listings)
         self.protected = ProtectedFiles(self.listings, released)
         self.lock = threading.Lock()
+        # Start times of programs that are not settled yet.
         self.running: dict[int, int] = {}
-        "Start times of programs that are not settled yet."
         self.approvals: dict[MayChange, Approvals] = {"git": Approvals(), "files": Approvals()}
 
 

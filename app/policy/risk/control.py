@@ -51,10 +51,10 @@ class ControlFlow(Collected):
         self.definitions = Definitions()
         self.handlers: dict[str, ShellScope] = {}
         self.flow = Flow()
+        # The secret that `>(…)` in the words of this command receives.
         self.fed = ""
-        """The secret that `>(…)` in the words of this command is sent."""
+        # Number of readers of what the commands write now.
         self.consumed = 0
-        """In so many ways what the commands write now is read by others."""
 
     def simple(self, node: Simple, scope: ShellScope, stdin: Stream | None) -> Stream:
         raise NotImplementedError

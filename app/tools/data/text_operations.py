@@ -102,7 +102,7 @@ SIMPLE: Mapping[str, Operation] = MappingProxyType(
         "url_decode": _result(_from_url),
     }
 )
-"Operations that only need the text."
+"""Operations that only need the text."""
 
 
 def dedupe_lines(text: str, *, ignore_case: bool) -> dict[str, Any]:

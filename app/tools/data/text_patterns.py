@@ -10,7 +10,7 @@ from typing import Any
 from app.core.errors import ToolFailed
 
 MAX_RESULT = 2_000_000
-"Maximum characters of a result."
+"""Maximum characters of a result."""
 # Matcher steps per character times characters: some tenths of a second.
 _MAX_WORK = 100_000_000
 _SECONDS = 1.5

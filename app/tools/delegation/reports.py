@@ -11,7 +11,7 @@ from app.tools.delegation.ports import ENDED, BatchReport, TaskReport, TaskStatu
 from app.tools.untrusted import untrusted
 
 FAILED = "subagents_failed"
-"Code of a batch whose tasks all failed."
+"""Code of a batch whose tasks all failed."""
 
 _WORDS: Mapping[TaskStatus, str] = {
     "waiting": "is queued",

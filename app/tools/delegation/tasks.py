@@ -13,7 +13,7 @@ from app.tools.arguments import PathText
 from app.tools.delegation.ports import TaskSpec
 
 LONGEST_S = 7 * 86_400.0
-"Maximum seconds that a call waits for sub-agents; the settings limit each task further."
+"""Maximum seconds that a call waits for sub-agents; the settings limit each task further."""
 
 _LABEL_CHARS = 30
 _CONTEXT = "Context:"

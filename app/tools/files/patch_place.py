@@ -16,7 +16,7 @@ LOOKS: tuple[tuple[str, Look], ...] = (
     ("line endings", lambda line: line.removesuffix("\r")),
     ("trailing whitespace", str.rstrip),
 )
-"Ignored differences with the normalized line; each also ignores those before it."
+"""Ignored differences with the normalized line; each also ignores those before it."""
 
 _MAX_COMPARED = 5_000_000
 _MOST_HINTED = 1000

@@ -9,7 +9,7 @@ from app.core.errors import ToolFailed
 from app.core.file_signatures import file_signature
 
 MAX_FILE_BYTES = 10 << 20
-"Maximum size of a file that is read or edited as text."
+"""Maximum size of a file that is read or edited as text."""
 
 _SNIFFED = 8192
 _BYTE_ORDER_MARKS = {

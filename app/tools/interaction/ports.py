@@ -13,7 +13,7 @@ TICKETS = "tickets"
 ESCALATIONS = "superiors"
 
 Response = str | list[str]
-"Answer to one question: a text, or a list for several choices."
+"""Answer to one question: a text, or a list for several choices."""
 Severity = Literal["low", "medium", "high"]
 Addressee = Literal["human", "supervisor_agent", "model_tier"]
 TicketStatus = Literal["open", "answered", "closed"]

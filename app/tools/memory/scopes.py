@@ -10,7 +10,7 @@ from app.toolkit.services import Services
 from app.tools.memory.ports import MEMORY, AgentMemory, MemoryAuthor, MemoryScope, Scope
 
 SHARED: frozenset[Scope] = frozenset({"agent", "project"})
-"Scopes whose memory other users can read."
+"""Scopes whose memory other users can read."""
 _NO_CHANNEL = "direct"
 _MAX_SOURCE = 64
 

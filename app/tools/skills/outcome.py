@@ -26,7 +26,7 @@ _MAX_DATA = 30_000
 _MAX_ERRORS = 3_000
 
 Failure = tuple[str, str]
-"Error code and message."
+"""Error code and message."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from app.toolkit.context import ToolContext
 SKILLS = "skills"
 SKILL_RUNS = "skill_runs"
 PROJECT_FOLDER = ".tollgate/skills"
-"Folder of a project's skills, relative to its root."
+"""Folder of a project's skills, relative to its root."""
 
 Origin = Literal["project", "user", "builtin"]
 SkillStatus = Literal[

@@ -20,7 +20,7 @@ from app.knowledge.sources.drivers.protocol import Rows, StatementLimits
 MAX_CELL_CHARS = 20_000
 _MAX_EXACT = 2**53
 MAX_JSON_BYTES = 1_000_000
-"Maximum length of JSON from a database; longer values are truncated text."
+"""Maximum length of JSON from a database; longer values are truncated text."""
 _MAX_DEPTH = 32
 
 

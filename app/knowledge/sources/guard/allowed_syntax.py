@@ -15,7 +15,7 @@ from app.knowledge.sources.guard.contents import verify_contents
 from app.knowledge.sources.guard.model import Dialect, Reason, SqlRefused, refused
 
 MAX_DEPTH: Final = 120
-"Maximum depth of the tree: the writer needs about four frames per level."
+"""Maximum depth of the tree: the writer needs about four frames per level."""
 
 _TAIL: Final = ("order", "limit", "offset")
 _SELECT: Final = (
@@ -113,7 +113,7 @@ _WORDS: Final[Mapping[str, tuple[Reason, str]]] = {
     "Dot": ("forbidden_syntax", "Fields of a row and functions of a schema are not allowed."),
     "ObjectIdentifier": ("forbidden_type", "Casts to object identifiers are not allowed."),
 }
-"Messages for refused nodes and parts; others are named by their type."
+"""Messages for refused nodes and parts; others are named by their type."""
 
 
 def verify(tree: exp.Expr, dialect: Dialect) -> None:

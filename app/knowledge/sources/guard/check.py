@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
 
 MAX_LIMIT: Final = 100_000
-"Maximum number of rows per query."
+"""Maximum number of rows per query."""
 
 _INSTEAD: Final = {
     "SHOW": "use the schema tool instead",
@@ -26,7 +26,7 @@ _INSTEAD: Final = {
 _START: Final = ("SELECT", "WITH", "(")
 
 MAX_CHARACTERS: Final = 20_000
-"Maximum length of a statement in characters."
+"""Maximum length of a statement in characters."""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _BLOCK = r"(?P<comment>/\*.*?\*/)"

@@ -11,7 +11,7 @@ from sqlglot import exp
 from app.knowledge.sources.guard.model import Dialect, refused
 
 MAX_NAME: Final = 64
-"Maximum length of a table, column or alias name, in characters."
+"""Maximum length of a table, column or alias name, in characters."""
 
 _COLLATION: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 _NUMBER: Final = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
@@ -187,7 +187,7 @@ FUNCTIONS: Final[dict[Dialect, frozenset[str]]] = {
         " JSON_GROUP_ARRAY JSON_GROUP_OBJECT QUOTE"
     ),
 }
-"Allowed functions of each dialect, by their names in capitals."
+"""Allowed functions of each dialect, by their names in capitals."""
 
 UNITS: Final = _words(
     "MICROSECOND MICROSECONDS MILLISECOND MILLISECONDS SECOND SECONDS MINUTE MINUTES HOUR HOURS"
@@ -199,7 +199,7 @@ UNITS: Final = _words(
 """Units of INTERVAL and EXTRACT."""
 
 FIRST_IS_UNIT: Final = _words("TIMESTAMPDIFF TIMESTAMPADD")
-"MySQL functions whose first argument is a unit, not a column."
+"""MySQL functions whose first argument is a unit, not a column."""
 
 _PLAIN_TYPES: Final = _words(
     "BOOLEAN TINYINT SMALLINT MEDIUMINT INT BIGINT UTINYINT USMALLINT UINT UBIGINT FLOAT DOUBLE"
@@ -215,4 +215,4 @@ TYPES: Final[dict[Dialect, frozenset[str]]] = {
     # SQLite converts a cast to any other name to a number, such as a date to 2026.
     "sqlite": _PLAIN_TYPES,
 }
-"Types allowed in a cast, as named by the parser."
+"""Types allowed in a cast, as named by the parser."""

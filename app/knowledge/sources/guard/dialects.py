@@ -30,13 +30,13 @@ from app.knowledge.sources.guard.contents import MAX_NAME
 from app.knowledge.sources.guard.model import Column, Dialect, SqlRefused, refused
 
 MAX_WORDS: Final = 4_000
-"Maximum number of tokens in a statement."
+"""Maximum number of tokens in a statement."""
 
 MAX_NESTING: Final = 24
-"Maximum nesting of brackets and CASE: the parser needs about thirty frames per level."
+"""Maximum nesting of brackets and CASE: the parser needs about thirty frames per level."""
 
 MAX_SUBSCRIPTS: Final = 40
-"Maximum number of square brackets: the parser needs quadratic time for a chain of them."
+"""Maximum number of square brackets: the parser needs quadratic time for a chain of them."""
 
 _OPENING: Final = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE)
 _CLOSING: Final = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END)

@@ -23,7 +23,7 @@ _SHORT = {
     "document_symbols": "documentSymbol",
     "workspace_diagnostics": "workspaceDiagnostics",
 }
-"Operation names used by other systems."
+"""Operation names used by other systems."""
 
 AT_A_PLACE = frozenset(
     {

@@ -23,7 +23,7 @@ from app.operations.sandbox.jail.python.levels import (
 FILENAME = "<code>"
 MAX_CHARS = 200_000
 EARLY_CHARS = 20_000
-"Maximum length of code checked in the service; longer code is checked where it runs."
+"""Maximum length of code checked in the service; longer code is checked where it runs."""
 _MAX_SHOWN = 20
 _MAX_NAME = 100
 _MAX_LINE = 200

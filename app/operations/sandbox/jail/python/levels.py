@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 LEVELS = ("lenient", "standard", "strict")
 SECONDS = {"lenient": 30, "standard": 10, "strict": 5}
-"Default time limits of each level."
+"""Default time limits of each level."""
 
 STRICT_MODULES: tuple[str, ...] = (
     *("collections", "itertools", "functools", "operator", "array", "copy", "enum"),
