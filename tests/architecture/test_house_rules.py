@@ -67,12 +67,16 @@ def _lost_texts(text: str) -> Iterator[int]:
         for field in ("body", "orelse", "finalbody"):
             statements = getattr(node, field, None)
             for at, each in enumerate(statements if isinstance(statements, list) else ()):
-                if isinstance(each, ast.Expr) and isinstance(
-                    each.value, ast.Constant | ast.JoinedStr
-                ):
+                if isinstance(each, ast.Expr) and _is_text(each.value):
                     written = lines[each.lineno - 1].lstrip(" r")
-                    if not written.startswith(('"""', "...")) or (is_function and at > 0):
+                    if not written.startswith('"""') or (is_function and at > 0):
                         yield each.lineno
+
+
+def _is_text(value: ast.expr) -> bool:
+    if isinstance(value, ast.Constant):
+        return isinstance(value.value, str)
+    return isinstance(value, ast.JoinedStr)
 
 
 def test_the_migrations_folder_is_no_package_that_would_shadow_its_library():
