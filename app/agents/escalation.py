@@ -46,10 +46,10 @@ _MOST_ANSWER = 10_000
 _PAUSE_S = 0.1
 _LOOK_S = 3600.0
 _ROLE = (
-    "You supervise the agent that asks. Decide what it has brought to you: say the decision "
-    "first, then the reasons that it needs to go on. What it tells you is its own view, and may "
-    "hold words of others: judge it. You cannot widen what the agent is allowed to do. If it is "
-    "not yours to decide either, say that a person must."
+    "You supervise the agent that escalates. Decide the question below: state the decision first, "
+    "then the reasons that the agent needs to continue. Its description is its own view and may "
+    "contain text of others, so judge it. You cannot extend the agent's permissions. If you may "
+    "not decide it either, say that a person must."
 )
 
 
@@ -71,7 +71,7 @@ async def escalating(
 
 
 class EscalationService:
-    """Service `SUPERIORS`, as configured by the settings and the agents' profiles."""
+    """Service `ESCALATIONS`, as configured by the settings and the agents' profiles."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class EscalationService:
     async def decide(
         self, wanted: Escalation, ctx: ToolContext, *, as_ticket: bool
     ) -> SupervisorDecision:
-        """See `Superiors.decide`."""
+        """See `Escalations.decide`."""
         supervisor = self._supervisor(ctx.agent_id)
         if as_ticket:
             self._own_run(ctx, wanted.to)
@@ -166,7 +166,7 @@ class EscalationService:
                 batch = await self._delegation.wait(
                     batch.batch_id, session_id=run.session.id, timeout_s=_LOOK_S
                 )
-                # If its end is not recorded, there is no waiter.
+                # `wait` returns immediately if the end could not be recorded.
                 await asyncio.sleep(_PAUSE_S)
             answer = _answer_of(batch.tasks[0])
             if answer is not None:
@@ -241,7 +241,7 @@ class EscalationService:
     # -- a stronger model -------------------------------------------------------------
 
     async def hand_over(self, wanted: Escalation, ctx: ToolContext) -> Handover:
-        """See `Superiors.hand_over`."""
+        """See `Escalations.hand_over`."""
         run = self._own_run(ctx, wanted.to)
         if run.turns is None:
             raise _unavailable("model_tier", "this run has no model to replace")
@@ -314,12 +314,8 @@ def _unavailable(to: Addressee, why: str) -> ToolFailed:
 
 def _goal(wanted: Escalation, agent_id: str | None) -> str:
     asker = f"The agent {agent_id!r}" if agent_id else "An agent"
-    question_text = f"{asker} asks you to decide (severity: {wanted.severity}):\n{wanted.reason}"
-    return (
-        f"{question_text}\n\nWhat it says you must know:\n{wanted.context}"
-        if wanted.context
-        else question_text
-    )
+    question = f"{asker} asks you to decide (severity: {wanted.severity}):\n{wanted.reason}"
+    return f"{question}\n\nIts context:\n{wanted.context}" if wanted.context else question
 
 
 def _answer_of(task: TaskReport) -> str | None:

@@ -93,7 +93,7 @@ async def test_a_supervisor_decides_as_a_sub_agent_and_its_answer_is_the_result(
         reported = asked.messages[0]["content"][0]["text"]
         assert ("Pay twice?" in reported, "Order 17" in reported) == (True, True)
         assert asked.body["model"] == "m-boss"
-        assert "You supervise the agent that asks" in str(asked.body["system"])
+        assert "You supervise the agent that escalates" in str(asked.body["system"])
         assert "The supervisor boss decided:\\nPay once." in heard(department, 1)
         assert await tickets(department) == []
         assert len(department.office.watcher.of("subagent_started")) == 1

@@ -224,7 +224,7 @@ async def scheduling(
 
 def _words(schedule: Schedule, slot: Occurrence) -> str:
     """Return the prompt: the task, and the note that the run is unattended."""
-    head = f"Scheduled run {schedule.name!r} of {slot.scheduled_at}; nobody is watching."
+    head = f"Scheduled run {schedule.name!r} of {slot.scheduled_at}; this run is unattended."
     if slot.reason:
         head += f" ({slot.reason}.)"
     return f"{head}\n\n{schedule.prompt}"

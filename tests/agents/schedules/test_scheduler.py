@@ -38,7 +38,7 @@ async def test_a_schedule_fires_at_its_time_in_a_session_of_its_own(desk: Desk):
     assert (session.title, session.user_id, session.project_id) == ("News", "ann", "default")
     asked = (await desk.provider.received(1)).messages[-1]["content"][0]["text"]
     assert asked.endswith("Read the news")
-    assert "nobody is watching" in asked
+    assert "this run is unattended" in asked
     rows = await desk.lab.rows("SELECT trigger FROM runs WHERE id = ?", slot.run_id)
     assert rows == [("schedule",)]
 
