@@ -282,7 +282,7 @@ def thinking_of(settings: Settings, profile: AgentProfile | None) -> tuple[int |
 
 def left_out(settings: Settings, profile: AgentProfile | None) -> frozenset[str]:
     """Prompt parts that are omitted for this agent."""
-    chosen = profile.prompt_without if profile else None
+    chosen = profile.prompt_exclude if profile else None
     return frozenset(settings.prompt_exclude if chosen is None else chosen)
 
 

@@ -17,6 +17,7 @@ from pydantic import (
     WithJsonSchema,
     field_serializer,
     field_validator,
+    model_validator,
 )
 
 from app.config.origins import SettingPath
@@ -26,6 +27,15 @@ from app.core.requests import LEAST_CONTEXT, Effort, PromptPart
 from app.governance.limits import NO_LIMITS, SCHEMA, Limits
 
 TOOLSET = "toolset:"
+
+
+def with_new_names(fields: Any) -> Any:
+    """Return fields of a profile with `prompt_exclude` for its old name `prompt_without`."""
+    # The old name works until 0.4; profiles stored before 0.2 contain it.
+    if not isinstance(fields, Mapping) or "prompt_without" not in fields:
+        return fields
+    others = {name: value for name, value in fields.items() if name != "prompt_without"}
+    return {"prompt_exclude": fields["prompt_without"], **others}
 
 
 def _with_new_name(value: object) -> object:
@@ -56,10 +66,9 @@ OF_PROFILE: Mapping[SettingPath, str] = MappingProxyType(
             for name in (
                 *("model", "max_iterations", "max_tokens", "context_tokens", "temperature"),
                 *("thinking_budget", "adaptive_thinking", "effort"),
-                *("unattended", "max_visible_tools"),
+                *("unattended", "max_visible_tools", "prompt_exclude"),
             )
         },
-        ("prompt_exclude",): "prompt_without",
         ("escalation", "stronger_model"): "stronger_model",
         ("sub_agent", "max_depth"): "subagents.max_depth",
     }
@@ -131,7 +140,7 @@ class AgentProfile(ProfilePart):
         temperature, thinking_budget, adaptive_thinking, effort: see the settings of these names;
             either thinking field replaces both settings, and a budget is ignored if the model
             decides itself.
-        prompt_without: omitted prompt parts; None for the service's choice.
+        prompt_exclude: omitted prompt parts; None for the service's choice.
         unattended: handling of calls that need approval while no client can answer.
         max_visible_tools: maximum tools shown; the rest is found with `search_tools`.
         subagents: limits of its sub-agents.
@@ -150,7 +159,7 @@ class AgentProfile(ProfilePart):
     thinking_budget: int | None = Field(default=None, ge=0)
     adaptive_thinking: bool | None = None
     effort: Effort | None = None
-    prompt_without: PromptParts | None = None
+    prompt_exclude: PromptParts | None = None
     selection: Selection | None = None
     tools: dict[Entry, AgentTool] = Field(default_factory=dict, max_length=1000)
     skills: SkillSelection | None = None
@@ -161,6 +170,11 @@ class AgentProfile(ProfilePart):
     subagents: SubagentLimits = SubagentLimits()
     supervisor: AgentId | None = None
     stronger_model: str | None = Field(default=None, min_length=1, max_length=200)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_old_names(cls, value: Any) -> Any:
+        return with_new_names(value)
 
     @field_validator("limits", mode="plain", json_schema_input_type=_LimitsInput)
     @classmethod

@@ -167,7 +167,7 @@ async def test_parts_can_be_left_out(settings: Settings, where: str):
     async with open_office(settings.model_copy(update=chosen), Turn(text("a"))) as office:
         files = office.runtime.projects.get("default").operations.files
         await files.write("AGENTS.md", b"Use tabs.")
-        profile = AgentProfile(id="plain", prompt_without=parts if where == "profile" else None)
+        profile = AgentProfile(id="plain", prompt_exclude=parts if where == "profile" else None)
         await office.runtime.agents.create(profile, actor="boss")
         await office.ask("hi", agent_id="plain")
         (request,) = office.provider.requests

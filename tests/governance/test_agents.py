@@ -45,6 +45,12 @@ async def test_a_profile_is_kept_whole_and_read_back(lab: Lab):
     assert lab.runtime.agents.get("writer") == FULL
 
 
+def test_the_old_name_of_omitted_prompt_parts_is_read_as_the_new_one():
+    old = {"id": "a", "prompt_without": ("todo",)}
+    assert AgentProfile.model_validate(old).prompt_exclude == ("todo",)
+    assert AgentProfile.model_validate({**old, "prompt_exclude": ()}).prompt_exclude == ()
+
+
 def test_the_old_name_of_suspend_is_read_as_the_new_one():
     assert AgentProfile.model_validate({"id": "a", "unattended": "park"}).unattended == "suspend"
 
@@ -160,7 +166,7 @@ def test_what_the_profile_decides_is_reported_with_its_value():
     profile = AgentProfile(
         id="default",
         max_iterations=25,
-        prompt_without=(),
+        prompt_exclude=(),
         stronger_model="big",
         subagents=SubagentLimits(max_depth=2),
     )

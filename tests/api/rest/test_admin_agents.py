@@ -180,3 +180,16 @@ async def test_the_preview_tells_what_a_request_costs(
     shown = sum(item["tokens"] for item in rows if item["shown"] == "yes")
     assert shown == tokens["schemas"] == some["runtime_diagnostic"]["schema_tokens"]
     assert (await client.get("/admin/toolset", params={"agent_id": "ghost"})).status_code == 404
+
+
+async def test_the_old_name_of_omitted_prompt_parts_is_accepted_and_returned(
+    client: httpx2.AsyncClient,
+):
+    made = await client.post("/admin/agents", json={"id": "plain", "prompt_without": ["todo"]})
+    assert made.status_code == 201
+    profile = made.json()["profile"]
+    assert (profile["prompt_exclude"], profile["prompt_without"]) == (["todo"], ["todo"])
+    headers = {"If-Match": made.headers["etag"]}
+    body = {"prompt_without": ["date"]}
+    changed = await client.patch("/admin/agents/plain", json=body, headers=headers)
+    assert changed.json()["profile"]["prompt_exclude"] == ["date"]

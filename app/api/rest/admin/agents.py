@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
@@ -38,6 +38,7 @@ from app.governance.agents import (
     StoredAgent,
     SubagentLimits,
     Unattended,
+    with_new_names,
 )
 from app.governance.limits import SCHEMA, Limits
 
@@ -63,12 +64,26 @@ _AGENT: dict[str, Any] = {
 }
 
 
+class ProfileView(AgentProfile):
+    """Profile of an agent, with the old names of fields until 0.4."""
+
+    prompt_without: PromptParts | None = Field(
+        default=None, deprecated=True, description="Deprecated name of `prompt_exclude`."
+    )
+
+    @classmethod
+    def of(cls, profile: AgentProfile) -> Self:
+        fields = {name: getattr(profile, name) for name in AgentProfile.model_fields}
+        # Validation would read the old name as the new one.
+        return cls.model_construct(**fields, prompt_without=profile.prompt_exclude)
+
+
 class AgentView(BaseModel):
     """An agent in its current version."""
 
     model_config = example(**_AGENT)
 
-    profile: AgentProfile
+    profile: ProfileView
     version: int
     created_at: str
     updated_at: str
@@ -84,7 +99,7 @@ class AgentView(BaseModel):
     @classmethod
     def of(cls, stored: StoredAgent, service: Service) -> Self:
         return cls(
-            profile=stored.profile,
+            profile=ProfileView.of(stored.profile),
             version=stored.version,
             created_at=stored.created_at,
             updated_at=stored.updated_at,
@@ -115,6 +130,11 @@ class AgentChange(Body):
 
     model_config = example(model="claude-sonnet-5-5", selection=["toolset:files"])
 
+    @model_validator(mode="before")
+    @classmethod
+    def _read_old_names(cls, value: Any) -> Any:
+        return with_new_names(value)
+
     title: str = Field(default="", max_length=200)
     model: str | None = Field(default=None, min_length=1, max_length=200)
     system_prompt: str | None = Field(default=None, max_length=100_000)
@@ -129,7 +149,7 @@ class AgentChange(Body):
     )
     adaptive_thinking: bool | None = None
     effort: Effort | None = None
-    prompt_without: PromptParts | None = Field(
+    prompt_exclude: PromptParts | None = Field(
         default=None, description="Prompt parts to leave out."
     )
     selection: Selection | None = Field(
