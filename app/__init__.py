@@ -1,3 +1,3 @@
 """Tollgate: governed tool use for AI agents."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

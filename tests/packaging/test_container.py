@@ -197,7 +197,7 @@ def extended(image: str, tmp_path: Path) -> Iterator[Composed]:
     context = tmp_path / "recipe"
     shutil.copytree(RECIPE, context)
     recipe = (context / "Dockerfile").read_text(encoding="utf-8")
-    (context / "Dockerfile").write_text(recipe.replace("tollgate:0.1.0", image), encoding="utf-8")
+    (context / "Dockerfile").write_text(recipe.replace("tollgate:0.2.0", image), encoding="utf-8")
     name = f"{image}-with-plugins"
     docker(*BUILD, "--tag", name, str(context))
     owner = 23456

@@ -70,7 +70,7 @@ class Health(BaseModel):
 
     model_config = example(
         status="ok",
-        version="0.1.0",
+        version="0.2.0",
         started_at=MOMENT,
         uptime_s=12.5,
         database="ok",
