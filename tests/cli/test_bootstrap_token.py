@@ -185,13 +185,13 @@ def test_the_doctor_says_who_may_come_in(tmp_path: Path):
     assert checks(tmp_path)["tokens"] == ("info", "none yet: `serve` creates the first one")
     assert list(tmp_path.iterdir()) == []
     new_database(tmp_path / "tollgate.db")
-    assert checks(tmp_path, allow_anonymous=True)["open house"][0] == "warning"
-    assert checks(tmp_path, allow_anonymous=True, token="set")["open house"][0] == "info"
+    assert checks(tmp_path, allow_anonymous=True)["anonymous access"][0] == "warning"
+    assert checks(tmp_path, allow_anonymous=True, token="set")["anonymous access"][0] == "info"
     assert checks(tmp_path, host="0.0.0.0")["tokens"][0] == "broken"
     assert checks(tmp_path, host="0.0.0.0")["TLS"][0] == "warning"
     tollgate(tmp_path, "token", "create", "ci", "--scope", "chat")
     assert checks(tmp_path)["tokens"] == ("ok", "ci (chat)")
-    assert checks(tmp_path, allow_anonymous=True)["open house"] == (
+    assert checks(tmp_path, allow_anonymous=True)["anonymous access"] == (
         "info",
         "set, but has no effect",
     )

@@ -149,5 +149,29 @@ def test_what_others_delete_hides_nothing(tmp_path, monkeypatch):
     assert tree_meter.glance() == "files"
 
 
+class Summing(Meter):
+    """Meter of a tree whose readings sum up to these counts of megabytes, one after the other."""
+
+    def __init__(self, *counts: int) -> None:
+        super().__init__(Policy("lenient", (), disk_bytes=10 * MB), Reading(MB, MB))
+        self._counts = iter(counts)
+
+    def _sum(self, tree: list[tuple[int, int]]) -> int:
+        return next(self._counts) * MB
+
+
+def test_a_process_that_is_being_reaped_is_not_counted_twice_for_good():
+    """The second look reads twice what one has written, and what there is right after."""
+    tree = Summing(*(3, 3), *(9, 5), 5, *(9, 9), *(11, 11))
+
+    assert [tree.excess() for _ in range(5)] == [None, None, None, None, "disk"]
+
+
+def test_a_count_that_is_gone_is_a_loss_that_stays():
+    tree = Summing(*(6, 6), *(0, 0, 0, 0), *(5, 5))
+
+    assert [tree.excess() for _ in range(3)] == [None, None, "disk"]
+
+
 def test_where_no_file_can_be_made_none_are_counted():
     assert meter(MB, MB).glance_s is None
