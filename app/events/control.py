@@ -10,7 +10,7 @@ from app.events.envelope import ErrorBody, Wire
 
 
 class ConnectionReady(Wire):
-    """The answer to `hello`: the connection is usable."""
+    """Response to `hello`: the connection is ready."""
 
     type: Literal["ready"] = "ready"
     connection_id: str
@@ -22,9 +22,9 @@ class ConnectionReady(Wire):
 
 
 class Subscribed(Wire):
-    """The answer to `subscribe`; replayed events `replay_from`..`head` follow it at once.
+    """Response to `subscribe`, immediately followed by the replayed events `replay_from`..`head`.
 
-    `recovered` false means that the position is gone: load the session's snapshot.
+    If `recovered` is false, the position is no longer available: load the session's snapshot.
     """
 
     type: Literal["subscribed"] = "subscribed"
@@ -40,7 +40,7 @@ class Subscribed(Wire):
 
 
 class Ack(Wire):
-    """A command was carried out. `duplicate` when it had been before, with the same result."""
+    """A command succeeded. `duplicate` marks a repeated command, whose first result is returned."""
 
     type: Literal["ack"] = "ack"
     ref: str
@@ -49,7 +49,7 @@ class Ack(Wire):
 
 
 class ErrorMessage(Wire):
-    """A command (`ref`) or a frame (no `ref`) was refused; the connection lives on."""
+    """A command (`ref`) or a frame (no `ref`) was refused; the connection stays open."""
 
     type: Literal["error"] = "error"
     ref: str | None = None
@@ -57,7 +57,7 @@ class ErrorMessage(Wire):
 
 
 class Heartbeat(Wire):
-    """Still here. `heads` shows a client that it missed something."""
+    """Keep-alive. Compare `heads` with the last received `seq` to detect missed events."""
 
     type: Literal["heartbeat"] = "heartbeat"
     ts: str
@@ -65,7 +65,7 @@ class Heartbeat(Wire):
 
 
 class ServiceCondition(Wire):
-    """Something is wrong with the machine or the database, or is over.
+    """A problem of the machine or the database has started or ended.
 
     Sent to administrators who have sent `subscribe_conditions`.
     """

@@ -1,4 +1,4 @@
-"""Durable events: the facts a session consists of."""
+"""Durable events: the stored history of a session."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ Route = Literal["main", "worker-local", "main-process-proxy", "disabled"]
 
 
 class Part(BaseModel):
-    """Base of the pieces events are made of."""
+    """Base of the parts of events."""
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
 
 class RunStarted(DurableEvent):
-    """One user message, or one batch of direct calls, is being worked on."""
+    """Work on one user message, or on one batch of direct calls, has started."""
 
     type: Literal["run_started"] = "run_started"
     trigger: Trigger
@@ -46,7 +46,7 @@ class RunStarted(DurableEvent):
 class RunResumed(DurableEvent):
     """A run of another process continues from its last completed step.
 
-    Deltas of an incomplete message are void: the model is called again.
+    Discard the deltas of an incomplete message: the model is called again.
     """
 
     type: Literal["run_resumed"] = "run_resumed"
@@ -57,7 +57,7 @@ class RunResumed(DurableEvent):
 
 
 class RunFinished(DurableEvent):
-    """The end of a run: always the last event that carries its `run_id`."""
+    """End of a run; always the last event with its `run_id`."""
 
     type: Literal["run_finished"] = "run_finished"
     status: RunStatus
@@ -67,7 +67,7 @@ class RunFinished(DurableEvent):
 
 
 class MessageCompleted(DurableEvent):
-    """A whole message entered the session: what the deltas before it added up to."""
+    """A complete message; it replaces the deltas before it."""
 
     type: Literal["message_completed"] = "message_completed"
     message_id: str
@@ -82,9 +82,9 @@ class MessageCompleted(DurableEvent):
 
 
 class ContextCompacted(DurableEvent):
-    """A summary stands for the older part of the conversation from here on.
+    """From this event on, a summary replaces the older part of the conversation.
 
-    Only what the model is told becomes shorter: every message stays in the session.
+    This only shortens what the model receives: every message stays in the session.
     """
 
     type: Literal["context_compacted"] = "context_compacted"
@@ -102,7 +102,7 @@ class ContextCompacted(DurableEvent):
 class SessionBranched(DurableEvent):
     """The conversation continues from an earlier message; later messages stay in the session.
 
-    A message hangs on the one before it in the log, except behind this event.
+    The parent of a message is the one before it in the log, except after this event.
     """
 
     type: Literal["session_branched"] = "session_branched"
@@ -112,7 +112,7 @@ class SessionBranched(DurableEvent):
 
 
 class ToolCallStarted(DurableEvent):
-    """The gate took a call up. Exactly one per call, its first event."""
+    """Processing of a call has started. Exactly one per call, its first event."""
 
     type: Literal["tool_call_started"] = "tool_call_started"
     tool_name: str
@@ -150,7 +150,7 @@ class ToolCallCompleted(DurableEvent):
 
 
 class CommandSubject(Part):
-    """A shell command to be confirmed."""
+    """Shell command that requires confirmation."""
 
     type: Literal["command"] = "command"
     command: str
@@ -158,14 +158,14 @@ class CommandSubject(Part):
 
 
 class ToolCallSubject(Part):
-    """Any other call to be confirmed."""
+    """Other call that requires confirmation."""
 
     type: Literal["tool_call"] = "tool_call"
     args: Any
 
 
 class RiskRule(Part):
-    """Reason why the call asks."""
+    """Reason why the call requires confirmation."""
 
     rule_id: str
     reason: str
@@ -178,7 +178,7 @@ class Risk(Part):
 
 
 class ConfirmationOption(Part):
-    """One answer the server offers; clients must not offer others, nor preselect one."""
+    """Answer that the server offers; clients must not offer others, or preselect one."""
 
     option_id: str
     label: str
@@ -197,14 +197,14 @@ class ConfirmationOption(Part):
 
 
 class SegmentReason(Part):
-    """Reason why one command of a script asks."""
+    """Reason why one command of a script requires confirmation."""
 
     code: str
     why: str
 
 
 class ShownSegment(Part):
-    """One command that a shell would run, nested ones included."""
+    """Command that a shell would run, including nested ones."""
 
     text: str
     cwd: str | None = None
@@ -212,7 +212,7 @@ class ShownSegment(Part):
 
 
 class ShownLink(Part):
-    """One of the names that is a link, and where it leads."""
+    """Target that is a symbolic link, and the path that it resolves to."""
 
     path: str
     real: str
@@ -242,10 +242,10 @@ class ShownTarget(Part):
 
 
 class TargetList(Part):
-    """The list of everything that a call would hit, folders and patterns expanded.
+    """Everything that a call would affect, with folders and patterns expanded.
 
-    An approval holds for this list: when it is another one right before the call runs, the
-    question is put again.
+    An approval applies to this list: if it differs right before the call runs, the confirmation is
+    requested again.
     """
 
     count: int = Field(description="Number of files and folders.")
@@ -254,7 +254,7 @@ class TargetList(Part):
 
 
 class RequestedBy(Part):
-    """On whose behalf the call is made, and who makes it."""
+    """User on whose behalf the call is made, and its caller."""
 
     caller: str
     user_id: str | None = None
@@ -267,9 +267,9 @@ class RequestedBy(Part):
 
 
 class ToolConfirmationRequest(DurableEvent):
-    """A person must answer before the call may run. Its row was committed before this event.
+    """A call waits for a person's decision; the request is stored before this event.
 
-    In everything a person reads here, characters that hide something are written out.
+    Texts for people show invisible and direction-changing characters as escapes.
     """
 
     type: Literal["tool_confirmation_request"] = "tool_confirmation_request"
@@ -303,7 +303,10 @@ class ToolConfirmationRequest(DurableEvent):
 
 
 class ToolConfirmationResolved(DurableEvent):
-    """A confirmation ended. `expired` is nobody's no; `cancelled` came with the run."""
+    """A confirmation ended.
+
+    `expired` means that no answer arrived in time, `cancelled` that the run ended.
+    """
 
     type: Literal["tool_confirmation_resolved"] = "tool_confirmation_resolved"
     confirmation_id: str
@@ -320,7 +323,7 @@ class ToolConfirmationResolved(DurableEvent):
 
 
 class QuestionChoice(Part):
-    """One of the offered answers."""
+    """Offered answer."""
 
     id: str
     label: str
@@ -328,7 +331,7 @@ class QuestionChoice(Part):
 
 
 class QuestionItem(Part):
-    """One of the questions that are put together."""
+    """Question; several can be asked together."""
 
     id: str
     question: str
@@ -338,9 +341,9 @@ class QuestionItem(Part):
 
 
 class QuestionAsked(DurableEvent):
-    """A tool asks the user something. Its row was committed before this event.
+    """A tool asks the user; the question is stored before this event.
 
-    An answer in the user's own words is always possible.
+    Users can always answer in their own words.
     """
 
     type: Literal["question_asked"] = "question_asked"
@@ -356,7 +359,7 @@ class QuestionAsked(DurableEvent):
 
 
 class QuestionAnswered(DurableEvent):
-    """A question ended, by an answer or without one."""
+    """A question ended, with or without an answer."""
 
     type: Literal["question_answered"] = "question_answered"
     question_id: str
@@ -366,7 +369,7 @@ class QuestionAnswered(DurableEvent):
 
 
 class TicketOpened(DurableEvent):
-    """An agent has brought something to an operator."""
+    """An agent has escalated to an operator."""
 
     type: Literal["ticket_opened"] = "ticket_opened"
     ticket_id: str
@@ -397,7 +400,7 @@ class ProgressFigure(Part):
 
 
 class ProcessEvent(DurableEvent):
-    """A sampled report of a running tool; the complete ones are in the operation's log file."""
+    """Sampled progress of a running tool; the operation's log file has all reports."""
 
     type: Literal["process_event"] = "process_event"
     op_seq: int = Field(ge=1)
@@ -410,7 +413,7 @@ class ProcessEvent(DurableEvent):
 
 
 class ProcessEnded(DurableEvent):
-    """A process in the background of the session has ended, long after the call that started it."""
+    """A background process has ended; the call that started it ended earlier."""
 
     type: Literal["process_ended"] = "process_ended"
     process_id: str
@@ -422,9 +425,9 @@ class ProcessEnded(DurableEvent):
 
 
 class SubagentStarted(DurableEvent):
-    """A sub-agent began to work. Its calls carry `child_run_id` as their `run_id`.
+    """A sub-agent has started. Its calls have `child_run_id` as their `run_id`.
 
-    `run_id` and `parent_tool_call_id` are of the call that has delegated to it.
+    `run_id` and `parent_tool_call_id` belong to the call that delegated to it.
     """
 
     type: Literal["subagent_started"] = "subagent_started"

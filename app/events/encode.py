@@ -1,4 +1,4 @@
-"""The hot events, encoded without building a model.
+"""Frequent events, encoded without building a model.
 
 A Pydantic event costs 3.1 µs to build and dump; a governed call writes two. Their JSON is
 spliced here from pieces that are JSON already (ids once per batch, names once per tool,
@@ -17,7 +17,7 @@ from app.core.text import dump_json
 
 
 def quoted(text: str) -> str:
-    """`text` as a JSON string."""
+    """Return `text` as a JSON string."""
     try:
         return orjson.dumps(text).decode()
     except orjson.JSONEncodeError:  # lone surrogates
@@ -25,29 +25,29 @@ def quoted(text: str) -> str:
 
 
 def durable_head(kind: str, ts: str, session: str, seq: int) -> str:
-    """Everything before the event's own fields; `session` is `session_part(…)`."""
+    """Return the part before the event's own fields; `session` is `session_part(…)`."""
     return f'{{"v":1,"type":"{kind}","ts":"{ts}",{session}"seq":{seq},'
 
 
 def ephemeral(kind: str, ts: str, session: str, after_seq: int, fields: dict[str, Any]) -> bytes:
-    """Live output; its head as `durable_head`, and no field is None."""
+    """Return an ephemeral event; no field may be None."""
     head = f'{{"v":1,"type":"{kind}","ts":"{ts}",{session}"after_seq":{after_seq},'
     return head.encode() + dump_json(fields)[1:]
 
 
 def session_part(session_id: str, epoch: str) -> str:
-    """The two fields that never change while a session is open; both are plain identifiers."""
+    """Return the fields that are constant while a session is open; both are plain identifiers."""
     return f'"session_id":"{session_id}","epoch":"{epoch}",'
 
 
 def run_part(run_id: str | None, agent_id: str | None) -> str:
-    """The ids that every event of a batch carries."""
+    """Return the IDs of every event of a batch."""
     run = f'"run_id":{quoted(run_id)},' if run_id else ""
     return f'{run}"agent_id":{quoted(agent_id)},' if agent_id else run
 
 
 def call_part(batch: str, tool_call_id: str, operation_id: str, parent: str | None = None) -> str:
-    """The ids that every event of a call carries; `operation_id` is a plain identifier.
+    """Return the IDs of every event of a call; `operation_id` is a plain identifier.
 
     `parent` is the call that delegated to the sub-agent that calls.
     """
@@ -68,7 +68,7 @@ def call_started(
     index: int,
     message_id: str | None,
 ) -> str:
-    """Fields of `tool_call_started`; `name`, `title`, `args` and `redacted` are JSON."""
+    """Return the fields of `tool_call_started`; `name`, `title`, `args` and `redacted` are JSON."""
     message = f',"message_id":{quoted(message_id)}' if message_id else ""
     return (
         f'{ids}"tool_name":{name},"title":{title},"kind":"{kind}","args":{args},'
@@ -93,7 +93,10 @@ def call_completed(
     cached: bool,
     duplicate_of: str | None,
 ) -> str:
-    """Fields of `tool_call_completed`; `name`, `text`, `raw_result` and `error` are JSON."""
+    """Return the fields of `tool_call_completed`.
+
+    `name`, `text`, `raw_result` and `error` are JSON.
+    """
     raw = f',"raw_result":{raw_result}' if raw_result is not None else ""
     artifact = f',"artifact_id":{quoted(artifact_id)}' if artifact_id else ""
     failure = f',"error":{error}' if error is not None else ""

@@ -25,7 +25,7 @@ class Wire(BaseModel):
 
 
 class SessionEvent(Wire):
-    """Fields that every event of a session may carry."""
+    """Fields of every event of a session."""
 
     type: str
     ts: str = Field(description="Time of the event (RFC 3339, UTC).")
@@ -34,7 +34,7 @@ class SessionEvent(Wire):
 
 
 class DurableEvent(SessionEvent):
-    """A fact of the append-only log. Old ones always load: fields are only ever added."""
+    """Event of the append-only log. Old events always load: fields are only added."""
 
     seq: int = Field(ge=1, description="1, 2, 3 … without gaps within one session and epoch.")
     run_id: str | None = None
@@ -60,7 +60,7 @@ class EphemeralEvent(SessionEvent):
 class ErrorBody(BaseModel):
     """Error in the common form of WebSocket and REST.
 
-    `code` never changes meaning; `message` is for people and may.
+    The meaning of `code` never changes; `message` is for people and may change.
     """
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
@@ -75,7 +75,7 @@ class ErrorBody(BaseModel):
 
 
 class Usage(BaseModel):
-    """Tokens of one run, as the provider counted them."""
+    """Tokens of one run, as counted by the provider."""
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
 

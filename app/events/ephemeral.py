@@ -1,4 +1,4 @@
-"""Ephemeral events: live output. A hole shows as a jump in `chunk_from`."""
+"""Ephemeral events: live output. A gap shows as a jump in `chunk_from`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from app.events.envelope import EphemeralEvent
 
 
 class TextDelta(EphemeralEvent):
-    """The model is writing. Chunks `chunk_from`..`chunk_to` (exclusive) of the message."""
+    """Text of the model: chunks `chunk_from`..`chunk_to` (exclusive) of the message."""
 
     type: Literal["text_delta"] = "text_delta"
     message_id: str
@@ -22,7 +22,7 @@ class TextDelta(EphemeralEvent):
 
 
 class ThinkingDelta(EphemeralEvent):
-    """The model is thinking."""
+    """Thinking of the model."""
 
     type: Literal["thinking_delta"] = "thinking_delta"
     message_id: str
@@ -33,7 +33,7 @@ class ThinkingDelta(EphemeralEvent):
 
 
 class ToolInputDelta(EphemeralEvent):
-    """The model is writing a call's arguments: a fragment of JSON."""
+    """Fragment of the JSON arguments of a call that the model is writing."""
 
     type: Literal["tool_input_delta"] = "tool_input_delta"
     message_id: str
@@ -42,7 +42,7 @@ class ToolInputDelta(EphemeralEvent):
 
 
 class ToolResultStreamed(EphemeralEvent):
-    """Output of a running call, as it comes."""
+    """Live output of a running call."""
 
     type: Literal["tool_result_streamed"] = "tool_result_streamed"
     stream: Literal["stdout", "stderr", "content"]
@@ -54,7 +54,7 @@ class ToolResultStreamed(EphemeralEvent):
 
 
 class ProcessProgress(EphemeralEvent):
-    """Every report of a running tool, between the sampled durable ones."""
+    """Progress report of a running tool, between the sampled durable ones."""
 
     type: Literal["process_progress"] = "process_progress"
     op_seq: int = Field(ge=1)

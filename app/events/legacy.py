@@ -1,7 +1,7 @@
-"""The events of two predecessors, made of ours: for clients that know no others.
+"""Events of two earlier formats, derived from today's, for clients that only support those.
 
-They come beside ours and carry `after_seq`, the `seq` of the event that they are made of, so
-that a replay brings them again. They are no events of the log.
+They are sent beside today's events, with `after_seq`, the `seq` of the event that they derive from,
+so a replay sends them again. They are not part of the log.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class OlderEvent(SessionEvent):
 
 
 class OlderCallEvent(OlderEvent):
-    """Of one call."""
+    """Common fields of legacy events about one call."""
 
     tool_call_id: str
     tool_name: str
 
 
 class OlderToolCall(OlderCallEvent):
-    """A call was taken up. `netaclaw`: followed by one `tool_result`."""
+    """Processing of a call has started. `netaclaw`: followed by one `tool_result`."""
 
     type: Literal["tool_call"] = "tool_call"
     args: Any
@@ -51,7 +51,7 @@ class OlderToolCall(OlderCallEvent):
 
 
 class OlderToolResult(OlderCallEvent):
-    """Outcome of a call."""
+    """Result of a call."""
 
     type: Literal["tool_result"] = "tool_result"
     success: bool
@@ -62,7 +62,7 @@ class OlderToolResult(OlderCallEvent):
 
 
 class OlderToolStart(OlderCallEvent):
-    """A call was taken up. `countbot`: followed by one `tool_complete` or `tool_error`."""
+    """Processing of a call has started. `countbot`: followed by `tool_complete` or `tool_error`."""
 
     type: Literal["tool_start"] = "tool_start"
     arguments: Any
@@ -77,7 +77,7 @@ class OlderToolProgress(OlderCallEvent):
 
 
 class OlderToolComplete(OlderCallEvent):
-    """A call did what it was asked."""
+    """A call succeeded."""
 
     type: Literal["tool_complete"] = "tool_complete"
     result: str
@@ -85,7 +85,7 @@ class OlderToolComplete(OlderCallEvent):
 
 
 class OlderToolError(OlderCallEvent):
-    """A call did not: it failed, was refused, or was stopped."""
+    """A call failed, was refused, or was stopped."""
 
     type: Literal["tool_error"] = "tool_error"
     error: str
@@ -94,7 +94,7 @@ class OlderToolError(OlderCallEvent):
 
 
 class OlderBatchComplete(OlderEvent):
-    """Every call that was asked for at once has ended."""
+    """All calls of a batch have ended."""
 
     type: Literal["batch_tools_complete"] = "batch_tools_complete"
     tool_call_ids: list[str]
@@ -103,7 +103,7 @@ class OlderBatchComplete(OlderEvent):
 
 
 class OlderEvents:
-    """Makes older events of the events of one session, in their order."""
+    """Derives legacy events from the events of one session, in order."""
 
     def __init__(self, style: OlderStyle) -> None:
         self._style = style
@@ -149,9 +149,9 @@ class OlderEvents:
             yield from self._ended(event)
 
     def _asked(self, event: Mapping[str, Any]) -> Iterator[OlderEvent]:
-        """A message asks for calls: the model's, or a person's that names them."""
+        """Yield the events of a message that requests calls: of the model, or of a user."""
         if event["role"] == "assistant":
-            # What was asked for before, and not taken up, never will be.
+            # Calls requested before and not started yet never start.
             yield from self._batch_over(event)
         asked = [item["id"] for item in event["content"] if item.get("type") == "tool_use"]
         if asked:
@@ -189,7 +189,7 @@ class OlderEvents:
             yield from self._batch_over(event)
 
     def _batch_over(self, event: Mapping[str, Any]) -> Iterator[OlderEvent]:
-        """The end of the calls that the run of an event has asked for at once."""
+        """Yield the end of the batch of an event's run."""
         batch = self._batches.pop(event.get("run_id"), None)
         if batch is not None:
             yield OlderBatchComplete(
@@ -201,7 +201,7 @@ class OlderEvents:
 
 
 class _CallBatch:
-    """Calls that a message asked for at once."""
+    """Calls that one message requested together."""
 
     def __init__(self, ids: list[str]) -> None:
         self.ids = list(dict.fromkeys(ids))
@@ -221,7 +221,7 @@ class _CallBatch:
 
 
 def _concerns_calls(body: bytes) -> bool:
-    """A cheap look at the type, which comes first."""
+    """Return whether the type, which is at the start, concerns calls."""
     head = body[:64]
     return any(kind in head for kind in _KINDS)
 

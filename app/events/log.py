@@ -1,4 +1,4 @@
-"""The append-only log of a session, and its live end.
+"""Append-only log of a session, and its live end.
 
 An event gets its `seq` and its bytes on the loop, is written by the database writer's thread,
 and is delivered only once it is committed: what a client has seen is never lost.
@@ -32,21 +32,21 @@ class Frame(NamedTuple):
 
 
 class Subscriber(Protocol):
-    """Somebody who watches a session. Never awaited: a slow one must not hold up a call."""
+    """Receiver of a session's events. It is never awaited, so that it cannot delay a call."""
 
     def deliver(self, session_id: str, frame: Frame) -> None:
-        """Take one frame, in order. Must not raise."""
+        """Receive one frame, in order. Must not raise."""
 
 
 class LiveSource(Protocol):
-    """Something in progress that a new subscriber should see at once."""
+    """Something in progress whose state a new subscriber receives immediately."""
 
     def snapshot(self) -> Iterable[tuple[str, dict[str, Any]]]:
-        """Event type and fields of each ephemeral that shows the state so far."""
+        """Yield type and fields of the ephemeral events that show the current state."""
 
 
 class SessionLog:
-    """Allots sequence numbers for one session and fans its events out.
+    """Assigns sequence numbers in one session, and delivers its events to subscribers.
 
     Only one process may hold a session's log at a time.
     """
@@ -100,14 +100,17 @@ class SessionLog:
         self._pending: deque[tuple[int, Frame]] = deque()
 
     def append(self, kind: str, fields: str) -> int:
-        """Append a durable event; `fields` is JSON text without the first brace. Its `seq`."""
+        """Append a durable event; return its `seq`.
+
+        `fields` is JSON text without the first brace.
+        """
         seq = self.head + 1
         ts = stamp(self._clock.time())
         body = durable_head(kind, ts, self._part, seq) + fields
         return self._write(kind, ts, seq, body.encode())
 
     def emit(self, kind: type[DurableEvent], **fields: Any) -> int:
-        """Append a durable event, validated by its model; its `seq`."""
+        """Append a durable event, validated by its model; return its `seq`."""
         seq = self.head + 1
         ts = stamp(self._clock.time())
         envelope: dict[str, Any] = {
@@ -130,14 +133,14 @@ class SessionLog:
             self._deliver(frame)
 
     def encode_live(self, kind: str, fields: dict[str, Any]) -> bytes:
-        """Bytes of an ephemeral event at the current head."""
+        """Return an ephemeral event at the current head as bytes."""
         ts = stamp(self._clock.time())
         return ephemeral(kind, ts, self._part, self.head, fields)
 
     def publish(self, committed_mark: int) -> bool:
-        """Deliver everything up to a watermark, live output that waited behind it included.
+        """Deliver everything up to a watermark, including live output queued behind it.
 
-        True when nothing is left that waits for a commit.
+        Return whether nothing waits for a commit any more.
         """
         pending, subscribers, ring = self._pending, self.subscribers, self.ring
         while pending and pending[0][0] <= committed_mark:
@@ -154,7 +157,7 @@ class SessionLog:
         return not pending
 
     def recent(self, after: int) -> list[Frame] | None:
-        """Committed frames with `seq > after`, or None when the ring no longer holds them all."""
+        """Return committed frames with `seq > after`; None if the buffer no longer has them all."""
         if after >= self.committed:
             return []
         if not self.ring or self.ring[0].seq > after + 1:
@@ -191,7 +194,7 @@ def _dump(
 
 
 class EventLog:
-    """The open session logs of this process."""
+    """Open session logs of this process."""
 
     def __init__(self, db: DatabaseWriter, clock: Clock, *, ring: int = 2000) -> None:
         self._db = db
@@ -202,7 +205,7 @@ class EventLog:
         db.subscribe(self._publish)
 
     def open(self, session_id: str, epoch: str, head: int) -> SessionLog:
-        """The log of a session; `head` is the last committed `seq` when it is not open yet."""
+        """Return the log of a session; `head` is the last committed `seq` if it is not open yet."""
         log = self._logs.get(session_id)
         if log is None:
             log = self._logs[session_id] = SessionLog(
@@ -217,11 +220,11 @@ class EventLog:
         return log
 
     def get(self, session_id: str) -> SessionLog | None:
-        """The log when it is open in this process."""
+        """Return the log if it is open in this process."""
         return self._logs.get(session_id)
 
     def release(self, session_id: str) -> None:
-        """Forget a log that nobody watches and nothing writes to."""
+        """Close a log without subscribers and writers."""
         log = self._logs.get(session_id)
         if log is not None and log.is_idle:
             del self._logs[session_id]

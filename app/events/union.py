@@ -1,4 +1,4 @@
-"""Everything the server may send, as one discriminated union."""
+"""All messages of the server, as one discriminated union."""
 
 from __future__ import annotations
 
