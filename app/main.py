@@ -1,7 +1,7 @@
 """Composition root: settings become services, services become the application.
 
-Whatever is heavy (web stack, SDKs, the ORM) is imported where it is needed, so that
-`tollgate call` does not pay for the server.
+Heavy imports (web stack, SDKs, the ORM) are inside the functions that need them, so that
+`tollgate call` does not load the server.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 async def local_runtime(
     settings: Settings, *, clock: Clock | None = None
 ) -> AsyncIterator[Runtime]:
-    """The runtime of this installation: its database, its plugins, its default project.
+    """Open the runtime of this installation: its database, plugins and default project.
 
     Raises:
         StorageUnavailable: the data directory cannot be written.
@@ -70,9 +70,10 @@ async def local_runtime(
 
 @asynccontextmanager
 async def runtime_as_served(settings: Settings) -> AsyncIterator[Runtime]:
-    """As `local_runtime`, with the tools of a running service: to tell what agents may use.
+    """Open the runtime like `local_runtime`, with all tools of a running service.
 
-    What only the service offers is named here and does nothing; nothing is called through it.
+    It shows what agents may use, and cannot call it: services that only a running service has are
+    placeholders.
 
     Raises:
         StorageUnavailable: the data directory cannot be written.
@@ -89,11 +90,11 @@ async def runtime_as_served(settings: Settings) -> AsyncIterator[Runtime]:
 async def _installation(
     settings: Settings, *, clock: Clock | None = None, wake: bool = False
 ) -> AsyncIterator[tuple[Runtime, Sandbox, Plugins]]:
-    """As `local_runtime`, with the sandbox that it works in and the plugins.
+    """Open the runtime like `local_runtime`, and return its sandbox and plugins too.
 
     Args:
-        wake: start the sandbox at once, which is ready when `prepare` returns, and watch the
-            machine: it is a service that is opened.
+        wake: start the sandbox immediately, so that it is ready when `prepare` returns, and watch
+            the machine, as a service does.
     """
     await asyncio.to_thread(ensure_schema, settings.database_path)
     workspace = make_folder(settings.workspace_dir)
@@ -139,7 +140,7 @@ async def _waking(sandbox: Sandbox) -> AsyncIterator[None]:
     """Let the sandbox's processes start on another processor while this one reads the tools."""
     await sandbox.known()
     waking = asyncio.create_task(sandbox.start())
-    # Up to its first child: reading the tools keeps the loop until it is done.
+    # Until its first child has started: reading the tools blocks the loop.
     await asyncio.sleep(0)
     try:
         yield
@@ -149,9 +150,9 @@ async def _waking(sandbox: Sandbox) -> AsyncIterator[None]:
 
 
 def sandbox_config(settings: Settings) -> SandboxConfig:
-    """What the settings say about the sandbox."""
+    """Return the configuration of the sandbox."""
     chosen = settings.sandbox
-    # Another user could not pass through the data directory, and what is hidden is no place.
+    # Another user cannot enter the data directory, and a hidden folder is not usable.
     holds_data = settings.data_dir.resolve().is_relative_to(settings.workspace_dir.resolve())
     apart = chosen.uid is not None or holds_data
     return SandboxConfig(
@@ -171,7 +172,7 @@ def sandbox_config(settings: Settings) -> SandboxConfig:
 
 
 def own_files(settings: Settings) -> tuple[str, ...]:
-    """What the service is made of and set up with: who could write it, would be the service."""
+    """Return the code and configuration of the service, which would run what is written there."""
     named = [settings.plugins_dir, settings.rules_file, Path(".env"), Path("config.yml")]
     named.append(Path(__file__).parent)
     if sys.prefix != sys.base_prefix:
@@ -183,9 +184,9 @@ def own_files(settings: Settings) -> tuple[str, ...]:
 async def open_service(
     settings: Settings, *, model: ModelClient | None = None, clock: Clock | None = None
 ) -> AsyncIterator[Service]:
-    """The whole service without its HTTP edge: the runtime, sessions, runs, the model.
+    """Open the service without its HTTP interface: the runtime, sessions, runs and model.
 
-    What dead processes left behind is taken up, or closed, before anything else starts.
+    Runs and calls of ended processes are resumed or closed before anything else starts.
     """
     from app.agents.database_queries import DatabaseQueries
     from app.agents.schedules.scheduler import open_schedules, scheduling
@@ -203,7 +204,7 @@ async def open_service(
             tokens = Tokens(runtime.db, runtime.clock, runtime.audit)
             logins = logins_of(runtime, tokens)
             authenticator = Authenticator(settings, tokens, logins, runtime.audit, runtime.clock)
-            # Before anything goes on: what a run may use is decided with what is there.
+            # Before runs resume: their tools depend on the registered services.
             schedules = open_schedules(runtime)
             async with _delegation(
                 *(runtime, sandbox, sessions, runs, client),
@@ -239,7 +240,7 @@ async def open_service(
 
 
 async def _take_up(runtime: Runtime) -> tuple[RestartPolicy, Recovered]:
-    """What dead processes left behind, and how that of this one is kept."""
+    """Recover the runs of ended processes; return the restart policy and what was recovered."""
     from app.agents.recovery import recover
     from app.agents.restart_policy import restart_policy
 
@@ -251,7 +252,7 @@ async def _take_up(runtime: Runtime) -> tuple[RestartPolicy, Recovered]:
 def _agents(
     runtime: Runtime, reading: DatabaseQueries, client: ModelClient, keeping: RestartPolicy
 ) -> tuple[Sessions, RunService]:
-    """The sessions, and what runs in them."""
+    """Open the sessions and their runs."""
     from app.agents.loop import AgentLoop
     from app.agents.runs import RunService
     from app.agents.sessions import Sessions
@@ -275,7 +276,7 @@ async def _delegation(
     model: ModelClient,
     **options: Any,
 ) -> AsyncIterator[DelegationService]:
-    """Sub-agents, and the processes that they work in; `options` are of `delegating`."""
+    """Open delegation with its worker processes; `options` are those of `delegating`."""
     from app.agents.delegation.wiring import delegating
     from app.agents.escalation import escalating
     from app.workers.pool import WorkerPool
@@ -291,7 +292,7 @@ async def _delegation(
 
 
 def logins_of(runtime: Runtime, tokens: Tokens) -> Logins:
-    """Who signed in with a browser."""
+    """Return the browser sessions."""
     from app.governance.identity.logins import Logins
 
     settings = runtime.settings
@@ -307,7 +308,7 @@ def logins_of(runtime: Runtime, tokens: Tokens) -> Logins:
 
 
 def model_client(settings: Settings) -> ModelClient:
-    """All configured providers behind one client; those without a key say which is missing.
+    """Return one client for all configured providers; those without a key name the missing setting.
 
     Raises:
         ConfigurationError: a key or an address cannot be used, or a model of the settings

@@ -1,4 +1,4 @@
-"""A table that administrators change: kept in memory, and changed with its row of the audit."""
+"""Configuration tables: cached in memory, and changed together with an audit entry."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.governance.config_versions import ConfigVersions, increment, number_of
 
 
 class ConfigItem(Protocol):
-    """What a row of such a table holds."""
+    """Item of a configuration table."""
 
     @property
     def id(self) -> str: ...
@@ -23,7 +23,7 @@ class ConfigItem(Protocol):
     @property
     def version(self) -> int: ...
     def shown(self) -> dict[str, Any]:
-        """What the audit keeps of it."""
+        """Return its fields for the audit."""
 
 
 T = TypeVar("T")
@@ -32,11 +32,11 @@ Item = TypeVar("Item", bound=ConfigItem)
 
 @dataclass(frozen=True, slots=True)
 class ConfigSchema(Generic[Item]):
-    """How items are stored.
+    """Storage of one kind of items.
 
     Attributes:
-        name: of the table, and of the subject that other processes watch.
-        kind: of its rows in the audit.
+        name: name of the table, and of the subject that other processes watch.
+        kind: kind of its audit entries.
         columns: the id first.
         order: the columns by which items are listed.
         item: the item of a row.
@@ -54,10 +54,10 @@ class ConfigSchema(Generic[Item]):
 
 
 class ConfigTable(Generic[Item]):
-    """The items of one table.
+    """Items of one table.
 
     Attributes:
-        items: what is stored, by id; replaced as a whole after each change.
+        items: stored items by ID; replaced as a whole after each change.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class ConfigTable(Generic[Item]):
         """Bind it.
 
         Args:
-            on_load: called with the items before, whenever `items` was replaced.
+            on_load: called with the previous items after `items` was replaced.
         """
         self._db = db
         self._audit = audit
@@ -90,11 +90,11 @@ class ConfigTable(Generic[Item]):
         changes.watch(name, self.load)
 
     async def load(self) -> None:
-        """Read what is stored, also when another process has changed it."""
+        """Load the stored items, including changes by other processes."""
         await self.write(lambda _: None)
 
     def get(self, item_id: str) -> Item:
-        """One item.
+        """Return one item.
 
         Raises:
             NotFound: it is not stored.
@@ -105,7 +105,7 @@ class ConfigTable(Generic[Item]):
         return found
 
     async def write(self, work: Callable[[Transaction], T]) -> T:
-        """Run a change as one transaction, and use what it left from now on."""
+        """Run a change in one transaction, then load the resulting items."""
 
         def run(transaction: Transaction) -> tuple[T, dict[str, Item], int]:
             answer = work(transaction)
@@ -119,7 +119,7 @@ class ConfigTable(Generic[Item]):
         return answer
 
     async def remove(self, item_id: str, *, actor: str, expected: int | None, **facts: Any) -> Item:
-        """Delete an item with its row of the audit, and return what it was.
+        """Delete an item, with an audit entry, and return its last state.
 
         Raises:
             NotFound: it is not stored.
@@ -137,11 +137,11 @@ class ConfigTable(Generic[Item]):
     # -- within a transaction -------------------------------------------------------------
 
     def stored(self, transaction: Transaction) -> dict[str, Item]:
-        """Every item, by id."""
+        """Return all stored items by ID."""
         return {row[0]: self._schema.item(row) for row in transaction.fetch(self._select)}
 
     def current(self, transaction: Transaction, item_id: str, expected: int | None) -> Item:
-        """The item that a change begins with.
+        """Return the stored item that a change applies to.
 
         Raises:
             NotFound: it is not stored.
@@ -154,7 +154,7 @@ class ConfigTable(Generic[Item]):
         return stored
 
     def is_name_taken(self, transaction: Transaction, item: Item) -> bool:
-        """Whether another item has its name."""
+        """Return whether another item has the same name."""
         others = self.stored(transaction).values()
         return any(other.name == item.name and other.id != item.id for other in others)
 
@@ -163,7 +163,7 @@ class ConfigTable(Generic[Item]):
         transaction.execute(self._insert, tuple(self._schema.row(item)))
 
     def update(self, transaction: Transaction, item: Item) -> None:
-        """Store an item in the place of the one with its id."""
+        """Replace the item with the same ID."""
         id_, *values = self._schema.row(item)
         transaction.execute(self._update, (*values, id_))
 
@@ -180,10 +180,10 @@ class ConfigTable(Generic[Item]):
         after: Mapping[str, Any] | None,
         **facts: Any,
     ) -> None:
-        """Put a change on record, and have other processes read the table again.
+        """Record a change in the audit, and notify other processes.
 
         Args:
-            facts: more values of the row of the audit, such as its `outcome`.
+            facts: further values of the audit entry, such as its `outcome`.
         """
         increment(transaction, self._schema.name)
         self._audit.within(
