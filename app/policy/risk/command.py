@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
@@ -26,23 +26,49 @@ _SCRIPT = re.compile(r"[\w./-]*[\w-]\.\w+|\.{0,2}/[\w./-]+")
 _UNKNOWN_WORD = re.compile(f"[*?\\[{UNKNOWN}]")
 _MOST_COMPARED = 50
 _SIMPLE_FLAG = re.compile(r"-[a-zA-Z]+")
+_VALUED = frozenset("cesmrIMWXoOSCEdl")
+"""Letters of options that have a value in some interpreter other than a shell."""
+_VALUED_BY_SHELLS = frozenset("coO")
 
 
-def reads_written(call: CommandCall, files: Mapping[str, str | None]) -> bool:
-    """Return whether a reader reads a file that this script wrote.
+def written_operands(call: CommandCall, files: Mapping[str, str | None]) -> tuple[int, ...]:
+    """Return the positions of the arguments whose text a reader reads, if this script wrote it.
 
-    `python3 process.py data.json` runs only its first operand.
+    `cat` reads all its operands. An interpreter runs one: `python3 process.py data.json` does not
+    run the second. Where an option before it may have a value, it is the last of those that may be
+    the program.
     """
-    if not any(call.at(arg) in files for arg in call.args):
-        return False
-    if call.name in {"cat", "source", "."}:
-        return True
-    for arg in call.args:
-        if _SCRIPT.fullmatch(arg):
-            return call.at(arg) in files
-        if not _SIMPLE_FLAG.fullmatch(arg) or not set(arg).isdisjoint("cesmrIMWXoOS"):
-            break
-    return True
+    written = [at for at, arg in enumerate(call.args) if arg != "-" and call.at(arg) in files]
+    if call.name == "cat":
+        return tuple(written)
+    if not written or call.name in {"source", "."}:
+        return (0,) if 0 in written else tuple(written[:1])
+    is_shell = READERS[call.name] == "-s"
+    last = _last_program(call.args, _VALUED_BY_SHELLS if is_shell else _VALUED)
+    programs = [at for at in written if at <= last and call.args[at][:1] not in {"-", "+"}]
+    if programs:
+        return (programs[-1],)
+    # A first operand that does not look like a script may be a value or a command of its own.
+    is_script = last < len(call.args) and _SCRIPT.fullmatch(call.args[last])
+    return () if is_script else (written[0],)
+
+
+def _last_program(args: Sequence[str], valued: frozenset[str]) -> int:
+    """Return the position of the last argument that an interpreter may take for its program.
+
+    Args:
+        valued: letters of options that may have a value.
+    """
+    may_be_value = False
+    for at, arg in enumerate(args):
+        if arg[:1] in {"-", "+"} and len(arg) > 1:
+            is_simple = _SIMPLE_FLAG.fullmatch(arg) and set(arg).isdisjoint(valued)
+            may_be_value = not is_simple and "=" not in arg
+        elif may_be_value:
+            may_be_value = False
+        else:
+            return at
+    return len(args)
 
 
 def may_run_written(call: CommandCall, files: Mapping[str, str | None]) -> bool:
@@ -64,14 +90,20 @@ def _script_of(call: CommandCall) -> str:
     return next((arg for arg in call.args if arg[:1] != "-"), "")
 
 
-def file_operand(call: CommandCall, files: Mapping[str, str | None]) -> Stream:
-    """Return the file written by this script that a reader (`cat f`) or interpreter (`bash f`)
-    uses.
-    """
-    written = next(files[call.at(arg)] for arg in call.args if call.at(arg) in files)
-    rest = [arg for arg in call.args if call.at(arg) not in files]
+def read_operands(
+    call: CommandCall, files: Mapping[str, str | None], taken: Sequence[int]
+) -> Stream:
+    """Return the text of the arguments at `taken`, and remove these from the arguments."""
+    texts = [files[call.at(call.args[at])] for at in taken]
+    if call.name == "cat" and "-" in call.args:
+        order = [at for at, arg in enumerate(call.args) if at in taken or arg == "-"]
+        piped = call.stdin.text if call.stdin else None
+        texts = [piped if call.args[at] == "-" else files[call.at(call.args[at])] for at in order]
+        taken = order
+    rest = [arg for at, arg in enumerate(call.args) if at not in taken]
     call.args = [arg for arg in [READERS[call.name], *rest] if arg]
-    return Stream(written)
+    known = [text for text in texts if text is not None]
+    return Stream("".join(known) if len(known) == len(texts) else None)
 
 
 READERS: dict[str, str] = {

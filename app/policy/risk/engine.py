@@ -22,11 +22,11 @@ from app.policy.risk.call import (
 from app.policy.risk.carriers import FILLING
 from app.policy.risk.command import (
     READERS,
-    file_operand,
     may_run_written,
     program_name,
-    reads_written,
+    read_operands,
     unresolved,
+    written_operands,
 )
 from app.policy.risk.control import SILENT, UNSEEN
 from app.policy.risk.expand import Expander
@@ -280,6 +280,8 @@ class Assessor(Payloads):
             name = program_name(argv[0])
             if name in own or (outside and self.definitions.holds(name)):
                 return None
+        if self.own_programs and scope.files:
+            return None
         found = known(tuple(argv), scope.cwd, scope.home, stdin, contained=self.contained)
         return found if found is not None and found.holds(scope.files, self.flow) else None
 
@@ -328,11 +330,12 @@ class Assessor(Payloads):
             return self._unresolved(hit, argv, scope, index)
         name = program_name(word)
         call = self._call(name, argv, scope, stdin, assigned)
-        output, judged = self._own(call, argv, scope, index)
+        taken = written_operands(call, scope.files) if name in READERS and scope.files else ()
+        output, judged = self._own(call, argv, scope, index, taken)
         files = scope.files
         if judged and not judged.isdisjoint(files):
             files = {path: text for path, text in files.items() if path not in judged}
-        answers = self._answers(call, word, scope, files)
+        answers = self._answers(call, word, scope, index, files)
         written, shown = self._answered(answers, index, scope)
         output = written or output
         if name in WRAPPING and len(self.segments) > index + 1:
@@ -357,7 +360,12 @@ class Assessor(Payloads):
             self._trap(call.args, scope)
 
     def _own(
-        self, call: CommandCall, argv: list[str], scope: ShellScope, index: int
+        self,
+        call: CommandCall,
+        argv: list[str],
+        scope: ShellScope,
+        index: int,
+        taken: Sequence[int],
     ) -> tuple[Stream | None, set[str]]:
         """Assess code that the script itself defined for the command, and files that it runs.
 
@@ -371,11 +379,17 @@ class Assessor(Payloads):
         if scope.files:
             if "/" in word and call.at(word) not in judged:
                 output = self._written_script(call, word, scope, index) or output
-            self.judge_written(call, word, scope, index, judged.union(self._looked(call, argv)))
+            looked = judged.union(self._looked(call, argv, taken))
+            self.judge_written(call, word, scope, index, looked)
+            if self.own_programs and "/" not in word:
+                self.judge_programs(call, word, scope, index)
         return output, judged
 
-    def _looked(self, call: CommandCall, argv: list[str]) -> tuple[str, ...]:
-        """Return the files whose text the rules of `call` assess if the script wrote it."""
+    def _looked(self, call: CommandCall, argv: list[str], taken: Sequence[int]) -> tuple[str, ...]:
+        """Return the files whose text is assessed with `call` if the script wrote it."""
+        if call.name in READERS:
+            program = (call.at(argv[0]),) if "/" in argv[0] else ()
+            return (*program, *(call.at(call.args[at]) for at in taken))
         if is_short(argv, call.stdin):
             found = known(tuple(argv), call.cwd, call.home, call.stdin, contained=self.contained)
             if found is not None:
@@ -397,10 +411,18 @@ class Assessor(Payloads):
         return output
 
     def _answers(
-        self, call: CommandCall, word: str, scope: ShellScope, files: dict[str, str | None]
+        self,
+        call: CommandCall,
+        word: str,
+        scope: ShellScope,
+        index: int,
+        files: dict[str, str | None],
     ) -> tuple[Answer, ...]:
-        if files and call.name in READERS and reads_written(call, files):
-            call.stdin = file_operand(call, files)
+        taken = written_operands(call, files) if files and call.name in READERS else ()
+        if taken:
+            call.stdin = read_operands(call, files, taken)
+            if not self.affords(call.stdin.text, index):
+                call.stdin = Stream(None)
         elif files and call.name in READERS and may_run_written(call, files):
             return (*judged(call), _RUNS_WRITTEN)
         if call.name in scope.functions and call.name not in RULES:
@@ -438,8 +460,10 @@ class Assessor(Payloads):
     ) -> Stream | None:
         if "/" not in word or call.at(word) not in scope.files:
             return None
-        payload = Payload("shell", text=scope.files[call.at(word)])
-        return self._answer(payload, index, scope)
+        text = scope.files[call.at(word)]
+        if not self.affords(text, index):
+            return None
+        return self._answer(Payload("shell", text=text), index, scope)
 
     def _last(self) -> int | None:
         return len(self.segments) - 1 if self.segments else None

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from app.policy.risk.call import UNKNOWN, Answer, CommandCall, RuleMatch, ask, resolve
 from app.policy.risk.control import ControlFlow
 from app.policy.risk.given import HANDED_IN, OF_PARTS, answers_of
+from app.policy.risk.kinds import PROGRAM
 from app.policy.risk.model import FileRun, Given
 from app.policy.risk.runs import FROM_INPUT, may_run_files, runs_of
 from app.policy.risk.scope import ShellScope
@@ -128,12 +129,24 @@ class FilesRun(ControlFlow):
             if all(outer.path != path for outer in self.origins):
                 self._judge_own(call, how, text, scope, index)
 
+    def judge_programs(self, call: CommandCall, word: str, scope: ShellScope, index: int) -> None:
+        """Assess written files named `word`, which is a program of a search path of the script."""
+        for path, text in tuple(scope.files.items()):
+            if path.rpartition("/")[2] == word and all(each.path != path for each in self.origins):
+                self._judge_own(call, FileRun(path, PROGRAM), text, scope, index)
+
+    def affords(self, text: str | None, index: int | None) -> bool:
+        """Return whether a text that the script wrote may be assessed (again); ask if not."""
+        self._characters += len(text or "")
+        if self._characters <= MAX_CHARACTERS:
+            return True
+        self.found(ask("too_long", "runs files that it writes too often"), index)
+        return False
+
     def _judge_own(
         self, call: CommandCall, how: FileRun, text: str | None, scope: ShellScope, index: int
     ) -> None:
-        self._characters += len(text or "")
-        if self._characters > MAX_CHARACTERS:
-            self.found(ask("too_long", "runs files that it writes too often"), index)
+        if not self.affords(text, index):
             return
         given = Given(how.path, how.path, text, "", why="is not known before it runs")
         self._judge_text(call, how, given, scope, index)

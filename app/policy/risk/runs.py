@@ -37,7 +37,7 @@ from app.policy.risk.rules.shells import only_parses
 
 Finder = Callable[[CommandCall], Iterator[FileRun]]
 
-_SHELLS = names("bash sh zsh dash ksh ash mksh rbash")
+_SHELLS = names("bash sh zsh dash ksh ash mksh rbash fish csh tcsh")
 _CODE = re.compile(r"-[a-zA-Z]*[cs][a-zA-Z]*")
 _PATH = re.compile(r"[\w@%+=:,~*?\[\]-]*+[/.][\w@%+=:,./~*?\[\]-]*+")
 

@@ -117,6 +117,50 @@ def test_what_a_script_has_done_decides_whatever_is_kept(command: str, before: s
     assert len(cold.findings) > len(alone.findings) or cold.verdict != alone.verdict
 
 
+_NODE = 'require("child_process").execSync("rm -rf /")'
+
+
+@pytest.mark.parametrize(
+    ("command", "texts"),
+    [
+        ("cat a b | bash", {"a": ":", "b": "rm -rf /"}),
+        ("cat a b > c; bash c", {"a": ":", "b": "rm -rf /"}),
+        ('eval "$(cat a b)"', {"a": ":", "b": "rm -rf /"}),
+        ("cat b | cat a - | bash", {"a": ":", "b": "rm -rf /"}),
+        ("bash a bash b", {"a": '"$@"', "b": "rm -rf /"}),
+        ("bash -o posix b", {"posix": "", "b": "rm -rf /"}),
+        ("bash --rcfile a b", {"a": ":", "b": "rm -rf /"}),
+        ("node -C ./c x.js", {"x.js": _NODE}),
+        ("node -r ./a.js x.js", {"a.js": "1", "x.js": _NODE}),
+        ("python3 -X dev b.py", {"dev": "1", "b.py": 'import os; os.system("rm -rf /")'}),
+        ("ruby -r ./a.rb b.rb", {"a.rb": "1", "b.rb": 'system("rm -rf /")'}),
+        ("php -c a.php b.php", {"a.php": "1", "b.php": '<?php system("rm -rf /");'}),
+        ("perl -I a.pl b.pl", {"a.pl": "1", "b.pl": 'system("rm -rf /")'}),
+        ("lua -l a.b x.lua", {"x.lua": 'os.execute("rm -rf /")'}),
+        ("PATH=. ls", {"ls": "rm -rf /"}),
+        ("export PATH=$PWD:$PATH; x", {"x": "rm -rf /"}),
+    ],
+)
+def test_of_many_written_files_each_that_runs_is_judged(command: str, texts: dict[str, str]):
+    written = "; ".join(f"echo '{text}' > {name}" for name, text in texts.items())
+
+    assert assess_command(f"{written}; {command}").verdict == "deny"
+
+
+def test_a_file_that_is_data_of_a_program_is_no_program():
+    script = (
+        "echo 'rm -rf /' > data.txt; echo 1 > a.py; python3 -u a.py data.txt; bash -e a.sh data.txt"
+    )
+
+    assert assess_command(script).findings == ()
+
+
+def test_a_long_script_that_is_run_again_and_again_asks():
+    script = "cat > x <<'E'\n" + "a=1\n" * 1_400 + "E\n" + "./x\n" * 60
+
+    assert {found.code for found in assess_command(script).findings} == {"too_long"}
+
+
 @pytest.mark.parametrize(
     "script",
     [
