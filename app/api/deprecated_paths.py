@@ -31,8 +31,9 @@ class RenamedPath(BaseRoute):
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Route the request again, by its new path."""
         moved = scope.get("root_path", "") + _moved(_path(scope), self._old, self._new)
+        raw = scope["raw_path"].replace(self._old.encode(), self._new.encode(), 1)
         router: Router = scope["router"]
-        await router({**scope, "path": moved, "raw_path": moved.encode()}, receive, send)
+        await router({**scope, "path": moved, "raw_path": raw}, receive, send)
 
 
 renamed_paths = tuple(RenamedPath(old, new) for old, new in RENAMED.items())

@@ -93,9 +93,12 @@ class ConfigFile(YamlConfigSettingsSource):
             raise ConfigurationError(message) from None
         except (OSError, ValueError) as error:
             raise ConfigurationError(_unreadable(file_path, error)) from None
-        # YAML reads `on: true` as the key True.
-        if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
+        if not isinstance(found, dict):
             raise ConfigurationError(f"{file_path} must contain settings as `name: value`")
+        for name in found:
+            if not isinstance(name, str):
+                message = f"{file_path}: the name {name!r} is not text; quote names such as `on`"
+                raise ConfigurationError(message)
         return with_new_names(found)
 
 

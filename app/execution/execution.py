@@ -78,10 +78,13 @@ class Execution:
 
     async def _after(self, call: CallState, ran: ToolExecution, *, failed: bool) -> None:
         """Error hooks when the call failed, and post hooks."""
+        # A hook that removes secrets must have ended before anything is released.
+        ran.is_withheld = bool(self._hooks.plan(call.tool_name).post)
         seen = after_call(call, ran.result)
         if failed:
             await self._hooks.notify(HookType.TOOL_ERROR, seen)
         replaced = await self._hooks.after(seen)
+        ran.is_withheld = False
         if replaced is not None:
             ran.replace(replaced)
 

@@ -48,6 +48,7 @@ class ToolExecution:
     Attributes:
         live: what it printed on the way.
         is_replaced: the result comes from a hook, possibly in another format than the tool's.
+        is_withheld: post hooks have not passed the output yet.
     """
 
     status: CallStatus = "error"
@@ -56,10 +57,11 @@ class ToolExecution:
     live: StreamedOutput | None = None
     spool: Spool | None = None
     is_replaced: bool = False
+    is_withheld: bool = False
 
     def partial(self) -> PartialOutput:
         """Return how far it had come when it was stopped."""
-        if self.live is None or self.is_replaced:
+        if self.live is None or self.is_replaced or self.is_withheld:
             return PartialOutput(self.seconds)
         return PartialOutput(self.seconds, self.live.text(), self.live.chunks, self.live.size)
 

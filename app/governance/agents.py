@@ -35,7 +35,13 @@ def with_new_names(fields: Any) -> Any:
     if not isinstance(fields, Mapping) or "prompt_without" not in fields:
         return fields
     others = {name: value for name, value in fields.items() if name != "prompt_without"}
-    return {"prompt_exclude": fields["prompt_without"], **others}
+    old = fields["prompt_without"]
+    if others.setdefault("prompt_exclude", old) != old:
+        raise FieldError(
+            "prompt_exclude and its old name prompt_without differ; send only prompt_exclude",
+            code="two_values",
+        )
+    return others
 
 
 def _with_new_name(value: object) -> object:

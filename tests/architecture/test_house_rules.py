@@ -62,15 +62,18 @@ def _lost_texts(text: str) -> Iterator[int]:
     Documentation is written with three quotes, and stands first in a function.
     """
     lines = text.splitlines()
-    for node in ast.walk(ast.parse(text)):
+    stack: list[tuple[ast.AST, bool]] = [(ast.parse(text), False)]
+    while stack:
+        node, within = stack.pop()
         is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        for field in ("body", "orelse", "finalbody"):
-            statements = getattr(node, field, None)
-            for at, each in enumerate(statements if isinstance(statements, list) else ()):
-                if isinstance(each, ast.Expr) and _is_text(each.value):
-                    written = lines[each.lineno - 1].lstrip(" r")
-                    if not written.startswith('"""') or (is_function and at > 0):
-                        yield each.lineno
+        within = is_function or (within and not isinstance(node, ast.ClassDef))
+        stack += [(each, within) for each in ast.iter_child_nodes(node)]
+        if isinstance(node, ast.Expr) and _is_text(node.value):
+            written = lines[node.lineno - 1].lstrip(" r")
+            if not written.startswith('"""') or within:
+                yield node.lineno
+        elif is_function and ast.get_docstring(node, clean=False) is not None:
+            stack.remove((node.body[0], True))
 
 
 def _is_text(value: ast.expr) -> bool:

@@ -53,7 +53,7 @@ def test_a_config_file_that_is_no_yaml_is_named(tmp_path: Path):
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("config.yml", b"on: true", "must contain settings as `name: value`"),
+        ("config.yml", b"on: true", "the name True is not text"),
         (".env", b"\xff\xfe=1", "not UTF-8 text"),
         ("config.yml", b"\xff: 1", "not UTF-8 text"),
         ("config.yml", b"- port", "must contain settings as `name: value`"),

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from app.core.errors import ToolFailed
 from app.execution.calls import CallRequest
 from app.execution.hooks.model import HookConfig, HookType
 from tests.execution.lab import PATIENCE_S, WRITES, AnyArgs, Lab, made
@@ -217,7 +218,12 @@ async def test_a_cancelled_stream_keeps_what_it_had_printed(lab: Lab):
     assert list((lab.runtime.settings.data_dir / "artifacts").glob(".spool-*")) == []
 
 
-async def test_a_cancel_during_a_post_hook_keeps_what_was_printed(lab: Lab):
+@pytest.mark.parametrize(
+    ("kind", "output"), [(HookType.TOOL_ERROR, "whole"), (HookType.POST_TOOL_USE, "")]
+)
+async def test_a_cancel_during_a_hook_keeps_only_what_no_post_hook_may_change(
+    lab: Lab, kind: HookType, output: str
+):
     reached = asyncio.Event()
 
     async def slow(_: Any) -> None:
@@ -226,14 +232,16 @@ async def test_a_cancel_during_a_post_hook_keeps_what_was_printed(lab: Lab):
 
     async def prints(args: AnyArgs, ctx: Any):
         yield "whole"
+        raise ToolFailed("broken")
 
     lab.add(made(prints))
-    lab.runtime.hooks.register(HookConfig("slow", HookType.POST_TOOL_USE, slow))
+    lab.runtime.hooks.register(HookConfig("slow", kind, slow))
     running = asyncio.create_task(lab.run(CallRequest("c1", "prints", {})))
     await reached.wait()
     lab.runtime.executor.cancel(lab.session.id, "c1")
     outcome = (await running)[0]
-    assert (outcome.status, outcome.result.data) == ("cancelled", {"output": "whole"})
+    assert outcome.status == "cancelled"
+    assert (outcome.result.data or {}).get("output", "") == output
     assert outcome.execution_time > 0
     assert list((lab.runtime.settings.data_dir / "artifacts").glob(".spool-*")) == []
 

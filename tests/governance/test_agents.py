@@ -48,7 +48,10 @@ async def test_a_profile_is_kept_whole_and_read_back(lab: Lab):
 def test_the_old_name_of_omitted_prompt_parts_is_read_as_the_new_one():
     old = {"id": "a", "prompt_without": ("todo",)}
     assert AgentProfile.model_validate(old).prompt_exclude == ("todo",)
-    assert AgentProfile.model_validate({**old, "prompt_exclude": ()}).prompt_exclude == ()
+    both = {**old, "prompt_exclude": ("todo",)}
+    assert AgentProfile.model_validate(both).prompt_exclude == ("todo",)
+    with pytest.raises(ValidationError, match="send only prompt_exclude"):
+        AgentProfile.model_validate({**old, "prompt_exclude": ()})
 
 
 def test_the_old_name_of_suspend_is_read_as_the_new_one():

@@ -27,7 +27,7 @@ ExitReason = Literal[
 ]
 """What ended it. `disk` is its own limit; `disk_full` is too little free space on the machine."""
 
-DISK_FULL = "the disk of this machine is nearly full; free disk space and run it again"
+DISK_FULL = "the disk of this machine is nearly full; free disk space and try again"
 
 STOP_REASONS: Mapping[ExitReason, str] = MappingProxyType(
     {
