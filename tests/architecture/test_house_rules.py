@@ -65,15 +65,16 @@ def _lost_texts(text: str) -> Iterator[int]:
     stack: list[tuple[ast.AST, bool]] = [(ast.parse(text), False)]
     while stack:
         node, within = stack.pop()
-        is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        within = is_function or (within and not isinstance(node, ast.ClassDef))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            has_docstring = ast.get_docstring(node, clean=False) is not None
+            stack += [(each, True) for each in node.body[has_docstring:]]
+            continue
+        within = within and not isinstance(node, ast.ClassDef)
         stack += [(each, within) for each in ast.iter_child_nodes(node)]
         if isinstance(node, ast.Expr) and _is_text(node.value):
             written = lines[node.lineno - 1].lstrip(" r")
             if not written.startswith('"""') or within:
                 yield node.lineno
-        elif is_function and ast.get_docstring(node, clean=False) is not None:
-            stack.remove((node.body[0], True))
 
 
 def _is_text(value: ast.expr) -> bool:

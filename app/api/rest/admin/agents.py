@@ -71,11 +71,11 @@ class ProfileView(AgentProfile):
         default=None, deprecated=True, description="Deprecated name of `prompt_exclude`."
     )
 
-    @classmethod
-    def of(cls, profile: AgentProfile) -> Self:
+    @staticmethod
+    def of(profile: AgentProfile) -> ProfileView:
         fields = {name: getattr(profile, name) for name in AgentProfile.model_fields}
         # Validation would read the old name as the new one.
-        return cls.model_construct(**fields, prompt_without=profile.prompt_exclude)
+        return ProfileView.model_construct(**fields, prompt_without=profile.prompt_exclude)
 
 
 class AgentView(BaseModel):
