@@ -15,6 +15,7 @@ from pydantic import (
     Field,
     Strict,
     WithJsonSchema,
+    computed_field,
     field_serializer,
     field_validator,
     model_validator,
@@ -205,8 +206,17 @@ class AgentProfile(ProfilePart):
             return True
         return selected(self.selection, tool_name, toolset)
 
+    # Returned until 0.4, and not stored.
+    @computed_field(  # type: ignore[prop-decorator]
+        description="Deprecated name of `prompt_exclude`.", json_schema_extra={"deprecated": True}
+    )
+    @property
+    def prompt_without(self) -> PromptParts | None:
+        return self.prompt_exclude
+
     def to_json(self) -> str:
-        return orjson.dumps(self.model_dump(mode="json", exclude_defaults=True)).decode()
+        stored = self.model_dump(mode="json", exclude_defaults=True, exclude={"prompt_without"})
+        return orjson.dumps(stored).decode()
 
 
 NO_OVERRIDE = AgentTool()

@@ -64,26 +64,12 @@ _AGENT: dict[str, Any] = {
 }
 
 
-class ProfileView(AgentProfile):
-    """Profile of an agent, with the old names of fields until 0.4."""
-
-    prompt_without: PromptParts | None = Field(
-        default=None, deprecated=True, description="Deprecated name of `prompt_exclude`."
-    )
-
-    @staticmethod
-    def of(profile: AgentProfile) -> ProfileView:
-        fields = {name: getattr(profile, name) for name in AgentProfile.model_fields}
-        # Validation would read the old name as the new one.
-        return ProfileView.model_construct(**fields, prompt_without=profile.prompt_exclude)
-
-
 class AgentView(BaseModel):
     """An agent in its current version."""
 
     model_config = example(**_AGENT)
 
-    profile: ProfileView
+    profile: AgentProfile
     version: int
     created_at: str
     updated_at: str
@@ -99,7 +85,7 @@ class AgentView(BaseModel):
     @classmethod
     def of(cls, stored: StoredAgent, service: Service) -> Self:
         return cls(
-            profile=ProfileView.of(stored.profile),
+            profile=stored.profile,
             version=stored.version,
             created_at=stored.created_at,
             updated_at=stored.updated_at,
