@@ -60,6 +60,7 @@ test("every field of a profile is kept as it was entered", LIMIT, () =>
       thinking_budget: 1024,
       adaptive_thinking: false,
       effort: "high",
+      prompt_exclude: ["date"],
       prompt_without: ["date"],
       selection: ["toolset:files", "grep"],
       tools: {},
