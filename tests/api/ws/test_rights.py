@@ -207,9 +207,8 @@ async def test_the_ids_of_one_token_neither_answer_nor_block_another_of_the_same
                 answers.append(await chat.answer_to("1"))
                 if secret != lesser:
                     # The replay has the end of the run before.
-                    while (await chat.until("run_finished"))["run_id"] != answers[-1]["result"][
-                        "run_id"
-                    ]:
+                    run_id = answers[-1]["result"]["run_id"]
+                    while (await chat.until("run_finished"))["run_id"] != run_id:
                         pass
         async with running.connect(hello={"auth": {"token": second}}) as chat:
             await chat.send(command)
