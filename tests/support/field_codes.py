@@ -72,7 +72,10 @@ KEYWORDS = frozenset(
         *("unevaluatedItems", "unevaluatedProperties"),
     }
 )
-_NOT_CHECKED = ("metadata", "serialization", "config", "cls", "json_schema_input_schema")
+_NOT_CHECKED = (
+    *("metadata", "serialization", "config", "cls", "json_schema_input_schema"),
+    "computed_fields",
+)
 _WRAPPERS = ("AfterValidator", "BeforeValidator", "PlainValidator", "WrapValidator")
 _MAKERS = ("problem", "about_field", "FieldError")
 # Places where codes come from tables, parsed as such, or are passed on; one of these dictionaries
