@@ -91,17 +91,19 @@ def _new_bytes(waiting: list[str], since_ns: int, linked: set[tuple[int, int]]) 
     return found
 
 
-def count_since(path: str, since_ns: int, limit: int) -> int:
+def count_since(path: str, since_ns: int, limit: int, seconds: float) -> int | None:
     """Return how many entries below `path` are new since then; counting stops above `limit`.
 
-    A tree too large to count in time counts as above it, as does one that hides a part: too deep
-    for a path, or inaccessible to its owner.
+    A tree that hides a part counts as above it: too deep for a path, or inaccessible to its owner.
+
+    Returns:
+        None if it is too large to count within `seconds`.
     """
-    deadline = time.monotonic() + _COUNTING_S
+    deadline = time.monotonic() + seconds
     waiting, found = [path], 0
     while waiting and found <= limit:
         if time.monotonic() > deadline:
-            return limit + 1
+            return None
         try:
             found += _new_entries(waiting, since_ns)
         except OSError as error:

@@ -26,7 +26,9 @@ _THREADS_PER_PROCESS = 16
 # A loop creates a file in 15 µs. Reading a file system's count takes 2 µs.
 _GLANCE_S = 0.02
 _MAKING_GLANCE_S = 0.004
-_TRIES = 3
+# A tree whose own count shows nothing is never at fault for a folder too large to count.
+_COUNTING_S = 2.0
+_RECOUNTING_S = 0.25
 
 
 class Meter:
@@ -47,7 +49,9 @@ class Meter:
         self.peak_bytes = 0
         self.interval_s = _INTERVAL_S
         self._used = 0
-        self._most_written = self._lost = 0
+        self._lost = 0
+        self._misses = False
+        self._seen: dict[int, int] = {}
         self._policy = policy
         self._proc = proc
         self._is_due = is_due
@@ -61,6 +65,10 @@ class Meter:
         }
         self._free_inodes = {folder: disk.f_ffree for folder, disk in self._disks.items()}
         self._free_before = dict(self._free_inodes)
+        self._deleted = dict.fromkeys(self._disks, 0)
+        self._free_blocks = {folder: disk.f_bfree for folder, disk in self._disks.items()}
+        self._freed = dict.fromkeys(self._disks, 0)
+        self._recount_at = 0.0
         self.glance_s = _GLANCE_S if self._disks else None
 
     def excess(self) -> str | None:
@@ -108,14 +116,16 @@ class Meter:
         return "processes" if beyond else None
 
     def _disk(self, tree: list[tuple[int, int]]) -> str | None:
-        written = self._written_by_all(tree) + self._lost
+        written = self._written_by_all(tree)
         if written > self._policy.disk_bytes or any(self._hides(pid) for pid, _ in tree):
             return "disk"
-        for folder, before in self._disks.items():
+        for folder in self._disks:
             now = os.statvfs(folder)
+            self._freed[folder] += max(0, now.f_bfree - self._free_blocks[folder]) * now.f_frsize
+            self._free_blocks[folder] = now.f_bfree
+            before = self._disks[folder]
             if now.f_bfree > before.f_bfree:
-                self._disks[folder] = now
-                continue
+                before = self._disks[folder] = now
             if self._holds_too_much(folder, before, now, tree):
                 return "disk"
             shrinking = now.f_bavail < before.f_bavail
@@ -124,28 +134,33 @@ class Meter:
         return None
 
     def _written_by_all(self, tree: list[tuple[int, int]]) -> int:
-        """Return the sum of the tree's counts; record lost counts.
+        """Return the bytes that the tree wrote, including lost counts.
 
-        The sum never falls by itself: what a process wrote is added to its reaper's count. If a
-        parent has its children reaped automatically, the count is lost.
+        What a process wrote is added to its reaper's count, so the sum of the processes seen before
+        never falls by itself. If a parent has its children reaped automatically, their counts are
+        lost. A process reaped during a reading may be missing from that one, so a loss must last.
         """
-        written = self._sum(tree)
-        if written > self._most_written:
-            # While a process is being reaped, it is in its own count and in its reaper's. Such a
-            # sum falls again, which must not pass for a loss.
-            written = max(self._most_written, min(written, self._sum(self._tree())))
-        for _ in range(_TRIES):
-            if written >= self._most_written:
-                break
-            # a process reaped meanwhile is in neither reading, and lists of children may skip
-            # entries
-            written = self._sum(self._tree())
-        self._lost += max(0, self._most_written - written)
-        self._most_written = written
-        return written
+        counts = self._counts(tree)
+        missing = sum(self._seen.values()) - sum(counts.get(pid, 0) for pid in self._seen)
+        if missing > 0 and not self._misses:
+            self._misses = True
+            self._seen = counts | self._seen
+        else:
+            self._misses = False
+            self._lost += max(0, missing)
+            self._seen = counts
+        return sum(counts.values()) + self._lost
 
-    def _sum(self, tree: list[tuple[int, int]]) -> int:
-        return self.written_bytes() + sum(self._written(pid) for pid, _ in tree)
+    def _counts(self, tree: list[tuple[int, int]]) -> dict[int, int]:
+        """Return what each process wrote, parents first.
+
+        The kernel marks a process as dead before it adds its count to the reaper's. One that is not
+        dead after its parent has been read is therefore not yet in the parent's count.
+        """
+        counts = {self._proc.own: self.written_bytes()}
+        for pid, _ in tree:
+            counts[pid] = 0 if self._proc.is_dead(pid) else self._written(pid)
+        return counts
 
     def glance(self) -> str | None:
         """Return `files` if the tree has created too many; far cheaper than a full check."""
@@ -153,17 +168,36 @@ class Meter:
         for folder in self._disks:
             free = os.statvfs(folder).f_ffree
             making = making or self._free_before[folder] - free > limit // 100
+            self._deleted[folder] += max(0, free - self._free_before[folder])
             self._free_before[folder] = free
-            # deletions by others must not hide what the tree creates
-            self._free_inodes[folder] = max(self._free_inodes[folder], free)
-            if self._free_inodes[folder] - free > limit:
-                # others may have created them: this counts the whole disk
-                made = count_since(folder, self._began_ns, limit)
-                if made > limit:
-                    return "files"
-                self._free_inodes[folder] = free + made
+            if self._makes_too_many(folder, free) or self._hides_too_many(folder):
+                return "files"
         self.glance_s = _MAKING_GLANCE_S if making else _GLANCE_S
         return None
+
+    def _makes_too_many(self, folder: str, free: int) -> bool:
+        limit = self._policy.inodes
+        self._free_inodes[folder] = max(self._free_inodes[folder], free)
+        if self._free_inodes[folder] - free <= limit:
+            return False
+        # others may have created them: this counts the whole disk
+        made = count_since(folder, self._began_ns, limit, _COUNTING_S)
+        if made is not None:
+            self._free_inodes[folder] = free + made
+        return made is None or made > limit
+
+    def _hides_too_many(self, folder: str) -> bool:
+        """Return whether the tree created too many while as many were deleted on the same disk.
+
+        Such deletions, by the tree or by others, keep the number of free ones from falling.
+        """
+        limit, now = self._policy.inodes, time.monotonic()
+        if self._deleted[folder] <= limit or now < self._recount_at:
+            return False
+        made = count_since(folder, self._began_ns, limit, _RECOUNTING_S)
+        self._deleted[folder] = 0
+        self._recount_at = now + _SHARE * (time.monotonic() - now)
+        return made is not None and made > limit
 
     def _holds_too_much(
         self,
@@ -175,11 +209,13 @@ class Meter:
         """Return whether files exceed the write limit without visible writes.
 
         This applies to files in memory, reserved space, either in an unlinked file, and lost
-        counts. The whole disk is checked first, at no cost.
+        counts. The whole disk is checked first, at no cost: what others free meanwhile may hide
+        what the tree holds.
         """
         limit = self._policy.disk_bytes
-        if (before.f_bfree - now.f_bfree) * now.f_frsize <= limit:
+        if (before.f_bfree - now.f_bfree) * now.f_frsize + self._freed[folder] <= limit:
             return False
+        self._freed[folder] = 0
         held: dict[tuple[int, int], int] = {}
         for pid, _ in tree:
             held |= self._proc.unlinked(pid)

@@ -129,8 +129,16 @@ class ProcFs:
 
     def is_zombie(self, pid: int) -> bool:
         """Return whether `pid` has ended and only waits to be reaped; True if it is gone."""
+        return self._state(pid) in b"ZX"
+
+    def is_dead(self, pid: int) -> bool:
+        """Return whether `pid` is being reaped; True if it is gone."""
+        return self._state(pid) in b"X"
+
+    def _state(self, pid: int) -> bytes:
+        """Return the letter of a process's state; empty if it is gone."""
         text = self.read(f"{pid}/stat")
-        return not text or text[text.rindex(b")") + 2 :][:1] in b"ZX"
+        return text[text.rindex(b")") + 2 :][:1] if text else b""
 
     def _threads(self, pid: int) -> list[str]:
         return self._list(f"{pid}/task")

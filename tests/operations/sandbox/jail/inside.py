@@ -31,7 +31,7 @@ NAMESPACES = (*COMMON, "namespaces")
 GUARD = (*COMMON, "metadata-guard")
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
 ORDINARY = 65534
-_PATIENCE_S = 60.0
+_PATIENCE_S = 150.0
 
 
 def program(module: str, *arguments: str, uid: int | None = None) -> list[str]:
@@ -200,7 +200,7 @@ class Inside:
 def bash(script: str, root: Path, layers: tuple[str, ...], **policy: Any) -> Job:
     """A shell's job in the workspace `root`."""
     return Job(
-        Policy("bash", layers, writable=(str(root),), **{"wall_s": 30.0, **policy}),
+        Policy("bash", layers, writable=(str(root),), **{"wall_s": 120.0, **policy}),
         str(root),
         argv=("/bin/bash", "-c", script),
         env={**ENVIRONMENT, "HOME": str(root), "TMPDIR": str(root)},
@@ -210,9 +210,9 @@ def bash(script: str, root: Path, layers: tuple[str, ...], **policy: Any) -> Job
 
 def python(code: str | None, level: str, root: Path, layers: tuple[str, ...], **policy: Any) -> Job:
     """Python's job; parked when there is no code yet."""
-    limits: dict[str, Any] = {"wall_s": 30.0, "file_bytes": 0, "memory_bytes": 1 << 30}
+    limits: dict[str, Any] = {"wall_s": 120.0, "file_bytes": 0, "memory_bytes": 1 << 30}
     if level == "lenient":
-        limits = {"wall_s": 30.0, "writable": (str(root),)}
+        limits = {"wall_s": 120.0, "writable": (str(root),)}
     return Job(
         Policy(level, layers, **{**limits, **policy}),
         str(root),

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from app.operations.sandbox.jail import meter as meter_module
 from app.operations.sandbox.jail.job import Policy
 from app.operations.sandbox.jail.meter import Meter
 from app.operations.sandbox.jail.procfs import ProcFs
@@ -104,7 +105,7 @@ def test_a_look_gives_way_to_what_is_due_before_it_counts_shared_pages():
 
 def test_a_tree_that_makes_files_is_counted_more_often_until_it_rests(tmp_path, monkeypatch):
     free = 10_000
-    monkeypatch.setattr(os, "statvfs", lambda _folder: SimpleNamespace(f_ffree=free, f_bavail=1))
+    monkeypatch.setattr(os, "statvfs", lambda _folder: SimpleNamespace(f_ffree=free, f_bfree=1))
     policy = Policy("lenient", (), inodes=2_000, writable=(str(tmp_path),))
     tree_meter = Meter(policy, Reading(MB, MB))
     assert tree_meter.glance_s == 0.02
@@ -118,7 +119,7 @@ def test_a_tree_that_makes_files_is_counted_more_often_until_it_rests(tmp_path, 
 
 def test_only_files_of_its_own_folder_count(tmp_path, monkeypatch):
     free = 10_000
-    monkeypatch.setattr(os, "statvfs", lambda _folder: SimpleNamespace(f_ffree=free, f_bavail=1))
+    monkeypatch.setattr(os, "statvfs", lambda _folder: SimpleNamespace(f_ffree=free, f_bfree=1))
     # the clock of a file system may be some milliseconds behind
     monkeypatch.setattr(time, "time_ns", lambda: 0)
     policy = Policy("lenient", (), inodes=3, writable=(str(tmp_path),))
@@ -135,7 +136,7 @@ def test_only_files_of_its_own_folder_count(tmp_path, monkeypatch):
 
 def test_what_others_delete_hides_nothing(tmp_path, monkeypatch):
     free = 10_000
-    monkeypatch.setattr(os, "statvfs", lambda _folder: SimpleNamespace(f_ffree=free, f_bavail=1))
+    monkeypatch.setattr(os, "statvfs", lambda _folder: SimpleNamespace(f_ffree=free, f_bfree=1))
     monkeypatch.setattr(time, "time_ns", lambda: 0)
     policy = Policy("lenient", (), inodes=3, writable=(str(tmp_path),))
     tree_meter = Meter(policy, Reading(MB, MB))
@@ -149,28 +150,91 @@ def test_what_others_delete_hides_nothing(tmp_path, monkeypatch):
     assert tree_meter.glance() == "files"
 
 
-class Summing(Meter):
-    """Meter of a tree whose readings sum up to these counts of megabytes, one after the other."""
+def test_what_others_delete_meanwhile_hides_nothing(tmp_path, monkeypatch):
+    """They delete as fast as the tree creates, so that no file system's count ever falls."""
+    free = 10_000
+    monkeypatch.setattr(os, "statvfs", lambda _folder: SimpleNamespace(f_ffree=free, f_bfree=1))
+    monkeypatch.setattr(time, "time_ns", lambda: 0)
+    policy = Policy("lenient", (), inodes=3, writable=(str(tmp_path),))
+    tree_meter = Meter(policy, Reading(MB, MB))
 
-    def __init__(self, *counts: int) -> None:
-        super().__init__(Policy("lenient", (), disk_bytes=10 * MB), Reading(MB, MB))
-        self._counts = iter(counts)
+    verdicts = []
+    for number in range(4):
+        (tmp_path / str(number)).touch()
+        free += 1
+        verdicts.append(tree_meter.glance())
 
-    def _sum(self, tree: list[tuple[int, int]]) -> int:
-        return next(self._counts) * MB
+    assert verdicts == [None, None, None, "files"]
 
 
-def test_a_process_that_is_being_reaped_is_not_counted_twice_for_good():
-    """The second look reads twice what one has written, and what there is right after."""
-    tree = Summing(*(3, 3), *(9, 5), 5, *(9, 9), *(11, 11))
+def test_what_others_delete_condemns_nobody(tmp_path, monkeypatch):
+    free = 10_000
+    monkeypatch.setattr(os, "statvfs", lambda _folder: SimpleNamespace(f_ffree=free, f_bfree=1))
+    monkeypatch.setattr(meter_module, "count_since", lambda *_: None)  # too large to count
+    policy = Policy("lenient", (), inodes=3, writable=(str(tmp_path),))
+    tree_meter = Meter(policy, Reading(MB, MB))
 
-    assert [tree.excess() for _ in range(5)] == [None, None, None, None, "disk"]
+    free += 5_000
+
+    assert tree_meter.glance() is None
+
+
+class Writing(Reading):
+    """A tree whose processes have written these megabytes, in the order of their creation.
+
+    Attributes:
+        counts: by process; that of this one, which reaps the others, is 0.
+        dead: processes that are being reaped.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(MB, MB)
+        self.counts: dict[int, int] = {}
+        self.dead: set[int] = set()
+
+    def read(self, path: str) -> bytes:
+        pid, _, name = path.partition("/")
+        if name == "io":
+            return b"write_bytes: %d\n" % (self.counts.get(int(pid), 0) * MB)
+        return b""
+
+    def is_dead(self, pid: int) -> bool:
+        return pid in self.dead or pid not in self.counts
+
+    def descendants(self, pid: int) -> Iterator[tuple[int, int]]:
+        for number in sorted(self.counts):
+            yield number, 1
+
+
+def verdicts_of(tree: Writing, *readings: dict[int, int]) -> list[str | None]:
+    """Return what the meter says of a limit of 10 MB after each reading."""
+    tree_meter = Meter(Policy("lenient", (), disk_bytes=10 * MB), tree)
+    verdicts = []
+    for tree.counts in readings:
+        verdicts.append(tree_meter.excess())
+    return verdicts
+
+
+def test_a_process_that_is_being_reaped_counts_once():
+    tree = Writing()
+    tree.dead = {8}
+
+    assert verdicts_of(tree, {7: 6, 8: 6}, {7: 6}, {7: 6}) == [None, None, None]
+
+
+def test_a_process_missing_from_one_reading_is_no_loss():
+    assert verdicts_of(Writing(), {7: 2, 8: 4}, {7: 2}, {7: 6}, {7: 6}) == [None] * 4
 
 
 def test_a_count_that_is_gone_is_a_loss_that_stays():
-    tree = Summing(*(6, 6), *(0, 0, 0, 0), *(5, 5))
+    assert verdicts_of(Writing(), {7: 0, 8: 6}, {7: 0}, {7: 0}, {7: 5}) == [None] * 3 + ["disk"]
 
-    assert [tree.excess() for _ in range(3)] == [None, None, "disk"]
+
+def test_new_processes_do_not_make_up_for_lost_counts():
+    """At each reading there are two processes that have written 2 MB each."""
+    readings = [{number: 2, number + 1: 2} for number in range(7, 13, 2)]
+
+    assert verdicts_of(Writing(), *readings) == [None, None, "disk"]
 
 
 def test_where_no_file_can_be_made_none_are_counted():
