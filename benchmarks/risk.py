@@ -113,6 +113,9 @@ def hostile() -> dict[str, str]:
         + "bash -c 'f1 a'; " * 400,
         "loops that move": "while :; do > f; cd a; done; " * 400,
         "1,400 alternatives": " || ".join(["cd a"] * 1_400),
+        "files copied and run": "echo a > a; "
+        + "".join(f"rsync a b{at}; " for at in range(60))
+        + "; ".join(f"sh b{at}" for at in range(500)),
         "files in alternatives": " || ".join(f"echo a > f{at}" for at in range(1_000)),
     }
 

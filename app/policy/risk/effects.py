@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from app.policy.risk import fold
 from app.policy.risk.call import SECRET, UNKNOWN, CommandCall, names, options, resolve
+from app.policy.risk.copies import COPYING, program_text
 from app.policy.risk.scope import ShellScope, certain_words
 from app.policy.risk.syntax import ARGUMENTS, EVERY_NAME
 
-_PROGRAM = re.compile(r"/(?:usr/)?(?:local/)?s?bin/[\w.+-]+$")
 _SETTING = re.compile("=|eval|set|shift")
 _STACK, _BEFORE = "DIRSTACK", "OLDPWD"
 """Key of the directory stack among the arrays."""
@@ -23,8 +23,8 @@ EFFECTIVE = frozenset(
         *_READS_VARIABLES,
         *DECLARING,
         *_MOVING,
-        *names("set shift alias source . trap tee curl wget aria2c cp mv gmv ln install dd sponge"),
-        *names("scp rsync aws gsutil gcloud s3cmd mc rclone"),
+        *names("set shift alias source . trap tee curl wget aria2c dd sponge"),
+        *COPYING,
     ]
 )
 
@@ -214,10 +214,8 @@ def _copied(call: CommandCall, scope: ShellScope) -> dict[str, str | None]:
         return {target: call.stdin.text if call.stdin else None}
     if source in scope.files:
         return {target: scope.files[source]}
-    if _PROGRAM.match(source):
-        # Under its new name the program behaves as under the old one.
-        return {target: f'{source} "$@"'}
-    return {}
+    text = program_text(source)
+    return {} if text is None else {target: text}
 
 
 def _downloads(call: CommandCall) -> list[str]:

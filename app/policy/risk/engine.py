@@ -259,6 +259,7 @@ class Assessor(Payloads):
             name = found.name if given is None else found.judged_as
             call = self._call(name, argv, scope, given)
         if call is not None and found.has_effects:
+            self.copies.note(call)
             self._leaves_behind(call, scope)
         if found.shows is not None and not self.consumed:
             self.found(found.shows, index)
@@ -283,7 +284,11 @@ class Assessor(Payloads):
         if self.own_programs and scope.files:
             return None
         found = known(tuple(argv), scope.cwd, scope.home, stdin, contained=self.contained)
-        return found if found is not None and found.holds(scope.files, self.flow) else None
+        if found is None or not found.holds(scope.files, self.flow):
+            return None
+        if self.copies and any(self.copies.texts_of(how.path) for how in found.runs):
+            return None
+        return found
 
     def _call(
         self,
@@ -335,6 +340,7 @@ class Assessor(Payloads):
         files = scope.files
         if judged and not judged.isdisjoint(files):
             files = {path: text for path, text in files.items() if path not in judged}
+        self.copies.note(call)  # before interpreters take their program from the words
         answers = self._answers(call, word, scope, index, files)
         written, shown = self._answered(answers, index, scope)
         output = written or output
@@ -376,7 +382,7 @@ class Assessor(Payloads):
         if scope.functions or scope.aliases or self.outside:
             output = self._meant(call, argv, scope, index)
         judged = self.judge_files(call, word, scope, index)
-        if scope.files:
+        if scope.files or self.copies:
             if "/" in word and call.at(word) not in judged:
                 output = self._written_script(call, word, scope, index) or output
             looked = judged.union(self._looked(call, argv, taken))

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from app.policy.risk.call import UNKNOWN, Answer, CommandCall, RuleMatch, ask, resolve
 from app.policy.risk.control import ControlFlow
+from app.policy.risk.copies import Copies
 from app.policy.risk.given import HANDED_IN, OF_PARTS, answers_of
 from app.policy.risk.kinds import PROGRAM
 from app.policy.risk.model import FileRun, Given
@@ -27,6 +28,7 @@ class FilesRun(ControlFlow):
         super().__init__(home)
         self.runs: dict[FileRun, None] = {}
         self.judged: dict[tuple[str, str], None] = {}
+        self.copies = Copies()
         self._characters = 0
         self._noted: set[tuple[str | None, str]] = set()
         self._given: dict[str, list[Given]] = {}
@@ -121,13 +123,17 @@ class FilesRun(ControlFlow):
             return
         for how in runs_of(call, word):
             path = how.path
-            if path not in scope.files or path in looked or how.kind in HANDED_IN:
+            if how.kind in HANDED_IN or any(outer.path == path for outer in self.origins):
                 continue
-            text = scope.files[path]
-            if text is None and path not in map(call.at, call.args):
-                continue  # Its content is unknown and the command does not name it: no question.
-            if all(outer.path != path for outer in self.origins):
-                self._judge_own(call, how, text, scope, index)
+            texts = dict.fromkeys(self.copies.texts_of(path)) if self.copies else {}
+            if path in scope.files:
+                texts.pop(scope.files[path], None)
+                if path not in looked:
+                    texts[scope.files[path]] = None
+            for text in texts:
+                # If its content is unknown and the command does not name it, there is no question.
+                if text is not None or path in map(call.at, (word, *call.args)):
+                    self._judge_own(call, how, text, scope, index)
 
     def judge_programs(self, call: CommandCall, word: str, scope: ShellScope, index: int) -> None:
         """Assess written files named `word`, which is a program of a search path of the script."""

@@ -74,8 +74,18 @@ def _gem(call: CommandCall) -> Iterator[Answer]:
         yield script(text)
 
 
+def _folder_of_programs(call: CommandCall) -> Iterator[Answer]:
+    """Handle `run-parts`, whose folder may be one that the script filled."""
+    given = options(call.args, "a u -arg -umask -regex")
+    if given.has("--test", "--list", "--help", "--version"):
+        return
+    if not all(call.at(folder).startswith("/etc/") for folder in given.rest):
+        yield ask("opaque_code", "run-parts runs every program of a folder")
+
+
 RULES: RuleTable = {
     "gem": _gem,
+    "run-parts": _folder_of_programs,
     **dict.fromkeys(
         names("lftp ftp tnftp ncftp psftp telnet smbclient tasksh ansible-console"), _transfer
     ),
