@@ -19,6 +19,8 @@ _MOST_TEXTS = 16
 _MOST_COMPARED = 20_000
 
 Texts = Mapping[str, str | None]
+Sources = Callable[[CommandCall], Texts]
+"""Files of the script that a command names, with their texts."""
 
 
 class Copy(NamedTuple):
@@ -62,7 +64,7 @@ class Copies:
         finder = COPYING.get(call.name)
         if finder is None or self._count > MAX_COPIES or call.args[:1] == ["--help"]:
             return
-        copy = finder(call, self._sources(call))
+        copy = finder(call, self._sources)
         if copy is None or not copy.texts:
             return
         self._count += bool(copy.names or copy.basenames or copy.starts)
@@ -138,27 +140,29 @@ def _paths(call: CommandCall) -> list[str]:
     return found
 
 
-def _copied(call: CommandCall, sources: Texts) -> Copy | None:
+def _copied(call: CommandCall, sources_of: Sources) -> Copy | None:
     """Copies under the same name, or a single one under a new name."""
-    return Copy(frozenset(_paths(call)), sources)
+    return Copy(frozenset(_paths(call)), sources_of(call))
 
 
-def _renamed(call: CommandCall, sources: Texts) -> Copy | None:
+def _renamed(call: CommandCall, sources_of: Sources) -> Copy | None:
+    sources = sources_of(call)
     folders = {source.rpartition("/")[0] for source in sources}
     return Copy(frozenset(folders), sources, is_renaming=True)
 
 
-def _converted(call: CommandCall, sources: Texts) -> Copy | None:
+def _converted(call: CommandCall, sources_of: Sources) -> Copy | None:
     """Files with another content than their source."""
+    sources = sources_of(call)
     return Copy(frozenset(_paths(call)) - sources.keys(), dict.fromkeys(sources))
 
 
-def _split(call: CommandCall, sources: Texts) -> Copy | None:
+def _split(call: CommandCall, sources_of: Sources) -> Copy | None:
     operands = options(call.args, "a b C l n t f -prefix").rest
     given = options(call.args, "a b C l n t f -prefix").value("-f", "--prefix")
     default = "xx" if call.name == "csplit" else "x"
     prefix = given or (operands[1] if call.name == "split" and operands[1:] else default)
-    return Copy(frozenset(), sources, starts=(call.at(prefix),))
+    return Copy(frozenset(), sources_of(call), starts=(call.at(prefix),))
 
 
 _WRITES = re.compile(r"""(?:\bw(?:rite)?!?|/\w*w|\bsav\w*!?|>+|\+\+\+)\s*"?(?=([^\s"|]+))""")
@@ -170,10 +174,10 @@ def _written_by(code: str) -> frozenset[str]:
     return frozenset(path.rstrip("';|}").rpartition("/")[2] for path in _WRITES.findall(code))
 
 
-def _programmed(call: CommandCall, sources: Texts) -> Copy | None:
+def _programmed(call: CommandCall, sources_of: Sources) -> Copy | None:
     """Files that a program in the words or in the input names, and those it changes in place."""
     code = "\n".join([*call.args[:_MOST_NAMES], (call.stdin and call.stdin.text) or ""])
-    edited = sources if call.name not in _STREAMING or _is_in_place(call) else {}
+    edited = sources_of(call) if call.name not in _STREAMING or _is_in_place(call) else {}
     return Copy(frozenset(edited), {"": None}, basenames=_written_by(code))
 
 
@@ -185,27 +189,28 @@ def _is_in_place(call: CommandCall) -> bool:
     return any(re.match(r"-[a-zA-Z0-9]*i|--in-place", arg) for arg in call.args)
 
 
-def _edited(call: CommandCall, sources: Texts) -> Copy | None:
+def _edited(call: CommandCall, sources_of: Sources) -> Copy | None:
     """Files that a one-liner changes in place."""
-    return Copy(frozenset(sources), {"": None}) if _is_in_place(call) else None
+    return Copy(frozenset(sources_of(call)), {"": None}) if _is_in_place(call) else None
 
 
-def _patched(call: CommandCall, sources: Texts) -> Copy | None:
+def _patched(call: CommandCall, sources_of: Sources) -> Copy | None:
     """Files that a patch of this script names."""
+    sources = sources_of(call)
     patch = call.stdin.text if call.stdin else None
     patches = "\n".join([patch or "", *(text or "" for text in sources.values())])
     return Copy(frozenset(sources), {"": None}, basenames=_written_by(patches))
 
 
-def _unpacked(call: CommandCall, sources: Texts) -> Copy | None:
+def _unpacked(call: CommandCall, sources_of: Sources) -> Copy | None:
     """Files from archives, below the named folder or one named like the archive."""
     given = options(call.args, "C d f -directory")
     folder = given.value("-C", "-d", "--directory")
     if call.name not in {"tar", "gtar", "bsdtar"}:
         folder = folder or next((arg[2:] for arg in call.args if arg[:2] in {"-o", "-d"}), None)
     elif not _extracts(call.args):
-        return _archived(call, sources)
-    place = call.at(folder or ".")
+        return _archived(call, sources_of)
+    place, sources = call.at(folder or "."), sources_of(call)
     if sources and None not in sources.values():
         return Copy(frozenset([place]), sources)
     if folder:
@@ -223,7 +228,7 @@ def _extracts(args: Sequence[str]) -> bool:
     )
 
 
-def _passed(call: CommandCall, _: Texts) -> Copy | None:
+def _passed(call: CommandCall, _: Sources) -> Copy | None:
     """Files that `cpio` copies or extracts: the input names or contains them."""
     sources = dict(list(call.files.items())[:_MOST_TEXTS])
     place = options(call.args, "D F H R E").rest[-1:] or ["."]
@@ -237,20 +242,21 @@ def _archives(call: CommandCall) -> list[str]:
     return [arg for arg in call.args if _ARCHIVE.fullmatch(arg)]
 
 
-def _archived(call: CommandCall, sources: Texts) -> Copy | None:
+def _archived(call: CommandCall, sources_of: Sources) -> Copy | None:
+    sources = sources_of(call)
     return Copy(frozenset(_paths(call)) - sources.keys(), sources)
 
 
-def _git(call: CommandCall, sources: Texts) -> Copy | None:
+def _git(call: CommandCall, sources_of: Sources) -> Copy | None:
     words = options(call.args, "C c -git-dir -work-tree", stop=True).rest
     if words[:1] == ["mv"]:
-        return _copied(call, sources)
+        return _copied(call, sources_of)
     if words[:1] in (["apply"], ["am"]):
-        return _patched(call, sources)
-    return _cloned(call, sources) if words[:1] == ["clone"] else None
+        return _patched(call, sources_of)
+    return _cloned(call, sources_of) if words[:1] == ["clone"] else None
 
 
-def _cloned(call: CommandCall, _: Texts) -> Copy | None:
+def _cloned(call: CommandCall, _: Sources) -> Copy | None:
     """A repository, in the last operand or a folder named like it."""
     operands = options(call.args, "b c o j C -branch -depth -config -origin -jobs").rest
     if len(operands) < 2:
@@ -260,19 +266,19 @@ def _cloned(call: CommandCall, _: Texts) -> Copy | None:
     return Copy(frozenset([call.at(target)]), {"": None}) if target else None
 
 
-def _transferred(call: CommandCall, sources: Texts) -> Copy | None:
+def _transferred(call: CommandCall, sources_of: Sources) -> Copy | None:
     """Local copies, or unknown files from another machine or a store."""
     operands = options(call.args, "i P F o l c e -profile -region -exclude -include -rsh").rest
     if any(map(_is_remote, operands[:-1])):
         return Copy(frozenset([call.at(operands[-1])]), {"": None})
-    return _copied(call, sources)
+    return _copied(call, sources_of)
 
 
 def _is_remote(word: str) -> bool:
     return ":" in word.partition("/")[0] or "://" in word
 
 
-Finder = Callable[[CommandCall, Texts], Copy | None]
+Finder = Callable[[CommandCall, Sources], Copy | None]
 
 
 def _table(programs: str, finder: Finder) -> dict[str, Finder]:
