@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -102,14 +101,9 @@ class ToolContext:
         """ID of the shell that the call continues; a sub-agent has its own."""
         return self.subagent_id or self.session_id
 
-    @contextmanager
-    def as_current(self) -> Iterator[None]:
+    def as_current(self) -> CurrentContext:
         """Inside, `current_context()` is this call; tasks and threads begun inside see it too."""
-        token = _current.set(self)
-        try:
-            yield
-        finally:
-            _current.reset(token)
+        return CurrentContext(self)
 
     async def progress(
         self,
@@ -125,6 +119,21 @@ class ToolContext:
 
 
 _current: ContextVar[ToolContext | None] = ContextVar("current_tool_context", default=None)
+
+
+class CurrentContext:
+    """See `ToolContext.as_current`. A class, because a generator costs each call twice as much."""
+
+    __slots__ = ("_context", "_token")
+
+    def __init__(self, context: ToolContext) -> None:
+        self._context = context
+
+    def __enter__(self) -> None:
+        self._token = _current.set(self._context)
+
+    def __exit__(self, *_: object) -> None:
+        _current.reset(self._token)
 
 
 def current_context() -> ToolContext | None:
