@@ -30,9 +30,9 @@ from app.api.lazy_routes import LazyRoutes
 from app.api.server import run_server
 from app.api.service import Service
 from app.api.ws.connections import Connections
+from app.bootstrap.service import open_service
 from app.core.text import dump_json
 from app.events.log import SessionLog
-from app.main import open_service
 from benchmarks import sample_tools as samples
 from benchmarks.bare import bare_app, say
 from benchmarks.runtime import bench_settings

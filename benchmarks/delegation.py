@@ -25,12 +25,13 @@ from app.agents.models.protocol import (
     TokenUsage,
 )
 from app.api.service import Service
+from app.bootstrap.installation import sandbox_config
+from app.bootstrap.service import open_service
 from app.config.settings import Settings, load_settings
 from app.execution.calls import CallRequest
 from app.execution.context import CallContext
 from app.execution.subagent import Subagent
 from app.governance.agents import SubagentScope
-from app.main import open_service, sandbox_config
 from app.operations.sandbox.sandbox import Sandbox
 from app.workers.pool import WorkerPool
 from benchmarks.harness import (

@@ -22,7 +22,7 @@ from app.db.statements import ADD_EVENT, Statement
 from app.db.writer import DatabaseWriter
 from app.events.log import Frame
 from app.execution.calls import CallRequest
-from app.execution.setup import Runtime
+from app.execution.runtime import Runtime
 from benchmarks import sample_tools as samples
 from benchmarks.harness import (
     Benchmark,

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from app.execution.calls import CallRequest
-from app.execution.setup import Runtime
+from app.execution.runtime import Runtime
 from app.tools.files.toolset import TOOLS
 from benchmarks.harness import (
     Benchmark,

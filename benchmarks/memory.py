@@ -16,10 +16,10 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
+from app.config.secret_values import redactor_of
 from app.core.clock import SystemClock
 from app.db.schema import ensure_schema
 from app.db.writer import SqliteWriter, Transaction
-from app.execution.setup import redactor_of
 from app.governance.audit.log import AuditLog
 from app.knowledge.memory.repository import MemoryRepository, PreparedMemory
 from app.knowledge.memory.wiring import memory_on

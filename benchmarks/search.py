@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from app.execution.calls import CallRequest
-from app.execution.setup import Runtime
+from app.execution.runtime import Runtime
 from app.tools.search.toolset import TOOLS
 from benchmarks.harness import (
     Benchmark,

@@ -29,8 +29,8 @@ from app.agents.content import user_content  # noqa: E402
 from app.agents.models.protocol import Completed, ModelEvent, ModelRequest, TokenUsage  # noqa: E402
 from app.agents.sessions import Session  # noqa: E402
 from app.api.service import Service  # noqa: E402
+from app.bootstrap.service import open_service  # noqa: E402
 from app.config.settings import load_settings  # noqa: E402
-from app.main import open_service  # noqa: E402
 
 LIMIT_S = 300
 _ROUNDS = 4

@@ -18,7 +18,7 @@ from app.agents.sessions import Session
 from app.config.sections import ModelPrice
 from app.core.errors import BudgetExceeded, ConfigurationError
 from app.db.statements import SET_USAGE
-from app.execution.setup import Runtime
+from app.execution.runtime import Runtime
 from app.governance.audit.log import AuditEntry
 from app.governance.limits import Limits, QuotaSubject
 

@@ -20,7 +20,7 @@ from app.events.durable import (
     ToolConfirmationResolved,
 )
 from app.events.log import SessionLog
-from app.execution.setup import Runtime
+from app.execution.runtime import Runtime
 from app.governance.audit.log import AuditEntry
 
 MESSAGE = "The service stopped during this call; whether it took effect is unknown"

@@ -12,7 +12,7 @@ from app.db.engine import Database
 from app.db.tables import ConfirmationRow, SessionRow, ToolCallRow
 from app.execution.context import Project
 from app.execution.projects import DEFAULT_PROJECT
-from app.execution.setup import Runtime
+from app.execution.runtime import Runtime
 from app.policy.facts import CallFacts, never
 from app.policy.risk.assess import assess_command
 from app.policy.rules.dry_run import PastCall

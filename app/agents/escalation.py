@@ -24,7 +24,7 @@ from app.config.settings import Settings
 from app.core.error_boundary import ErrorBoundary
 from app.core.errors import ConfigurationError, Conflict, NotFound, RateLimited, ToolFailed
 from app.execution.interactions.tickets import AGENT
-from app.execution.setup import Runtime
+from app.execution.runtime import Runtime
 from app.governance.audit.log import AuditEntry
 from app.toolkit.context import ToolContext
 from app.tools.delegation.ports import BatchReport, TaskReport, TaskSpec

@@ -24,7 +24,7 @@ from app.agents.refused_images import IMAGE_ROUNDS, refuse_images, refused_image
 from app.agents.sessions import Session, Sessions
 from app.config.settings import Settings
 from app.core.errors import ModelFailed
-from app.execution.setup import Runtime
+from app.execution.runtime import Runtime
 from app.governance.agents import AgentProfile, SubagentScope
 from app.resolver.exposure import definitions_for
 from app.resolver.resolver import ResolvedToolset

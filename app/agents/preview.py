@@ -8,7 +8,7 @@ from app.agents.model_turn import left_out
 from app.agents.prompt.builder import build_prompt
 from app.agents.prompt.facts import FactFinder, FactSubject, RunFacts
 from app.catalog.formats import estimate_tokens
-from app.execution.setup import Runtime
+from app.execution.runtime import Runtime
 from app.governance.agents import SubagentScope
 
 

@@ -26,7 +26,7 @@ from app.db.writer import Transaction
 from app.events.durable import MessageCompleted, RunFinished, RunStarted, Trigger
 from app.events.log import SessionLog
 from app.execution.batches import SuspendedBatch
-from app.execution.setup import Runtime
+from app.execution.runtime import Runtime
 
 _RUNNING = (
     "SELECT r.id, r.session_id, r.owner, s.epoch, s.user_id, r.trigger, r.agent_id,"

@@ -14,7 +14,7 @@ from app.agents.progress import RunProgress
 from app.agents.run import Run
 from app.core.error_boundary import try_call
 from app.db.statements import KEEP_PROGRESS
-from app.execution.setup import Runtime
+from app.execution.runtime import Runtime
 
 log = logging.getLogger(__name__)
 

@@ -19,7 +19,7 @@ from app.events.durable import RunResumed, RunStatus
 from app.execution.batches import SuspendedBatch
 from app.execution.call import ToolCallBatch
 from app.execution.calls import CallRequest
-from app.execution.setup import Runtime
+from app.execution.runtime import Runtime
 
 Work = Callable[[], Awaitable[RunStatus]]
 AnswerCalls = Callable[[Run, Sequence[CallRequest], Callable[..., Any]], Awaitable[RunStatus]]

@@ -22,7 +22,7 @@ from app.execution.call import ToolCallBatch
 from app.execution.calls import CallRequest
 from app.execution.context import CallContext, Caller
 from app.execution.outcome import CallOutcome
-from app.execution.setup import Runtime
+from app.execution.runtime import Runtime
 from app.governance.limits import NOBODY, QuotaSubject
 from app.toolkit.context import NOTHING
 

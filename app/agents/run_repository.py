@@ -16,7 +16,7 @@ from app.core.error_boundary import ErrorBoundary
 from app.core.errors import TollgateError
 from app.db.statements import ADD_RUN, FINISH_RUN, PARK_RUN, QUEUE_RUN, START_QUEUED
 from app.events.durable import RunFinished, RunStarted, RunStatus
-from app.execution.setup import Runtime
+from app.execution.runtime import Runtime
 
 log = logging.getLogger(__name__)
 

@@ -46,7 +46,7 @@ from app.events.durable import RunStatus, Trigger
 from app.execution.calls import CallRequest
 from app.execution.context import CallContext, Caller
 from app.execution.outcome import CallOutcome
-from app.execution.setup import Runtime
+from app.execution.runtime import Runtime
 from app.governance.limits import NOBODY, QuotaSubject
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from app.config.settings import Settings
 from app.core.errors import NotFound
 from app.core.loop_watch import LoopWatch
 from app.execution.doctor.examination import Doctor
-from app.execution.setup import Runtime
+from app.execution.runtime import Runtime
 from app.governance.identity.logins import Logins
 from app.governance.identity.tokens import Tokens
 

@@ -10,6 +10,7 @@ import orjson
 from app.agents.run import Run
 from app.agents.runs import RunService
 from app.agents.sessions import Sessions
+from app.bootstrap.installation import local_runtime
 from app.cli.arguments import parse_pairs
 from app.cli.call_answerer import NOBODY_THERE, CallAnswerer
 from app.cli.call_options import (
@@ -32,9 +33,8 @@ from app.execution.confirmation.answers import Approver
 from app.execution.confirmation.answers import ConfirmationReply as Verdict
 from app.execution.interactions.replies import QuestionReply
 from app.execution.projects import DEFAULT_PROJECT
-from app.execution.setup import Runtime
+from app.execution.runtime import Runtime
 from app.governance.identity.tokens import LOCAL_USER
-from app.main import local_runtime
 
 
 async def call_once(options: CallOptions, settings: Settings) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 
 import typer
 
+from app.bootstrap.installation import runtime_as_served
 from app.cli.arguments import parse_pairs
 from app.cli.options import print_json
 from app.cli.remote_call import arguments_for
@@ -17,7 +18,6 @@ from app.core.errors import InvalidInput
 from app.core.escaping import visible
 from app.execution.can_i import can_i
 from app.execution.projects import DEFAULT_PROJECT
-from app.main import runtime_as_served
 
 EXIT_CODES = {"allow": 0, "deny": 3, "ask": 4}
 

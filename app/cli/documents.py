@@ -11,7 +11,7 @@ from app.config.settings import Settings
 def openapi_document(settings: Settings) -> dict[str, Any]:
     """Return the OpenAPI document of the REST API without starting a service."""
     from app.api.app import create_app
-    from app.main import open_service
+    from app.bootstrap.service import open_service
 
     return create_app(settings, partial(open_service, settings)).openapi()
 

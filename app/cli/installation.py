@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from app.config.secret_values import redactor_of
 from app.config.settings import Settings
 from app.core.clock import Clock, SystemClock
 from app.core.errors import ConfigurationError
 from app.core.redaction import Redactor
 from app.db.schema import ensure_schema
 from app.db.writer import SqliteWriter
-from app.execution.setup import redactor_of
 from app.governance.audit.log import AuditLog
 from app.governance.identity.known_names import KnownNames, known_names
 from app.governance.identity.tokens import Tokens

@@ -45,7 +45,7 @@ def disabled_tools(settings: Settings) -> dict[str, DisabledReason]:
     """
 
     async def read() -> dict[str, DisabledReason]:
-        from app.main import runtime_as_served
+        from app.bootstrap.installation import runtime_as_served
 
         async with runtime_as_served(settings) as runtime:
             return dict(runtime.resolver.resolve().disabled_reasons)
@@ -64,7 +64,7 @@ def _installation(settings: Settings) -> Installation:
 
 
 def _sandbox(settings: Settings) -> SandboxStatus:
-    from app.main import sandbox_config
+    from app.bootstrap.installation import sandbox_config
     from app.operations.sandbox.sandbox import Sandbox
 
     return Sandbox(sandbox_config(settings)).status

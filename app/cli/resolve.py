@@ -7,11 +7,11 @@ from typing import Any
 import typer
 
 from app.agents.preview import preview
+from app.bootstrap.installation import runtime_as_served
 from app.cli.options import print_json
 from app.cli.target import Place, RemoteService
 from app.core.escaping import visible
 from app.core.text import json_default
-from app.main import runtime_as_served
 
 
 async def show_resolved(place: Place, agent: str | None, *, subagent: bool, as_json: bool) -> int:

@@ -22,6 +22,7 @@ from app.cli.backup import ANCHORS, FOLDERS, FORMAT, KEYS, MANIFEST, require_sto
 from app.cli.bootstrap_token import FILE_NAME as FIRST_TOKEN
 from app.cli.instance_lock import LOCK, only_service_of
 from app.cli.unpack import Unpacking
+from app.config.secret_values import redactor_of
 from app.config.setting_files import CONFIG_FILE, ENV_FILE
 from app.config.settings import Settings
 from app.config.user_folders import DATABASE, holds_database
@@ -31,7 +32,6 @@ from app.core.escaping import visible
 from app.db.engine import Database
 from app.db.schema import current_revision, ensure_schema, make_data_dir, refuse_newer
 from app.db.writer import SqliteWriter, Transaction
-from app.execution.setup import redactor_of
 from app.governance.audit.anchor import FILE_NAME, AnchorFile
 from app.governance.audit.log import AuditEntry, AuditLog
 from app.governance.audit.verify import verify

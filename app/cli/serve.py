@@ -21,12 +21,14 @@ from urllib.parse import urlsplit
 import typer
 
 from app import __version__
+from app.bootstrap.installation import make_folder
 from app.catalog.catalog import PluginProblem
 from app.cli.bootstrap_token import LocalAccess, prepare_access
 from app.cli.installation import needs_token
 from app.cli.instance_lock import only_service_of
 from app.cli.log_lines import JsonLines, LinesForPeople, LogLineHandler
 from app.cli.service_discovery import noted
+from app.config.secret_values import redactor_of
 from app.config.setting_files import unread_here
 from app.config.setting_names import deprecated_forms, refuse_misspelt, wrong_names
 from app.config.settings import Settings
@@ -34,7 +36,6 @@ from app.core.errors import ConfigurationError, TollgateError
 from app.core.escaping import visible
 from app.execution.doctor.hook_checks import missing_hooks
 from app.execution.doctor.sandbox_checks import sandbox_line
-from app.execution.setup import make_folder, redactor_of
 from app.operations.protocols.sandbox import SandboxStatus
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ def _reachable(settings: Settings, url: str) -> str:
 @asynccontextmanager
 async def _opened(settings: Settings) -> AsyncIterator[Service]:
     """Build the service; print an error that prevents the start as one line without traceback."""
-    from app.main import open_service
+    from app.bootstrap.service import open_service
 
     async with AsyncExitStack() as stack:
         try:

@@ -7,12 +7,12 @@ from typing import Any
 
 import typer
 
+from app.bootstrap.installation import local_runtime
 from app.cli.options import print_json
 from app.cli.target import Place, RemoteService, tell_change
 from app.config.settings import Settings
 from app.core.escaping import visible
 from app.execution.projects import DEFAULT_PROJECT
-from app.main import local_runtime
 from app.tools.skills.ports import SkillEntry, SkillViewer
 
 _ACTOR = "cli"

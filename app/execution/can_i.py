@@ -15,7 +15,7 @@ from app.execution.call import CallState
 from app.execution.calls import CallRequest
 from app.execution.context import CallContext
 from app.execution.hooks.builtin import CONFIRM_DANGEROUS
-from app.execution.setup import Runtime
+from app.execution.runtime import Runtime
 from app.policy.decision import Decision
 from app.policy.risk.model import Verdict
 

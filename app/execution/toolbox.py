@@ -20,7 +20,7 @@ from app.events.log import SessionLog
 from app.execution.calls import parse_call, parse_calls
 from app.execution.context import CallContext
 from app.execution.outcome import CallOutcome
-from app.execution.setup import Runtime
+from app.execution.runtime import Runtime
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import Tool
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -101,9 +102,9 @@ class ToolContext:
         """ID of the shell that the call continues; a sub-agent has its own."""
         return self.subagent_id or self.session_id
 
-    def as_current(self) -> CurrentContext:
+    def as_current(self) -> AbstractContextManager[None]:
         """Inside, `current_context()` is this call; tasks and threads begun inside see it too."""
-        return CurrentContext(self)
+        return _CurrentContext(self)
 
     async def progress(
         self,
@@ -121,7 +122,7 @@ class ToolContext:
 _current: ContextVar[ToolContext | None] = ContextVar("current_tool_context", default=None)
 
 
-class CurrentContext:
+class _CurrentContext:
     """See `ToolContext.as_current`. A class, because a generator costs each call twice as much."""
 
     __slots__ = ("_context", "_token")

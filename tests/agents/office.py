@@ -12,10 +12,10 @@ from app.agents.content import user_content
 from app.agents.models.anthropic import AnthropicModel, AnthropicSettings
 from app.agents.sessions import Session
 from app.api.service import Service
+from app.bootstrap.service import open_service
 from app.config.settings import Settings
 from app.execution.calls import CallRequest
-from app.execution.setup import Runtime
-from app.main import open_service
+from app.execution.runtime import Runtime
 from app.toolkit.tool import Tool
 from tests.agents.models.exchange import KEY, Waits
 from tests.execution.lab import PATIENCE_S, Event, Watcher

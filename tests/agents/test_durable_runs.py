@@ -12,9 +12,10 @@ from pydantic import SecretStr
 from app.agents.history import INTERRUPTED, NOT_RUN
 from app.agents.progress import RunProgress
 from app.agents.restart_policy import MOST_TRIES, ResumeOnRestart
+from app.bootstrap.installation import local_runtime
+from app.bootstrap.service import open_service
 from app.config.settings import Settings
 from app.governance.limits import Limits, QuotaSubject
-from app.main import local_runtime, open_service
 from tests.agents.models.exchange import KEY
 from tests.agents.office import open_office
 from tests.agents.suspended import Killed, events_of, killed, run_is_over, watched

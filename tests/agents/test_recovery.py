@@ -11,11 +11,11 @@ import pytest
 from app.agents.progress import RunProgress
 from app.agents.recovery import recover
 from app.agents.restart_policy import ResumeOnRestart
+from app.bootstrap.service import open_service
 from app.config.settings import Settings
 from app.core import process
 from app.db.statements import ADD_RUN, KEEP_BATCH, KEEP_PROGRESS
 from app.events.durable import RunStarted
-from app.main import open_service
 from tests.agents.office import Office, open_office
 from tests.agents.suspended import ASKS, Killed, audited, events_of, killed
 from tests.execution.lab import PATIENCE_S, open_lab

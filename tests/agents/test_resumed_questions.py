@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from app.bootstrap.service import open_service
 from app.config.settings import Settings
 from app.execution.interactions.replies import QuestionReply
-from app.main import open_service
 from tests.agents.suspended import answer, events_of, killed, run_is_over, watched
 from tests.agents.test_resumption import change, statuses
 

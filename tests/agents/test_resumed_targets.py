@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from app.bootstrap.service import open_service
 from app.config.settings import Settings
-from app.main import open_service
 from tests.agents.suspended import answer, killed, run_is_over, watched
 
 DELETES = ("c1", "bash", {"command": "rm -rf out"})

@@ -10,11 +10,11 @@ import orjson
 import pytest
 from pydantic import SecretStr
 
+from app.bootstrap.service import open_service
 from app.config.settings import Settings
 from app.core.errors import ConfirmationAlreadyResolved
 from app.execution.calls import CallRequest
 from app.execution.confirmation.answers import Approver, ConfirmationReply
-from app.main import open_service
 from tests.agents.models.exchange import KEY
 from tests.agents.office import open_office
 from tests.agents.suspended import (

@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 from app.agents.content import user_content
+from app.bootstrap.service import open_service
 from app.execution.calls import CallRequest
-from app.main import open_service
 from tests.execution.lab import Watcher, settings_for
 
 

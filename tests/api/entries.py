@@ -25,7 +25,7 @@ from app.events.log import Frame
 from app.execution.calls import CallRequest
 from app.execution.confirmation.answers import Approver, ConfirmationReply
 from app.execution.context import CallContext
-from app.execution.setup import Runtime
+from app.execution.runtime import Runtime
 from app.execution.toolbox import Toolbox
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import Tool

@@ -20,14 +20,14 @@ from app.agents.recovery import recover
 from app.agents.runs import RunService
 from app.agents.session_queries import SessionQueries
 from app.agents.sessions import Sessions
+from app.bootstrap.installation import local_runtime
 from app.catalog.builtin import register_all_tools
 from app.config.settings import Settings
 from app.db.engine import Database
 from app.execution.confirmation.answers import Approver, ConfirmationReply
 from app.execution.hooks.model import HookAction, HookConfig, HookContext, HookResult, HookType
-from app.execution.setup import Runtime
+from app.execution.runtime import Runtime
 from app.governance.identity.tokens import Tokens
-from app.main import local_runtime
 from tests.agents.suspended import killed
 from tests.api.entries import (
     ENTRIES,

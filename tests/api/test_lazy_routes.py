@@ -16,9 +16,9 @@ from starlette.types import Receive, Scope, Send
 from app.api.app import create_app
 from app.api.lazy_routes import LazyRoutes
 from app.api.rest import health
+from app.bootstrap.service import open_service
 from app.config.settings import Settings
 from app.core.errors import TollgateError
-from app.main import open_service
 from tests.api.people import holding, user
 from tests.api.rest.client import problem
 from tests.support.http import HttpClient

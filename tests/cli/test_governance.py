@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from app.bootstrap.installation import local_runtime
 from app.config.settings import load_settings
 from app.governance.agents import AgentProfile
-from app.main import local_runtime
 from tests.cli.program import tollgate
 from tests.support.service import serving, settings_for
 

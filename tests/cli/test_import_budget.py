@@ -27,7 +27,7 @@ HEAVY = {
     "yaml",
 }
 # The gate itself is no part of `--help`. (Pydantic comes with the parser of the words.)
-HEAVY_FOR_HELP = HEAVY | {"app.main", "app.execution", "jsonschema", "tree_sitter"}
+HEAVY_FOR_HELP = HEAVY | {"app.bootstrap", "app.main", "app.execution", "jsonschema", "tree_sitter"}
 
 REPORT = """
 import json, sys
@@ -107,7 +107,7 @@ import app.api.server
 from app.api.app import create_app
 from app.cli import serve
 from app.config.settings import Settings
-from app.main import open_service
+from app.bootstrap.service import open_service
 
 async def answered(app):
     sent = []

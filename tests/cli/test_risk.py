@@ -104,4 +104,4 @@ def test_judging_loads_neither_the_gate_nor_anything_heavy(installation: Path) -
     modules = loaded(installation, "risk", "ls")
 
     assert "app.policy.risk.engine" in modules
-    assert modules & (HEAVY | {"app.main", "app.execution.executor"}) == set()
+    assert modules & (HEAVY | {"app.bootstrap", "app.main", "app.execution.executor"}) == set()

@@ -9,8 +9,8 @@ import pytest
 
 from app.api.app import create_app
 from app.api.server import listening_socket, make_server
+from app.bootstrap.service import open_service
 from app.config.settings import Settings, load_settings
-from app.main import open_service
 from tests.support.source import ROOT
 
 TOKEN = "a-token-of-the-examples"

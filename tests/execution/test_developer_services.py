@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from app.bootstrap.tool_services import developer_services
 from app.config.language_servers import LanguageServerSettings, LanguageServersSettings
 from app.config.screens import ScreenSettings
 from app.config.settings import Settings
-from app.execution.developer_services import developer_services
 from app.operations.language_servers.pool import LanguageServerPool
 from app.toolkit.ports import CODE_SERVERS, SCREEN_CAPTURE
 from tests.execution.lab import Lab, open_lab

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from app.agents.schedules.service import ScheduleService
+from app.bootstrap.tool_services import developer_services
 from app.events.log import Frame
-from app.execution.developer_services import developer_services
 from app.execution.interactions.replies import QuestionReply
-from app.execution.setup import Runtime
+from app.execution.runtime import Runtime
 from app.knowledge.outbound_requests.store import OutboundRequestChange
 from app.operations.protocols.operations import Operations
 from app.operations.screens.pictures import PageRequest, Picture

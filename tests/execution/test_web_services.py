@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from app.config.secret_values import secret_values
 from app.config.settings import Settings
-from app.execution.setup import secret_values
 from app.operations.web.client import Web
 from app.tools.web.ports import PAGE_SANDBOX, WEB_ACCESS
 from tests.execution.lab import open_lab, settings_for

@@ -30,7 +30,16 @@ from tests.execution.test_every_tool import CASES
 from tests.operations.sandbox.procs import alive
 from tests.workers.conftest import OpenPool, begin, execute
 
-FORBIDDEN = ("app.api", "app.db", "app.execution", "app.main", "sqlmodel", "fastapi", "anthropic")
+FORBIDDEN = (
+    "app.api",
+    "app.bootstrap",
+    "app.db",
+    "app.execution",
+    "app.main",
+    "sqlmodel",
+    "fastapi",
+    "anthropic",
+)
 LOCAL = {
     *("calculator", "file_exists", "file_search", "find_files", "grep", "json_process"),
     *("list_dir", "read_file", "text_process", "time_reasoning"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.agents.delegation.model import Parent, SubagentTask
 from app.execution.context import CallContext, Project
-from app.execution.setup import Runtime
+from app.execution.runtime import Runtime
 from app.execution.subagent import Subagent
 from app.toolkit.context import NOTHING
 

@@ -29,7 +29,7 @@ from app.core.errors import ModelFailed
 from app.core.ids import new_id
 from app.execution.context import Project
 from app.execution.outcome import CallOutcome
-from app.execution.setup import Runtime
+from app.execution.runtime import Runtime
 from app.resolver.exposure import definitions_for
 from app.tools.skills.ports import SkillViewer
 from app.tools.untrusted import untrusted

@@ -13,7 +13,7 @@ from app.agents.orphaned_runs import Trail
 from app.core.text import truncate
 from app.db.statements import ADD_RUN, FINISH_RUN, PARK_RUN
 from app.events.durable import RunResumed, RunStatus, SubagentFinished, SubagentStarted
-from app.execution.setup import Runtime
+from app.execution.runtime import Runtime
 from app.tools.delegation.ports import TaskReport, TaskStatus
 
 SHOWN_CHARS = 8000

@@ -27,7 +27,7 @@ from app.agents.restart_policy import MOST_TRIES
 from app.agents.sessions import Block, Session, Sessions
 from app.core.error_boundary import try_call
 from app.db.writer import Transaction
-from app.execution.setup import Runtime
+from app.execution.runtime import Runtime
 
 log = logging.getLogger(__name__)
 

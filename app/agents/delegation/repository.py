@@ -29,7 +29,7 @@ from app.db.delegation_statements import (
     SAVE_TASK,
 )
 from app.db.writer import Transaction
-from app.execution.setup import Runtime
+from app.execution.runtime import Runtime
 from app.tools.delegation.ports import ENDED, BatchReport, TaskReport
 
 _ADD_BATCH = (

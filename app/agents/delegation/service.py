@@ -24,7 +24,7 @@ from app.core.clock import isoformat
 from app.core.error_boundary import ErrorBoundary, try_call
 from app.core.errors import InvalidInput, NotFound, ToolFailed
 from app.core.ids import new_id
-from app.execution.setup import Runtime
+from app.execution.runtime import Runtime
 from app.governance.limits import QuotaSubject
 from app.toolkit.context import ToolContext
 from app.tools.delegation.ports import BatchKind, BatchReport, TaskSpec, TaskStatus

@@ -35,7 +35,7 @@ from app.agents.sessions import Block
 from app.core.errors import ToolFailed
 from app.execution.context import Project
 from app.execution.outcome import CallOutcome
-from app.execution.setup import Runtime
+from app.execution.runtime import Runtime
 from app.toolkit.context import Progress
 
 T = TypeVar("T")

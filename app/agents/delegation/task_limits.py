@@ -12,7 +12,7 @@ from app.core.errors import InvalidInput, NotFound, ToolFailed
 from app.core.ids import new_id
 from app.core.text import dump_json
 from app.execution.context import Project
-from app.execution.setup import Runtime
+from app.execution.runtime import Runtime
 from app.governance.agents import AgentProfile, SubagentLimits, SubagentScope
 from app.governance.identity.token_rules import DEFAULT_AGENT
 from app.resolver.layers import NO_LIMITS_FOR_SUBAGENTS

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from app.core.errors import StorageUnavailable, TollgateError
 from app.core.text import truncate
 from app.execution.context import Project
-from app.execution.setup import Runtime
+from app.execution.runtime import Runtime
 from app.operations.protocols.files import FileOperations, FileStat
 from app.tools.memory.lines import line_text, marked
 from app.tools.memory.ports import Line, MemoryScope, RecallQuery

@@ -18,7 +18,7 @@ from app.core.errors import Conflict, NotFound, TollgateError, Unauthenticated
 from app.core.ids import new_id
 from app.core.token_bucket import TokenBucket
 from app.db.writer import Transaction
-from app.execution.setup import Runtime
+from app.execution.runtime import Runtime
 from app.governance.audit.log import AuditEntry
 from app.governance.identity.tokens import Tokens
 from app.governance.limits import QuotaSubject

@@ -13,7 +13,7 @@ from app.core.clock import isoformat
 from app.core.errors import AlreadyExists, ConfigurationError, InvalidInput, NotFound
 from app.core.ids import new_id
 from app.db.writer import Transaction
-from app.execution.setup import Runtime
+from app.execution.runtime import Runtime
 from app.governance.config_table import ConfigSchema, ConfigTable
 from app.knowledge.sources.encryption import KeyRing
 

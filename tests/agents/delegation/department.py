@@ -16,9 +16,9 @@ from app.agents.models.anthropic import AnthropicModel, AnthropicSettings
 from app.agents.restart_policy import restart_policy
 from app.agents.sessions import Session
 from app.api.service import Service
+from app.bootstrap.service import open_service
 from app.config.settings import Settings
 from app.governance.limits import NOBODY, QuotaSubject
-from app.main import open_service
 from app.toolkit.context import Progress, ToolContext
 from app.tools.delegation.ports import BatchReport, TaskSpec
 from tests.agents.delegation.doubles import Doubles

@@ -12,8 +12,8 @@ import pytest
 
 from app.agents.models.anthropic import AnthropicModel, AnthropicSettings
 from app.api.service import Service
+from app.bootstrap.service import open_service
 from app.config.settings import Settings
-from app.main import open_service
 from tests.agents.delegation.department import Department, Goals, open_department
 from tests.agents.delegation.states import rows_of, states_kept
 from tests.agents.models.exchange import KEY, Waits

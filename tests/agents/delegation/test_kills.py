@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from app.bootstrap.service import open_service
 from app.config.settings import Settings
 from app.core.errors import StorageUnavailable
 from app.db.delegation_statements import SAVE_TASK
-from app.main import open_service
 from tests.agents.delegation.department import Department, open_department, spec
 from tests.agents.delegation.states import as_left, events_of, rows_of, states_kept, wrong
 from tests.support.scripted_anthropic.turns import Turn, text, tool_use

@@ -14,12 +14,12 @@ import pytest
 
 from app.agents.content import user_content
 from app.agents.models.anthropic import AnthropicModel, AnthropicSettings
+from app.bootstrap.service import open_service
 from app.config.settings import Settings
 from app.core.errors import ToolFailed
 from app.execution.calls import CallRequest
 from app.execution.confirmation.answers import Approver, ConfirmationReply
 from app.knowledge.sources.store import SourceUpdate
-from app.main import open_service
 from app.tools.sql.toolset import TOOLS as SQL_TOOLS
 from scripts.parts import SANDBOX
 from tests.agents.delegation.department import Goals

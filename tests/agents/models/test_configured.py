@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
+from app.bootstrap.models import model_client
+from app.bootstrap.service import open_service
+from app.config.secret_values import secret_values
 from app.config.sections import LimitSettings, ModelPrice
 from app.config.settings import Settings, load_settings
 from app.core.errors import ConfigurationError, ModelFailed
-from app.execution.setup import secret_values
-from app.main import model_client, open_service
 from tests.agents.models.exchange import ASK, KEY, answer, ask
 from tests.agents.office import Office, settle
 from tests.execution.lab import AnyArgs, made

@@ -13,11 +13,11 @@ from app.agents.models.anthropic import AnthropicModel, AnthropicSettings
 from app.agents.schedules.scheduler import Scheduler
 from app.agents.schedules.service import ScheduleService
 from app.api.service import Service
+from app.bootstrap.service import open_service
 from app.config.settings import Settings
 from app.core.clock import ManualClock
 from app.execution.calls import CallRequest
 from app.execution.outcome import CallOutcome
-from app.main import open_service
 from app.tools.automation.ports import Occurrence
 from tests.agents.models.exchange import KEY, Waits
 from tests.execution.lab import PATIENCE_S, Lab, furnish

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
+from app.config.secret_values import redactor_of
 from app.config.settings import load_settings
 from app.core.clock import ManualClock
 from app.core.redaction import Redactor
 from app.db.writer import SqliteWriter
-from app.execution.setup import redactor_of
 from app.governance.audit.log import AuditLog
 from app.knowledge.memory.administration import MemoryAdministration
 from app.knowledge.memory.repository import MemoryRepository

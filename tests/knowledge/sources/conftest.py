@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from app.bootstrap.installation import local_runtime
 from app.config.sources import SourceSettings
 from app.governance.agents import AgentProfile
-from app.main import local_runtime
 from tests.execution.lab import Lab, furnish
 from tests.knowledge.sources.shops import AGENT, OTHER_AGENT
 from tests.support.service import settings_for

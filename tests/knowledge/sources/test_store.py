@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
+from app.bootstrap.installation import local_runtime
 from app.config.settings import Settings
 from app.config.sources import SourceSettings
 from app.core.errors import (
@@ -23,7 +24,6 @@ from app.core.errors import (
 from app.db.writer import Transaction
 from app.knowledge.sources.model import AllowedTable, QueryLimits, Source, TableName
 from app.knowledge.sources.store import SourceUpdate
-from app.main import local_runtime
 from tests.execution.lab import Lab
 from tests.support.service import settings_for
 

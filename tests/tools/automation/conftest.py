@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from app.bootstrap.installation import local_runtime
 from app.config.triggers import TriggerSettings
 from app.execution.calls import CallRequest
 from app.execution.outcome import CallOutcome
 from app.knowledge.outbound_requests.model import OutboundRequest
 from app.knowledge.outbound_requests.store import OutboundRequestChange
-from app.main import local_runtime
 from app.operations.web.client import Web
 from app.tools.web.ports import WEB_ACCESS
 from tests.execution.lab import Lab, furnish

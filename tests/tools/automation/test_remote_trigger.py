@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from app.bootstrap.installation import local_runtime
 from app.config.web import WebSettings
 from app.core.errors import InvalidInput
 from app.execution.calls import CallRequest
 from app.knowledge.outbound_requests.store import OutboundRequestChange
-from app.main import local_runtime
 from app.operations.web.client import Web
 from app.tools.web.ports import WEB_ACCESS
 from tests.execution.lab import furnish

@@ -14,7 +14,7 @@ from app.api.rest.routing import routes_of
 from app.core.text import clean
 from app.execution.hooks.chain import Hooks
 from app.execution.hooks.model import HookConfig
-from app.execution.setup import Runtime
+from app.execution.runtime import Runtime
 
 router = routes_of("admin", below="/admin")
 

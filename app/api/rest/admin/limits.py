@@ -11,7 +11,7 @@ from app.api.errors import problems
 from app.api.rest.examples import example
 from app.api.rest.routing import routes_of
 from app.config.settings import Settings
-from app.execution.setup import Runtime
+from app.execution.runtime import Runtime
 
 router = routes_of("admin", below="/admin")
 

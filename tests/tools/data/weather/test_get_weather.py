@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from app.bootstrap.features import offer_data_services, weather_provider
 from app.config.settings import load_settings
 from app.config.weather import WeatherSettings
 from app.config.web import WebSettings
 from app.core.clock import ManualClock, SystemClock, isoformat
 from app.core.errors import ConfigurationError, InvalidArguments
-from app.execution.stores import offer_data_services, weather_provider
 from app.operations.web.client import Web
 from app.toolkit.context import ToolContext
 from app.toolkit.services import Services

@@ -4,145 +4,31 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from pathlib import Path
 
+from app.bootstrap.features import open_stores
+from app.bootstrap.pipeline import RuntimeBase, build_governance, build_pipeline
 from app.catalog.registry import ToolRegistry
-from app.channels.channels import Channels
+from app.config.secret_values import redactor_of
 from app.config.settings import Settings
 from app.core.clock import Clock, SystemClock
 from app.core.metrics import Metrics
-from app.core.redaction import Redactor
 from app.db.writer import SqliteWriter
 from app.events.log import EventLog
-from app.execution.artifacts import ArtifactStore
-from app.execution.assembly import InteractionParts, RuntimeBase, build_governance, build_pipeline
 from app.execution.background.notices import processes_of
-from app.execution.background.processes import Processes
-from app.execution.cache import ResultCache
 from app.execution.catalog_sync import CatalogSync, in_step
 from app.execution.checkpoints.undo import Undo
 from app.execution.conditions import HealthMonitor
-from app.execution.confirmation.service import ConfirmationService
-from app.execution.deferred_tools import DeferredTools
-from app.execution.executor import Executor
-from app.execution.hooks.chain import Hooks
-from app.execution.interactions.pending_inputs import PendingInputs
-from app.execution.interactions.questions import UserQuestions
-from app.execution.interactions.tickets import OperatorTickets
-from app.execution.limits.limiter import Limiter
 from app.execution.projects import OwnFolders, Projects
-from app.execution.provenance.written_files import WrittenFiles
-from app.execution.stores import Stores, open_stores
-from app.execution.suspension import RunSuspension
+from app.execution.runtime import Runtime
 from app.execution.uploads import Uploads
 from app.governance.agent_store import AgentStore
 from app.governance.audit.log import AuditLog
 from app.governance.audit.maintenance import maintained
 from app.governance.config_versions import ConfigVersions
-from app.governance.grants import GrantStore
-from app.governance.rules import RuleStore
-from app.governance.tool_settings import ToolSettingsRepository
-from app.knowledge.boards.boards import Boards
-from app.knowledge.memory.administration import MemoryAdministration
-from app.knowledge.outbound_requests.sender import OutboundRequests
-from app.knowledge.skills.service import SkillService
 from app.knowledge.sources.query_retention import queries_trimmed
-from app.knowledge.sources.setup import SourceServices
 from app.operations.protocols.workspaces import Workspaces
-from app.resolver.policy_sets import RuleSetCache
-from app.resolver.resolver import Resolver
 from app.toolkit.services import Services
 from app.tools.shell.ports import SESSION_PROCESSES
-
-
-@dataclass(frozen=True, slots=True)
-class Runtime:
-    """Services between a request to run a tool and its result."""
-
-    settings: Settings
-    clock: Clock
-    db: SqliteWriter
-    events: EventLog
-    registry: ToolRegistry
-    governance: ToolSettingsRepository
-    agents: AgentStore
-    changes: ConfigVersions
-    catalog_sync: CatalogSync
-    resolver: Resolver
-    deferred: DeferredTools
-    hooks: Hooks
-    limits: Limiter
-    cache: ResultCache
-    confirmations: ConfirmationService
-    interactions: InteractionParts
-    grants: GrantStore
-    rules: RuleStore
-    rule_sets: RuleSetCache
-    written: WrittenFiles
-    artifacts: ArtifactStore
-    workspaces: Workspaces
-    projects: Projects
-    undo: Undo
-    uploads: Uploads
-    processes: Processes
-    stores: Stores
-    executor: Executor
-    redactor: Redactor
-    audit: AuditLog
-    metrics: Metrics
-    services: Services
-    conditions: HealthMonitor
-
-    @property
-    def suspension(self) -> RunSuspension:
-        """Runs left to the next process."""
-        return self.interactions.suspension
-
-    @property
-    def waiting(self) -> PendingInputs:
-        """Running calls that wait for people."""
-        return self.interactions.waiting
-
-    @property
-    def questions(self) -> UserQuestions:
-        """Questions that tools ask the user."""
-        return self.interactions.questions
-
-    @property
-    def tickets(self) -> OperatorTickets:
-        """Tickets for operators."""
-        return self.interactions.tickets
-
-    @property
-    def boards(self) -> Boards:
-        """Todo lists, tasks, calendars, forums."""
-        return self.stores.boards
-
-    @property
-    def memory(self) -> MemoryAdministration:
-        """Memories of agents."""
-        return self.stores.memory
-
-    @property
-    def skills(self) -> SkillService:
-        """Instructions and programs for agents."""
-        return self.stores.skills
-
-    @property
-    def sources(self) -> SourceServices:
-        """Databases that agents may read."""
-        return self.stores.sources
-
-    @property
-    def triggers(self) -> OutboundRequests:
-        """Named outbound requests."""
-        return self.stores.triggers
-
-    @property
-    def channels(self) -> Channels:
-        """Notification channels."""
-        return self.stores.channels
 
 
 @asynccontextmanager
@@ -242,26 +128,3 @@ def assemble(
         services=services,
         conditions=HealthMonitor(settings, db, clock, metrics, audit),
     )
-
-
-def redactor_of(settings: Settings) -> Redactor:
-    """Return the redactor for the service's own secrets and the operator's patterns."""
-    return Redactor(secret_values(settings), settings.redact_patterns)
-
-
-def secret_values(settings: Settings) -> list[str]:
-    """Return the service's own secrets, which are masked everywhere."""
-    web = settings.web
-    secrets = (
-        *(settings.anthropic_api_key, settings.openai_api_key),
-        *(settings.token, settings.images.api_key),
-        *(web.brave_api_key, web.tavily_api_key),
-        *(settings.memory.postgres, settings.memory.embeddings_key),
-    )
-    return [secret.get_secret_value() for secret in secrets if secret is not None]
-
-
-def make_folder(path: Path) -> Path:
-    """Return `path`; create it if missing."""
-    path.mkdir(parents=True, exist_ok=True)
-    return path

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from app.channels.channels import Channels, assemble_channels
+from app.bootstrap.pipeline import GovernanceParts, RuntimeBase
+from app.channels.channels import assemble_channels
 from app.config.images import ImageSettings
 from app.config.settings import Settings
 from app.config.weather import WeatherSettings
 from app.core.clock import Clock
-from app.execution.assembly import GovernanceParts, RuntimeBase
 from app.execution.projects import Projects
+from app.execution.runtime import Stores
 from app.governance.agent_store import AgentStore
 from app.knowledge.boards.boards import Boards
-from app.knowledge.memory.administration import MemoryAdministration
 from app.knowledge.memory.wiring import memory_on
-from app.knowledge.outbound_requests.sender import OutboundRequests
 from app.knowledge.outbound_requests.setup import assemble_outbound_requests, outbound_request_keys
 from app.knowledge.skills.service import SkillService
 from app.knowledge.skills.store import SkillStore
-from app.knowledge.sources.setup import SourceServices, assemble_sources
+from app.knowledge.sources.setup import assemble_sources
 from app.operations.images.openai_compatible import OpenAiImages
 from app.operations.images.provider import ImageProvider
 from app.toolkit.services import Services
@@ -32,30 +29,6 @@ from app.tools.media.ports import IMAGE_PROVIDER
 from app.tools.memory.ports import MEMORY
 from app.tools.skills.ports import SKILLS
 from app.tools.sql.ports import DATA_SOURCES
-
-
-@dataclass(frozen=True, slots=True)
-class Stores:
-    """Feature services of agents, one per subject."""
-
-    boards: Boards
-    memory: MemoryAdministration
-    skills: SkillService
-    sources: SourceServices
-    triggers: OutboundRequests
-    channels: Channels
-
-    async def load(self) -> None:
-        """Load their caches."""
-        await self.skills.load_decisions()
-        await self.sources.store.load()
-        await self.triggers.store.load()
-        await self.channels.store.load()
-
-    async def close(self) -> None:
-        """Close their resources."""
-        await self.sources.reading.close()
-        await self.memory.close()
 
 
 def open_stores(

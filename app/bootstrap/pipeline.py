@@ -41,6 +41,7 @@ from app.execution.provenance.written_files import WrittenFiles
 from app.execution.record import Recorder
 from app.execution.result_archive import ResultArchive
 from app.execution.runner import ToolRunner
+from app.execution.runtime import InteractionParts
 from app.execution.suspension import RunSuspension
 from app.governance.audit.log import AuditLog
 from app.governance.config_versions import ConfigVersions
@@ -91,16 +92,6 @@ class GovernanceParts:
     admission: Admission
     created: CreatedFiles
     written: WrittenFiles
-
-
-@dataclass(frozen=True, slots=True)
-class InteractionParts:
-    """Confirmations, questions and tickets of running calls, and the runs that wait for them."""
-
-    suspension: RunSuspension
-    waiting: PendingInputs
-    questions: UserQuestions
-    tickets: OperatorTickets
 
 
 @dataclass(frozen=True, slots=True)
