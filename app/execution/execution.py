@@ -51,9 +51,12 @@ class Execution:
         assert call.tool is not None
         context, is_shared = call.context, self._may_share(call)
         epoch = self._cache.epoch(context.scope) if is_shared else None
+        plan = self._hooks.plan(call.tool_name)
+        # A hook that removes secrets must have ended before anything is released.
+        ran.is_withheld = bool(plan.post)
         try:
             await self._run_tool(call, ran)
-            failed, plan = not ran.result.success, self._hooks.plan(call.tool_name)
+            failed = not ran.result.success
             if plan.post or (failed and plan.error):
                 await self._after(call, ran, failed=failed)
             end = await self.outcomes.ran(call, ran)
@@ -78,8 +81,6 @@ class Execution:
 
     async def _after(self, call: CallState, ran: ToolExecution, *, failed: bool) -> None:
         """Error hooks when the call failed, and post hooks."""
-        # A hook that removes secrets must have ended before anything is released.
-        ran.is_withheld = bool(self._hooks.plan(call.tool_name).post)
         seen = after_call(call, ran.result)
         if failed:
             await self._hooks.notify(HookType.TOOL_ERROR, seen)

@@ -246,6 +246,29 @@ async def test_a_cancel_during_a_hook_keeps_only_what_no_post_hook_may_change(
     assert list((lab.runtime.settings.data_dir / "artifacts").glob(".spool-*")) == []
 
 
+async def test_a_cancel_before_the_post_hooks_releases_nothing(lab: Lab):
+    reached = asyncio.Event()
+
+    async def removes_secrets(_: Any) -> None:
+        """Never called: the call is cancelled before it ends."""
+
+    async def prints(args: AnyArgs, ctx: Any):
+        yield "secret"
+        reached.set()
+        await asyncio.Event().wait()
+
+    lab.add(made(prints))
+    lab.runtime.hooks.register(HookConfig("clean", HookType.POST_TOOL_USE, removes_secrets))
+    running = asyncio.create_task(lab.run(CallRequest("c1", "prints", {})))
+    await reached.wait()
+    lab.runtime.executor.cancel(lab.session.id, "c1")
+    outcome = (await running)[0]
+
+    assert outcome.status == "cancelled"
+    assert "secret" not in outcome.text
+    assert (outcome.result.data or {}).get("output", "") == ""
+
+
 async def test_a_read_beside_a_cancelled_write_is_not_kept(lab: Lab):
     reached, content = asyncio.Event(), ["before"]
 
