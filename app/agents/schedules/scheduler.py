@@ -103,6 +103,8 @@ class Scheduler:
         with ErrorBoundary() as held:
             has_started = await self._start(schedule, slot)
         if has_started:
+            # A run that has started has not failed, whatever happens to its record.
+            await self._runtime.db.flush_with_retry()
             await self._schedules.settle(slot, "started")
         elif held.error is not None:
             log.error("a scheduled run failed to start", exc_info=held.error)
@@ -127,7 +129,6 @@ class Scheduler:
                 run_id=slot.run_id,
                 attended=False,
             )
-            await self._runtime.db.flush_with_retry()
         except TollgateError as error:
             for_good = isinstance(error, NotFound | Unauthenticated)
             reason = ScheduleReason(code=error.code, sentence=error.message)

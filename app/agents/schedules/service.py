@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -26,7 +26,7 @@ SUBJECT = "schedules"
 _RECENT = 20
 _TIMES = ("cron", "every_seconds", "at")
 
-Begin = Callable[[Schedule, Occurrence], Awaitable[None]]
+Begin = Callable[[Schedule, Occurrence], Coroutine[None, None, None]]
 
 
 class ScheduleService:
@@ -49,6 +49,7 @@ class ScheduleService:
         self._audit = audit
         self._settings = settings
         self._begin: Begin | None = None
+        self._starting: set[asyncio.Task[None]] = set()
         self.news = asyncio.Event()
         changes.watch(SUBJECT, self._noticed)
 
@@ -221,7 +222,11 @@ class ScheduleService:
 
         schedule, slot = await self._db.transact(claim)
         assert self._begin is not None
-        await self._begin(schedule, slot)
+        # A claim whose start was cancelled would block the schedule for some time.
+        starting = asyncio.create_task(self._begin(schedule, slot))
+        self._starting.add(starting)
+        starting.add_done_callback(self._starting.discard)
+        await asyncio.shield(starting)
         found = await self.history(owner, schedule_id, _RECENT)
         return next((item for item in found if item.id == slot.id), slot)
 

@@ -11,7 +11,7 @@ import pytest
 
 from app.agents.sessions import Session
 from app.config.settings import Settings
-from app.core.errors import ToolFailed
+from app.core.errors import StorageUnavailable, ToolFailed
 from app.governance.agents import AgentProfile
 from app.governance.limits import QuotaSubject
 from tests.agents.schedules.schedule_lab import Desk, open_desk
@@ -227,6 +227,48 @@ async def test_a_second_run_cannot_start_while_one_is_about_to(
     may_start.set()
     await first
     assert len(await desk.history(made["id"])) == 1
+
+
+async def test_a_run_whose_caller_leaves_starts_all_the_same(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+):
+    made = await desk.make(every_seconds=24 * HOUR)
+    may_start, reached = asyncio.Event(), asyncio.Event()
+    send_message = desk.service.runs.send_message
+
+    async def slowly(*args: Any, **options: Any) -> Any:
+        reached.set()
+        await may_start.wait()
+        return await send_message(*args, **options)
+
+    monkeypatch.setattr(desk.service.runs, "send_message", slowly)
+    caller = asyncio.create_task(desk.schedules.run_now(None, made["id"]))
+    await reached.wait()
+    caller.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await caller
+    may_start.set()
+    async with asyncio.timeout(PATIENCE_S):
+        while [slot.status for slot in await desk.history(made["id"])] != ["started"]:
+            pass
+
+
+async def test_a_run_that_started_has_not_failed(desk: Desk, monkeypatch: pytest.MonkeyPatch):
+    made = await desk.make(every_seconds=HOUR)
+    send_message = desk.service.runs.send_message
+
+    async def fails() -> None:
+        raise StorageUnavailable("disk on fire")
+
+    async def sends(*args: Any, **options: Any) -> Any:
+        monkeypatch.setattr(desk.service.runtime.db, "flush_with_retry", fails)
+        return await send_message(*args, **options)
+
+    monkeypatch.setattr(desk.service.runs, "send_message", sends)
+    await desk.pass_time(HOUR)
+    monkeypatch.undo()
+    (slot,) = await desk.schedules.history(None, made["id"], 10)
+    assert slot.status != "failed"
 
 
 async def test_a_short_history_keeps_the_run_that_is_active(settings: Settings):
