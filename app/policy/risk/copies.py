@@ -157,6 +157,37 @@ def _converted(call: CommandCall, sources_of: Sources) -> Copy | None:
     return Copy(frozenset(_paths(call)) - sources.keys(), dict.fromkeys(sources))
 
 
+_SUFFIX = re.compile(r"\.(?:gz|bz2|xz|zst|lz4|lzma|br|Z)$")
+
+
+def _compressed(call: CommandCall, sources_of: Sources) -> Copy | None:
+    """Files with and without the suffix of a compressed one; the content comes back whole."""
+    paths = _paths(call)
+    names = {_SUFFIX.sub("", path) for path in paths}
+    names.update(path + end for path in paths for end in _SUFFIXES)
+    return Copy(frozenset([*paths, *names]), sources_of(call))
+
+
+_SUFFIXES = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".lzma", ".br")
+
+
+def _python(call: CommandCall, sources_of: Sources) -> Copy | None:
+    """Archives of `python -m zipfile` and `python -m tarfile`."""
+    if call.args[:2] not in (["-m", "zipfile"], ["-m", "tarfile"]):
+        return None
+    if {"-e", "--extract"}.isdisjoint(call.args):
+        return _archived(call, sources_of)
+    return Copy(frozenset([call.at(call.args[-1])]), {"": None})
+
+
+def _container(call: CommandCall, sources_of: Sources) -> Copy | None:
+    """Files that `docker cp` brings out of a container."""
+    if "cp" not in call.args[:3]:
+        return None
+    inner = CommandCall("cp", call.args[call.args.index("cp") + 1 :], call.cwd, call.home)
+    return _transferred(inner, sources_of)
+
+
 def _split(call: CommandCall, sources_of: Sources) -> Copy | None:
     operands = options(call.args, "a b C l n t f -prefix").rest
     given = options(call.args, "a b C l n t f -prefix").value("-f", "--prefix")
@@ -206,7 +237,7 @@ def _unpacked(call: CommandCall, sources_of: Sources) -> Copy | None:
     """Files from archives, below the named folder or one named like the archive."""
     given = options(call.args, "C d f -directory")
     folder = given.value("-C", "-d", "--directory")
-    if call.name not in {"tar", "gtar", "bsdtar"}:
+    if call.name not in _TARS:
         folder = folder or next((arg[2:] for arg in call.args if arg[:2] in {"-o", "-d"}), None)
     elif not _extracts(call.args):
         return _archived(call, sources_of)
@@ -215,9 +246,15 @@ def _unpacked(call: CommandCall, sources_of: Sources) -> Copy | None:
         return Copy(frozenset([place]), sources)
     if folder:
         return Copy(frozenset([place]), {"": None})
-    stems = {re.split(r"[-_.]\d|\.", path.rpartition("/")[2])[0] for path in _archives(call)}
+    archives = [arg for arg in call.args if _ARCHIVE.fullmatch(arg)]
+    if call.stdin is not None and not archives:
+        return Copy(frozenset([place]), {"": None})
+    stems = {re.split(r"[-_.]\d|\.", path.rpartition("/")[2])[0] for path in archives}
     starts = tuple(f"{place.rstrip('/')}/{stem}" for stem in stems if stem)
     return Copy(frozenset(), {"": None}, starts=starts)
+
+
+_TARS = frozenset(names("tar gtar bsdtar jar"))
 
 
 def _extracts(args: Sequence[str]) -> bool:
@@ -238,21 +275,26 @@ def _passed(call: CommandCall, _: Sources) -> Copy | None:
 _ARCHIVE = re.compile(r"[^=]*\.(?:tar|tgz|tbz2?|txz|zip|7z|rar|cpio|whl|jar)(?:\.\w+)?")
 
 
-def _archives(call: CommandCall) -> list[str]:
-    return [arg for arg in call.args if _ARCHIVE.fullmatch(arg)]
-
-
 def _archived(call: CommandCall, sources_of: Sources) -> Copy | None:
     sources = sources_of(call)
     return Copy(frozenset(_paths(call)) - sources.keys(), sources)
 
 
+_GIT_VERBS = frozenset(["mv", "apply", "am", "worktree", "clone"])
+
+
 def _git(call: CommandCall, sources_of: Sources) -> Copy | None:
+    if _GIT_VERBS.isdisjoint(call.args):
+        return None
     words = options(call.args, "C c -git-dir -work-tree", stop=True).rest
     if words[:1] == ["mv"]:
         return _copied(call, sources_of)
     if words[:1] in (["apply"], ["am"]):
         return _patched(call, sources_of)
+    if words[:2] == ["worktree", "add"]:
+        return Copy(
+            frozenset(map(call.at, words[2:])), dict(list(call.files.items())[:_MOST_TEXTS])
+        )
     return _cloned(call, sources_of) if words[:1] == ["clone"] else None
 
 
@@ -290,14 +332,19 @@ COPYING: dict[str, Finder] = {
     **_table("rsync scp aws gsutil gcloud s3cmd mc rclone", _transferred),
     **_table("rename prename mmv mcp zmv", _renamed),
     **_table("split csplit", _split),
-    **_table("sort uniq iconv openssl xxd gpg gpg2 age uudecode jq yq", _converted),
+    **_table("sort uniq shuf iconv recode dos2unix unix2dos openssl xxd base64", _converted),
+    **_table("gpg gpg2 age uudecode jq yq pandoc", _converted),
+    **_table("gzip gunzip pigz bzip2 bunzip2 xz unxz lzma unlzma zstd unzstd lz4", _compressed),
+    **_table("brotli compress uncompress", _compressed),
     **_table("sed gsed awk gawk mawk nawk ed ex vi vim nvim", _programmed),
     **_table("perl ruby", _edited),
     "patch": _patched,
-    **_table("tar gtar bsdtar unzip 7z 7za 7zz unrar", _unpacked),
+    **_table("tar gtar bsdtar jar unzip 7z 7za 7zz unrar", _unpacked),
     **_table("zip rar ar", _archived),
     **_table("hg svn", _cloned),
     "cpio": _passed,
+    **_table("python python3", _python),
+    **_table("docker podman nerdctl kubectl oc", _container),
     "git": _git,
 }
 """Programs that write files, each with what these may be."""
