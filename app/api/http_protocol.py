@@ -57,7 +57,7 @@ class HttpProtocol(HttpToolsProtocol):
         super().__init__(config, server_state, app_state, _loop)
         self._places = config.places
         self._settings = config.places.settings
-        self._place: ConnectionSlot | None = None
+        self._slot: ConnectionSlot | None = None
         self._reading: Reading = "head"
         self._since = time.monotonic()
         self._received = 0
@@ -132,14 +132,14 @@ class HttpProtocol(HttpToolsProtocol):
         super().connection_made(transport)
         if self.client is not None:
             self.client = (plain_address(self.client[0]), self.client[1])
-        self._place = self._places.open(self, self.client[0] if self.client else None)
-        if self._place.is_spare:
+        self._slot = self._places.open(self, self.client[0] if self.client else None)
+        if self._slot.is_spare:
             self.app = self._answered_once(self.app)
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
-        if self._place is not None:
-            self._place.release()
+        if self._slot is not None:
+            self._slot.release()
 
     def data_received(self, data: bytes) -> None:
         if self._reading == "idle":
@@ -157,16 +157,16 @@ class HttpProtocol(HttpToolsProtocol):
         if self._reading != "head":
             self._begin_head()
             self._received = 1  # it arrived together with the end of the previous request
-        self.scope["extensions"] = {EXTENSION: self._place}  # type: ignore[dict-item]
+        self.scope["extensions"] = {EXTENSION: self._slot}  # type: ignore[dict-item]
 
     def on_headers_complete(self) -> None:
         if not self.url.startswith(b"/"):
             # An absolute URL names a second host, which is not checked.
             raise ValueError("the request target must be a path")
-        place = self._place
-        assert place is not None
+        slot = self._slot
+        assert slot is not None
         said = [value for name, value in self.headers if name == b"x-forwarded-for"]
-        if not self._places.begin_request(place, said):
+        if not self._places.begin_request(slot, said):
             self.app = self._answered_once(self.app, SHARE_FULL)
         super().on_headers_complete()
         self._reading, self._since, self._received = "body", time.monotonic(), 0
@@ -187,8 +187,8 @@ class HttpProtocol(HttpToolsProtocol):
         if self._is_answering():
             return
         self._reading, self._since = "idle", time.monotonic()
-        if self._place is not None:
-            self._places.end_request(self._place)
+        if self._slot is not None:
+            self._places.end_request(self._slot)
 
     def _is_answering(self) -> bool:
         """Return whether the newest request with a complete head is still unanswered."""
@@ -209,17 +209,17 @@ class HttpProtocol(HttpToolsProtocol):
         self._blocked_since = None
 
     def handle_websocket_upgrade(self) -> None:
-        place = self._place
-        assert place is not None
-        if place.is_spare:
+        slot = self._slot
+        assert slot is not None
+        if slot.is_spare:
             self.refuse(overloaded(_FULL))
             return
         self._reading = "done"
         super().handle_websocket_upgrade()
         protocol = self.transport.get_protocol()
         if isinstance(protocol, FastWebSocketProtocol):
-            protocol.place, protocol.client = place, self.client
-            place.holder = protocol
+            protocol.place, protocol.client = slot, self.client
+            slot.holder = protocol
 
     def _begin_head(self) -> None:
         self._reading, self._since, self._received = "head", time.monotonic(), 0

@@ -29,8 +29,7 @@ from app.core.ids import call_id
 from app.core.text import clean
 from app.events.log import Frame
 from app.execution.calls import CallRequest
-from app.execution.confirmation.answers import Approver
-from app.execution.confirmation.answers import ConfirmationReply as Verdict
+from app.execution.confirmation.answers import Approver, ConfirmationReply
 from app.execution.interactions.replies import QuestionReply
 from app.execution.projects import DEFAULT_PROJECT
 from app.execution.runtime import Runtime
@@ -165,7 +164,7 @@ class _LocalCall:
         try:
             await self._runtime.confirmations.answer(
                 request["confirmation_id"],
-                Verdict(option_id, request["digest"], message),
+                ConfirmationReply(option_id, request["digest"], message),
                 Approver(LOCAL_USER, is_admin=True),
                 session_id=session_id,
             )

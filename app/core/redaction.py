@@ -238,7 +238,7 @@ class Redactor:
             return path if self._formats.masked(self.known(value), opaque=True) != value else None
         if not isinstance(value, dict | list):
             return None
-        if depth > _MAX_DEPTH:
+        if depth >= _MAX_DEPTH:
             return path  # Deeper values are not checked, so they count as secret.
         named = value.items() if isinstance(value, dict) else enumerate(value)
         for key, item in named:
@@ -268,7 +268,7 @@ class Redactor:
         """Return a JSON value with only known secret values masked."""
         if isinstance(value, str):
             return self.known(value)
-        if isinstance(value, dict | list | tuple) and depth > _MAX_DEPTH:
+        if isinstance(value, dict | list | tuple) and depth >= _MAX_DEPTH:
             return _DEEP
         if isinstance(value, dict):
             return {
@@ -284,7 +284,7 @@ class Redactor:
             return self._formats.masked(self.known(value), opaque=opaque)
         if not isinstance(value, dict | list | tuple):
             return value
-        if depth > _MAX_DEPTH:
+        if depth >= _MAX_DEPTH:
             return _DEEP
         if isinstance(value, dict):
             return {

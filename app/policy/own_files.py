@@ -84,13 +84,13 @@ def _targets(segment: Segment) -> list[str | None]:
     targets: list[str | None] = []
     for at, word in enumerate(words):
         if word == "--":
-            return targets + [_place(segment, rest) for rest in words[at + 1 :]]
+            return targets + [_path_of(segment, rest) for rest in words[at + 1 :]]
         if word is None or not word.startswith("-") or word == "-":
-            targets.append(_place(segment, word))
+            targets.append(_path_of(segment, word))
     return targets
 
 
-def _place(segment: Segment, word: str | None) -> str | None:
+def _path_of(segment: Segment, word: str | None) -> str | None:
     if word is None or word.startswith("~") or GLOBBED.search(word):
         return None
     return resolve(word, segment.cwd)

@@ -37,6 +37,6 @@ def missed(count: int) -> ScheduleReason:
     )
 
 
-def standing_still(paused: str) -> ScheduleReason:
+def paused_because(paused: str) -> ScheduleReason:
     """Return the reason for an occurrence of a schedule that has been paused since."""
     return ScheduleReason(code="schedule_still", sentence=f"The schedule is paused: {paused}")

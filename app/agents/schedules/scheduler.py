@@ -48,7 +48,7 @@ class Scheduler:
         self._settings = runtime.settings.schedules
         # At the first check, times may have been written under another clock.
         self._looked_at = datetime.max.replace(tzinfo=UTC)
-        schedules.begins_with(self.begin)
+        schedules.on_start(self.begin)
 
     async def run(self) -> None:
         """Check whenever an occurrence is due, until cancelled."""
@@ -91,7 +91,7 @@ class Scheduler:
         if schedule is None:
             await self._schedules.settle(slot, "failed", reasons.SCHEDULE_GONE)
         elif schedule.paused:
-            await self._schedules.settle(slot, "skipped", reasons.standing_still(schedule.paused))
+            await self._schedules.settle(slot, "skipped", reasons.paused_because(schedule.paused))
         elif self._is_late(slot) and schedule.missed == "skip":
             await self._schedules.settle(slot, "missed", reasons.STOPPED)
         else:
@@ -141,7 +141,7 @@ class Scheduler:
     ) -> None:
         await self._schedules.settle(slot, "failed", reason)
         if for_good:
-            await self._schedules.stand_still(schedule.id, reason)
+            await self._schedules.pause_for(schedule.id, reason)
 
     async def _quota_subject(self, schedule: Schedule) -> QuotaSubject | ScheduleReason:
         """Return the subject the run is counted for, or why the schedule cannot run any more."""

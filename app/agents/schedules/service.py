@@ -53,7 +53,7 @@ class ScheduleService:
         self.news = asyncio.Event()
         changes.watch(SUBJECT, self._noticed)
 
-    def begins_with(self, begin: Begin) -> None:
+    def on_start(self, begin: Begin) -> None:
         """Set the callback that starts a run immediately."""
         self._begin = begin
 
@@ -241,7 +241,7 @@ class ScheduleService:
 
     # -- for the scheduler ----------------------------------------------------------------
 
-    async def stand_still(self, schedule_id: str, reason: ScheduleReason) -> None:
+    async def pause_for(self, schedule_id: str, reason: ScheduleReason) -> None:
         """Pause a schedule that cannot run, so that it does not fail repeatedly."""
         moment = isoformat(self._clock.now())
 

@@ -113,7 +113,7 @@ class WebhookReceiver:
         self._remember(digest)
         begun = DeliveryRun(new_id("run"), new_id("ses"))
         try:
-            quota_subject = await self._payer(webhook)
+            quota_subject = await self._quota_subject(webhook)
             await self._claim(webhook, signature, digest, begun)
             await self._begin(webhook, digest, begun, quota_subject, body)
         except TollgateError:
@@ -195,7 +195,7 @@ class WebhookReceiver:
             raise
         await self._runtime.db.flush_with_retry()
 
-    async def _payer(self, webhook: Webhook) -> QuotaSubject:
+    async def _quota_subject(self, webhook: Webhook) -> QuotaSubject:
         """Return the subject the run is counted for; pause a webhook that cannot run any more.
 
         Raises:
@@ -210,10 +210,10 @@ class WebhookReceiver:
                 return QuotaSubject(user_id=webhook.owner)
             token = await self._tokens.holder(webhook.token_id)
         except NotFound as error:
-            await self.repository.stand_still(webhook.id, error.message)
+            await self.repository.pause_for(webhook.id, error.message)
         except Unauthenticated:
             reason = "The token that created or resumed this webhook is no longer valid"
-            await self.repository.stand_still(webhook.id, reason)
+            await self.repository.pause_for(webhook.id, reason)
         else:
             return QuotaSubject(token.id, token.limits, webhook.owner)
         raise _paused(webhook)

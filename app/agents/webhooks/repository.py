@@ -154,7 +154,7 @@ class WebhookRepository:
 
         return await self._table.write(remove)
 
-    async def stand_still(self, webhook_id: str, reason: str) -> None:
+    async def pause_for(self, webhook_id: str, reason: str) -> None:
         """Pause a webhook that cannot run, so that it does not fail repeatedly."""
 
         def change(transaction: Transaction) -> None:

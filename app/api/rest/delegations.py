@@ -259,12 +259,12 @@ async def page_of(
     found = await delegation_of(service).reports(
         session_id=session_id, running=running, limit=reach
     )
-    start = 0 if before is None else _place(before, found) + 1
+    start = 0 if before is None else _index_of(before, found) + 1
     page = found[start : start + limit]
     return DelegationPage.of(page, service.runtime.redactor, more=len(found) > start + limit)
 
 
-def _place(before: str, found: Sequence[BatchReport]) -> int:
+def _index_of(before: str, found: Sequence[BatchReport]) -> int:
     for place, batch in enumerate(found):
         if batch.batch_id == before:
             return place

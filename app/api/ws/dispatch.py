@@ -27,7 +27,7 @@ from app.api.ws.subscription import Subscription
 from app.core.errors import InvalidInput, NotFound, RateLimited
 from app.events.control import ServiceCondition, Subscribed
 from app.execution.calls import parse_calls
-from app.execution.confirmation.answers import ConfirmationReply as Verdict
+from app.execution.confirmation.answers import ConfirmationReply
 from app.execution.interactions.replies import QuestionReply
 
 
@@ -168,7 +168,9 @@ class Dispatcher:
         session = await service.session_for(principal, command.session_id)
         outcome = await service.runtime.confirmations.answer(
             command.confirmation_id,
-            Verdict(command.option_id, command.digest, command.message, command.edited_args),
+            ConfirmationReply(
+                command.option_id, command.digest, command.message, command.edited_args
+            ),
             approver,
             session_id=session.id,
         )

@@ -203,14 +203,14 @@ async def _tell(service: Service, session: Session, resolved: ResolvedTicket) ->
     if resolved.message is None:
         return {}
     try:
-        quota_subject = await _payer(service, session, resolved.ticket)
+        quota_subject = await _quota_subject(service, session, resolved.ticket)
         delivered = await bring(service, session, resolved.message, quota_subject)
     except TollgateError as error:
         return {"not_told": error.message}
     return {"notified_run_id": delivered["run_id"], "told_in_run": delivered["run_id"]}
 
 
-async def _payer(service: Service, session: Session, ticket: StoredTicket) -> QuotaSubject:
+async def _quota_subject(service: Service, session: Session, ticket: StoredTicket) -> QuotaSubject:
     """Return the quota subject of the run: the user and token that opened the ticket.
 
     Raises:
