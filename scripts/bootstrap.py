@@ -238,7 +238,9 @@ def clear(venv: Path) -> None:
     if not venv.exists() and not venv.is_symlink():
         return
     ours = (venv / "pyvenv.cfg").is_file() or (venv.is_dir() and not any(venv.iterdir()))
-    if venv.is_symlink() or not ours:
+    if venv.is_symlink():
+        raise SetupFailed(f"{venv} is a link. Remove it, or name another folder in TOLLGATE_VENV.")
+    if not ours:
         raise SetupFailed(
             f"{venv} exists and is not a virtual environment. "
             "Move it away, or name another folder in TOLLGATE_VENV."
@@ -270,9 +272,10 @@ def install(venv: Path, steps: Sequence[str], group: str) -> None:
     python = str(venv / "bin" / "python")
     # Bytecode is written afterwards, on all processors: pip uses one.
     pip = [python, "-m", "pip", "install", "--quiet", "--progress-bar", "off", "--no-compile"]
-    (venv / STAMP).unlink(missing_ok=True)
     if "base" in steps:
         clear(venv)
+    (venv / STAMP).unlink(missing_ok=True)
+    if "base" in steps:
         say(f"Creating {venv} ...")
         checked([sys.executable, "-m", "venv", str(venv)], "The virtual environment")
     group = "dev" if group == "docs" else group

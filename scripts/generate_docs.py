@@ -107,7 +107,11 @@ def _limit_lines(limits: Mapping[str, str]) -> Iterator[str]:
 
 def _example(name: str) -> list[str]:
     """Return a call made by a test (`examples/calls.json`)."""
-    arguments = json.loads((ROOT / "examples" / "calls.json").read_text(encoding="utf-8"))[name]
+    calls = json.loads((ROOT / "examples" / "calls.json").read_text(encoding="utf-8"))
+    if name not in calls:
+        where = "the first of its two calls in tests/execution/test_every_tool.py"
+        raise SystemExit(f"error: examples/calls.json has no call of {name}: add {where}")
+    arguments = calls[name]
     return json.dumps({"name": name, "arguments": arguments}, ensure_ascii=False).splitlines()
 
 

@@ -17,7 +17,7 @@ from tests.support.source import ROOT, project_files
 
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("docs/contributing/*.md"))
 MOST_FILES = 6
-NEEDED = ("alembic", "app", "docs", "examples", "scripts", "tests", "web")
+NEEDED = ("alembic", "app", "changelog.d", "docs", "examples", "scripts", "tests", "web")
 
 
 @pytest.fixture

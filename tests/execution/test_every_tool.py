@@ -273,11 +273,13 @@ def schedules_of(runtime: Runtime) -> ScheduleService:
 
 def test_the_examples_of_the_documentation_are_these_calls():
     examples = json.loads((ROOT / "examples" / "calls.json").read_text(encoding="utf-8"))
-    assert examples == {name: fits for name, (fits, _) in CASES.items()}
+    calls = {name: fits for name, (fits, _) in CASES.items()}
+    assert examples == calls, "examples/calls.json contains the first call of each tool in CASES"
 
 
 def test_every_tool_has_its_two_cases(house: Lab):
-    assert set(CASES) == set(house.runtime.registry.snapshot().tools)
+    tools = set(house.runtime.registry.snapshot().tools)
+    assert set(CASES) == tools, "CASES needs two calls of each built-in tool"
 
 
 @pytest.mark.requirement("TST-02")

@@ -56,7 +56,9 @@ class PluginsReloaded(BaseModel):
     tools_added: list[str]
     tools_changed: list[str]
     tools_removed: list[str]
-    problems: list[LeftOut] = Field(description="Plugins that failed to load, as before.")
+    problems: list[LeftOut] = Field(
+        description="Plugins that are not loaded, including those that failed before this reload."
+    )
 
 
 @router.post(

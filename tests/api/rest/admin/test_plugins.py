@@ -25,7 +25,7 @@ DOOR: dict[str, asyncio.Event] = {}
 
 SLOW = """
 from app.catalog.seed_api import get_service, register_service, tool
-from tests.api.rest.test_admin_plugins import DOOR
+from tests.api.rest.admin.test_plugins import DOOR
 
 NOTHING = {"type": "object"}
 register_service("word", "VERSION")
