@@ -64,6 +64,14 @@ def imports_of_tests(root: Path) -> dict[str, set[str]]:
     return found
 
 
+OF_TEXTS = {
+    "docs/": "tests/docs/test_pages.py",
+    "docs/contributing/": "tests/docs/test_contributing.py",
+    "changelog.d/": "tests/docs/test_changelog.py",
+}
+"""Tests of texts, by their folder."""
+
+
 def chosen_tests(changed: Iterable[str], imports: dict[str, set[str]]) -> list[str]:
     """Return the paths of the test modules for changed paths."""
     waiting, seen = set(changed), set[str]()
@@ -72,6 +80,7 @@ def chosen_tests(changed: Iterable[str], imports: dict[str, set[str]]) -> list[s
         path = waiting.pop()
         seen.add(path)
         if not path.endswith(".py"):
+            chosen.update(test for folder, test in OF_TEXTS.items() if path.startswith(folder))
             continue
         module = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
         users = {name for name, used in imports.items() if module in used}
@@ -85,6 +94,8 @@ def chosen_tests(changed: Iterable[str], imports: dict[str, set[str]]) -> list[s
                 chosen.add(user)
             elif user not in seen:  # a helper of tests: its users are meant
                 waiting.add(user)
+    if chosen:
+        chosen.update(name for name in imports if name.startswith("tests/architecture/test_"))
     return sorted(chosen)
 
 

@@ -20,7 +20,11 @@ from app.core.redaction import Redactor
 from app.core.text import dump_json, scrub
 from app.db.statements import ADD_ENTRY, ADD_SESSION, MOVE_LEAF, RENAME_SESSION, SET_MODEL
 from app.db.writer import DatabaseWriter
-from app.events.durable import ContextCompacted, MessageCompleted, SessionBranched
+from app.events.durable import (
+    ContextCompacted,
+    MessageCompleted,
+    SessionBranched,
+)
 from app.events.log import EventLog, SessionLog
 from app.execution.record import bounded
 
@@ -307,7 +311,7 @@ def _title_of(content: list[Block]) -> str:
 
 def _shown(content: list[Block]) -> list[Block]:
     """Return content in the form of events: long texts are truncated."""
-    room = SHOWN_CHARS if len(content) == 1 else max(1000, MESSAGE_CHARS // len(content))
+    room = SHOWN_CHARS if len(content) == 1 else max(1000, MESSAGE_CHARS // max(1, len(content)))
     return [_cut(block, min(room, SHOWN_CHARS)) for block in content]
 
 

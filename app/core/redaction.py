@@ -110,7 +110,7 @@ class Redactor:
         self._text_suspects = compile_bytes(f"{ANYTHING}|{stems}")
 
     def text(self, text: str) -> str:
-        """Return `text` with all secrets masked."""
+        """Return `text` with known secrets, and keys of known formats, masked."""
         if len(text) <= _MAX_PLAIN and text.isascii() and self._is_plain(text.encode()):
             return text
         return self._formats.masked(self.known(text))

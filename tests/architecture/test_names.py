@@ -41,7 +41,7 @@ def test_no_file_is_named_by_a_gerund():
             for word in PurePosixPath(path).stem.removeprefix("test_").split("_")
         )
     ]
-    assert named == []
+    assert named == [], f"name files with nouns, or list a noun in NOUNS: {named}"
 
 
 def test_no_name_holds_a_word_of_our_own():

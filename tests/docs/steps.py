@@ -53,7 +53,9 @@ class Step:
         """
         path = root / self.file
         if not self.where and not self.old:
-            assert not path.exists(), f"{self.file} exists"
+            assert not path.exists(), (
+                f"{self.file} exists: if the code has the page's example now, take another"
+            )
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(self.text, encoding="utf-8")
             return

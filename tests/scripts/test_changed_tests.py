@@ -23,11 +23,24 @@ IMPORTS = {
             ["app/core/ids.py"],
             ["tests/agents/test_runs.py", "tests/core/test_clock.py", "tests/core/test_ids.py"],
         ),
-        (["docs/sandbox.md", "app/main.py"], []),
+        (["app/main.py"], []),
+        (["docs/sandbox.md"], ["tests/docs/test_pages.py"]),
+        (
+            ["docs/contributing/tool.md"],
+            ["tests/docs/test_contributing.py", "tests/docs/test_pages.py"],
+        ),
+        (["changelog.d/+x.fixed.md"], ["tests/docs/test_changelog.py"]),
     ],
 )
 def test_what_was_changed_leads_to_its_tests(changed, chosen):
     assert chosen_tests(changed, IMPORTS) == chosen
+
+
+def test_the_rules_of_the_house_are_among_them():
+    rules = "tests/architecture/test_names.py"
+
+    assert rules in chosen_tests(["app/core/clock.py"], {**IMPORTS, rules: set()})
+    assert chosen_tests(["app/main.py"], {**IMPORTS, rules: set()}) == []
 
 
 def test_the_imports_of_the_tests_themselves_are_read():
