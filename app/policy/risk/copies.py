@@ -91,7 +91,7 @@ class Copies:
                 found |= dict.fromkeys(copy.texts_below(name))
         return found
 
-    def _sources(self, call: CommandCall) -> dict[str, str | None]:
+    def _sources(self, call: CommandCall) -> Texts:
         """Return the files of this script that `call` names, and programs, with their texts."""
         if len(call.args) > _MOST_NAMES or len(call.args) * len(call.files) > _MOST_COMPARED:
             return {"": None}
@@ -102,7 +102,12 @@ class Copies:
                 found[path] = text
             for copy in self._by_path.get(path, ()):
                 found.update(copy.texts)
-        return found if len(found) <= _MOST_TEXTS else {"": None}
+        return _bounded(found)
+
+
+def _bounded(texts: Texts) -> Texts:
+    """Return `texts`; too many are unknown."""
+    return texts if len(texts) <= _MOST_TEXTS else {"": None}
 
 
 _PROGRAM = re.compile(r"/(?:usr/)?(?:local/)?s?bin/[\w.+-]+$")
@@ -207,7 +212,7 @@ def _written_by(code: str) -> frozenset[str]:
 
 def _programmed(call: CommandCall, sources_of: Sources) -> Copy | None:
     """Files that a program in the words or in the input names, and those it changes in place."""
-    code = "\n".join([*call.args[:_MOST_NAMES], (call.stdin and call.stdin.text) or ""])
+    code = "\n".join([*call.args, (call.stdin and call.stdin.text) or ""])
     edited = sources_of(call) if call.name not in _STREAMING or _is_in_place(call) else {}
     return Copy(frozenset(edited), {"": None}, basenames=_written_by(code))
 
@@ -238,9 +243,12 @@ def _unpacked(call: CommandCall, sources_of: Sources) -> Copy | None:
     given = options(call.args, "C d f -directory")
     folder = given.value("-C", "-d", "--directory")
     if call.name not in _TARS:
-        folder = folder or next((arg[2:] for arg in call.args if arg[:2] in {"-o", "-d"}), None)
+        folder = next((arg[2:] for arg in call.args if re.match(r"-[od].", arg)), folder)
     elif not _extracts(call.args):
         return _archived(call, sources_of)
+    elif re.match(r"[A-Za-z]*C", call.args[0]):
+        # The folder is one of the words that follow the letters.
+        return Copy(frozenset(_paths(call)), {"": None})
     place, sources = call.at(folder or "."), sources_of(call)
     if sources and None not in sources.values():
         return Copy(frozenset([place]), sources)
@@ -267,7 +275,7 @@ def _extracts(args: Sequence[str]) -> bool:
 
 def _passed(call: CommandCall, _: Sources) -> Copy | None:
     """Files that `cpio` copies or extracts: the input names or contains them."""
-    sources = dict(list(call.files.items())[:_MOST_TEXTS])
+    sources = _bounded(dict(call.files))
     place = options(call.args, "D F H R E").rest[-1:] or ["."]
     return Copy(frozenset(map(call.at, place)), sources or {"": None})
 
@@ -292,20 +300,22 @@ def _git(call: CommandCall, sources_of: Sources) -> Copy | None:
     if words[:1] in (["apply"], ["am"]):
         return _patched(call, sources_of)
     if words[:2] == ["worktree", "add"]:
-        return Copy(
-            frozenset(map(call.at, words[2:])), dict(list(call.files.items())[:_MOST_TEXTS])
-        )
+        return Copy(frozenset(map(call.at, words[2:])), _bounded(dict(call.files)))
     return _cloned(call, sources_of) if words[:1] == ["clone"] else None
 
 
+_CLONING = frozenset(["clone", "checkout", "co", "export"])
+
+
 def _cloned(call: CommandCall, _: Sources) -> Copy | None:
-    """A repository, in the last operand or a folder named like it."""
-    operands = options(call.args, "b c o j C -branch -depth -config -origin -jobs").rest
-    if len(operands) < 2:
+    """A repository, in the folder after its address or in one named like it."""
+    words = options(call.args, "b c o j C -branch -depth -config -origin -jobs").rest
+    verb = next((at for at, word in enumerate(words[:2]) if word in _CLONING), None)
+    if verb is None or not words[verb + 1 :]:
         return None
-    folder = operands[-1].rstrip("/").rpartition("/")[2].rpartition(":")[2].removesuffix(".git")
-    target = operands[-1] if not _is_remote(operands[-1]) else folder
-    return Copy(frozenset([call.at(target)]), {"": None}) if target else None
+    source, *target = words[verb + 1 :]
+    folder = source.rstrip("/").rpartition("/")[2].rpartition(":")[2].removesuffix(".git")
+    return Copy(frozenset([call.at((target or [folder])[-1])]), {"": None})
 
 
 def _transferred(call: CommandCall, sources_of: Sources) -> Copy | None:
@@ -341,7 +351,7 @@ COPYING: dict[str, Finder] = {
     "patch": _patched,
     **_table("tar gtar bsdtar jar unzip 7z 7za 7zz unrar", _unpacked),
     **_table("zip rar ar", _archived),
-    **_table("hg svn", _cloned),
+    **_table("hg svn gh glab", _cloned),
     "cpio": _passed,
     **_table("python python3", _python),
     **_table("docker podman nerdctl kubectl oc", _container),
