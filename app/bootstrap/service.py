@@ -45,11 +45,11 @@ async def open_service(
     from app.governance.identity.tokens import Tokens
 
     async with open_installation(settings, clock=clock, wake=True) as (runtime, sandbox, plugins):
-        keeping, recovered = await _take_up(runtime)
+        policy, recovered = await _recovered(runtime)
         reading = DatabaseQueries(settings.database_path)
         client = model or model_client(settings)
         try:
-            sessions, runs = _agents(runtime, reading, client, keeping)
+            sessions, runs = _agents(runtime, reading, client, policy)
             tokens = Tokens(runtime.db, runtime.clock, runtime.audit)
             logins = logins_of(runtime, tokens)
             authenticator = Authenticator(settings, tokens, logins, runtime.audit, runtime.clock)
@@ -57,7 +57,7 @@ async def open_service(
             schedules = open_schedules(runtime)
             async with _delegation(
                 *(runtime, sandbox, sessions, runs, client),
-                restart_policy=keeping,
+                restart_policy=policy,
                 tokens=tokens,
                 left=recovered.delegated,
             ) as delegation:
@@ -88,18 +88,18 @@ async def open_service(
             await reading.close()
 
 
-async def _take_up(runtime: Runtime) -> tuple[RestartPolicy, Recovered]:
+async def _recovered(runtime: Runtime) -> tuple[RestartPolicy, Recovered]:
     """Recover the runs of ended processes; return the restart policy and what was recovered."""
     from app.agents.recovery import recover
     from app.agents.restart_policy import restart_policy
 
     await runtime.workspaces.prepare()
-    keeping = restart_policy(runtime, runtime.settings.durable_runs)
-    return keeping, await recover(runtime, keeping)
+    policy = restart_policy(runtime, runtime.settings.durable_runs)
+    return policy, await recover(runtime, policy)
 
 
 def _agents(
-    runtime: Runtime, reading: DatabaseQueries, client: ModelClient, keeping: RestartPolicy
+    runtime: Runtime, reading: DatabaseQueries, client: ModelClient, policy: RestartPolicy
 ) -> tuple[Sessions, RunService]:
     """Open the sessions and their runs."""
     from app.agents.loop import AgentLoop
@@ -110,7 +110,7 @@ def _agents(
     runtime.services.register(SESSION_SEARCH, reading)
     sessions = Sessions(runtime.db, runtime.events, runtime.clock, reading.load, runtime.redactor)
     loop = AgentLoop(runtime, sessions, client, runtime.settings)
-    runs = RunService(runtime, sessions, loop, reading, keeping)
+    runs = RunService(runtime, sessions, loop, reading, policy)
     runtime.services.register(LLM_CLIENT, ModelForTools(runtime, sessions, runs, client))
     runtime.resolver.forget()
     return sessions, runs

@@ -206,11 +206,9 @@ async def test_a_schedule_whose_project_is_gone_is_paused_with_the_reason(
     assert (project.id in paused.paused, paused.paused_code) == (True, "project_gone")
 
 
-async def test_a_second_run_cannot_start_while_one_is_about_to(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-):
-    made = await desk.make(every_seconds=24 * HOUR)
-    may_start, reached = asyncio.Event(), asyncio.Event()
+def hold_start(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> tuple[asyncio.Event, asyncio.Event]:
+    """Hold the next start of a run; return the events that it is reached and may continue."""
+    reached, may_start = asyncio.Event(), asyncio.Event()
     send_message = desk.service.runs.send_message
 
     async def slowly(*args: Any, **options: Any) -> Any:
@@ -219,6 +217,14 @@ async def test_a_second_run_cannot_start_while_one_is_about_to(
         return await send_message(*args, **options)
 
     monkeypatch.setattr(desk.service.runs, "send_message", slowly)
+    return reached, may_start
+
+
+async def test_a_second_run_cannot_start_while_one_is_about_to(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+):
+    made = await desk.make(every_seconds=24 * HOUR)
+    reached, may_start = hold_start(desk, monkeypatch)
     first = asyncio.create_task(desk.schedules.run_now(None, made["id"]))
     await reached.wait()
     desk.clock.advance(1)
@@ -233,15 +239,7 @@ async def test_a_run_whose_caller_leaves_starts_all_the_same(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ):
     made = await desk.make(every_seconds=24 * HOUR)
-    may_start, reached = asyncio.Event(), asyncio.Event()
-    send_message = desk.service.runs.send_message
-
-    async def slowly(*args: Any, **options: Any) -> Any:
-        reached.set()
-        await may_start.wait()
-        return await send_message(*args, **options)
-
-    monkeypatch.setattr(desk.service.runs, "send_message", slowly)
+    reached, may_start = hold_start(desk, monkeypatch)
     caller = asyncio.create_task(desk.schedules.run_now(None, made["id"]))
     await reached.wait()
     caller.cancel()
