@@ -20,10 +20,10 @@ from app.config.secret_values import redactor_of
 from app.core.clock import SystemClock
 from app.db.schema import ensure_schema
 from app.db.writer import SqliteWriter, Transaction
+from app.domain.memory import MemoryAuthor, MemoryInput, MemoryScope, RecallQuery
 from app.governance.audit.log import AuditLog
 from app.knowledge.memory.repository import MemoryRepository, PreparedMemory
 from app.knowledge.memory.wiring import memory_on
-from app.tools.memory.ports import MemoryAuthor, MemoryInput, MemoryScope, RecallQuery
 from benchmarks.harness import (
     Benchmark,
     Compared,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from app.agents.session_queries import SessionQueries
     from app.db.engine import Database
     from app.db.tables import EntryRow
-    from app.tools.system.ports import FoundMessage, Visitor
+    from app.domain.history import FoundMessage, Visitor
 
 
 class DatabaseQueries:

@@ -23,12 +23,8 @@ from app.agents.sessions import Session, Sessions
 from app.config.settings import Settings
 from app.core.error_boundary import ErrorBoundary
 from app.core.errors import ConfigurationError, Conflict, NotFound, RateLimited, ToolFailed
-from app.execution.interactions.tickets import AGENT
-from app.execution.runtime import Runtime
-from app.governance.audit.log import AuditEntry
-from app.toolkit.context import ToolContext
-from app.tools.delegation.ports import BatchReport, TaskReport, TaskSpec
-from app.tools.interaction.ports import (
+from app.domain.delegation import BatchReport, TaskReport, TaskSpec
+from app.domain.interactions import (
     ESCALATIONS,
     Addressee,
     Escalation,
@@ -36,6 +32,10 @@ from app.tools.interaction.ports import (
     SupervisorDecision,
     TicketState,
 )
+from app.execution.interactions.tickets import AGENT
+from app.execution.runtime import Runtime
+from app.governance.audit.log import AuditEntry
+from app.toolkit.context import ToolContext
 
 log = logging.getLogger(__name__)
 

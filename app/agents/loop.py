@@ -21,6 +21,7 @@ from app.agents.sessions import BUSINESS, Block, Session, Sessions
 from app.config.settings import Settings
 from app.core.errors import ModelFailed
 from app.core.ids import new_id
+from app.domain.delegation import DELEGATION
 from app.events.durable import RunStatus
 from app.execution.call import ToolCallBatch
 from app.execution.calls import CallRequest
@@ -30,7 +31,6 @@ from app.execution.runtime import Runtime
 from app.governance.agents import AgentProfile
 from app.governance.limits import NOBODY, QuotaSubject
 from app.toolkit.context import NOTHING
-from app.tools.delegation.ports import DELEGATION
 
 Execute = Callable[..., Awaitable[list[CallOutcome]]]
 TOOLS_OFF = "Not run: tools are disabled for this message. Answer without them."

@@ -11,8 +11,8 @@ from sqlmodel import col, select
 
 from app.db.engine import Database
 from app.db.tables import EntryRow, SessionRow
+from app.domain.history import FoundMessage, Visitor
 from app.governance.identity.token_rules import DEFAULT_AGENT
-from app.tools.system.ports import FoundMessage, Visitor
 
 _LOOKED_AT = 300
 _AROUND = 100

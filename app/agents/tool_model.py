@@ -13,10 +13,10 @@ from app.agents.models.protocol import Completed, ModelClient, ModelRequest
 from app.agents.runs import RunService
 from app.agents.sessions import Session, Sessions
 from app.core.errors import ModelFailed, ToolFailed
+from app.domain.delegation import DELEGATION
 from app.execution.runtime import Runtime
 from app.governance.limits import QuotaSubject
 from app.toolkit.context import ToolContext, current_context
-from app.tools.delegation.ports import DELEGATION
 
 
 class ModelForTools:

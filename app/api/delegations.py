@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.api.service import Service
-from app.tools.delegation.ports import DELEGATION, ENDED, Delegation
+from app.domain.delegation import DELEGATION, ENDED, Delegation
 
 
 def delegation_of(service: Service) -> Delegation:

@@ -8,6 +8,9 @@ from app.config.images import ImageSettings
 from app.config.settings import Settings
 from app.config.weather import WeatherSettings
 from app.core.clock import Clock
+from app.domain.data_sources import DATA_SOURCES
+from app.domain.memory import MEMORY
+from app.domain.skills import SKILLS
 from app.execution.projects import Projects
 from app.execution.runtime import Stores
 from app.governance.agent_store import AgentStore
@@ -18,17 +21,13 @@ from app.knowledge.skills.service import SkillService
 from app.knowledge.skills.store import SkillStore
 from app.knowledge.sources.setup import assemble_sources
 from app.operations.images.openai_compatible import OpenAiImages
-from app.operations.images.provider import ImageProvider
+from app.operations.images.provider import IMAGE_PROVIDER, ImageProvider
 from app.toolkit.services import Services
-from app.tools.data.ports import CALCULATOR_RULES, CLOCK, CalculatorRules
+from app.tools.data.services import CALCULATOR_RULES, CLOCK, CalculatorRules
 from app.tools.data.weather.open_meteo import OpenMeteo
 from app.tools.data.weather.reports import WEATHER, WeatherProvider
 from app.tools.data.weather.simulated import SimulatedWeather
 from app.tools.media.image_work import LocalDrawing
-from app.tools.media.ports import IMAGE_PROVIDER
-from app.tools.memory.ports import MEMORY
-from app.tools.skills.ports import SKILLS
-from app.tools.sql.ports import DATA_SOURCES
 
 
 def open_stores(

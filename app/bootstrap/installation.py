@@ -19,6 +19,9 @@ from app.config.settings import Settings
 from app.core.clock import Clock
 from app.core.errors import ConfigurationError
 from app.db.schema import ensure_schema
+from app.domain.delegation import DELEGATION
+from app.domain.schedules import SCHEDULES
+from app.domain.skills import SKILL_RUNS
 from app.execution.hooks.validation import check_hooks
 from app.execution.projects import DEFAULT_PROJECT
 from app.execution.runtime import Runtime
@@ -28,9 +31,6 @@ from app.operations.sandbox.sandbox import Sandbox
 from app.operations.sandbox.scratch import ScratchSandbox
 from app.operations.sandbox.workspace import SandboxedWorkspaces
 from app.toolkit.ports import LLM_CLIENT
-from app.tools.automation.ports import SCHEDULES
-from app.tools.delegation.ports import DELEGATION
-from app.tools.skills.ports import SKILL_RUNS
 
 
 @asynccontextmanager

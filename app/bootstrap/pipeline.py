@@ -13,6 +13,9 @@ from app.core.clock import Clock
 from app.core.metrics import Metrics
 from app.core.redaction import Redactor
 from app.db.writer import SqliteWriter
+from app.domain.history import STORED_RESULTS
+from app.domain.interactions import QUESTIONS, TICKETS
+from app.domain.processes import SHELL_STATES
 from app.execution.admission import Admission, PolicyInputs
 from app.execution.artifacts import ArtifactStore
 from app.execution.background.states import SessionShells
@@ -58,9 +61,6 @@ from app.resolver.resolver import Resolver
 from app.toolkit.ports import ARTIFACTS, CODE_OPERATIONS, CODE_RULES, TOOL_FINDER
 from app.toolkit.services import Services
 from app.tools.code.modules import CodeRules
-from app.tools.interaction.ports import QUESTIONS, TICKETS
-from app.tools.shell.ports import SHELL_STATES
-from app.tools.system.ports import STORED_RESULTS
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from app.config.settings import Settings
 from app.core.clock import Clock, SystemClock
 from app.core.metrics import Metrics
 from app.db.writer import SqliteWriter
+from app.domain.processes import SESSION_PROCESSES
 from app.events.log import EventLog
 from app.execution.background.notices import processes_of
 from app.execution.catalog_sync import CatalogSync, in_step
@@ -28,7 +29,6 @@ from app.governance.config_versions import ConfigVersions
 from app.knowledge.sources.query_retention import queries_trimmed
 from app.operations.protocols.workspaces import Workspaces
 from app.toolkit.services import Services
-from app.tools.shell.ports import SESSION_PROCESSES
 
 
 @asynccontextmanager

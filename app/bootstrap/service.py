@@ -11,10 +11,10 @@ from app.bootstrap.models import model_client
 from app.config.settings import Settings
 from app.core.clock import Clock, isoformat
 from app.core.loop_watch import watched_loop
+from app.domain.history import SESSION_SEARCH
 from app.execution.runtime import Runtime
 from app.operations.sandbox.sandbox import Sandbox
 from app.toolkit.ports import LLM_CLIENT
-from app.tools.system.ports import SESSION_SEARCH
 
 if TYPE_CHECKING:
     from app.agents.database_queries import DatabaseQueries

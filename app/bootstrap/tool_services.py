@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from app.config.settings import Settings
 from app.config.web import WebSettings
 from app.core.clock import Clock
+from app.domain.web import EVENT_LOOP, PAGE_SANDBOX, WEB_ACCESS, WEB_SEARCH, PageSandbox
 from app.operations.language_servers.pool import LanguageServerPool, installed_servers
 from app.operations.screens.screens import Screens
 from app.operations.web.addresses import OwnPorts
@@ -16,7 +17,6 @@ from app.operations.web.client import Web
 from app.toolkit.ports import CODE_SERVERS, SCREEN_CAPTURE
 from app.toolkit.services import Services
 from app.tools.web.engines import search_engine
-from app.tools.web.ports import EVENT_LOOP, PAGE_SANDBOX, WEB_ACCESS, WEB_SEARCH, PageSandbox
 
 
 @asynccontextmanager

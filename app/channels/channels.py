@@ -12,10 +12,10 @@ from app.channels.texts import WeixinTexts
 from app.config.channels import ChannelSettings
 from app.core.clock import Clock
 from app.db.writer import DatabaseWriter
+from app.domain.channels import CHANNEL_TEXTS
 from app.governance.audit.log import AuditLog
 from app.governance.config_versions import ConfigVersions
 from app.toolkit.services import Services
-from app.tools.channels.ports import CHANNEL_TEXTS
 
 
 @dataclass(frozen=True, slots=True)

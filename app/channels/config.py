@@ -18,7 +18,7 @@ from pydantic.alias_generators import to_camel
 from app.core.errors import InvalidInput
 from app.core.field_problems import FieldError, field_problem
 from app.core.text_checks import name_problem, text_problem
-from app.tools.channels.ports import Watermark
+from app.domain.channels import Watermark
 
 ChannelKind = Literal["weixin"]
 

@@ -26,9 +26,9 @@ from app.core.error_boundary import ErrorBoundary
 from app.core.errors import Conflict, NotFound, RateLimited, ToolFailed
 from app.core.ids import new_id
 from app.db.writer import DatabaseWriter, Transaction
+from app.domain.channels import Watermark
 from app.governance.audit.log import AuditEntry, AuditLog
 from app.governance.config_versions import ConfigVersions
-from app.tools.channels.ports import Watermark
 
 log = logging.getLogger(__name__)
 

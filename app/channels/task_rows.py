@@ -9,8 +9,8 @@ from typing import Any
 
 from app.core.errors import NotFound
 from app.db.writer import Transaction
+from app.domain.channels import TaskStatus, Watermark
 from app.governance.config_versions import increment
-from app.tools.channels.ports import TaskStatus, Watermark
 
 SUBJECT = "desktop_tasks"
 UNTOUCHED: Mapping[str, None] = MappingProxyType(

@@ -16,8 +16,8 @@ from app.channels.task_rows import DesktopTask
 from app.config.channels import ChannelSettings
 from app.core.errors import ToolFailed
 from app.core.text_checks import text_problem
+from app.domain.channels import TextOutcome, TextWish, Watermark
 from app.toolkit.context import ToolContext
-from app.tools.channels.ports import TextOutcome, TextWish, Watermark
 
 APP_ID, ACTION = "weixin", "send-text"
 _ASKS = "Others see it under your name, and it cannot be undone"

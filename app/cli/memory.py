@@ -16,10 +16,10 @@ from app.cli.target import Place, RemoteService
 from app.config.settings import Settings
 from app.core.errors import InvalidInput
 from app.core.escaping import visible
+from app.domain.memory import Scope
 from app.knowledge.memory.administration import MemoryAdministration
 from app.knowledge.memory.selection import MemoryCriteria
 from app.knowledge.memory.wiring import memory_on
-from app.tools.memory.ports import Scope
 
 ACTOR = "cli"
 PAGE = 500

@@ -12,8 +12,8 @@ from app.cli.options import print_json
 from app.cli.target import Place, RemoteService, tell_change
 from app.config.settings import Settings
 from app.core.escaping import visible
+from app.domain.skills import SkillEntry, SkillViewer
 from app.execution.projects import DEFAULT_PROJECT
-from app.tools.skills.ports import SkillEntry, SkillViewer
 
 _ACTOR = "cli"
 

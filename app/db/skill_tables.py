@@ -8,7 +8,7 @@ from sqlmodel import Field, SQLModel
 class SkillRow(SQLModel, table=True):
     """One decision; a skill without a row has the default of its location.
 
-    `trusted_digest` is the enabled version, `id` as in `app.tools.skills.ports`.
+    `trusted_digest` is the enabled version, `id` as in `app.domain.skills`.
     """
 
     __tablename__ = "skills"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from app.db.writer import DatabaseWriter, Transaction
-from app.tools.system.ports import ResultReader, StoredResult
+from app.domain.history import ResultReader, StoredResult
 
 # A sub-agent may have fewer rights than its parent, so it reads only its own results.
 _SEEN = (

@@ -1,3 +1,3 @@
-"""Stored knowledge of agents: memory, skills, data sources, boards; bound to tools through
-ports.
+"""Stored knowledge of agents: memory, skills, data sources, boards; bound to tools by
+the Protocols of `app.domain`.
 """

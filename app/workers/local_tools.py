@@ -20,7 +20,7 @@ from app.operations.protocols.processes import ProcessSpec, RunningProcess
 from app.toolkit.ports import NOT_HERE
 from app.toolkit.services import Services
 from app.toolkit.tool import Tool
-from app.tools.data.ports import CALCULATOR_RULES, CLOCK, CalculatorRules
+from app.tools.data.services import CALCULATOR_RULES, CLOCK, CalculatorRules
 from app.workers.worker_setup import WorkerSetup
 
 T = TypeVar("T")

@@ -14,10 +14,10 @@ from app.agents.escalation import EscalationService
 from app.agents.loop import ModelOverride
 from app.config.sections import ModelPrice
 from app.config.settings import Settings
+from app.domain.interactions import ESCALATIONS
 from app.execution.calls import CallRequest
 from app.execution.interactions.ticket_rows import StoredTicket, TicketFilter
 from app.governance.agents import AgentProfile, SubagentLimits
-from app.tools.interaction.ports import ESCALATIONS
 from tests.agents.delegation.department import Department, open_department
 from tests.agents.office import Office, open_office
 from tests.execution.conftest import settings, template

@@ -12,9 +12,9 @@ from app.agents.preview import preview
 from app.agents.prompt.facts import MAX_ENTRIES
 from app.config.settings import Settings
 from app.core.requests import PromptPart
+from app.domain.memory import MemoryAuthor, MemoryInput, MemoryScope
+from app.domain.plans import TodoItem
 from app.governance.agents import AgentProfile
-from app.tools.memory.ports import MemoryAuthor, MemoryInput, MemoryScope
-from app.tools.planning.ports import TodoItem
 from tests.agents.office import Office, open_office
 from tests.execution.lab import AnyArgs, made
 from tests.support.scripted_anthropic.server import Received

@@ -11,7 +11,7 @@ from app.agents.session_search import StoredSessions
 from app.agents.sessions import Session
 from app.config.settings import Settings
 from app.db.engine import Database
-from app.tools.system.ports import FoundMessage, Visitor
+from app.domain.history import FoundMessage, Visitor
 from tests.execution.lab import Lab, bare_lab
 
 Role = Literal["user", "assistant", "tool"]

@@ -10,8 +10,8 @@ from app.agents.models.protocol import TokenUsage
 from app.agents.usage import UsageReader
 from app.config.sections import ModelPrice
 from app.config.settings import Settings
+from app.domain.history import STORED_RESULTS, ResultReader, StoredResults
 from app.governance.agents import AgentProfile
-from app.tools.system.ports import STORED_RESULTS, ResultReader, StoredResults
 from tests.agents.office import open_office
 from tests.support.scripted_anthropic.turns import Turn, TurnUsage, text, tool_use
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from app.tools.skills.ports import SkillEntry, SkillViewer
+from app.domain.skills import SkillEntry, SkillViewer
 from tests.execution.lab import Lab
 
 PRELUDE = """

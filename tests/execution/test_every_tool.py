@@ -14,10 +14,15 @@ import pytest
 
 from app.agents.schedules.service import ScheduleService
 from app.bootstrap.tool_services import developer_services
+from app.domain.delegation import DELEGATION, TaskSpec
+from app.domain.memory import MemoryAuthor, MemoryInput, MemoryScope
+from app.domain.schedules import SCHEDULES
+from app.domain.web import WEB_ACCESS, WEB_SEARCH
 from app.events.log import Frame
 from app.execution.interactions.replies import QuestionReply
 from app.execution.runtime import Runtime
 from app.knowledge.outbound_requests.store import OutboundRequestChange
+from app.operations.images.provider import IMAGE_PROVIDER
 from app.operations.protocols.operations import Operations
 from app.operations.screens.pictures import PageRequest, Picture
 from app.operations.screens.screens import Screens
@@ -25,14 +30,9 @@ from app.operations.web.protocol import WebResponse
 from app.operations.web.urls import parse_url
 from app.toolkit.context import ToolContext
 from app.toolkit.ports import SCREEN_CAPTURE
-from app.tools.automation.ports import SCHEDULES
 from app.tools.data.weather.reports import WEATHER
 from app.tools.data.weather.simulated import SimulatedWeather
-from app.tools.delegation.ports import DELEGATION, TaskSpec
 from app.tools.media.image_work import LocalDrawing
-from app.tools.media.ports import IMAGE_PROVIDER
-from app.tools.memory.ports import MemoryAuthor, MemoryInput, MemoryScope
-from app.tools.web.ports import WEB_ACCESS, WEB_SEARCH
 from tests.channels.operator_lab import channel, sitting
 from tests.execution.lab import Lab
 from tests.execution.orders import orders_source

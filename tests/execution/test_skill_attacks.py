@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from app.domain.skills import SkillViewer
 from app.knowledge.skills import finder
-from app.tools.skills.ports import SkillViewer
 from tests.execution.lab import Lab
 from tests.execution.skill_lab import (
     compute,

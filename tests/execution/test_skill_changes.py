@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.tools.skills.ports import SkillViewer
+from app.domain.skills import SkillViewer
 from tests.execution.lab import Lab
 from tests.execution.skill_lab import compute, document, project_folder, put, row_of, user_folder
 

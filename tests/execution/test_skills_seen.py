@@ -10,8 +10,8 @@ from app.agents.prompt.builder import build_prompt
 from app.agents.prompt.facts import Facts
 from app.config.settings import Settings
 from app.core.errors import Conflict, DigestMismatch, NotFound, VersionMismatch
+from app.domain.skills import SkillViewer
 from app.governance.agents import AgentProfile
-from app.tools.skills.ports import SkillViewer
 from tests.execution.lab import Lab, open_lab
 from tests.execution.skill_lab import (
     document,

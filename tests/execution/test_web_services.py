@@ -8,8 +8,8 @@ import pytest
 
 from app.config.secret_values import secret_values
 from app.config.settings import Settings
+from app.domain.web import PAGE_SANDBOX, WEB_ACCESS
 from app.operations.web.client import Web
-from app.tools.web.ports import PAGE_SANDBOX, WEB_ACCESS
 from tests.execution.lab import open_lab, settings_for
 from tests.operations.web.site import answer, serving
 from tests.tools.web.pages import ARTICLE

@@ -14,6 +14,7 @@ import pytest
 
 from app.core.clock import SystemClock
 from app.core.redaction import Redactor
+from app.domain.processes import SESSION_PROCESSES, SHELL_STATES
 from app.execution.background.processes import Processes
 from app.execution.background.states import SessionShells
 from app.operations.sandbox.config import SandboxConfig
@@ -25,7 +26,6 @@ from app.toolkit.services import Services
 from app.toolkit.tool import Tool
 from app.tools.code.execute_python import execute_python
 from app.tools.shell.bash import bash
-from app.tools.shell.ports import SESSION_PROCESSES, SHELL_STATES
 from app.tools.shell.process import process
 from scripts.parts import SANDBOX
 from tests.reports.samples import Row, samples

@@ -24,8 +24,8 @@ from app.core.error_boundary import ErrorBoundary, try_call
 from app.core.errors import StorageUnavailable, TollgateError
 from app.core.ids import new_id
 from app.db.writer import RETRY_S
+from app.domain.delegation import TaskStatus
 from app.execution.runtime import Runtime
-from app.tools.delegation.ports import TaskStatus
 
 log = logging.getLogger(__name__)
 

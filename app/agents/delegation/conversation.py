@@ -27,11 +27,11 @@ from app.agents.sessions import Block
 from app.config.settings import Settings
 from app.core.errors import ModelFailed
 from app.core.ids import new_id
+from app.domain.skills import SkillViewer
 from app.execution.context import Project
 from app.execution.outcome import CallOutcome
 from app.execution.runtime import Runtime
 from app.resolver.exposure import definitions_for
-from app.tools.skills.ports import SkillViewer
 from app.tools.untrusted import untrusted
 
 _LOADED_BYTES = 8 << 20

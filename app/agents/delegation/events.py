@@ -12,9 +12,9 @@ from app.agents.delegation.model import Parent, SubagentTask
 from app.agents.orphaned_runs import Trail
 from app.core.text import truncate
 from app.db.statements import ADD_RUN, FINISH_RUN, PARK_RUN
+from app.domain.delegation import TaskReport, TaskStatus
 from app.events.durable import RunResumed, RunStatus, SubagentFinished, SubagentStarted
 from app.execution.runtime import Runtime
-from app.tools.delegation.ports import TaskReport, TaskStatus
 
 SHOWN_CHARS = 8000
 _RUN_STATUS: dict[TaskStatus, RunStatus] = {

@@ -10,11 +10,7 @@ from typing import Any
 from app.agents.budget import Spending
 from app.agents.delegation.worker_calls import WorkerCalls
 from app.agents.sessions import Session
-from app.execution.call import ToolCallBatch
-from app.governance.agents import SubagentScope
-from app.governance.limits import QuotaSubject
-from app.toolkit.context import NOTHING, ReportProgress
-from app.tools.delegation.ports import (
+from app.domain.delegation import (
     ENDED,
     BatchKind,
     BatchReport,
@@ -22,6 +18,10 @@ from app.tools.delegation.ports import (
     TaskSpec,
     TaskStatus,
 )
+from app.execution.call import ToolCallBatch
+from app.governance.agents import SubagentScope
+from app.governance.limits import QuotaSubject
+from app.toolkit.context import NOTHING, ReportProgress
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ import orjson
 from app.agents.delegation.model import Parent, SubagentTask, TaskBatch
 from app.agents.sessions import Session
 from app.core.text import dump_json
+from app.domain.delegation import TaskSpec
 from app.governance.limits import QuotaSubject
-from app.tools.delegation.ports import TaskSpec
 
 _LISTS = ("tools", "workspace_roots", "after")
 

@@ -29,8 +29,8 @@ from app.db.delegation_statements import (
     SAVE_TASK,
 )
 from app.db.writer import Transaction
+from app.domain.delegation import ENDED, BatchReport, TaskReport
 from app.execution.runtime import Runtime
-from app.tools.delegation.ports import ENDED, BatchReport, TaskReport
 
 _ADD_BATCH = (
     "INSERT INTO delegation_batches (id, session_id, parent_run_id, operation_id, kind, name,"

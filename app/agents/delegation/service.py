@@ -24,10 +24,10 @@ from app.core.clock import isoformat
 from app.core.error_boundary import ErrorBoundary, try_call
 from app.core.errors import InvalidInput, NotFound, ToolFailed
 from app.core.ids import new_id
+from app.domain.delegation import BatchKind, BatchReport, TaskSpec, TaskStatus
 from app.execution.runtime import Runtime
 from app.governance.limits import QuotaSubject
 from app.toolkit.context import ToolContext
-from app.tools.delegation.ports import BatchKind, BatchReport, TaskSpec, TaskStatus
 
 log = logging.getLogger(__name__)
 

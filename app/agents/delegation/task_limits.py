@@ -11,12 +11,12 @@ from app.config.settings import Settings
 from app.core.errors import InvalidInput, NotFound, ToolFailed
 from app.core.ids import new_id
 from app.core.text import dump_json
+from app.domain.delegation import BatchKind, TaskSpec
 from app.execution.context import Project
 from app.execution.runtime import Runtime
 from app.governance.agents import AgentProfile, SubagentLimits, SubagentScope
 from app.governance.identity.token_rules import DEFAULT_AGENT
 from app.resolver.layers import NO_LIMITS_FOR_SUBAGENTS
-from app.tools.delegation.ports import BatchKind, TaskSpec
 
 
 def check_batch(specs: Sequence[TaskSpec], settings: Settings) -> None:

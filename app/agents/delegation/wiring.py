@@ -15,10 +15,10 @@ from app.agents.restart_policy import RestartPolicy
 from app.agents.runs import RunService, is_revoked
 from app.agents.sessions import Sessions
 from app.config.settings import Settings
+from app.domain.delegation import DELEGATION
 from app.execution.runtime import Runtime
 from app.governance.identity.tokens import Tokens
 from app.governance.limits import NOBODY
-from app.tools.delegation.ports import DELEGATION
 
 
 @asynccontextmanager

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 from app.core.errors import StorageUnavailable, TollgateError
 from app.core.text import truncate
+from app.domain.memory import Line, MemoryScope, RecallQuery
+from app.domain.skills import SkillViewer
 from app.execution.context import Project
 from app.execution.runtime import Runtime
 from app.operations.protocols.files import FileOperations, FileStat
 from app.tools.memory.lines import line_text, marked
-from app.tools.memory.ports import Line, MemoryScope, RecallQuery
-from app.tools.skills.ports import SkillViewer
 from app.tools.untrusted import untrusted
 
 PINNED = "pinned"

@@ -16,7 +16,7 @@ from app.config.schedules import ScheduleSettings
 from app.core import process
 from app.core.clock import isoformat
 from app.db.writer import Transaction
-from app.tools.automation.ports import Occurrence, Schedule, SlotStatus
+from app.domain.schedules import Occurrence, Schedule, SlotStatus
 
 _DUE = f"{rows.SELECT} WHERE next_at <= ? AND paused = '' ORDER BY next_at, id LIMIT 100"
 _NEXT = "SELECT MIN(next_at) FROM schedules WHERE paused = ''"

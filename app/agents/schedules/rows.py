@@ -11,8 +11,8 @@ from app.agents.schedules.reasons import ScheduleReason
 from app.core import process
 from app.core.clock import isoformat
 from app.db.writer import Transaction
-from app.tools.automation.ports import Occurrence, Schedule
-from app.tools.automation.recurrence import Timing
+from app.domain.recurrence import Timing
+from app.domain.schedules import Occurrence, Schedule
 
 COLUMNS = (
     "id, owner, name, prompt, cron, every_seconds, at, timezone, since, missed, session,"

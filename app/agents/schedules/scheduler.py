@@ -18,10 +18,10 @@ from app.core.background import background
 from app.core.error_boundary import ErrorBoundary
 from app.core.errors import NotFound, TollgateError, Unauthenticated
 from app.db.writer import Transaction
+from app.domain.schedules import SCHEDULES, Occurrence, Schedule
 from app.execution.runtime import Runtime
 from app.governance.identity.tokens import Tokens
 from app.governance.limits import QuotaSubject
-from app.tools.automation.ports import SCHEDULES, Occurrence, Schedule
 
 log = logging.getLogger(__name__)
 

@@ -17,10 +17,10 @@ from app.core.errors import NotFound, ToolFailed
 from app.core.ids import new_id
 from app.core.versions import check_version
 from app.db.writer import DatabaseWriter, Transaction
+from app.domain.recurrence import Timing, check_cron, check_interval, moment_of
+from app.domain.schedules import Occurrence, Schedule, ScheduleInput, ScheduleOwner
 from app.governance.audit.log import AuditEntry, AuditLog
 from app.governance.config_versions import ConfigVersions, increment
-from app.tools.automation.ports import Occurrence, Schedule, ScheduleInput, ScheduleOwner
-from app.tools.automation.recurrence import Timing, check_cron, check_interval, moment_of
 
 SUBJECT = "schedules"
 _RECENT = 20

@@ -19,7 +19,7 @@ from app.api.service import Service
 from app.api.session_deps import ReadableSession, visible_session
 from app.core.errors import InvalidInput, NotFound
 from app.core.redaction import Redactor
-from app.tools.delegation.ports import BatchKind, BatchReport, TaskReport, TaskStatus
+from app.domain.delegation import BatchKind, BatchReport, TaskReport, TaskStatus
 from app.tools.delegation.reports import task_data
 from app.tools.delegation.task_broadcast import MAX_TEXT
 

@@ -14,6 +14,7 @@ from app.core.error_boundary import ErrorBoundary
 from app.core.errors import ToolFailed
 from app.core.ids import new_id
 from app.core.redaction import Redactor
+from app.domain.processes import OutputPage, ProcessRequest
 from app.execution.background.log import OutputLog
 from app.operations.local.threads import to_end
 from app.operations.process_errors import input_closed
@@ -24,7 +25,6 @@ from app.operations.protocols.processes import (
 )
 from app.operations.protocols.sandbox import SandboxReport
 from app.toolkit.context import Output
-from app.tools.shell.ports import OutputPage, ProcessRequest
 
 log = logging.getLogger(__name__)
 

@@ -11,10 +11,10 @@ from pathlib import Path
 from app.core.clock import Clock
 from app.core.errors import ToolFailed
 from app.core.redaction import Redactor
+from app.domain.processes import ProcessRequest, SessionProcess
 from app.execution.background.log import OutputLog
 from app.execution.background.process import OwnedProcess, process_not_found, service_stops
 from app.operations.protocols.processes import ProcessOperations
-from app.tools.shell.ports import ProcessRequest, SessionProcess
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from app.tools.shell.ports import ShellState
+from app.domain.processes import ShellState
 
 MAX_KEPT = 1000
 _NOTHING = ShellState()

@@ -22,6 +22,7 @@ from app.core.ids import new_id
 from app.core.redaction import Redactor
 from app.db.question_statements import TELL_QUESTION
 from app.db.writer import DatabaseWriter
+from app.domain.interactions import Question, QuestionAnswers
 from app.events.durable import QuestionAnswered, QuestionAsked
 from app.events.log import SessionLog
 from app.execution.call import CallState
@@ -35,7 +36,6 @@ from app.execution.interactions.pending_inputs import (
 from app.execution.interactions.replies import QuestionReply, responses_to
 from app.execution.interactions.rows import QuestionRows, StoredQuestion, StoredReply
 from app.governance.audit.log import AuditLog
-from app.tools.interaction.ports import Question, QuestionAnswers
 
 MAX_OPEN = 20
 _SPARE_S = 1.0
@@ -88,7 +88,7 @@ class UserQuestions:
     async def ask(
         self, questions: Sequence[Question], *, operation_id: str, timeout_s: float | None
     ) -> QuestionAnswers:
-        """See the port."""
+        """See the Protocol."""
         call = self._waiting.call(operation_id)
         wait = self._waiting.of(operation_id)
         if wait is None:

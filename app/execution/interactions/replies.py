@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from app.core.errors import InvalidInput
 from app.core.text import clean
-from app.tools.interaction.ports import Response
+from app.domain.interactions import Response
 
 MAX_TEXT = 10_000
 _FORM = frozenset({"choices", "text"})

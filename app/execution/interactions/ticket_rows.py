@@ -13,10 +13,10 @@ from app.core.errors import Conflict, NotFound, RateLimited
 from app.core.ids import new_id
 from app.core.versions import check_version
 from app.db.writer import DatabaseWriter, Transaction
+from app.domain.interactions import Addressee, Escalation, Severity, TicketStatus
 from app.execution.call import CallState
 from app.execution.interactions.rows import about_call
 from app.governance.audit.log import AuditEntry, AuditLog
-from app.tools.interaction.ports import Addressee, Escalation, Severity, TicketStatus
 
 PER_SESSION, PER_USER, WITHIN = 20, 60, timedelta(hours=1)
 _COLUMNS = (

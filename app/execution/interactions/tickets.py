@@ -8,6 +8,7 @@ from app.core.clock import Clock, stamp
 from app.core.errors import ToolFailed
 from app.core.redaction import Redactor
 from app.db.writer import DatabaseWriter
+from app.domain.interactions import Escalation, TicketState, TicketStatus
 from app.events.durable import TicketOpened, TicketResolved
 from app.events.log import SessionLog
 from app.execution.confirmation.step import ConfirmationStep
@@ -20,7 +21,6 @@ from app.execution.interactions.pending_inputs import (
 from app.execution.interactions.questions import expires_at
 from app.execution.interactions.ticket_rows import StoredTicket, TicketFilter, TicketRows
 from app.governance.audit.log import AuditLog
-from app.tools.interaction.ports import Escalation, TicketState, TicketStatus
 
 AGENT = "agent:"
 """Prefix of the answering user's name if an agent answers."""
@@ -68,7 +68,7 @@ class OperatorTickets:
     async def escalate(
         self, wanted: Escalation, *, operation_id: str, timeout_s: float | None
     ) -> TicketState:
-        """See the port."""
+        """See the Protocol."""
         call = self._waiting.call(operation_id)
         wait = self._waiting.of(operation_id)
         if wait is not None:

@@ -9,7 +9,7 @@ from app.core.clock import Clock, isoformat
 from app.core.errors import ToolFailed
 from app.core.ids import new_id
 from app.db.writer import DatabaseWriter, Transaction
-from app.tools.planning.ports import Appointment
+from app.domain.plans import Appointment
 
 MAX_APPOINTMENTS = 10_000
 _MAX_OVERLAPS = 20

@@ -7,13 +7,13 @@ from typing import Self
 
 from app.core.clock import Clock
 from app.db.writer import DatabaseWriter
+from app.domain.plans import CALENDAR, FORUM, TASKS, TODO_LISTS
 from app.governance.audit.log import AuditLog
 from app.knowledge.boards.appointments import StoredCalendar
 from app.knowledge.boards.forum import ForumRepository
 from app.knowledge.boards.tasks import StoredTasks
 from app.knowledge.boards.todos import StoredTodoLists
 from app.toolkit.services import Services
-from app.tools.planning.ports import CALENDAR, FORUM, TASKS, TODO_LISTS
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from typing import Any
 from app.core.clock import Clock, isoformat
 from app.core.errors import NotFound, ToolFailed
 from app.db.writer import DatabaseWriter, Transaction
+from app.domain.plans import Post
 from app.governance.audit.log import AuditEntry, AuditLog
 from app.knowledge.boards.text_search import LIKE, pattern_of
-from app.tools.planning.ports import Post
 
 MAX_POSTS = 100_000
 

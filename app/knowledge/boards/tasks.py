@@ -9,8 +9,8 @@ from app.core.clock import Clock, isoformat
 from app.core.errors import ToolFailed
 from app.core.ids import new_id
 from app.db.writer import DatabaseWriter, Transaction
+from app.domain.plans import Task, TaskStatus
 from app.knowledge.boards.text_search import LIKE, pattern_of
-from app.tools.planning.ports import Task, TaskStatus
 
 MAX_TASKS = 10_000
 

@@ -10,7 +10,7 @@ import orjson
 from app.core.clock import Clock, isoformat
 from app.core.errors import ToolFailed
 from app.db.writer import DatabaseWriter, Transaction
-from app.tools.planning.ports import TodoItem, TodoList
+from app.domain.plans import TodoItem, TodoList
 
 MAX_ITEMS = 256
 

@@ -18,12 +18,12 @@ from app.core.redaction import Redactor
 from app.core.text import dump_json
 from app.core.versions import check_version
 from app.db.writer import DatabaseWriter, Transaction
+from app.domain.memory import Memory, MemoryAuthor, MemoryInput, MemoryScope
 from app.governance.audit.log import AuditEntry, AuditLog
 from app.knowledge.memory import rows, selection
 from app.knowledge.memory.repository import MemoryRepository, PreparedMemory, by_key, place_within
 from app.knowledge.memory.selection import MemoryCriteria
 from app.knowledge.memory.storage import Storage
-from app.tools.memory.ports import Memory, MemoryAuthor, MemoryInput, MemoryScope
 
 PAGE = 500
 _DIGEST_CHARS = 16

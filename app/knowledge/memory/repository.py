@@ -17,14 +17,7 @@ from app.core.ids import new_id
 from app.core.redaction import Redactor
 from app.core.text import clean
 from app.db.writer import Transaction
-from app.knowledge.memory import rows
-from app.knowledge.memory.ranking import CANDIDATES, blended, score
-from app.knowledge.memory.reader import Query
-from app.knowledge.memory.search_query import is_open, read_question
-from app.knowledge.memory.semantic_index import SemanticIndex, drop_vector
-from app.knowledge.memory.storage import MemoryQuery, Storage
-from app.knowledge.memory.words import words_of
-from app.tools.memory.ports import (
+from app.domain.memory import (
     Line,
     Memory,
     MemoryAuthor,
@@ -36,6 +29,13 @@ from app.tools.memory.ports import (
     Saved,
     WriteOutcome,
 )
+from app.knowledge.memory import rows
+from app.knowledge.memory.ranking import CANDIDATES, blended, score
+from app.knowledge.memory.reader import Query
+from app.knowledge.memory.search_query import is_open, read_question
+from app.knowledge.memory.semantic_index import SemanticIndex, drop_vector
+from app.knowledge.memory.storage import MemoryQuery, Storage
+from app.knowledge.memory.words import words_of
 
 _NEW_PLACE = (
     "INSERT INTO memory_places (scope, owner, counter, total) VALUES (?, ?, 0, 0)"

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from app.tools.memory.ports import Memory, MemoryAuthor, MemoryScope
+from app.domain.memory import Memory, MemoryAuthor, MemoryScope
 
 COLUMNS = (
     "m.number, m.id, p.scope, p.owner, m.key, m.version, m.content, m.tags, m.source, m.user_id,"

@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass
 from hashlib import sha256
 
+from app.domain.memory import MatchMode
 from app.knowledge.memory.words import normalised, pieces_of, words_of
-from app.tools.memory.ports import MatchMode
 
 MAX_WORDS = 64
 """Maximum number of words in one search; the others are counted as omitted."""

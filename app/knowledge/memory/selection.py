@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from app.domain.memory import Memory, Scope
 from app.knowledge.memory.reader import Query
 from app.knowledge.memory.rows import MEMORIES, memory_of
 from app.knowledge.memory.search_query import read_question
 from app.knowledge.memory.storage import MemoryQuery, WordIndex
-from app.tools.memory.ports import Memory, Scope
 
 _FROM = "FROM memories m JOIN memory_places p ON p.id = m.place_id"
 _NONE = "1 = 0"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
-from app.tools.automation.outbound_ports import Method
+from app.domain.outbound_requests import Method
 
 EVERYBODY = "*"
 # Shorter parts of an address or header are words that occur elsewhere as well.

@@ -9,14 +9,14 @@ import orjson
 
 from app.core.errors import ConfigurationError, ToolFailed
 from app.core.redaction import Redactor
+from app.domain.outbound_requests import Answered, RequestInput
+from app.domain.web import WEB_ACCESS
 from app.knowledge.outbound_requests.allow_list import AllowList
 from app.knowledge.outbound_requests.headers import header_problem
 from app.knowledge.outbound_requests.model import OutboundRequest
 from app.knowledge.outbound_requests.store import OutboundRequestStore
 from app.operations.web.protocol import WebAccess, WebResponse
 from app.toolkit.services import Services
-from app.tools.automation.outbound_ports import Answered, RequestInput
-from app.tools.web.ports import WEB_ACCESS
 
 TIMEOUT_S = 30.0
 MAX_SHOWN_BYTES = 8192

@@ -8,6 +8,7 @@ from app.config.settings import Settings
 from app.core.clock import Clock
 from app.core.redaction import Redactor
 from app.db.writer import DatabaseWriter
+from app.domain.outbound_requests import TRIGGERS
 from app.governance.audit.log import AuditLog
 from app.governance.config_versions import ConfigVersions
 from app.knowledge.outbound_requests.allow_list import AllowList
@@ -15,7 +16,6 @@ from app.knowledge.outbound_requests.sender import OutboundRequests
 from app.knowledge.outbound_requests.store import OutboundRequestStore
 from app.knowledge.sources.encryption import KeyFile, KeyRing, keys_of_setting
 from app.toolkit.services import Services
-from app.tools.automation.outbound_ports import TRIGGERS
 
 
 def outbound_request_keys(settings: Settings, redactor: Redactor) -> KeyRing:

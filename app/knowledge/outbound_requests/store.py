@@ -14,6 +14,7 @@ from app.core.errors import AlreadyExists, ConfigurationError, InvalidInput, Not
 from app.core.ids import new_id
 from app.core.redaction import Redactor
 from app.db.writer import DatabaseWriter, Transaction
+from app.domain.outbound_requests import BODILESS
 from app.governance.audit.log import AuditLog
 from app.governance.config_table import ConfigSchema, ConfigTable
 from app.governance.config_versions import ConfigVersions
@@ -21,7 +22,6 @@ from app.knowledge.outbound_requests.headers import header_problem
 from app.knowledge.outbound_requests.model import OutboundRequest, RequestTarget
 from app.knowledge.sources.encryption import KeyRing
 from app.operations.web.urls import parse_url
-from app.tools.automation.outbound_ports import BODILESS
 
 log = logging.getLogger(__name__)
 

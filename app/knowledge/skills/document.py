@@ -18,8 +18,8 @@ import orjson
 from app.catalog.errors import InvalidTool
 from app.core.errors import InvalidArguments
 from app.core.text import dump_json
+from app.domain.skills import ComputeEntry, SkillProblem
 from app.knowledge.skills.front_matter import FrontMatter, UnreadableFrontMatter, read_front_matter
-from app.tools.skills.ports import ComputeEntry, SkillProblem
 
 MAX_NAME, MAX_DESCRIPTION, MAX_COMPATIBILITY = 64, 1024, 500
 MAX_DOCUMENT_BYTES = 256 << 10

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from app.domain.skills import SkillProblem
 from app.knowledge.skills.document import SkillDocument, read_document
 from app.knowledge.skills.folder import (
     DOCUMENT,
@@ -15,7 +16,6 @@ from app.knowledge.skills.folder import (
     read_files,
 )
 from app.knowledge.skills.locations import SkillLocation, names_in, opened_place, opened_skill
-from app.tools.skills.ports import SkillProblem
 
 MAX_PLACE_BYTES = 256 << 20
 """Maximum total size of the skills in one folder, which are all read on each lookup."""

@@ -13,8 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 
+from app.domain.skills import SkillFile
 from app.operations.local.beneath import best_opener
-from app.tools.skills.ports import SkillFile
 
 DOCUMENT = "SKILL.md"
 MAX_FILES = 200

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.core.errors import ConfigurationError, ToolFailed
+from app.domain.skills import Origin
 from app.operations.local.beneath import Beneath
-from app.tools.skills.ports import Origin
 
 BUILTIN = Path(__file__).parent / "builtin"
 MAX_SKILLS = 200

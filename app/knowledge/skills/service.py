@@ -16,6 +16,14 @@ from typing import Any, NamedTuple
 from app.config.skills import SkillSettings
 from app.core.errors import Conflict, DigestMismatch, NotFound, ToolFailed
 from app.core.text import truncate
+from app.domain.skills import (
+    PROJECT_FOLDER,
+    Skill,
+    SkillEntry,
+    SkillProblem,
+    SkillStatus,
+    SkillViewer,
+)
 from app.knowledge.skills.document import check_value, is_name, read_document
 from app.knowledge.skills.finder import Finder, FoundSkill
 from app.knowledge.skills.locations import BUILTIN, SkillLocation
@@ -26,14 +34,6 @@ from app.operations.local.files import LocalFiles
 from app.operations.local.queue import WriteQueue
 from app.operations.local.threads import in_thread
 from app.operations.protocols.files import FileOperations
-from app.tools.skills.ports import (
-    PROJECT_FOLDER,
-    Skill,
-    SkillEntry,
-    SkillProblem,
-    SkillStatus,
-    SkillViewer,
-)
 
 AllowedSkills = Callable[[str | None], tuple[str, ...] | None]
 

@@ -12,11 +12,11 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path, PurePosixPath
 
+from app.domain.skills import INPUT_FOLDER, SKILL_FOLDER, WORK_FOLDER, Skill, SkillWorkspace
 from app.operations.local.failures import failure
 from app.operations.local.threads import PROCESSES, run_in, to_end
 from app.operations.sandbox.sandbox import Sandbox
 from app.operations.sandbox.workspace import SandboxedWorkspace
-from app.tools.skills.ports import INPUT_FOLDER, SKILL_FOLDER, WORK_FOLDER, Skill, SkillWorkspace
 
 _READ, _RUN, _LOOK = 0o444, 0o555, 0o555
 

@@ -9,8 +9,8 @@ import orjson
 from app.core.clock import Clock, isoformat
 from app.core.text import truncate
 from app.db.writer import DatabaseWriter, Transaction
+from app.domain.data_sources import QueryCaller
 from app.governance.audit.log import AuditEntry, AuditLog
-from app.tools.sql.ports import QueryCaller
 
 MAX_SQL_CHARS = 20_000
 _ADD = (

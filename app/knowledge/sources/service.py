@@ -13,6 +13,7 @@ from typing import Any
 
 from app.core.clock import Clock
 from app.core.errors import ToolFailed
+from app.domain.data_sources import QueryCaller, QueryRows, SourceSummary
 from app.knowledge.sources.connection_manager import ConnectionManager
 from app.knowledge.sources.drivers.protocol import Readable, Rows, SourceConnection, StatementLimits
 from app.knowledge.sources.drivers.shielded import surely
@@ -22,7 +23,6 @@ from app.knowledge.sources.model import Source
 from app.knowledge.sources.query_audit import QueryAudit, QueryRecord
 from app.knowledge.sources.schemas import ReadableTable, Schemas, SourceSchema, described
 from app.knowledge.sources.store import SourceStore
-from app.tools.sql.ports import QueryCaller, QueryRows, SourceSummary
 
 
 class SourceService:

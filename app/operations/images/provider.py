@@ -7,6 +7,8 @@ from typing import Protocol, runtime_checkable
 
 from app.operations.protocols.operations import Operations
 
+IMAGE_PROVIDER = "images.provider"
+"""Service of the `ImageProvider`, named after its setting."""
 MAX_IMAGE_BYTES = 20 << 20
 
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 from pydantic import Field, model_validator
 
 from app.core.field_problems import FieldError
-from app.toolkit.context import ToolContext
-from app.toolkit.result import RawResult, ToolResult
-from app.toolkit.services import Services
-from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
-from app.tools.automation.outbound_ports import (
+from app.domain.outbound_requests import (
     BODILESS,
     TRIGGERS,
     Method,
     OutboundRequestSender,
     RequestInput,
 )
+from app.domain.web import WEB_ACCESS
+from app.toolkit.context import ToolContext
+from app.toolkit.result import RawResult, ToolResult
+from app.toolkit.services import Services
+from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.automation.returns import REMOTE_TRIGGER_RESULT
 from app.tools.untrusted import untrusted
-from app.tools.web.ports import WEB_ACCESS
 
 
 class RemoteTriggerArgs(ToolArgs):

@@ -12,10 +12,8 @@ from pydantic import Field, model_validator
 
 from app.core.clock import isoformat
 from app.core.field_problems import FieldError
-from app.toolkit.context import ToolContext
-from app.toolkit.result import RawResult, ToolResult
-from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
-from app.tools.automation.ports import (
+from app.domain.datetimes import ZoneName, shown
+from app.domain.schedules import (
     SCHEDULES,
     Occurrence,
     Schedule,
@@ -23,8 +21,10 @@ from app.tools.automation.ports import (
     ScheduleOwner,
     Schedules,
 )
+from app.toolkit.context import ToolContext
+from app.toolkit.result import RawResult, ToolResult
+from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.automation.returns import SCHEDULE_CRON_RESULT
-from app.tools.datetimes import ZoneName, shown
 
 _COMING = 3
 _CREATING = ("name", "prompt", "cron", "every_seconds", "at")

@@ -7,18 +7,18 @@ from dataclasses import asdict
 from pydantic import Field
 
 from app.config.channels import MAX_WAIT_S
-from app.toolkit.context import ToolContext
-from app.toolkit.result import RawResult, ToolResult
-from app.toolkit.returns import FLAG, TEXT, maybe, record
-from app.toolkit.services import Services
-from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
-from app.tools.channels.ports import (
+from app.domain.channels import (
     CHANNEL_TEXTS,
     ChannelTexts,
     TextOutcome,
     TextWish,
     Watermark,
 )
+from app.toolkit.context import ToolContext
+from app.toolkit.result import RawResult, ToolResult
+from app.toolkit.returns import FLAG, TEXT, maybe, record
+from app.toolkit.services import Services
+from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
 
 _AROUND_S = 30
 _TIMEOUT = "timeout"

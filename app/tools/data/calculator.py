@@ -8,8 +8,8 @@ from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import ToolArgs, tool
 from app.tools.data.arithmetic import evaluate
-from app.tools.data.ports import calculator_rules
 from app.tools.data.returns import CALCULATOR_RESULT
+from app.tools.data.services import calculator_rules
 
 _EXACT_IN_JSON = 1 << 53
 

@@ -11,8 +11,8 @@ from app.core.clock import isoformat
 from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
-from app.tools.data.ports import clock_of
 from app.tools.data.returns import GET_WEATHER_RESULT
+from app.tools.data.services import clock_of
 from app.tools.data.weather.reports import (
     WEATHER,
     Language,

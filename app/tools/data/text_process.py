@@ -13,8 +13,8 @@ from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import ToolArgs, tool
 from app.tools.data import text_patterns
-from app.tools.data.ports import clock_of
 from app.tools.data.returns import TEXT_PROCESS_RESULT
+from app.tools.data.services import clock_of
 from app.tools.data.text_operations import SIMPLE, dedupe_lines, replace, shorten, sort_lines
 from app.tools.files.diff import unified_diff
 

@@ -17,8 +17,8 @@ from app.toolkit.result import ToolResult
 from app.toolkit.tool import ToolArgs, tool
 from app.tools.data.calendar_steps import apart, business_days, step
 from app.tools.data.durations import SECONDS, Duration, iso_duration, of_unit, read_duration
-from app.tools.data.ports import clock_of
 from app.tools.data.returns import TIME_REASONING_RESULT
+from app.tools.data.services import clock_of
 from app.tools.data.time_values import TimeReader
 from app.tools.data.time_zones import DEFAULT_ZONE, offset_text, zone_name, zone_of
 

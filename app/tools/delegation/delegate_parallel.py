@@ -7,10 +7,10 @@ from typing import Any
 
 from pydantic import Field
 
+from app.domain.delegation import DELEGATION
 from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
-from app.tools.delegation.ports import DELEGATION
 from app.tools.delegation.reports import all_answers, begun
 from app.tools.delegation.returns import DELEGATE_PARALLEL_RESULT
 from app.tools.delegation.services import delegation_of

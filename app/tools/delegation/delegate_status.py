@@ -6,10 +6,10 @@ from pydantic import Field, model_validator
 
 from app.core.errors import NotFound
 from app.core.field_problems import FieldError
+from app.domain.delegation import DELEGATION
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
-from app.tools.delegation.ports import DELEGATION
 from app.tools.delegation.reports import batch_data, batch_line, progress
 from app.tools.delegation.returns import DELEGATE_STATUS_RESULT
 from app.tools.delegation.services import delegation_of, session_of

@@ -6,10 +6,10 @@ from typing import Any
 
 from pydantic import Field
 
+from app.domain.delegation import DELEGATION
 from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, tool
-from app.tools.delegation.ports import DELEGATION
 from app.tools.delegation.reports import begun, one_answer
 from app.tools.delegation.returns import DELEGATE_TASK_RESULT
 from app.tools.delegation.services import delegation_of

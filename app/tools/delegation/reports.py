@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
+from app.domain.delegation import ENDED, BatchReport, TaskReport, TaskStatus
 from app.toolkit.result import RawResult, ToolResult
-from app.tools.delegation.ports import ENDED, BatchReport, TaskReport, TaskStatus
 from app.tools.untrusted import untrusted
 
 FAILED = "subagents_failed"

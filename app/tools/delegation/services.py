@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from app.core.errors import ToolFailed
+from app.domain.delegation import DELEGATION, Delegation
 from app.toolkit.context import ToolContext
-from app.tools.delegation.ports import DELEGATION, Delegation
 
 
 def delegation_of(ctx: ToolContext) -> Delegation:

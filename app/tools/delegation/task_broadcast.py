@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from app.domain.delegation import DELEGATION
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
-from app.tools.delegation.ports import DELEGATION
 from app.tools.delegation.returns import TASK_BROADCAST_RESULT
 from app.tools.delegation.services import delegation_of, session_of
 

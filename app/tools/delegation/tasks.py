@@ -8,9 +8,9 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field
 
 from app.core.field_problems import FieldError
+from app.domain.delegation import TaskSpec
 from app.toolkit.tool import ToolArgs
 from app.tools.arguments import PathText
-from app.tools.delegation.ports import TaskSpec
 
 LONGEST_S = 7 * 86_400.0
 """Maximum seconds that a call waits for sub-agents; the settings limit each task further."""

@@ -7,10 +7,10 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from app.core.field_problems import FieldError
+from app.domain.delegation import DELEGATION, TaskSpec
 from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
-from app.tools.delegation.ports import DELEGATION, TaskSpec
 from app.tools.delegation.reports import all_answers, begun
 from app.tools.delegation.returns import TEAM_AGENT_RESULT
 from app.tools.delegation.services import delegation_of

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 
 from app.core.field_problems import FieldError, problem
+from app.domain.interactions import QUESTIONS, Choice, Question, QuestionAnswers, Questions
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.schema import invalid_arguments
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
-from app.tools.interaction.ports import QUESTIONS, Choice, Question, QuestionAnswers, Questions
 from app.tools.interaction.returns import ASK_USER_RESULT
 
 MAX_CHOICES, MAX_QUESTIONS = 4, 5

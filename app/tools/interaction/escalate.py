@@ -8,10 +8,7 @@ from pydantic import Field, model_validator
 
 from app.core.errors import ToolFailed
 from app.core.field_problems import FieldError
-from app.toolkit.context import ToolContext
-from app.toolkit.result import RawResult, ToolResult
-from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
-from app.tools.interaction.ports import (
+from app.domain.interactions import (
     ESCALATIONS,
     TICKETS,
     Addressee,
@@ -23,6 +20,9 @@ from app.tools.interaction.ports import (
     Tickets,
     TicketState,
 )
+from app.toolkit.context import ToolContext
+from app.toolkit.result import RawResult, ToolResult
+from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.interaction.returns import ESCALATE_RESULT
 
 MAX_WAIT_S = 7 * 86_400.0

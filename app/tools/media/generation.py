@@ -10,7 +10,12 @@ from typing import Any, Literal
 
 from app.core.errors import ToolFailed
 from app.core.file_signatures import image_type
-from app.operations.images.provider import MAX_IMAGE_BYTES, ImageOrder, ImageProvider
+from app.operations.images.provider import (
+    IMAGE_PROVIDER,
+    MAX_IMAGE_BYTES,
+    ImageOrder,
+    ImageProvider,
+)
 from app.toolkit.context import ToolContext
 from app.toolkit.ports import ARTIFACTS, Artifacts
 from app.toolkit.result import ToolResult
@@ -18,7 +23,6 @@ from app.tools.files.image_size import image_size
 from app.tools.images import shown_images
 from app.tools.media.attachments import attach
 from app.tools.media.image_work import thumbnail
-from app.tools.media.ports import IMAGE_PROVIDER
 
 AspectRatio = Literal[
     "square", "landscape", "portrait", "1:1", "3:2", "2:3", "4:3", "3:4", "16:9", "9:16"

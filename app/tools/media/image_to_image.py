@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from app.operations.images.provider import ImageOrder
+from app.operations.images.provider import IMAGE_PROVIDER, ImageOrder
 from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
@@ -19,7 +19,6 @@ from app.tools.media.generation import (
     pixels,
     provider_of,
 )
-from app.tools.media.ports import IMAGE_PROVIDER
 from app.tools.media.returns import IMAGES_RESULT
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from app.operations.images.provider import ImageOrder
+from app.operations.images.provider import IMAGE_PROVIDER, ImageOrder
 from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
@@ -21,7 +21,6 @@ from app.tools.media.generation import (
     pixels,
     provider_of,
 )
-from app.tools.media.ports import IMAGE_PROVIDER
 from app.tools.media.returns import IMAGES_RESULT
 
 

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from app.domain.memory import Line, Memory
 from app.toolkit.result import ToolResult
-from app.tools.memory.ports import Line, Memory
 from app.tools.untrusted import untrusted
 
 _DATE_CHARS = 10

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from app.domain.memory import MEMORY
 from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.services import Services
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.memory.lines import KeyText, ScopeName
-from app.tools.memory.ports import MEMORY
 from app.tools.memory.returns import MEMORY_FORGET_RESULT
 from app.tools.memory.scopes import memory_of, place_of, why_sharing_asks
 

@@ -7,11 +7,11 @@ from typing import Any
 from pydantic import Field, model_validator
 
 from app.core.field_problems import FieldError
+from app.domain.memory import MEMORY
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import PermissionClass, ToolArgs, tool
 from app.tools.memory.lines import ScopeName, line_text, marked, shown
-from app.tools.memory.ports import MEMORY
 from app.tools.memory.returns import MEMORY_READ_RESULT
 from app.tools.memory.scopes import memory_of, places_of
 

@@ -7,11 +7,11 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from app.core.field_problems import FieldError
+from app.domain.memory import MEMORY, Recalled, RecallQuery
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, PermissionClass, ToolArgs, tool
 from app.tools.memory.lines import ScopeName, Tag, line_text, marked, plain_lines, shown
-from app.tools.memory.ports import MEMORY, Recalled, RecallQuery
 from app.tools.memory.returns import MEMORY_RECALL_RESULT
 from app.tools.memory.scopes import memory_of, places_of
 

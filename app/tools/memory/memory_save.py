@@ -7,12 +7,12 @@ from typing import Any
 from pydantic import Field, model_validator
 
 from app.core.field_problems import FieldError
+from app.domain.memory import MEMORY, MemoryInput, Saved
 from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.services import Services
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.memory.lines import KeyText, ScopeName, Tag, marked
-from app.tools.memory.ports import MEMORY, MemoryInput, Saved
 from app.tools.memory.returns import MEMORY_SAVE_RESULT
 from app.tools.memory.scopes import memory_of, place_of, places_of, why_sharing_asks, writer_of
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.core.errors import ToolFailed
+from app.domain.memory import MEMORY, AgentMemory, MemoryAuthor, MemoryScope, Scope
 from app.toolkit.context import ToolContext
 from app.toolkit.services import Services
-from app.tools.memory.ports import MEMORY, AgentMemory, MemoryAuthor, MemoryScope, Scope
 
 SHARED: frozenset[Scope] = frozenset({"agent", "project"})
 """Scopes whose memory other users can read."""

@@ -9,11 +9,11 @@ from pydantic import Field, model_validator
 
 from app.core.escaping import MOST_EXACT
 from app.core.field_problems import FieldError
+from app.domain.owners import actor_of, owner_of
+from app.domain.plans import FORUM, Forum, Post
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
-from app.tools.planning.owners import actor_of, owner_of
-from app.tools.planning.ports import FORUM, Forum, Post
 from app.tools.planning.returns import FORUM_RESULT
 from app.tools.untrusted import untrusted
 

@@ -10,12 +10,12 @@ from pydantic import Field, model_validator
 
 from app.core.clock import isoformat
 from app.core.field_problems import FieldError
+from app.domain.datetimes import MomentText, ZoneName, is_date, next_day, shown, to_utc
+from app.domain.owners import actor_of, owner_of
+from app.domain.plans import CALENDAR, Appointment, Calendar
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
-from app.tools.datetimes import MomentText, ZoneName, is_date, next_day, shown, to_utc
-from app.tools.planning.owners import actor_of, owner_of
-from app.tools.planning.ports import CALENDAR, Appointment, Calendar
 from app.tools.planning.returns import SCHEDULE_RESULT
 from app.tools.untrusted import untrusted
 

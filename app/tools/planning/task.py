@@ -9,12 +9,12 @@ from pydantic import Field, model_validator
 
 from app.core.errors import ToolFailed
 from app.core.field_problems import FieldError
+from app.domain.datetimes import MomentText, ZoneName, kept
+from app.domain.owners import actor_of, owner_of
+from app.domain.plans import TASKS, Task, Tasks, TaskStatus
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
-from app.tools.datetimes import MomentText, ZoneName, kept
-from app.tools.planning.owners import actor_of, owner_of
-from app.tools.planning.ports import TASKS, Task, Tasks, TaskStatus
 from app.tools.planning.returns import TASK_RESULT
 from app.tools.untrusted import untrusted
 

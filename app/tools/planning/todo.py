@@ -10,10 +10,10 @@ from pydantic import Field, field_validator
 
 from app.core.errors import ToolFailed
 from app.core.field_problems import FieldError
+from app.domain.plans import TODO_LISTS, TodoItem, TodoList, TodoLists
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
-from app.tools.planning.ports import TODO_LISTS, TodoItem, TodoList, TodoLists
 from app.tools.planning.returns import TODO_RESULT
 
 _MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]", "cancelled": "[-]"}

@@ -9,6 +9,7 @@ from typing import Any, cast
 from pydantic import Field
 
 from app.core.errors import OutsideWorkspace, ToolFailed
+from app.domain.processes import SHELL_STATES, ShellState, ShellStates
 from app.operations.protocols.processes import ProcessExit
 from app.toolkit.context import Output, ToolContext
 from app.toolkit.result import ToolResult
@@ -21,7 +22,6 @@ from app.tools.shell.arguments import (
     from_claude,
 )
 from app.tools.shell.command_run import ShellCommand, run
-from app.tools.shell.ports import SHELL_STATES, ShellState, ShellStates
 from app.tools.shell.returns import COMMAND_RESULT
 from app.tools.shell.state import StateTap, loss_text, read_record
 

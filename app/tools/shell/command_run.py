@@ -7,6 +7,13 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from app.core.errors import ToolFailed
+from app.domain.processes import (
+    SESSION_PROCESSES,
+    OutputTap,
+    ProcessRequest,
+    SessionProcess,
+    SessionProcesses,
+)
 from app.operations.protocols.processes import (
     MayChange,
     ProcessExit,
@@ -17,13 +24,6 @@ from app.operations.protocols.processes import (
 from app.toolkit.context import Output, ToolContext
 from app.toolkit.result import ToolResult
 from app.tools.shell.arguments import ShellArgs
-from app.tools.shell.ports import (
-    SESSION_PROCESSES,
-    OutputTap,
-    ProcessRequest,
-    SessionProcess,
-    SessionProcesses,
-)
 from app.tools.shell.results import MAX_CHARS, finished, goes_on, timed_out
 from app.tools.shell.transcript import Transcript
 

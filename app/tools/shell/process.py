@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 
 from app.core.errors import ToolFailed
 from app.core.field_problems import FieldError
+from app.domain.processes import SESSION_PROCESSES, SessionProcess, SessionProcesses
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.services import Services
@@ -23,7 +24,6 @@ from app.toolkit.tool import (
     tool,
 )
 from app.tools.shell.frames import last_frames
-from app.tools.shell.ports import SESSION_PROCESSES, SessionProcess, SessionProcesses
 from app.tools.shell.results import why_ended
 from app.tools.shell.returns import PROCESS_RESULT
 

@@ -6,9 +6,9 @@ import re
 import shlex
 from typing import Any
 
+from app.domain.processes import SessionProcess
 from app.operations.protocols.processes import STOP_REASONS, ExitReason, ProcessExit
 from app.toolkit.result import RawResult, ToolResult
-from app.tools.shell.ports import SessionProcess
 from app.tools.shell.transcript import Transcript, clip
 
 MAX_CHARS = 10_000

@@ -11,7 +11,7 @@ import re
 import secrets
 from dataclasses import dataclass
 
-from app.tools.shell.ports import ShellState
+from app.domain.processes import ShellState
 
 MAX_VARIABLES = 64
 MAX_VALUE = 8 << 10

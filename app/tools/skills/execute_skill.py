@@ -12,16 +12,7 @@ from pydantic import Field
 
 from app.core.errors import InvalidArguments, InvalidInput, ToolFailed
 from app.core.text import dump_json
-from app.operations.protocols.processes import ProcessChunk, ProcessLimits, ProcessSpec
-from app.toolkit.context import Output, Progress, ToolContext
-from app.toolkit.result import ToolResult
-from app.toolkit.services import Services
-from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
-from app.tools.code.artifacts import keep_files
-from app.tools.code.output import Printed
-from app.tools.skills.events import EventReader
-from app.tools.skills.outcome import MAX_OUTPUT, SkillRun, failure_of, read_artifacts, result_of
-from app.tools.skills.ports import (
+from app.domain.skills import (
     INPUT_FOLDER,
     SKILL_FOLDER,
     SKILL_RUNS,
@@ -35,6 +26,15 @@ from app.tools.skills.ports import (
     SkillWorkspace,
     skills_of,
 )
+from app.operations.protocols.processes import ProcessChunk, ProcessLimits, ProcessSpec
+from app.toolkit.context import Output, Progress, ToolContext
+from app.toolkit.result import ToolResult
+from app.toolkit.services import Services
+from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
+from app.tools.code.artifacts import keep_files
+from app.tools.code.output import Printed
+from app.tools.skills.events import EventReader
+from app.tools.skills.outcome import MAX_OUTPUT, SkillRun, failure_of, read_artifacts, result_of
 from app.tools.skills.read_skill import SkillName
 from app.tools.skills.returns import EXECUTE_SKILL_RESULT
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from app.core.errors import TollgateError
 from app.core.text import dump_json
+from app.domain.skills import WORK_FOLDER, Skill, SkillWorkspace
 from app.operations.protocols.code import ProducedFile
 from app.operations.protocols.processes import ProcessExit
 from app.toolkit.result import RawResult, ToolResult
@@ -17,7 +18,6 @@ from app.tools.code.output import Printed
 from app.tools.shell.results import code_of_end, why_ended
 from app.tools.shell.transcript import clip
 from app.tools.skills.events import EventReader
-from app.tools.skills.ports import WORK_FOLDER, Skill, SkillWorkspace
 
 MAX_OUTPUT = 10_000
 MAX_ARTIFACT_BYTES = 10 << 20

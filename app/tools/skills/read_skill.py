@@ -7,11 +7,11 @@ from typing import Annotated
 from pydantic import Field
 
 from app.core.text import dump_json
+from app.domain.skills import SKILLS, Skill, SkillViewer, skills_of
 from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import Alias, ToolArgs, tool
 from app.tools.shell.transcript import clip
-from app.tools.skills.ports import SKILLS, Skill, SkillViewer, skills_of
 from app.tools.skills.returns import READ_SKILL_RESULT
 
 SkillName = Annotated[str, Field(min_length=1, max_length=64)]

@@ -7,11 +7,11 @@ from posixpath import normpath
 from pydantic import Field
 
 from app.core.errors import OutsideWorkspace, ToolFailed
+from app.domain.skills import SKILLS, Skill, SkillFile, SkillViewer, skills_of
 from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import ToolArgs, tool
 from app.tools.arguments import PathText
-from app.tools.skills.ports import SKILLS, Skill, SkillFile, SkillViewer, skills_of
 from app.tools.skills.read_skill import SkillName
 from app.tools.skills.returns import READ_SKILL_FILE_RESULT
 

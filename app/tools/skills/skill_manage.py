@@ -8,12 +8,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from app.core.field_problems import FieldError
-from app.toolkit.context import ToolContext
-from app.toolkit.result import ToolResult
-from app.toolkit.services import Services
-from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
-from app.tools.arguments import PathText
-from app.tools.skills.ports import (
+from app.domain.skills import (
     PROJECT_FOLDER,
     SKILLS,
     SkillEntry,
@@ -21,6 +16,11 @@ from app.tools.skills.ports import (
     skill_id,
     skills_of,
 )
+from app.toolkit.context import ToolContext
+from app.toolkit.result import ToolResult
+from app.toolkit.services import Services
+from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
+from app.tools.arguments import PathText
 from app.tools.skills.returns import SKILL_MANAGE_RESULT
 from app.tools.skills.writer import SkillWriter
 

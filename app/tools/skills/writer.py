@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from app.core.errors import AlreadyExists, InvalidInput, OutsideWorkspace, ToolFailed
 from app.core.field_problems import problem
+from app.domain.skills import Skills, SkillViewer
 from app.operations.protocols.files import FileOperations, FileState, FileStates
 from app.tools.files.edits import replace_text
 from app.tools.files.text import decode
-from app.tools.skills.ports import Skills, SkillViewer
 
 if TYPE_CHECKING:
     from app.tools.skills.skill_manage import SkillManageArgs

@@ -7,9 +7,9 @@ from typing import Annotated
 from pydantic import Field
 
 from app.core.text import dump_json
+from app.domain.data_sources import DATA_SOURCES, DataSources, QueryCaller, QueryRows
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
-from app.tools.sql.ports import DATA_SOURCES, DataSources, QueryCaller, QueryRows
 from app.tools.untrusted import untrusted
 
 SourceId = Annotated[

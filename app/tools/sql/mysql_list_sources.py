@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from app.domain.data_sources import DATA_SOURCES
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.sql.arguments import sources_of
-from app.tools.sql.ports import DATA_SOURCES
 from app.tools.sql.returns import MYSQL_LIST_SOURCES_RESULT
 
 

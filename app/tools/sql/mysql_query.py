@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from app.domain.data_sources import DATA_SOURCES
 from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
@@ -16,7 +17,6 @@ from app.tools.sql.arguments import (
     rows_result,
     sources_of,
 )
-from app.tools.sql.ports import DATA_SOURCES
 from app.tools.sql.returns import ROWS_RESULT
 
 

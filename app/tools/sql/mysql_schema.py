@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from app.domain.data_sources import DATA_SOURCES
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
@@ -17,7 +18,6 @@ from app.tools.sql.arguments import (
     asker_of,
     sources_of,
 )
-from app.tools.sql.ports import DATA_SOURCES
 from app.tools.sql.returns import MYSQL_SCHEMA_RESULT
 from app.tools.untrusted import untrusted
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from app.domain.data_sources import DATA_SOURCES
 from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
@@ -19,7 +20,6 @@ from app.tools.sql.arguments import (
     rows_result,
     sources_of,
 )
-from app.tools.sql.ports import DATA_SOURCES
 from app.tools.sql.returns import ROWS_RESULT
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pydantic import Field
 
 from app.core.errors import ToolFailed
+from app.domain.history import STORED_RESULTS, ResultReader, StoredResults
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import ToolArgs, tool
-from app.tools.system.ports import STORED_RESULTS, ResultReader, StoredResults
 from app.tools.system.returns import READ_RESULT_RESULT
 from app.tools.untrusted import untrusted
 

@@ -10,14 +10,14 @@ from typing import Any, Literal
 from pydantic import Field
 
 from app.core.errors import ToolFailed
+from app.domain.history import SESSION_SEARCH, SessionSearch, Visitor
+from app.domain.memory import RecallQuery
 from app.operations.protocols.search import FindQuery, GrepQuery
 from app.toolkit.context import ToolContext
 from app.toolkit.ports import TOOL_FINDER, ToolFinder
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import ToolArgs, tool
-from app.tools.memory.ports import RecallQuery
 from app.tools.memory.scopes import memory_of, places_of
-from app.tools.system.ports import SESSION_SEARCH, SessionSearch, Visitor
 from app.tools.system.returns import SEARCH_RESULT
 from app.tools.untrusted import untrusted
 

@@ -6,11 +6,11 @@ from typing import Annotated
 
 from pydantic import Field
 
+from app.domain.web import PAGE_SANDBOX, WEB_ACCESS
 from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.web.page_text import UrlText, page_text
-from app.tools.web.ports import PAGE_SANDBOX, WEB_ACCESS
 from app.tools.web.returns import CRAWL_BATCH_RESULT
 from app.tools.web.service_lookup import fetching
 from app.tools.web.services import MAX_CHARS, ExtractMode, PageOrder

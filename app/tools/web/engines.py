@@ -18,9 +18,9 @@ import orjson
 from app.config.web import WebSettings
 from app.core.errors import ToolFailed
 from app.core.text import clean
+from app.domain.web import PageSandbox, SearchEngine, SearchResult
 from app.operations.web.protocol import NO_HEADERS, WebAccess, WebResponse
 from app.tools.web.page_reader import read_results
-from app.tools.web.ports import PageSandbox, SearchEngine, SearchResult
 
 BRAVE_URL = "https://api.search.brave.com"
 TAVILY_URL = "https://api.tavily.com"

@@ -12,11 +12,11 @@ from typing import Any, Literal
 
 from app.core.errors import ToolFailed
 from app.core.text import clean
+from app.domain.web import PageSandbox
 from app.toolkit.context import ToolContext
 from app.tools.dev.program_run import Program, run
 from app.tools.files.pdf import PdfPages, read_pages
 from app.tools.web import page_program
-from app.tools.web.ports import PageSandbox
 
 HtmlMode = Literal["markdown", "text", "links", "structured"]
 MAX_LINKS = 1000

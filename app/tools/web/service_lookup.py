@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from app.domain.web import PAGE_SANDBOX, WEB_ACCESS, WEB_SEARCH, PageSandbox, SearchEngine
 from app.operations.web.protocol import WebAccess
 from app.toolkit.context import ToolContext
-from app.tools.web.ports import PAGE_SANDBOX, WEB_ACCESS, WEB_SEARCH, PageSandbox, SearchEngine
 from app.tools.web.services import FetchService, SearchService
 
 

@@ -15,13 +15,7 @@ from typing import Any, Literal, TypeVar
 
 from app.core.errors import TollgateError, ToolFailed
 from app.core.text import clean
-from app.operations.web.protocol import MAX_REDIRECTS, TIMEOUT_S, WebAccess, WebResponse
-from app.toolkit.context import current_context
-from app.tools.web.charset import decode
-from app.tools.web.json_lines import lined
-from app.tools.web.kinds import Kind, kind_of
-from app.tools.web.page_reader import MAX_LINKS, HtmlMode, ReadPage, read_html, read_pdf
-from app.tools.web.ports import (
+from app.domain.web import (
     EVENT_LOOP,
     PAGE_SANDBOX,
     WEB_ACCESS,
@@ -29,6 +23,12 @@ from app.tools.web.ports import (
     PageSandbox,
     SearchEngine,
 )
+from app.operations.web.protocol import MAX_REDIRECTS, TIMEOUT_S, WebAccess, WebResponse
+from app.toolkit.context import current_context
+from app.tools.web.charset import decode
+from app.tools.web.json_lines import lined
+from app.tools.web.kinds import Kind, kind_of
+from app.tools.web.page_reader import MAX_LINKS, HtmlMode, ReadPage, read_html, read_pdf
 
 ExtractMode = Literal["markdown", "text", "links", "structured", "raw"]
 ExtractType = Literal["text", "links", "structured"]

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 
 from app.core.field_problems import FieldError
+from app.domain.web import PAGE_SANDBOX, WEB_ACCESS
 from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.web.page_text import UrlText, page_text
-from app.tools.web.ports import PAGE_SANDBOX, WEB_ACCESS
 from app.tools.web.returns import WEB_FETCH_RESULT
 from app.tools.web.service_lookup import fetching
 from app.tools.web.services import MAX_CHARS, MAX_PAGES, ExtractMode, PageOrder, seed_shape

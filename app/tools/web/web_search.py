@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from app.domain.web import WEB_SEARCH
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.untrusted import untrusted
-from app.tools.web.ports import WEB_SEARCH
 from app.tools.web.returns import WEB_SEARCH_RESULT
 from app.tools.web.service_lookup import searching
 

@@ -18,9 +18,9 @@ from app.agents.sessions import Session
 from app.api.service import Service
 from app.bootstrap.service import open_service
 from app.config.settings import Settings
+from app.domain.delegation import BatchReport, TaskSpec
 from app.governance.limits import NOBODY, QuotaSubject
 from app.toolkit.context import Progress, ToolContext
-from app.tools.delegation.ports import BatchReport, TaskSpec
 from tests.agents.delegation.doubles import Doubles
 from tests.agents.models.exchange import KEY, Waits
 from tests.agents.office import Office, settle

@@ -12,9 +12,9 @@ import pytest
 
 from app.agents.restart_policy import MOST_TRIES
 from app.config.settings import Settings
+from app.domain.delegation import TaskSpec
 from app.execution.outcome_builder import INTERRUPTED
 from app.governance.limits import QuotaSubject
-from app.tools.delegation.ports import TaskSpec
 from tests.agents.delegation.department import Department, Goals, open_department, spec
 from tests.agents.delegation.states import as_left, changed, events_of, rows_of, states_kept, wrong
 from tests.agents.delegation.successor import all_over, cut, next_service, reported, tasks_of, until

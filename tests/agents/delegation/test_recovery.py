@@ -13,9 +13,9 @@ from app.agents.history import INTERRUPTED, NOT_RUN
 from app.agents.restart_policy import MOST_TRIES
 from app.config.settings import Settings
 from app.db.statements import Statement
+from app.domain.delegation import BatchReport
 from app.governance.agents import AgentProfile
 from app.governance.limits import QuotaSubject
-from app.tools.delegation.ports import BatchReport
 from tests.agents.delegation.department import Department, Goals, open_department, spec
 from tests.agents.delegation.states import (
     as_left,

@@ -10,9 +10,9 @@ import pytest
 from app.config.settings import Settings
 from app.core.errors import BudgetExceeded, InvalidInput, NotFound, ToolFailed
 from app.db.writer import Transaction
+from app.domain.delegation import TaskSpec
 from app.governance.agents import AgentProfile, SubagentLimits
 from app.governance.limits import Limits, QuotaSubject
-from app.tools.delegation.ports import TaskSpec
 from tests.agents.delegation.department import Department, open_department, spec
 from tests.agents.delegation.doubles import Double, Doubles
 from tests.execution.lab import PATIENCE_S, AnyArgs, made

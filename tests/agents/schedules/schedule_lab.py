@@ -16,9 +16,9 @@ from app.api.service import Service
 from app.bootstrap.service import open_service
 from app.config.settings import Settings
 from app.core.clock import ManualClock
+from app.domain.schedules import Occurrence
 from app.execution.calls import CallRequest
 from app.execution.outcome import CallOutcome
-from app.tools.automation.ports import Occurrence
 from tests.agents.models.exchange import KEY, Waits
 from tests.execution.lab import PATIENCE_S, Lab, furnish
 from tests.support.scripted_anthropic.server import ScriptedAnthropic

@@ -11,8 +11,8 @@ from typing import Any
 import httpx2
 import pytest
 
+from app.domain.delegation import DELEGATION, TaskSpec
 from app.toolkit.context import ToolContext
-from app.tools.delegation.ports import DELEGATION, TaskSpec
 from tests.api.people import holding, user
 from tests.api.rest.client import problem
 from tests.support.service import Running, serving, settings_for

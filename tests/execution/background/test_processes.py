@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from app.core.clock import SystemClock
 from app.core.errors import ToolFailed
 from app.core.redaction import Redactor
+from app.domain.processes import ProcessRequest, ShellState
 from app.execution.background.process import OwnedProcess
 from app.execution.background.processes import ProcessBounds, Processes
 from app.execution.background.states import SessionShells
 from app.operations.protocols.processes import ProcessChunk, ProcessExit, ProcessSpec
-from app.tools.shell.ports import ProcessRequest, ShellState
 from tests.tools.shell.scripted import ScriptedProcess, ScriptedProcesses
 
 PATIENCE_S = 60

@@ -17,11 +17,11 @@ from app.config.settings import load_settings
 from app.core.clock import ManualClock
 from app.core.redaction import Redactor
 from app.db.writer import SqliteWriter
+from app.domain.memory import MemoryAuthor, MemoryInput, MemoryScope, RecallQuery, Saved
 from app.governance.audit.log import AuditLog
 from app.knowledge.memory.administration import MemoryAdministration
 from app.knowledge.memory.repository import MemoryRepository
 from app.knowledge.memory.wiring import memory_on
-from app.tools.memory.ports import MemoryAuthor, MemoryInput, MemoryScope, RecallQuery, Saved
 from tests.support.database import new_database
 from tests.support.sql_servers import SqlServer, postgres
 

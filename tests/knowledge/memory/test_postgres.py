@@ -14,12 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.core.errors import ConfigurationError, StorageUnavailable
+from app.domain.memory import MatchMode, MemoryInput
 from app.knowledge.memory.administration import Imported
 from app.knowledge.memory.postgres_index import terms_of, vector_of
 from app.knowledge.memory.search_query import read_question
 from app.knowledge.memory.selection import MemoryCriteria
 from app.knowledge.memory.words import words_of
-from app.tools.memory.ports import MatchMode, MemoryInput
 from tests.knowledge.memory.conftest import ANN, Databases, Kept, keeping
 from tests.knowledge.memory.test_words import HOSTILE
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from app.core.errors import ToolFailed
-from app.tools.memory.ports import MemoryScope, RecallQuery
+from app.domain.memory import MemoryScope, RecallQuery
 from tests.knowledge.memory.conftest import ANN, Kept, keeping
 
 BEN = MemoryScope("user", "ben")

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.domain.memory import MemoryScope, Recalled, RecallQuery
 from app.knowledge.memory import semantic_index
 from app.knowledge.memory.semantic_index import NOTHING, Packed, likeness, nearest, packed
-from app.tools.memory.ports import MemoryScope, Recalled, RecallQuery
 from tests.knowledge.memory.conftest import ANN, Databases, Kept, keeping
 from tests.support.model_api import Asked, Maker, making
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.domain.memory import MatchMode
 from app.knowledge.memory.fts5_index import Fts5Index
 from app.knowledge.memory.search_query import MAX_WORDS, read_question, tag_word
 from app.knowledge.memory.storage import MemoryQuery
 from app.knowledge.memory.words import normalised, stem_of, words_of
-from app.tools.memory.ports import MatchMode
 
 HOSTILE = (
     *('"', '""', "'", "*", "^", "NEAR(a b)", "a NEAR/2 b", "words : x", "-a", "(", "a AND", "OR"),

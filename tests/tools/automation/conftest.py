@@ -12,12 +12,12 @@ import pytest
 
 from app.bootstrap.installation import local_runtime
 from app.config.triggers import TriggerSettings
+from app.domain.web import WEB_ACCESS
 from app.execution.calls import CallRequest
 from app.execution.outcome import CallOutcome
 from app.knowledge.outbound_requests.model import OutboundRequest
 from app.knowledge.outbound_requests.store import OutboundRequestChange
 from app.operations.web.client import Web
-from app.tools.web.ports import WEB_ACCESS
 from tests.execution.lab import Lab, furnish
 from tests.knowledge.outbound_requests.recorder import Recorder, recording
 from tests.support.service import settings_for

@@ -12,10 +12,10 @@ import pytest
 from app.bootstrap.installation import local_runtime
 from app.config.web import WebSettings
 from app.core.errors import InvalidInput
+from app.domain.web import WEB_ACCESS
 from app.execution.calls import CallRequest
 from app.knowledge.outbound_requests.store import OutboundRequestChange
 from app.operations.web.client import Web
-from app.tools.web.ports import WEB_ACCESS
 from tests.execution.lab import furnish
 from tests.knowledge.outbound_requests.recorder import Recorder
 from tests.support.service import settings_for

@@ -13,7 +13,7 @@ from app.toolkit.result import ToolResult
 from app.toolkit.services import Services
 from app.tools.data.arithmetic import MAX_BITS, evaluate
 from app.tools.data.calculator import calculator
-from app.tools.data.ports import CALCULATOR_RULES, CalculatorRules
+from app.tools.data.services import CALCULATOR_RULES, CalculatorRules
 from tests.tools.calls import call
 
 HARMLESS_CONTEXT = ToolContext(tool_call_id="call_1", operation_id="call_1")

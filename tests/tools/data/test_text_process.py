@@ -12,7 +12,7 @@ from app.core.clock import ManualClock
 from app.core.errors import InvalidArguments
 from app.toolkit.context import ToolContext
 from app.toolkit.services import Services
-from app.tools.data.ports import CLOCK
+from app.tools.data.services import CLOCK
 from app.tools.data.text_operations import SIMPLE, graphemes, replace, sort_lines
 from app.tools.data.text_process import text_process
 from tests.tools.calls import call

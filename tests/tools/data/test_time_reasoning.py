@@ -15,7 +15,7 @@ from app.toolkit.context import ToolContext
 from app.toolkit.services import Services
 from app.tools.data.calendar_steps import apart, business_days, step
 from app.tools.data.durations import Duration, iso_duration, read_duration
-from app.tools.data.ports import CLOCK
+from app.tools.data.services import CLOCK
 from app.tools.data.time_reasoning import time_reasoning
 from tests.tools.calls import call
 

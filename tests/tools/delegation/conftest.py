@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import pytest
 
+from app.domain.delegation import DELEGATION
 from app.toolkit.context import ToolContext
 from app.toolkit.services import Services
-from app.tools.delegation.ports import DELEGATION
 from tests.tools.delegation.scripted import ScriptedDelegation
 
 

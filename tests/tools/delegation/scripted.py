@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.core.errors import InvalidInput, NotFound
-from app.toolkit.context import ToolContext
-from app.tools.delegation.ports import (
+from app.domain.delegation import (
     ENDED,
     BatchKind,
     BatchReport,
@@ -17,6 +16,7 @@ from app.tools.delegation.ports import (
     TaskSpec,
     TaskStatus,
 )
+from app.toolkit.context import ToolContext
 
 MAX_TASKS = 5
 MOMENT = "2026-11-21T09:30:00.000Z"

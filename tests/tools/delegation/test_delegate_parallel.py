@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from app.core.errors import InvalidArguments, InvalidInput
+from app.domain.delegation import TaskSpec
 from app.tools.delegation.delegate_parallel import delegate_parallel
-from app.tools.delegation.ports import TaskSpec
 from tests.tools.calls import call, call_as
 from tests.tools.delegation.conftest import House
 from tests.tools.delegation.scripted import Outcome, echo, failing

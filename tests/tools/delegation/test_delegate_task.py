@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from app.core.errors import InvalidArguments
+from app.domain.delegation import TaskSpec
 from app.toolkit.context import ToolContext
 from app.tools.delegation.delegate_task import delegate_task
-from app.tools.delegation.ports import TaskSpec
 from tests.tools.calls import call, call_as
 from tests.tools.delegation.conftest import House
 from tests.tools.delegation.scripted import Outcome, failing

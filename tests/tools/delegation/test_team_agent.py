@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from app.core.errors import InvalidArguments, InvalidInput
-from app.tools.delegation.ports import TaskSpec
+from app.domain.delegation import TaskSpec
 from app.tools.delegation.team_agent import team_agent
 from tests.tools.calls import call, call_as
 from tests.tools.delegation.conftest import House

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from app.config.settings import Settings
+from app.domain.delegation import DELEGATION
 from app.execution.calls import CallRequest
-from app.tools.delegation.ports import DELEGATION
 from app.tools.delegation.toolset import TOOLS
 from tests.agents.delegation.department import Department, open_department
 from tests.execution.conftest import settings, template

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from app.core.errors import InvalidArguments
+from app.domain.interactions import QUESTIONS, Choice, Question, QuestionAnswers, Response
 from app.toolkit.context import ToolContext
 from app.toolkit.services import Services
 from app.toolkit.tool import PermissionClass, SideEffectScope
 from app.tools.interaction.ask_user import DECLINED, TIMED_OUT, ask_user
-from app.tools.interaction.ports import QUESTIONS, Choice, Question, QuestionAnswers, Response
 from tests.tools.calls import call, call_as
 
 

@@ -10,13 +10,13 @@ import pytest
 
 from app.core.clock import SystemClock
 from app.core.redaction import Redactor
+from app.domain.processes import SESSION_PROCESSES, SHELL_STATES
 from app.execution.background.processes import Processes
 from app.execution.background.states import SessionShells
 from app.operations.local.workspace import LocalWorkspace
 from app.operations.protocols.operations import Operations
 from app.toolkit.context import ToolContext
 from app.toolkit.services import Services
-from app.tools.shell.ports import SESSION_PROCESSES, SHELL_STATES
 
 SECRET = "sk-own-0123456789abcdef"
 

@@ -11,12 +11,12 @@ import pytest
 
 from app.core.errors import InvalidArguments
 from app.core.redaction import MASK
+from app.domain.processes import SESSION_PROCESSES, SessionProcesses
 from app.execution.background.processes import Processes
 from app.operations.protocols.processes import DISK_FULL, ProcessChunk, ProcessExit
 from app.operations.protocols.sandbox import SandboxReport
 from app.toolkit.context import ToolContext
 from app.tools.shell.bash import bash
-from app.tools.shell.ports import SESSION_PROCESSES, SessionProcesses
 from app.tools.shell.process import compiled, process, until_match
 from tests.tools.calls import call, call_as, stream
 from tests.tools.shell import alive

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.domain.processes import SHELL_STATES, ShellState, ShellStates
 from app.tools.shell.bash import bash
-from app.tools.shell.ports import SHELL_STATES, ShellState, ShellStates
 from app.tools.shell.state import (
     MAX_RECORD,
     MAX_VALUE,

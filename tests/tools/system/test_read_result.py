@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from app.domain.history import STORED_RESULTS, ResultReader, StoredResult
 from app.toolkit.context import ToolContext
 from app.toolkit.services import Services
-from app.tools.system.ports import STORED_RESULTS, ResultReader, StoredResult
 from app.tools.system.read_result import read_result
 from tests.tools.calls import call
 

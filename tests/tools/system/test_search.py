@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import pytest
 
 from app.core.errors import InvalidArguments
+from app.domain.history import SESSION_SEARCH, FoundMessage, Visitor
 from app.operations.fakes.workspace import fake_workspace
 from app.toolkit.context import ToolContext
 from app.toolkit.ports import TOOL_FINDER, FoundTool
 from app.toolkit.services import Services
-from app.tools.system.ports import SESSION_SEARCH, FoundMessage, Visitor
 from app.tools.system.search import search
 from tests.tools.calls import call
 

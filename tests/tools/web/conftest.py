@@ -10,12 +10,12 @@ import pytest
 
 from app.config.web import WebSettings
 from app.core.clock import ManualClock
+from app.domain.web import PAGE_SANDBOX, WEB_ACCESS
 from app.operations.local.workspace import LocalWorkspace
 from app.operations.protocols.operations import Operations
 from app.operations.web.client import Web
 from app.toolkit.context import ToolContext
 from app.toolkit.services import Services
-from app.tools.web.ports import PAGE_SANDBOX, WEB_ACCESS
 from tests.operations.web.site import Site, serving
 
 

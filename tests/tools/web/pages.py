@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.core.errors import ToolFailed
+from app.domain.web import SearchResult
 from app.operations.web.protocol import MAX_BYTES, TIMEOUT_S, WebResponse
-from app.tools.web.ports import SearchResult
 
 ARTICLE = " ".join(f"Sentence number {number} of the story." for number in range(40))
 PAGE = f"""<!doctype html><html lang="en-GB"><head><title> The

@@ -16,6 +16,7 @@ from app.config.settings import load_settings
 from app.config.web import WebSettings
 from app.core.clock import ManualClock
 from app.core.errors import ConfigurationError, InvalidArguments, ToolFailed
+from app.domain.web import WEB_SEARCH, SearchEngine, SearchResult
 from app.operations.web.client import Web
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult
@@ -28,7 +29,6 @@ from app.tools.web.engines import (
     TavilyEngine,
     search_engine,
 )
-from app.tools.web.ports import WEB_SEARCH, SearchEngine, SearchResult
 from app.tools.web.services import SearchService
 from app.tools.web.web_search import web_search
 from tests.operations.web.site import Site, answer, redirect

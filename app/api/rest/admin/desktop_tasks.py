@@ -19,7 +19,7 @@ from app.channels.task_rows import DesktopTask, TaskFilter
 from app.core.errors import Conflict, NotFound
 from app.core.escaping import visible
 from app.core.redaction import Redactor
-from app.tools.channels.ports import TaskStatus, Watermark
+from app.domain.channels import TaskStatus, Watermark
 
 router = routes_of("admin", below="/admin")
 

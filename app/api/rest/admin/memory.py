@@ -18,12 +18,12 @@ from app.api.rest.json_lines import documented_lines, json_lines
 from app.api.rest.routing import routes_of
 from app.core.errors import AlreadyExists, Conflict
 from app.core.field_problems import FieldError
+from app.domain.memory import Memory, MemoryInput, MemoryScope
 from app.governance.audit.filters import moment_of
 from app.knowledge.memory.administration import Imported, MemoryAdministration
 from app.knowledge.memory.selection import MemoryCriteria
 from app.tools.memory.lines import KeyText, ScopeName, Tag
 from app.tools.memory.memory_save import MAX_CONTENT_CHARS
-from app.tools.memory.ports import Memory, MemoryInput, MemoryScope
 
 router = routes_of("admin", below="/admin")
 memories = Crud(router, "memory", "memory_id")

@@ -18,8 +18,8 @@ from app.api.rest.routing import routes_of
 from app.core.errors import NotFound
 from app.core.field_problems import FieldError
 from app.core.redaction import Redactor
-from app.tools.automation.ports import Occurrence, Schedule, ScheduleInput, ScheduleOwner
-from app.tools.datetimes import ZoneName
+from app.domain.datetimes import ZoneName
+from app.domain.schedules import Occurrence, Schedule, ScheduleInput, ScheduleOwner
 
 router = routes_of("admin", below="/admin")
 schedules = Crud(router, "schedules", "schedule_id")

@@ -16,8 +16,8 @@ from app.api.rest.examples import example
 from app.api.rest.routing import routes_of
 from app.api.service import Service
 from app.core.errors import Conflict, DigestMismatch, NotFound
+from app.domain.skills import SkillEntry, SkillViewer
 from app.knowledge.skills.finder import FoundSkill
-from app.tools.skills.ports import SkillEntry, SkillViewer
 
 router = routes_of("admin", below="/admin")
 skills = Crud(router, "skills", "skill_id")

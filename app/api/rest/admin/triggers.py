@@ -14,9 +14,9 @@ from app.api.rest.body import Body, PathId, unsent
 from app.api.rest.examples import MOMENT, example
 from app.api.rest.routing import routes_of
 from app.core.errors import AlreadyExists
+from app.domain.outbound_requests import Method
 from app.knowledge.outbound_requests.model import OutboundRequest
 from app.knowledge.outbound_requests.store import OutboundRequestChange
-from app.tools.automation.outbound_ports import Method
 
 router = routes_of("admin", below="/admin")
 triggers = Crud(router, "triggers", "trigger_id")

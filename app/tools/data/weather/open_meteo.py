@@ -12,10 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from app.config.weather import WeatherSettings
 from app.core.errors import ToolFailed
 from app.core.escaping import visible
+from app.domain.web import WEB_ACCESS
 from app.operations.web.protocol import WebAccess, WebResponse
 from app.toolkit.services import Services
 from app.tools.data.weather.reports import Language, WeatherQuery, WeatherReport
-from app.tools.web.ports import WEB_ACCESS
 
 _TIMEOUT_S = 15.0
 _MAX_BYTES = 1_000_000

@@ -12,14 +12,14 @@ from app.config.weather import WeatherSettings
 from app.config.web import WebSettings
 from app.core.clock import ManualClock, SystemClock, isoformat
 from app.core.errors import ConfigurationError, InvalidArguments
+from app.domain.web import WEB_ACCESS
 from app.operations.web.client import Web
 from app.toolkit.context import ToolContext
 from app.toolkit.services import Services
 from app.tools.data.get_weather import get_weather
-from app.tools.data.ports import CLOCK
+from app.tools.data.services import CLOCK
 from app.tools.data.weather.open_meteo import describe
 from app.tools.data.weather.reports import WEATHER
-from app.tools.web.ports import WEB_ACCESS
 from tests.tools.calls import call
 from tests.tools.data.weather.forecasts import (
     BERLIN,

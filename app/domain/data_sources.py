@@ -1,7 +1,7 @@
-"""Protocol of the data source service; bound in the composition root.
+"""Data sources as seen by tools, and their service.
 
-Connections, passwords, the guard, masks, limits and the audit of queries are behind this port, in
-the main process: a tool sees only table names and rows.
+Connections, passwords, the guard, masks, limits and the audit of queries are behind this
+Protocol, in the main process: a tool sees only table names and rows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Protocol of the memory service; bound in the composition root.
+"""Memories and their service.
 
 A memory belongs to a scope: that of an agent, a user or a project. The call determines which scopes
 it may read, never the model's arguments.

@@ -1,4 +1,4 @@
-"""Protocol of the delegation service; bound in the composition root."""
+"""Delegated tasks, their reports and their service."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Protocol of the channel service; bound in the composition root."""
+"""Texts to channels, and their service."""
 
 from __future__ import annotations
 

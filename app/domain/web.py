@@ -1,4 +1,4 @@
-"""Protocols of the web tools, and the names of the services."""
+"""Search results, and the services of web tools."""
 
 from __future__ import annotations
 

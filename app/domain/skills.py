@@ -1,4 +1,4 @@
-"""Skills as seen by tools, and their services; bound in the composition root."""
+"""Skills as seen by tools, and their services."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Protocol that `remote_trigger` needs; bound in the composition root."""
+"""Requests of agents to addresses outside, and their service."""
 
 from __future__ import annotations
 

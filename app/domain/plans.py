@@ -1,4 +1,4 @@
-"""Protocols of the planning services; bound in the composition root."""
+"""To-do lists, tasks, appointments and forum posts, and their services."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.tools.automation.recurrence import Timing, check_cron, check_interval, moment_of
+from app.domain.recurrence import Timing, check_cron, check_interval, moment_of
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

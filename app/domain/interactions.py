@@ -1,4 +1,4 @@
-"""Protocols of questions and tickets; bound in the composition root."""
+"""Questions, tickets and escalations, and their services."""
 
 from __future__ import annotations
 

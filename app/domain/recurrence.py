@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice, pairwise
 from zoneinfo import ZoneInfo
 
-from app.tools.datetimes import check_moment, to_utc
+from app.domain.datetimes import check_moment, to_utc
 
 _FIELDS = 5
 _LOOKED_AT = 200

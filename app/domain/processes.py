@@ -1,4 +1,4 @@
-"""Protocols for processes of sessions and saved shell state; bound in the composition root.
+"""Processes of sessions and saved shell state, and their services.
 
 The service owns every process started by a call, so that it may outlive its call and never outlives
 the service.

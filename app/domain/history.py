@@ -1,4 +1,4 @@
-"""Protocols of the system tools; bound in the composition root."""
+"""Earlier sessions and results of calls, and the services that find them."""
 
 from __future__ import annotations
 

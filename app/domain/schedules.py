@@ -1,4 +1,4 @@
-"""Protocol of the schedule service; bound in the composition root."""
+"""Schedules, their occurrences and their service."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, Self, runtime_checkable
 
+from app.domain.owners import owner_of
+from app.domain.recurrence import Timing
 from app.toolkit.context import ToolContext
-from app.tools.automation.recurrence import Timing
-from app.tools.planning.owners import owner_of
 
 SCHEDULES = "schedule_book"
 
