@@ -132,7 +132,7 @@ def serve(kind: str, folder: Path) -> None:
 
 def _open_session(app: FastAPI) -> tuple[str, Emit]:
     service: Service = app.state.service
-    service.runtime.registry.register(samples.add)
+    service.registry.register(samples.add)
     log = service.sessions.create(user_id="local", project_id="default").log
     return log.session_id, partial(emit_events, log)
 

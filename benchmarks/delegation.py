@@ -111,7 +111,7 @@ async def _compare_reads(scale: Scale) -> Compared:
     number = scale.count(READS)
     async with _service() as service, _own_tools(service) as own:
         session = service.sessions.create(user_id="ann", project_id="default")
-        project = service.runtime.projects.get("default")
+        project = service.projects.get("default")
         here = CallContext(log=session.log, project=project, cacheable=False, caller="rest")
         subagent = Subagent(
             task_id="tsk_1",
@@ -127,7 +127,7 @@ async def _compare_reads(scale: Scale) -> Compared:
             watch = Stopwatch()
             for place in range(number):
                 request = CallRequest(f"c{place}", "read_file", {"path": "a.txt"})
-                (outcome,) = await service.runtime.executor.run([request], context)
+                (outcome,) = await service.executor.run([request], context)
                 assert outcome.success, outcome.text
             return watch.per(number)
 
@@ -138,7 +138,7 @@ async def _compare_reads(scale: Scale) -> Compared:
 async def _own_tools(service: Service) -> AsyncIterator[WorkerCalls]:
     """Provide a worker that has started a task, and never ends it."""
     settings: Settings = service.settings
-    root = service.runtime.projects.get("default").root
+    root = service.projects.get("default").root
     async with (
         Sandbox(sandbox_config(settings)) as sandbox,
         WorkerPool(sandbox, settings.sub_agent) as pool,

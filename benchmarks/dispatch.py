@@ -18,11 +18,11 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from app.bootstrap.container import Runtime
 from app.db.statements import ADD_EVENT, Statement
 from app.db.writer import DatabaseWriter
 from app.events.log import Frame
 from app.execution.calls import CallRequest
-from app.execution.runtime import Runtime
 from benchmarks import sample_tools as samples
 from benchmarks.harness import (
     Benchmark,

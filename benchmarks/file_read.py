@@ -7,8 +7,8 @@ import itertools
 import tempfile
 from pathlib import Path
 
+from app.bootstrap.container import Runtime
 from app.execution.calls import CallRequest
-from app.execution.runtime import Runtime
 from app.tools.files.toolset import TOOLS
 from benchmarks.harness import (
     Benchmark,

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from app.bootstrap.container import Runtime
 from app.bootstrap.runtime import open_runtime
 from app.catalog.registry import ToolRegistry
 from app.config.settings import Settings, load_settings
@@ -15,7 +16,6 @@ from app.core.ids import new_id
 from app.db.schema import ensure_schema
 from app.execution.calls import CallRequest
 from app.execution.context import CallContext
-from app.execution.runtime import Runtime
 from app.operations.local.workspace import LocalWorkspaces
 from app.toolkit.tool import Tool
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from app.bootstrap.container import Runtime
 from app.execution.calls import CallRequest
-from app.execution.runtime import Runtime
 from app.tools.search.toolset import TOOLS
 from benchmarks.harness import (
     Benchmark,

@@ -6,8 +6,8 @@ import asyncio
 import tempfile
 from pathlib import Path
 
+from app.bootstrap.container import Runtime
 from app.execution.calls import CallRequest
-from app.execution.runtime import Runtime
 from app.tools.shell.toolset import TOOLS
 from benchmarks.harness import (
     Benchmark,

@@ -7,7 +7,7 @@ turn is refused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,10 +17,12 @@ from app.agents.models.protocol import TokenUsage
 from app.agents.sessions import Session
 from app.config.sections import ModelPrice
 from app.core.errors import BudgetExceeded, ConfigurationError
+from app.core.metrics import Metrics
 from app.db.statements import SET_USAGE
-from app.execution.runtime import Runtime
-from app.governance.audit.log import AuditEntry
+from app.db.writer import DatabaseWriter
+from app.governance.audit.log import AuditEntry, AuditLog
 from app.governance.limits import Limits, QuotaSubject
+from app.resolver.resolver import Resolver
 
 _PER = 1_000_000
 _COUNTED = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_creation_tokens")
@@ -63,9 +65,27 @@ class Budget:
     limits.
     """
 
-    def __init__(self, runtime: Runtime, prices: Mapping[str, ModelPrice]) -> None:
-        self._runtime = runtime
+    def __init__(
+        self,
+        db: DatabaseWriter,
+        resolver: Resolver,
+        audit: AuditLog,
+        metrics: Metrics,
+        *,
+        limits: Limits,
+        prices: Mapping[str, ModelPrice],
+        fallbacks: Sequence[str] = (),
+    ) -> None:
+        """Count by `prices`; `limits` apply to every session, `fallbacks` are models that may
+        answer instead of the requested one.
+        """
+        self._db = db
+        self._resolver = resolver
+        self._audit = audit
+        self._metrics = metrics
+        self._defaults = limits
         self._prices = prices
+        self._fallbacks = fallbacks
 
     def check(
         self, session: Session, *, model: str, agent_id: str | None, quota_subject: QuotaSubject
@@ -91,7 +111,7 @@ class Budget:
         if cost is None:
             return
         # A fallback may answer instead of the model.
-        for name in (model, *self._runtime.settings.model_fallbacks):
+        for name in (model, *self._fallbacks):
             if name not in self._prices:
                 raise ConfigurationError(
                     "cost_per_session is set, but model_prices has no price for "
@@ -130,18 +150,18 @@ class Budget:
             total["unpriced_tokens"] = total.get("unpriced_tokens", 0) + sum(counted.values())
         else:
             total["cost"] = total.get("cost", 0.0) + cost_of(usage, price)
-        self._runtime.db.append(SET_USAGE, (orjson.dumps(total).decode(), session.id))
+        self._db.append(SET_USAGE, (orjson.dumps(total).decode(), session.id))
 
     def _limits(self, agent_id: str | None, quota_subject: QuotaSubject) -> Limits:
-        profile = self._runtime.resolver.resolve(agent_id).agent
-        limits = Limits.tightest(self._runtime.limits.defaults, quota_subject.limits)
+        profile = self._resolver.resolve(agent_id).agent
+        limits = Limits.tightest(self._defaults, quota_subject.limits)
         return Limits.tightest(limits, profile.limits if profile else None)
 
     def _hit(
         self, session: Session, agent_id: str | None, code: str, used: float, limit: float
     ) -> None:
-        self._runtime.metrics.count("limit_hits", code)
-        self._runtime.audit.record(
+        self._metrics.count("limit_hits", code)
+        self._audit.record(
             AuditEntry(
                 "limit.hit",
                 actor=session.user_id,

@@ -7,21 +7,25 @@ from typing import Any
 import orjson
 from sqlmodel import col, func, select
 
+from app.catalog.catalog import Catalog
 from app.core.errors import InvalidArguments, NotFound
 from app.db.engine import Database
 from app.db.tables import ConfirmationRow, SessionRow, ToolCallRow
 from app.execution.context import Project
-from app.execution.projects import DEFAULT_PROJECT
-from app.execution.runtime import Runtime
+from app.execution.projects import DEFAULT_PROJECT, Projects
 from app.policy.facts import CallFacts, never
 from app.policy.risk.assess import assess_command
 from app.policy.rules.dry_run import PastCall
 from app.policy.rules.fatigue import AskedBefore, Fatigue, figures
+from app.resolver.resolver import ResolvedToolset, Resolver
+from app.toolkit.tool import Tool
 
 MAX_QUESTIONS = 5_000
 
 
-async def past_calls(database: Database, runtime: Runtime, last: int) -> tuple[list[PastCall], int]:
+async def past_calls(
+    database: Database, catalog: Catalog, resolver: Resolver, projects: Projects, last: int
+) -> tuple[list[PastCall], int]:
     """Return the newest calls with a decision, and how many more cannot be evaluated again.
 
     Calls of removed tools, or with arguments that are no longer valid (for instance because a
@@ -36,14 +40,25 @@ async def past_calls(database: Database, runtime: Runtime, last: int) -> tuple[l
     )
     async with database.session() as session:
         rows = (await session.exec(query)).all()
-    found = [call for row, owner in rows if (call := _past_call(runtime, row, owner)) is not None]
+    found = []
+    for row, owner in rows:
+        tool = catalog.tools.get(row.tool_name)
+        if tool is None:
+            continue
+        project = workspace_of(projects, owner.project_id)
+        call = _past_call(tool, resolver.resolve(row.agent_id), project, row, owner)
+        if call is not None:
+            found.append(call)
     return found, len(rows) - len(found)
 
 
-def _past_call(runtime: Runtime, row: ToolCallRow, owner: SessionRow) -> PastCall | None:
-    tool = runtime.registry.snapshot().tools.get(row.tool_name)
-    if tool is None:
-        return None
+def _past_call(
+    tool: Tool,
+    resolved: ResolvedToolset,
+    project: Project | None,
+    row: ToolCallRow,
+    owner: SessionRow,
+) -> PastCall | None:
     try:
         raw = orjson.loads(row.arguments)
         validated = tool.validate(row.arguments.encode())
@@ -51,9 +66,7 @@ def _past_call(runtime: Runtime, row: ToolCallRow, owner: SessionRow) -> PastCal
         return None
     if not isinstance(raw, dict):
         return None
-    resolved = runtime.resolver.resolve(row.agent_id)
     setting = resolved.states.get(tool.name)
-    project = workspace_of(runtime, owner.project_id)
     facts = CallFacts(
         tool,
         validated,
@@ -70,13 +83,13 @@ def _past_call(runtime: Runtime, row: ToolCallRow, owner: SessionRow) -> PastCal
     return PastCall(row.operation_id, facts)
 
 
-def workspace_of(runtime: Runtime, project_id: str | None) -> Project | None:
+def workspace_of(projects: Projects, project_id: str | None) -> Project | None:
     """Return a project, or the default one if it no longer exists."""
     for wanted in (project_id, DEFAULT_PROJECT):
         if wanted is None:
             continue
         try:
-            return runtime.projects.get(wanted)
+            return projects.get(wanted)
         except NotFound:
             continue
     return None

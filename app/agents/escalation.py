@@ -9,8 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 from app.agents.budget import Budget
 from app.agents.content import user_content
@@ -25,16 +23,15 @@ from app.core.error_boundary import ErrorBoundary
 from app.core.errors import ConfigurationError, Conflict, NotFound, RateLimited, ToolFailed
 from app.domain.delegation import BatchReport, TaskReport, TaskSpec
 from app.domain.interactions import (
-    ESCALATIONS,
     Addressee,
     Escalation,
     Handover,
     SupervisorDecision,
     TicketState,
 )
-from app.execution.interactions.tickets import AGENT
-from app.execution.runtime import Runtime
-from app.governance.audit.log import AuditEntry
+from app.execution.interactions.tickets import AGENT, OperatorTickets
+from app.governance.agent_store import AgentStore
+from app.governance.audit.log import AuditEntry, AuditLog
 from app.toolkit.context import ToolContext
 
 log = logging.getLogger(__name__)
@@ -53,40 +50,28 @@ _ROLE = (
 )
 
 
-@asynccontextmanager
-async def escalating(
-    runtime: Runtime,
-    sessions: Sessions,
-    runs: RunService,
-    delegation: DelegationService,
-    settings: Settings,
-) -> AsyncIterator[None]:
-    """Let `escalate` find supervisors and stronger models while the service runs."""
-    escalations = EscalationService(runtime, sessions, runs, delegation, settings)
-    runtime.services.register(ESCALATIONS, escalations)
-    try:
-        yield
-    finally:
-        await escalations.close()
-
-
 class EscalationService:
     """Service `ESCALATIONS`, as configured by the settings and the agents' profiles."""
 
     def __init__(
         self,
-        runtime: Runtime,
         sessions: Sessions,
         runs: RunService,
         delegation: DelegationService,
+        tickets: OperatorTickets,
+        agents: AgentStore,
+        budget: Budget,
+        audit: AuditLog,
         settings: Settings,
     ) -> None:
-        self._runtime = runtime
+        self._tickets = tickets
+        self._agents = agents
+        self._budget = budget
+        self._audit = audit
         self._sessions = sessions
         self._runs = runs
         self._delegation = delegation
         self._settings = settings
-        self._budget = Budget(runtime, settings.model_prices)
         # Requests to supervisors per run; for other runs the database is read.
         self._asked: OrderedDict[str, int] = OrderedDict()
         self._watching: set[asyncio.Task[None]] = set()
@@ -125,7 +110,7 @@ class EscalationService:
     async def _decide_later(
         self, wanted: Escalation, ctx: ToolContext, supervisor: str
     ) -> SupervisorDecision:
-        ticket = await self._runtime.tickets.escalate(
+        ticket = await self._tickets.escalate(
             wanted, operation_id=ctx.operation_id, timeout_s=ctx.timeout_s
         )
         if ticket.is_duplicate:
@@ -176,7 +161,7 @@ class EscalationService:
 
     async def _answer(self, ticket: TicketState, answer: str, run: Run, supervisor: str) -> None:
         session: Session = run.session
-        resolved = await self._runtime.tickets.resolve(
+        resolved = await self._tickets.resolve(
             ticket.ticket_id,
             "answered",
             answer,
@@ -195,7 +180,7 @@ class EscalationService:
             )
 
     def _supervisor(self, agent_id: str | None) -> str:
-        named = supervisor_of(self._runtime, self._settings, agent_id)
+        named = supervisor_of(self._agents, self._settings, agent_id)
         if named is None:
             raise _unavailable(
                 "supervisor_agent",
@@ -206,7 +191,7 @@ class EscalationService:
         if named == agent_id:
             raise _unavailable("supervisor_agent", f"{named!r} is this agent itself")
         try:
-            self._runtime.agents.require(named)
+            self._agents.require(named)
         except NotFound:
             raise _unavailable(
                 "supervisor_agent",
@@ -258,7 +243,7 @@ class EscalationService:
 
     def _stronger(self, run: Run) -> str:
         settings = self._settings
-        profile = self._runtime.agents.get(run.agent_id)
+        profile = self._agents.get(run.agent_id)
         model = (profile and profile.stronger_model) or settings.escalation.stronger_model
         if model is None:
             raise _unavailable(
@@ -284,7 +269,7 @@ class EscalationService:
     def _record(
         self, event: str, subject: str, wanted: Escalation, ctx: ToolContext, **details: object
     ) -> None:
-        self._runtime.audit.record(
+        self._audit.record(
             AuditEntry(
                 event,
                 actor=ctx.user_id or "system",

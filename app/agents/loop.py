@@ -13,24 +13,25 @@ from app.agents.context.images import result_block
 from app.agents.history import DELEGATED, NOT_RUN, missing_result
 from app.agents.message_stream import MessageStream
 from app.agents.model_request import call_of
-from app.agents.model_settings import ModelSettings, model_settings
-from app.agents.model_turn import ModelTurn, RunRequestState
+from app.agents.model_settings import AgentSettings
+from app.agents.model_turn import ModelTurn
 from app.agents.models.failures import cut_in_a_call
-from app.agents.models.protocol import Completed, ModelClient
+from app.agents.models.protocol import Completed
 from app.agents.sessions import BUSINESS, Block, Session, Sessions
-from app.config.settings import Settings
+from app.agents.turn_input import RunRequestState
 from app.core.errors import ModelFailed
 from app.core.ids import new_id
 from app.domain.delegation import DELEGATION
 from app.events.durable import RunStatus
 from app.execution.call import ToolCallBatch
-from app.execution.calls import CallRequest
-from app.execution.context import CallContext
+from app.execution.context import CallContext, Project
+from app.execution.executor import Executor
 from app.execution.outcome import CallOutcome
-from app.execution.runtime import Runtime
-from app.governance.agents import AgentProfile
+from app.execution.projects import Projects
+from app.execution.suspension import RunSuspension
 from app.governance.limits import NOBODY, QuotaSubject
 from app.toolkit.context import NOTHING
+from app.toolkit.services import Services
 
 Execute = Callable[..., Awaitable[list[CallOutcome]]]
 TOOLS_OFF = "Not run: tools are disabled for this message. Answer without them."
@@ -124,14 +125,24 @@ class AgentLoop:
     """Runs turns for one session at a time; has no state between runs."""
 
     def __init__(
-        self, runtime: Runtime, sessions: Sessions, model: ModelClient, settings: Settings
+        self,
+        sessions: Sessions,
+        turn: ModelTurn,
+        budget: Budget,
+        agents: AgentSettings,
+        projects: Projects,
+        executor: Executor,
+        suspension: RunSuspension,
+        services: Services,
     ) -> None:
-        self._runtime = runtime
         self._sessions = sessions
-        self._model = model
-        self._settings = settings
-        self._budget = Budget(runtime, settings.model_prices)
-        self._requesting = ModelTurn(runtime, sessions, model, settings, self._budget)
+        self._turn = turn
+        self._budget = budget
+        self._agents = agents
+        self._projects = projects
+        self._executor = executor
+        self._suspension = suspension
+        self._services = services
 
     async def run(self, session: Session, run_id: str, turns: LoopState) -> RunStatus:
         """Run turns until the model is done or the iteration limit is reached.
@@ -145,7 +156,7 @@ class AgentLoop:
         try:
             return await self._take_turns(session, run_id, turns)
         finally:
-            self._runtime.deferred.forget(run_id)
+            self._turn.inputs.forget(run_id)
 
     async def resume(
         self,
@@ -156,7 +167,7 @@ class AgentLoop:
         batch: ToolCallBatch,
     ) -> RunStatus:
         """Continue a run whose calls waited for a person when its process ended."""
-        execute = partial(self._runtime.executor.resume, batch)
+        execute = partial(self._executor.resume, batch)
         await self._answered(session, run_id, turns, uses, execute)
         return await self.run(session, run_id, turns)
 
@@ -172,9 +183,9 @@ class AgentLoop:
         )
 
     async def _take_turns(self, session: Session, run_id: str, turns: LoopState) -> RunStatus:
-        while turns.taken < self._max_iterations(turns):
+        while turns.taken < self._agents.max_iterations(turns.agent_id):
             turns.taken += 1
-            model = turns.tier.current or self._chosen(session, turns).model
+            model = turns.tier.current or self._agents.model(session, turns.agent_id).model
             self._budget.check(
                 session, model=model, agent_id=turns.agent_id, quota_subject=turns.quota_subject
             )
@@ -222,8 +233,8 @@ class AgentLoop:
         live = MessageStream(session.log, head, message_id)
         try:
             asker = self._asker(session, run_id, turns)
-            profile = self._profile(turns)
-            completed = await self._requesting.ask(session, asker, turns.messages, live, profile)
+            profile = self._agents.profile(turns.agent_id)
+            completed = await self._turn.ask(session, asker, turns.messages, live, profile)
         except (asyncio.CancelledError, ModelFailed):
             # The process that continues the run sends the request again.
             if not turns.is_left:
@@ -235,34 +246,20 @@ class AgentLoop:
 
     def _asker(self, session: Session, run_id: str, turns: LoopState) -> RunRequestState:
         """Return the requester, according to the agent's current profile."""
-        chosen = self._chosen(session, turns)
+        chosen = self._agents.model(session, turns.agent_id)
         asker = turns.asker
         if asker is None:
             asker = turns.asker = RunRequestState(
                 run_id=run_id,
+                session_id=session.id,
                 agent_id=turns.agent_id,
                 user_id=turns.quota_subject.user_id or session.user_id,
                 spending=turns.spending,
             )
-        asker.tools_enabled = turns.tools_enabled
+        asker.tools_enabled, asker.project = turns.tools_enabled, self._project(session)
         asker.model = turns.tier.current or chosen.model
         asker.max_tokens, asker.temperature = chosen.max_tokens, chosen.temperature
         return asker
-
-    def _profile(self, turns: LoopState) -> AgentProfile | None:
-        """Return the agent's current profile; a deleted agent must not continue under the default
-        one.
-        """
-        agents = self._runtime.agents
-        return agents.require(turns.agent_id).profile if turns.agent_id else agents.get(None)
-
-    def _max_iterations(self, turns: LoopState) -> int:
-        profile = self._profile(turns)
-        return (profile and profile.max_iterations) or self._settings.max_iterations
-
-    def _chosen(self, session: Session, turns: LoopState) -> ModelSettings:
-        """Return the current model settings of the session's requests."""
-        return model_settings(session, self._profile(turns), self._settings)
 
     def _keep_partial(self, session: Session, run_id: str, turns: LoopState, text: str) -> None:
         """Store the partial message of an aborted response in the session."""
@@ -279,8 +276,9 @@ class AgentLoop:
         """Run the calls of one turn together, and answer every one of them."""
         requests = [call_of(block) for block in uses]
         context = self.context(session, run_id, turns, message_id)
-        self._remember_used(run_id, turns, requests)
-        execute = partial(self._runtime.executor.run, requests, context)
+        names = (request.name for request in requests)
+        self._turn.inputs.remember_used(run_id, turns.agent_id, names)
+        execute = partial(self._executor.run, requests, context)
         await self._answered(session, run_id, turns, uses, execute)
 
     def _refuse(self, session: Session, run_id: str, turns: LoopState, uses: list[Block]) -> None:
@@ -300,7 +298,7 @@ class AgentLoop:
             self._tell_results(session, run_id, turns, uses, finished)
         self._steered(session, run_id, turns)
         # Results must be stored before the next request, which depends on them.
-        await self._runtime.db.flush()
+        await self._sessions.flush()
 
     def _tell_results(
         self,
@@ -310,7 +308,7 @@ class AgentLoop:
         uses: list[Block],
         finished: dict[str, CallOutcome],
     ) -> None:
-        if not self._runtime.suspension.is_suspended(run_id):
+        if not self._suspension.is_suspended(run_id):
             results = [
                 result_block(finished[use["id"]].noted(self._left_by(finished[use["id"]])))
                 if use["id"] in finished
@@ -332,7 +330,7 @@ class AgentLoop:
 
     def _left_by(self, outcome: CallOutcome) -> str:
         """Return the note on a call whose sub-agents the next process continues."""
-        delegation = self._runtime.services.get(DELEGATION)
+        delegation = self._services.get(DELEGATION)
         batch_id = delegation and delegation.left_by(outcome.operation_id)
         return DELEGATED.format(batch_id=batch_id) if batch_id else ""
 
@@ -343,13 +341,9 @@ class AgentLoop:
             turns.messages.append({"role": "user", "content": content, "id": message_id})
         return bool(steering)
 
-    def _remember_used(self, run_id: str, turns: LoopState, requests: list[CallRequest]) -> None:
-        """Show a tool that was called by name without having been shown."""
-        deferred = self._runtime.resolver.resolve(turns.agent_id).exposure.deferred
-        if deferred:
-            called = (self._runtime.registry.get(request.name) for request in requests)
-            names = [tool.name for tool in called if tool is not None and tool.name in deferred]
-            self._runtime.deferred.reveal(run_id, names)
+    def _project(self, session: Session) -> Project | None:
+        """Return the session's project. Raises: NotFound."""
+        return self._projects.get(session.project_id) if session.project_id else None
 
     def context(
         self, session: Session, run_id: str, turns: LoopState, message_id: str
@@ -360,12 +354,12 @@ class AgentLoop:
             run_id=run_id,
             agent_id=turns.agent_id,
             user_id=turns.quota_subject.user_id or session.user_id,
-            project=self._runtime.projects.get(session.project_id) if session.project_id else None,
+            project=self._project(session),
             caller="agent",
             attended=turns.attended,
             message_id=message_id,
             progress=turns.progress,
             quota_subject=turns.quota_subject,
             business=session.meta.get(BUSINESS) or NOTHING,
-            model=self._chosen(session, turns).to_dict(),
+            model=self._agents.model(session, turns.agent_id).to_dict(),
         )

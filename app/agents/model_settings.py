@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from app.config.settings import Settings
+from app.governance.agent_store import AgentStore
 from app.governance.agents import AgentProfile
 
 
@@ -44,3 +45,32 @@ def model_settings(
         return next((value for value in given if value is not None), getattr(settings, name))
 
     return ModelSettings(first("model"), first("max_tokens"), first("temperature"))
+
+
+class AgentSettings:
+    """Current profiles and effective settings of agents."""
+
+    def __init__(self, agents: AgentStore, settings: Settings) -> None:
+        self._agents = agents
+        self._settings = settings
+
+    def require(self, agent_id: str) -> None:
+        """Check that an agent exists. Raises: NotFound."""
+        self._agents.require(agent_id)
+
+    def profile(self, agent_id: str | None) -> AgentProfile | None:
+        """Return an agent's profile, or the default agent's.
+
+        Raises:
+            NotFound: the agent does not exist: a deleted agent must not continue as the default.
+        """
+        return self._agents.require(agent_id).profile if agent_id else self._agents.get(None)
+
+    def max_iterations(self, agent_id: str | None) -> int:
+        """Return the maximum turns of a run. Raises: NotFound."""
+        profile = self.profile(agent_id)
+        return (profile and profile.max_iterations) or self._settings.max_iterations
+
+    def model(self, session: Chosen, agent_id: str | None) -> ModelSettings:
+        """Return the model settings of a session; those of a deleted agent do not apply."""
+        return model_settings(session, self._agents.get(agent_id), self._settings)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
-from app.agents.budget import Budget, Spending
+from app.agents.budget import Budget
 from app.agents.context.compaction import Compaction
-from app.agents.context.estimate import text_tokens
 from app.agents.context.images import with_images
 from app.agents.context.overflow import WINDOW_EXCEEDED, is_overflow, refuses_images
 from app.agents.context.summariser import Summariser
@@ -18,59 +15,19 @@ from app.agents.context.window import ContextWindow, Fitted
 from app.agents.message_stream import MessageStream
 from app.agents.model_request import ask
 from app.agents.models.protocol import Completed, ModelClient, ModelRequest, TokenUsage
-from app.agents.prompt.builder import Prompt, build_prompt
-from app.agents.prompt.facts import FactFinder, FactSubject, RunFacts
 from app.agents.refused_images import IMAGE_ROUNDS, refuse_images, refused_images
 from app.agents.sessions import Session, Sessions
+from app.agents.turn_input import RunRequestState, TurnInput, TurnInputBuilder
 from app.config.settings import Settings
 from app.core.errors import ModelFailed
-from app.execution.runtime import Runtime
-from app.governance.agents import AgentProfile, SubagentScope
-from app.resolver.exposure import definitions_for
+from app.core.metrics import Metrics
+from app.execution.artifacts import ArtifactStore
+from app.governance.agents import AgentProfile
 from app.resolver.resolver import ResolvedToolset
 
 _LOADED_BYTES = 8 << 20
-_NO_TOOLS = SubagentScope(frozenset())
 
 Message = dict[str, Any]
-
-
-@dataclass(slots=True, kw_only=True)
-class RunRequestState:
-    """Requester: one run of an agent in a session.
-
-    Attributes:
-        user_id: user whose memory is included.
-        spending: total usage of the requests.
-        model, max_tokens, temperature: settings of the next request.
-        tools_enabled: whether the model may call tools.
-        window: created at the first request.
-        known: facts valid for the whole run.
-    """
-
-    run_id: str
-    agent_id: str | None
-    user_id: str | None
-    spending: Spending
-    model: str = ""
-    max_tokens: int = 1
-    temperature: float | None = None
-    tools_enabled: bool = True
-    window: ContextWindow | None = None
-    known: RunFacts = field(default_factory=RunFacts)
-
-
-@dataclass(frozen=True, slots=True)
-class _TurnInput:
-    """Parts of a request, except its messages.
-
-    `answer_only`: tools are included only because providers require them for earlier calls.
-    """
-
-    prompt: Prompt
-    tools: list[dict[str, Any]]
-    overhead: int
-    answer_only: bool = False
 
 
 class ModelTurn:
@@ -78,18 +35,21 @@ class ModelTurn:
 
     def __init__(
         self,
-        runtime: Runtime,
         sessions: Sessions,
         model: ModelClient,
         settings: Settings,
         budget: Budget,
+        inputs: TurnInputBuilder,
+        artifacts: ArtifactStore,
+        metrics: Metrics,
     ) -> None:
-        self._runtime = runtime
+        self.inputs = inputs
         self._sessions = sessions
         self._model = model
         self._settings = settings
         self._budget = budget
-        self._facts = FactFinder(runtime)
+        self._artifacts = artifacts
+        self._metrics = metrics
 
     async def ask(
         self,
@@ -105,16 +65,16 @@ class ModelTurn:
             ModelFailed: the provider failed, or refuses even the shortened conversation.
             ContextFull: the required part does not fit into the budget.
         """
-        toolset = self._runtime.resolver.resolve(asker.agent_id)
+        toolset = self.inputs.toolset(asker.agent_id)
         window = self._window(asker, toolset, profile)
-        question = await self._question(session, asker, messages, toolset, profile)
+        question = await self.inputs.build(asker, messages, toolset, profile)
         fitted = await self._fit(session, asker, messages, question)
         request = await self._request(session, asker, fitted, question, profile)
         completed = await self._first_answer(request, live)
         rounds = 0
         while completed == "images":
             rounds += 1
-            refuse_images(session, self._runtime.db, asker.model, fitted.messages)
+            refuse_images(self._sessions, session, asker.model, fitted.messages)
             request = await self._request(session, asker, fitted, question, profile)
             completed = await self._first_answer(request, live, last=rounds == IMAGE_ROUNDS)
         if not isinstance(completed, Completed) or completed.stop_reason == WINDOW_EXCEEDED:
@@ -156,43 +116,12 @@ class ModelTurn:
         asker.window.reader = reader["name"] if reader else None
         return asker.window
 
-    async def _question(
-        self,
-        session: Session,
-        asker: RunRequestState,
-        messages: Sequence[Message],
-        toolset: ResolvedToolset,
-        profile: AgentProfile | None,
-    ) -> _TurnInput:
-        found = self._runtime.deferred.shown_to(asker.run_id)
-        offered = toolset
-        if not asker.tools_enabled:
-            found, offered = (), self._runtime.resolver.resolve(asker.agent_id, subagent=_NO_TOOLS)
-        without = left_out(self._settings, profile)
-        subject = FactSubject(
-            agent_id=asker.agent_id,
-            tools=offered.tool_names,
-            user_id=asker.user_id,
-            project=self._runtime.projects.get(session.project_id) if session.project_id else None,
-            session_id=session.id,
-            question=_last_words(messages),
-        )
-        facts = await self._facts.find(subject, asker.known, without=without)
-        prompt = build_prompt(offered, facts, found=found, without=without)
-        answer_only = offered is not toolset and _has_calls(messages)
-        exposure = (toolset if answer_only else offered).exposure
-        shown, schemas = definitions_for(exposure, found), exposure.visible_tokens
-        if found:
-            more = shown[len(exposure.visible) :]
-            schemas += text_tokens(str(more))
-        return _TurnInput(prompt, shown, prompt.tokens + schemas, answer_only)
-
     async def _fit(
         self,
         session: Session,
         asker: RunRequestState,
         messages: list[Message],
-        question: _TurnInput,
+        question: TurnInput,
         *,
         overflowed: bool = False,
     ) -> Fitted:
@@ -229,7 +158,7 @@ class ModelTurn:
                 replaced=compaction.replaced,
                 tokens=(compaction.tokens_before, compaction.tokens_after),
             )
-        self._runtime.metrics.count("compactions", compaction.method)
+        self._metrics.count("compactions", compaction.method)
         messages[:] = fitted.history
 
     async def _request(
@@ -237,11 +166,11 @@ class ModelTurn:
         session: Session,
         asker: RunRequestState,
         fitted: Fitted,
-        question: _TurnInput,
+        question: TurnInput,
         profile: AgentProfile | None,
     ) -> ModelRequest:
         async def load(artifact_id: str) -> bytes:
-            return await self._runtime.artifacts.load(
+            return await self._artifacts.load(
                 artifact_id, session_id=session.id, max_bytes=_LOADED_BYTES
             )
 
@@ -278,31 +207,6 @@ def thinking_of(settings: Settings, profile: AgentProfile | None) -> tuple[int |
         chosen = profile
     adaptive = bool(chosen.adaptive_thinking)
     return (None if adaptive else chosen.thinking_budget or None), adaptive
-
-
-def left_out(settings: Settings, profile: AgentProfile | None) -> frozenset[str]:
-    """Prompt parts that are omitted for this agent."""
-    chosen = profile.prompt_exclude if profile else None
-    return frozenset(settings.prompt_exclude if chosen is None else chosen)
-
-
-def _last_words(messages: Sequence[Message]) -> str:
-    """Return the last user message."""
-    for message in reversed(messages):
-        if message["role"] != "user" or message.get("direct"):
-            continue
-        texts = [block["text"] for block in message["content"] if block.get("type") == "text"]
-        if texts:
-            return "\n".join(texts)
-    return ""
-
-
-def _has_calls(messages: Sequence[Message]) -> bool:
-    return any(
-        block.get("type") in ("tool_use", "tool_result")
-        for message in messages
-        for block in message["content"]
-    )
 
 
 def _reminded(messages: list[Message], reminder: dict[str, Any] | None) -> list[Message]:

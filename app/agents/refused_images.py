@@ -9,11 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.agents.context.images import Message, image_keys
-from app.agents.sessions import Session
-from app.core.text import dump_json
-from app.db.refused_images import REFUSED_IMAGES, with_refused
-from app.db.statements import KEEP_REFUSED
-from app.db.writer import DatabaseWriter
+from app.agents.sessions import Session, Sessions
+from app.db.refused_images import REFUSED_IMAGES
 
 IMAGE_ROUNDS = 2
 """Number of retries of a request with fewer images: without the newest, then without any."""
@@ -25,7 +22,7 @@ def refused_images(session: Session, model: str) -> frozenset[str]:
 
 
 def refuse_images(
-    session: Session, db: DatabaseWriter, model: str, messages: Sequence[Message]
+    sessions: Sessions, session: Session, model: str, messages: Sequence[Message]
 ) -> None:
     """Record which images in `messages` the provider has refused.
 
@@ -36,8 +33,4 @@ def refuse_images(
     answers = [at for at, message in enumerate(messages) if message["role"] == "assistant"]
     last = answers[-1] if answers else 0
     newest = [key for key in image_keys(messages[last:]) if key not in known]
-    refused = newest or image_keys(messages)
-    session.meta[REFUSED_IMAGES] = with_refused(
-        session.meta.get(REFUSED_IMAGES, {}), model, refused
-    )
-    db.append(KEEP_REFUSED, (dump_json([model, refused]).decode(), session.id))
+    sessions.refuse_images(session, model, newest or image_keys(messages))

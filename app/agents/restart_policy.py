@@ -8,13 +8,14 @@ from there (`docs/decisions/0022-durable-runs.md`).
 from __future__ import annotations
 
 import logging
-from typing import Literal, Protocol
+from typing import Protocol
 
 from app.agents.progress import RunProgress
 from app.agents.run import Run
 from app.core.error_boundary import try_call
 from app.db.statements import KEEP_PROGRESS
-from app.execution.runtime import Runtime
+from app.db.writer import DatabaseWriter
+from app.execution.deferred_tools import DeferredTools
 
 log = logging.getLogger(__name__)
 
@@ -71,8 +72,9 @@ class ResumeOnRestart:
 
     continues = True
 
-    def __init__(self, runtime: Runtime) -> None:
-        self._runtime = runtime
+    def __init__(self, db: DatabaseWriter, deferred: DeferredTools) -> None:
+        self._db = db
+        self._deferred = deferred
 
     def keep(self, run: Run) -> None:
         if run.has_model and not run.is_cancelled:
@@ -107,15 +109,10 @@ class ResumeOnRestart:
             run.attended,
             turns.progress(),
             tuple(message_id for message_id, _ in turns.steering),
-            self._runtime.deferred.shown_to(run.id),
+            self._deferred.shown_to(run.id),
             turns.tries,
             run.tools_enabled,
         )
 
     def _store(self, run: Run, progress: str | None) -> None:
-        self._runtime.db.append(KEEP_PROGRESS, (progress, run.id))
-
-
-def restart_policy(runtime: Runtime, chosen: Literal["continue", "close"]) -> RestartPolicy:
-    """Return the policy selected by the setting `durable_runs`."""
-    return ResumeOnRestart(runtime) if chosen == "continue" else CLOSING
+        self._db.append(KEEP_PROGRESS, (progress, run.id))

@@ -9,22 +9,15 @@ from typing import Any
 
 from app.agents.budget import Spending
 from app.agents.loop import LoopState
-from app.agents.model_settings import model_settings
 from app.agents.progress import RunProgress
-from app.agents.sessions import BUSINESS, Block, Session
-from app.core.errors import InvalidArguments, InvalidInput, TollgateError, Unauthenticated
+from app.agents.sessions import Block, Session
+from app.core.errors import InvalidInput, TollgateError, Unauthenticated
 from app.core.ids import new_id
-from app.core.redaction import Redactor
 from app.core.text import dump_json
 from app.events.durable import RunStatus, Trigger
-from app.execution.arguments import parse_object
 from app.execution.call import ToolCallBatch
-from app.execution.calls import CallRequest
-from app.execution.context import CallContext, Caller
 from app.execution.outcome import CallOutcome
-from app.execution.runtime import Runtime
 from app.governance.limits import NOBODY, QuotaSubject
-from app.toolkit.context import NOTHING
 
 log = logging.getLogger(__name__)
 
@@ -118,17 +111,6 @@ def error_body(error: TollgateError) -> dict[str, Any]:
     return body
 
 
-def redacted_call(request: CallRequest, redactor: Redactor) -> Block:
-    """Return a person's call as history for the model; truncated, because it is not run again."""
-    name = redactor.text(request.name)
-    block: Block = {"type": "tool_use", "id": request.id, "name": name, "direct": True}
-    try:
-        arguments = parse_object(request.arguments)
-    except InvalidArguments:
-        return {**block, "input": {}, "raw_input": redactor.raw_json(str(request.arguments))}
-    return {**block, "input": redactor.arguments(arguments)[0]}
-
-
 def require_alike(active: Run, answering: str | None, *, tools_enabled: bool) -> None:
     """Check that a message can join the active run. Raises: InvalidInput."""
     if answering != active.agent_id:
@@ -159,30 +141,3 @@ def revoked() -> Unauthenticated:
 def stopped(run: Run) -> RunStatus:
     """Return the end of a run that was stopped."""
     return "interrupted" if run.interrupted else "cancelled"
-
-
-def direct_context(
-    run: Run,
-    runtime: Runtime,
-    *,
-    caller: Caller,
-    attended: bool,
-    cacheable: bool,
-    user_id: str | None = None,
-) -> CallContext:
-    """Return the call context of a run without a model; its user is the run's creator."""
-    session = run.session
-    chosen = model_settings(session, runtime.agents.get(run.agent_id), runtime.settings)
-    return CallContext(
-        log=session.log,
-        run_id=run.id,
-        agent_id=run.agent_id,
-        user_id=user_id or run.quota_subject.user_id or session.user_id,
-        project=runtime.projects.get(session.project_id) if session.project_id else None,
-        caller=caller,
-        attended=attended,
-        cacheable=cacheable,
-        quota_subject=run.quota_subject,
-        business=session.meta.get(BUSINESS) or NOTHING,
-        model=chosen.to_dict(),
-    )

@@ -7,16 +7,20 @@ from typing import Any
 
 import orjson
 
-from app.agents.model_settings import model_settings
+from app.agents.model_settings import AgentSettings
 from app.agents.restart_policy import RestartPolicy
 from app.agents.run import Queued, Run, error_body
 from app.core import process
-from app.core.clock import isoformat
+from app.core.clock import Clock, isoformat
 from app.core.error_boundary import ErrorBoundary
 from app.core.errors import TollgateError
+from app.core.metrics import Metrics
 from app.db.statements import ADD_RUN, FINISH_RUN, PARK_RUN, QUEUE_RUN, START_QUEUED
+from app.db.writer import DatabaseWriter
 from app.events.durable import RunFinished, RunStarted, RunStatus
-from app.execution.runtime import Runtime
+from app.execution.limits.store import LimitStore
+from app.governance.grants import GrantStore
+from app.resolver.resolver import Resolver
 
 log = logging.getLogger(__name__)
 
@@ -24,15 +28,31 @@ log = logging.getLogger(__name__)
 class RunRepository:
     """Writes runs to the database and the event log, without awaiting."""
 
-    def __init__(self, runtime: Runtime, restart_policy: RestartPolicy) -> None:
-        self._runtime = runtime
+    def __init__(
+        self,
+        db: DatabaseWriter,
+        clock: Clock,
+        metrics: Metrics,
+        agents: AgentSettings,
+        resolver: Resolver,
+        limits: LimitStore,
+        grants: GrantStore,
+        restart_policy: RestartPolicy,
+    ) -> None:
+        self._db = db
+        self._clock = clock
+        self._metrics = metrics
+        self._agents = agents
+        self._resolver = resolver
+        self._limits = limits
+        self._grants = grants
         self._restart_policy = restart_policy
         self._owner = process.identity()
 
     def queued(self, item: Queued) -> None:
         """Record an accepted, waiting message."""
         row = self._row(item.run, "queued")
-        self._runtime.db.append(QUEUE_RUN, (*row, item.stored()))
+        self._db.append(QUEUE_RUN, (*row, item.stored()))
 
     def started(self, run: Run, *, was_queued: bool = False) -> None:
         """Record the start of the run."""
@@ -40,9 +60,9 @@ class RunRepository:
         row = self._row(run, "running")
         session.log.holders.add(run.id)
         if was_queued:
-            self._runtime.db.append(START_QUEUED, (run.started_at, run.id))
+            self._db.append(START_QUEUED, (run.started_at, run.id))
         else:
-            self._runtime.db.append(ADD_RUN, row)
+            self._db.append(ADD_RUN, row)
         self._restart_policy.keep(run)
         session.log.emit(
             RunStarted,
@@ -52,22 +72,22 @@ class RunRepository:
             model=self._model_of(run),
             tool_names=self._tools_of(run),
         )
-        self._runtime.metrics.gauge("runs_active", 1)
+        self._metrics.gauge("runs_active", 1)
 
     def taken_up(self, run: Run) -> None:
         """Record that a run of another process continues here."""
         run.session.log.holders.add(run.id)
-        self._runtime.metrics.gauge("runs_active", 1)
+        self._metrics.gauge("runs_active", 1)
 
     def left_waiting(self, item: Queued) -> None:
         """Record that the next process continues with the message."""
-        self._runtime.db.append(PARK_RUN, (item.run.id,))
+        self._db.append(PARK_RUN, (item.run.id,))
 
     def left(self, run: Run) -> None:
         """Record that the next process continues the run."""
-        self._runtime.db.append(PARK_RUN, (run.id,))
+        self._db.append(PARK_RUN, (run.id,))
         run.session.log.holders.discard(run.id)
-        self._runtime.metrics.gauge("runs_active", -1)
+        self._metrics.gauge("runs_active", -1)
 
     def ended(self, run: Run, status: RunStatus, error: TollgateError | None) -> None:
         """Record the end of a run; the session continues even if that fails."""
@@ -76,9 +96,9 @@ class RunRepository:
         if held.error is not None:
             log.error("cannot record the end of run %s", run.id, exc_info=held.error)
         run.session.log.holders.discard(run.id)
-        self._runtime.limits.store.run_ended(run.id)
-        self._runtime.metrics.gauge("runs_active", -1)
-        self._runtime.metrics.count("runs", status)
+        self._limits.run_ended(run.id)
+        self._metrics.gauge("runs_active", -1)
+        self._metrics.count("runs", status)
 
     def _write_end(self, run: Run, status: RunStatus, error: TollgateError | None) -> None:
         turns, before = run.turns, run.before
@@ -92,11 +112,11 @@ class RunRepository:
             stop_reason,
             None if body is None else orjson.dumps(body).decode(),
             orjson.dumps(usage).decode(),
-            isoformat(self._runtime.clock.now()),
+            isoformat(self._clock.now()),
             run.id,
         )
-        self._runtime.db.append(FINISH_RUN, row)
-        self._runtime.grants.end_run(run.id)
+        self._db.append(FINISH_RUN, row)
+        self._grants.end_run(run.id)
         run.session.log.emit(
             RunFinished,
             run_id=run.id,
@@ -109,7 +129,7 @@ class RunRepository:
 
     def _row(self, run: Run, status: str) -> tuple[Any, ...]:
         session = run.session
-        run.started_at = isoformat(self._runtime.clock.now())
+        run.started_at = isoformat(self._clock.now())
         return (
             run.id,
             session.id,
@@ -125,10 +145,9 @@ class RunRepository:
     def _tools_of(self, run: Run) -> list[str]:
         if not run.tools_enabled:
             return []
-        return list(self._runtime.resolver.resolve(run.agent_id).tool_names)
+        return list(self._resolver.resolve(run.agent_id).tool_names)
 
     def _model_of(self, run: Run) -> str | None:
         if not run.has_model:
             return None
-        profile = self._runtime.agents.get(run.agent_id)
-        return model_settings(run.session, profile, self._runtime.settings).model
+        return self._agents.model(run.session, run.agent_id).model

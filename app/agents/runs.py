@@ -7,46 +7,41 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from app.agents.history import to_messages
-from app.agents.loop import AgentLoop
 from app.agents.message_queue import Queues
-from app.agents.progress import RunProgress
+from app.agents.model_settings import AgentSettings
 from app.agents.recovery import (
     CutRun,
     FoundRun,
     Recovered,
     SuspendedRun,
     WaitingMessage,
-    close_found,
 )
 from app.agents.restart_policy import CLOSING, RestartPolicy
-from app.agents.resumption import Resumption, Work
 from app.agents.run import (
     Queued,
     Run,
-    direct_context,
     error_of,
     last_word,
-    redacted_call,
     require_alike,
     revoked,
     stopped,
 )
 from app.agents.run_repository import RunRepository
+from app.agents.run_work import RunWork, Work
 from app.agents.sessions import Block, Session, Sessions
 from app.core.error_boundary import ErrorBoundary, try_call
 from app.core.errors import Busy, StorageUnavailable, TollgateError
 from app.core.ids import new_id
 from app.events.durable import RunStatus, Trigger
 from app.execution.calls import CallRequest
-from app.execution.context import CallContext, Caller
-from app.execution.outcome import CallOutcome
-from app.execution.runtime import Runtime
+from app.execution.conditions import HealthMonitor
+from app.execution.context import Caller
+from app.execution.suspension import RunSuspension
 from app.governance.limits import NOBODY, QuotaSubject
 
 if TYPE_CHECKING:
@@ -55,7 +50,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 WhenBusy = Literal["reject", "queue", "steer"]
-Execute = Callable[..., Awaitable[list[CallOutcome]]]
 CLOSE_S = 10.0
 
 
@@ -64,24 +58,25 @@ class RunService:
 
     def __init__(
         self,
-        runtime: Runtime,
         sessions: Sessions,
-        loop: AgentLoop | None,
-        archive: Any,
+        records: RunRepository,
+        work: RunWork,
+        agents: AgentSettings,
+        suspension: RunSuspension,
+        conditions: HealthMonitor,
         restart_policy: RestartPolicy = CLOSING,
     ) -> None:
-        self._runtime = runtime
-        self._suspension = runtime.suspension
         self._sessions = sessions
-        self._loop = loop
-        self._archive = archive
+        self._records = records
+        self._work = work
+        self._agents = agents
+        self._suspension = suspension
+        self._conditions = conditions
         self._active: dict[str, Run] = {}
         # Called when an active run is stopped.
         self.on_cancel: Callable[[str], None] = lambda _: None
         self._queues = Queues()
         self._restart_policy = restart_policy
-        self._records = RunRepository(runtime, restart_policy)
-        self._resumption = Resumption(runtime, sessions, loop, archive, restart_policy)
 
     def active(self, session_id: str) -> Run | None:
         """Return the session's active run."""
@@ -120,7 +115,7 @@ class RunService:
         self._require_storage()
         answering = agent_id or session.agent_id
         if answering is not None:
-            self._runtime.agents.require(answering)
+            self._agents.require(answering)
         active = self._active.get(session.id)
         if active is not None and when_busy == "steer" and active.turns is not None:
             require_alike(active, answering, tools_enabled=tools_enabled)
@@ -141,7 +136,7 @@ class RunService:
         with self._starting(run):
             self._records.started(run)
             message_id = self._user_entry(session, content, run.id, client_message_id)
-        self._begin(run, partial(self._converse, run))
+        self._begin(run, partial(self._work.converse, run))
         return run.id, message_id
 
     def _enqueue(self, run: Run, content: list[Block], client_message_id: str | None) -> str:
@@ -179,13 +174,13 @@ class RunService:
             )
         run = self._new_run(session, trigger)
         run.quota_subject, run.attended = quota_subject, attended
-        context = direct_context(
-            run, self._runtime, caller=caller, attended=attended, cacheable=cacheable
+        context = self._work.direct.context(
+            run, caller=caller, attended=attended, cacheable=cacheable
         )
         self._active[session.id] = run
         with self._starting(run):
             self._records.started(run)
-        self._begin(run, partial(self._call, run, list(requests), context, max_workers))
+        self._begin(run, partial(self._work.direct.run, run, list(requests), context, max_workers))
         return run
 
     async def cancel(self, session_id: str, run_id: str) -> bool:
@@ -294,10 +289,7 @@ class RunService:
                     status = await work()
         except asyncio.CancelledError:
             status = stopped(run)
-        if run.batch is not None:
-            _, error = try_call(self._runtime.executor.abandon, run.batch)
-            if error is not None:
-                log.error("cannot record what run %s left behind", run.id, exc_info=error)
+        self._work.abandon(run)
         self._finish(run, status, error_of(run.id, held.error))
 
     def _finish(self, run: Run, status: RunStatus, error: TollgateError | None) -> None:
@@ -328,7 +320,7 @@ class RunService:
         self._active[session.id] = item.run
         with self._starting(item.run):
             self._open_queued(item)
-        self._begin(item.run, partial(self._converse, item.run))
+        self._begin(item.run, partial(self._work.converse, item.run))
 
     def _follow_up(self, ended: Run, unheard: tuple[str, ...]) -> None:
         """Answer messages that a run had not seen when it ended."""
@@ -339,10 +331,10 @@ class RunService:
         self._active[session.id] = run
         with self._starting(run):
             self._records.started(run)
-        self._begin(run, partial(self._converse, run))
+        self._begin(run, partial(self._work.converse, run))
 
     def _require_storage(self) -> None:
-        error = self._runtime.conditions.refusal(changes=True)
+        error = self._conditions.refusal(changes=True)
         if error is not None:
             raise error
 
@@ -358,51 +350,6 @@ class RunService:
             client_message_id=item.client_message_id,
             entry_id=item.message_id,
         )
-
-    async def _converse(self, run: Run) -> RunStatus:
-        """Answer everything on the branch; `unheard` messages come last."""
-        assert self._loop is not None
-        await self._runtime.db.flush()
-        path = await self._archive.path(run.session.id, run.session.leaf)
-        late = [entry for entry in path if entry.id in run.unheard]
-        messages = to_messages([*(e for e in path if e.id not in run.unheard), *late])
-        before = run.before or RunProgress()
-        turns = run.turns = self._loop.turns_of(run.agent_id, before.turns)
-        turns.messages, turns.tries = messages, before.tries
-        turns.quota_subject, turns.attended = run.quota_subject, run.attended
-        turns.tools_enabled = run.tools_enabled
-        turns.keep = partial(self._restart_policy.keep, run)
-        return await self._loop.run(run.session, run.id, turns)
-
-    async def _call(
-        self,
-        run: Run,
-        requests: list[CallRequest],
-        context: CallContext,
-        max_workers: int | None,
-    ) -> RunStatus:
-        session = run.session
-        calls = [redacted_call(request, self._runtime.redactor) for request in requests]
-        self._sessions.append(session, "user", calls, run_id=run.id)
-        executor = self._runtime.executor
-        execute = partial(executor.run, requests, context, max_workers=max_workers)
-        return await self._answered(run, requests, execute)
-
-    async def _answered(
-        self, run: Run, requests: Sequence[CallRequest], execute: Execute
-    ) -> RunStatus:
-        """Run the calls of a direct run, and record their results in the session."""
-        try:
-            run.outcomes = await execute(finished=run.finished)
-        finally:
-            results = [
-                {**outcome.tool_result_block(), "direct": True}
-                for request in requests
-                if (outcome := run.finished.get(request.id)) is not None
-            ]
-            if results and not self._suspension.is_suspended(run.id):
-                self._sessions.append(run.session, "tool", results, run_id=run.id)
-        return "success"
 
     async def resume(self, recovered: Recovered, tokens: Tokens) -> None:
         """Continue the work of previous processes.
@@ -428,11 +375,10 @@ class RunService:
             self._close_found(session, suspended, revoked())
             return
         run = self._found(session, suspended)
-        work, error = try_call(self._resumption.work_of, run, suspended.batch, self._answered)
+        work, error = try_call(self._work.rest_of, run, suspended.batch)
         if work is None:
             log.error("run %s cannot continue", run.id, exc_info=error)
-            self._runtime.confirmations.forget(run.id)
-            self._runtime.waiting.forget(run.id)
+            self._suspension.forget(run.id)
             self._close_found(session, suspended)
             return
         self._take_up(run, work)
@@ -445,20 +391,22 @@ class RunService:
             self._close_found(session, cut, revoked())
             return
         run = self._found(session, cut)
-        _, error = try_call(self._resumption.cut_off, run, cut)
+        _, error = try_call(self._work.cut_off, run, cut)
         if error is not None:
             log.error("run %s cannot continue", run.id, exc_info=error)
             self._close_found(session, cut)
             return
         said = cut.turn.is_answered and not run.unheard
-        work = partial(last_word, cut.progress) if said else partial(self._converse, run)
+        work = partial(last_word, cut.progress) if said else partial(self._work.converse, run)
         self._take_up(run, work)
 
     def _close_found(
         self, session: Session, found: SuspendedRun | CutRun, error: TollgateError | None = None
     ) -> None:
         """Close a run that does not continue, with its delegated tasks."""
-        close_found(self._runtime, session.log, found, error)
+        self._work.closer.close_run(
+            session.log, found.id, found.trail, usage=found.usage, error=error
+        )
         self.on_cancel(found.id)
 
     async def _wait_again(self, item: WaitingMessage, tokens: Tokens) -> None:

@@ -18,7 +18,15 @@ from app.core.clock import Clock, isoformat
 from app.core.ids import new_id
 from app.core.redaction import Redactor
 from app.core.text import dump_json, scrub
-from app.db.statements import ADD_ENTRY, ADD_SESSION, MOVE_LEAF, RENAME_SESSION, SET_MODEL
+from app.db.refused_images import REFUSED_IMAGES, with_refused
+from app.db.statements import (
+    ADD_ENTRY,
+    ADD_SESSION,
+    KEEP_REFUSED,
+    MOVE_LEAF,
+    RENAME_SESSION,
+    SET_MODEL,
+)
 from app.db.writer import DatabaseWriter
 from app.events.durable import (
     ContextCompacted,
@@ -202,6 +210,21 @@ class Sessions:
             model=model,
         )
         return entry_id
+
+    async def flush(self) -> None:
+        """Wait until everything appended so far is on disk.
+
+        Raises:
+            StorageUnavailable: it cannot be written.
+        """
+        await self._db.flush()
+
+    def refuse_images(self, session: Session, model: str, images: list[str]) -> None:
+        """Record images that a model's provider refuses; later requests omit them."""
+        session.meta[REFUSED_IMAGES] = with_refused(
+            session.meta.get(REFUSED_IMAGES, {}), model, images
+        )
+        self._db.append(KEEP_REFUSED, (dump_json([model, images]).decode(), session.id))
 
     def summarise(
         self,

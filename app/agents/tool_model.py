@@ -8,15 +8,17 @@ from typing import Any
 
 from app.agents.budget import Budget, Spending
 from app.agents.delegation.service import DelegationService
-from app.agents.model_settings import model_settings
+from app.agents.model_settings import AgentSettings
 from app.agents.models.protocol import Completed, ModelClient, ModelRequest
 from app.agents.runs import RunService
 from app.agents.sessions import Session, Sessions
 from app.core.errors import ModelFailed, ToolFailed
+from app.core.metrics import Metrics
+from app.core.redaction import Redactor
 from app.domain.delegation import DELEGATION
-from app.execution.runtime import Runtime
 from app.governance.limits import QuotaSubject
 from app.toolkit.context import ToolContext, current_context
+from app.toolkit.services import Services
 
 
 class ModelForTools:
@@ -25,13 +27,24 @@ class ModelForTools:
     """
 
     def __init__(
-        self, runtime: Runtime, sessions: Sessions, runs: RunService, model: ModelClient
+        self,
+        sessions: Sessions,
+        runs: RunService,
+        model: ModelClient,
+        budget: Budget,
+        agents: AgentSettings,
+        services: Services,
+        redactor: Redactor,
+        metrics: Metrics,
     ) -> None:
-        self._runtime = runtime
         self._sessions = sessions
         self._runs = runs
         self._model = model
-        self._budget = Budget(runtime, runtime.settings.model_prices)
+        self._budget = budget
+        self._agents = agents
+        self._services = services
+        self._redactor = redactor
+        self._metrics = metrics
         self._loop = asyncio.get_running_loop()
 
     async def complete(
@@ -48,12 +61,11 @@ class ModelForTools:
         ctx = ctx or current_context()
         session = await self._session(ctx)
         assert ctx is not None
-        profile, settings = self._runtime.agents.get(ctx.agent_id), self._runtime.settings
         quota_subject, spending = self._account(ctx)
-        usual = {**model_settings(session, profile, settings).to_dict(), **ctx.model}
+        usual = {**self._agents.model(session, ctx.agent_id).to_dict(), **ctx.model}
         name = str(model or usual["model"])
         self._budget.check(session, model=name, agent_id=ctx.agent_id, quota_subject=quota_subject)
-        mask = self._runtime.redactor.text
+        mask = self._redactor.text
         request = ModelRequest(
             model=name,
             messages=[{"role": "user", "content": [{"type": "text", "text": mask(prompt)}]}],
@@ -64,7 +76,7 @@ class ModelForTools:
         completed = await self._answer(request)
         asked = completed.asked or name
         self._budget.add(session, model=asked, usage=completed.usage, spending=spending)
-        self._runtime.metrics.count("tool_model_requests", asked)
+        self._metrics.count("tool_model_requests", asked)
         texts = [block["text"] for block in completed.content if block.get("type") == "text"]
         return {
             "text": "".join(texts),
@@ -108,7 +120,7 @@ class ModelForTools:
         run = self._runs.active(ctx.session_id or "")
         if run is not None and run.id == ctx.run_id:
             return run.quota_subject, run.turns.spending if run.turns else run.asked
-        delegation = self._runtime.services.get(DELEGATION)
+        delegation = self._services.get(DELEGATION)
         account = (
             delegation.account_of(ctx.run_id) if isinstance(delegation, DelegationService) else None
         )

@@ -74,7 +74,7 @@ def create_app(
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with open_service() as service:
             app.state.service = service
-            db, clock = service.runtime.db, service.runtime.clock
+            db, clock = service.db, service.clock
             keys = IdempotencyKeys(db, clock, lambda: service.database)
             app.state.keys, app.state.remembered = keys, Remembered(keys, db)
             async with keys.purged():

@@ -12,7 +12,7 @@ def delegation_of(service: Service) -> Delegation:
     Raises:
         ToolFailed: this installation has no such service.
     """
-    return service.runtime.services.require(DELEGATION, Delegation)  # type: ignore[type-abstract]
+    return service.services.require(DELEGATION, Delegation)  # type: ignore[type-abstract]
 
 
 async def stop_delegation(service: Service, session_id: str, id_: str) -> bool:

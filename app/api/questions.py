@@ -30,7 +30,7 @@ async def answer_question(
     Raises:
         TollgateError: as `UserQuestions.answer` and `RunService.send_message`.
     """
-    questions = service.runtime.questions
+    questions = service.questions
     taken = await questions.answer(question_id, reply, by=principal.user_id, session_id=session.id)
     outcome_data: dict[str, Any] = {"outcome": taken.outcome}
     if taken.is_repeat:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app.bootstrap.container import Stores
 from app.bootstrap.pipeline import GovernanceParts, RuntimeBase
 from app.channels.channels import assemble_channels
 from app.config.images import ImageSettings
@@ -12,7 +13,6 @@ from app.domain.data_sources import DATA_SOURCES
 from app.domain.memory import MEMORY
 from app.domain.skills import SKILLS
 from app.execution.projects import Projects
-from app.execution.runtime import Stores
 from app.governance.agent_store import AgentStore
 from app.knowledge.boards.boards import Boards
 from app.knowledge.memory.wiring import memory_on

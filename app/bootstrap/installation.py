@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 
 import app
+from app.bootstrap.container import Runtime
 from app.bootstrap.runtime import open_runtime
 from app.bootstrap.tool_services import developer_services, web_services
 from app.catalog.builtin import load_builtin
@@ -24,7 +25,6 @@ from app.domain.schedules import SCHEDULES
 from app.domain.skills import SKILL_RUNS
 from app.execution.hooks.validation import check_hooks
 from app.execution.projects import DEFAULT_PROJECT
-from app.execution.runtime import Runtime
 from app.knowledge.skills.workspaces import SkillWorkspaces
 from app.operations.sandbox.config import SandboxConfig
 from app.operations.sandbox.sandbox import Sandbox

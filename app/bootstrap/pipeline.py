@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from app.bootstrap.container import InteractionParts
 from app.catalog.registry import ToolRegistry
 from app.config.settings import Settings
 from app.core.clock import Clock
@@ -44,7 +45,6 @@ from app.execution.provenance.written_files import WrittenFiles
 from app.execution.record import Recorder
 from app.execution.result_archive import ResultArchive
 from app.execution.runner import ToolRunner
-from app.execution.runtime import InteractionParts
 from app.execution.suspension import RunSuspension
 from app.governance.audit.log import AuditLog
 from app.governance.config_versions import ConfigVersions

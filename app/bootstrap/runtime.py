@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from app.bootstrap.container import Runtime
 from app.bootstrap.features import open_stores
 from app.bootstrap.pipeline import RuntimeBase, build_governance, build_pipeline
 from app.catalog.registry import ToolRegistry
@@ -20,7 +21,6 @@ from app.execution.catalog_sync import CatalogSync, in_step
 from app.execution.checkpoints.undo import Undo
 from app.execution.conditions import HealthMonitor
 from app.execution.projects import OwnFolders, Projects
-from app.execution.runtime import Runtime
 from app.execution.uploads import Uploads
 from app.governance.agent_store import AgentStore
 from app.governance.audit.log import AuditLog

@@ -4,69 +4,71 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
+from app.agents.database_queries import DatabaseQueries
+from app.agents.models.protocol import ModelClient
+from app.agents.sessions import Sessions
+from app.api.auth import Authenticator
+from app.api.service import Service
+from app.bootstrap.agents import agent_parts, offer_model, open_loop, open_runs, recovery_of
+from app.bootstrap.container import Runtime
+from app.bootstrap.delegation import delegating, escalating
 from app.bootstrap.installation import open_installation
 from app.bootstrap.models import model_client
+from app.bootstrap.previews import decision_preview, toolset_preview
+from app.bootstrap.triggers import open_schedules, open_webhooks, scheduler_of
 from app.config.settings import Settings
+from app.core.background import background
 from app.core.clock import Clock, isoformat
 from app.core.loop_watch import watched_loop
 from app.domain.history import SESSION_SEARCH
-from app.execution.runtime import Runtime
+from app.governance.identity.logins import Logins
+from app.governance.identity.tokens import Tokens
 from app.operations.sandbox.sandbox import Sandbox
-from app.toolkit.ports import LLM_CLIENT
-
-if TYPE_CHECKING:
-    from app.agents.database_queries import DatabaseQueries
-    from app.agents.delegation.service import DelegationService
-    from app.agents.models.protocol import ModelClient
-    from app.agents.recovery import Recovered
-    from app.agents.restart_policy import RestartPolicy
-    from app.agents.runs import RunService
-    from app.agents.sessions import Sessions
-    from app.api.service import Service
-    from app.governance.identity.logins import Logins
-    from app.governance.identity.tokens import Tokens
+from app.workers.pool import WorkerPool
 
 
 @asynccontextmanager
 async def open_service(
     settings: Settings, *, model: ModelClient | None = None, clock: Clock | None = None
-) -> AsyncIterator[Service]:
+) -> AsyncIterator[ComposedService]:
     """Open the service without its HTTP interface: the runtime, sessions, runs and model.
 
     Runs and calls of ended processes are resumed or closed before anything else starts.
     """
-    from app.agents.database_queries import DatabaseQueries
-    from app.agents.schedules.scheduler import open_schedules, scheduling
-    from app.agents.webhooks.receiver import open_webhooks
-    from app.api.auth import Authenticator
-    from app.api.service import Service
-    from app.governance.identity.tokens import Tokens
-
     async with open_installation(settings, clock=clock, wake=True) as (runtime, sandbox, plugins):
-        policy, recovered = await _recovered(runtime)
+        await runtime.workspaces.prepare()
+        parts = agent_parts(runtime)
+        recovered = await recovery_of(runtime, parts).recover(parts.restart_policy)
         reading = DatabaseQueries(settings.database_path)
         client = model or model_client(settings)
         try:
-            sessions, runs = _agents(runtime, reading, client, policy)
+            runtime.services.register(SESSION_SEARCH, reading)
+            sessions = Sessions(
+                *(runtime.db, runtime.events, runtime.clock, reading.load), runtime.redactor
+            )
+            loop = open_loop(runtime, parts, sessions, client)
+            runs = open_runs(runtime, parts, sessions, loop, reading)
+            offer_model(runtime, parts, sessions, runs, client)
             tokens = Tokens(runtime.db, runtime.clock, runtime.audit)
             logins = logins_of(runtime, tokens)
-            authenticator = Authenticator(settings, tokens, logins, runtime.audit, runtime.clock)
             # Before runs resume: their tools depend on the registered services.
             schedules = open_schedules(runtime)
-            async with _delegation(
-                *(runtime, sandbox, sessions, runs, client),
-                restart_policy=policy,
-                tokens=tokens,
-                left=recovered.delegated,
-            ) as delegation:
+            left = recovered.delegated
+            async with (
+                _workers(settings, sandbox) as workers,
+                delegating(
+                    *(runtime, parts, sessions, runs, client, workers), tokens=tokens, left=left
+                ) as delegation,
+                escalating(runtime, parts, sessions, runs, delegation),
+            ):
                 await runs.resume(recovered, tokens)
-                calendar = scheduling(runtime, schedules, sessions, runs, tokens)
-                async with calendar, watched_loop(runtime.metrics) as watch:
-                    yield Service(
-                        settings=settings,
-                        runtime=runtime,
+                scheduler = scheduler_of(runtime, schedules, sessions, runs, tokens)
+                async with background(scheduler.run()), watched_loop(runtime.metrics) as watch:
+                    yield composed(
+                        runtime,
                         plugins=plugins,
                         reading=reading,
                         sessions=sessions,
@@ -76,9 +78,7 @@ async def open_service(
                         webhooks=await open_webhooks(runtime, sessions, runs, tokens),
                         tokens=tokens,
                         logins=logins,
-                        authenticator=authenticator,
                         has_model=model is not None or settings.has_model,
-                        started_at=isoformat(runtime.clock.now()),
                         loop_watch=watch,
                     )
                 delegation.closing()
@@ -88,62 +88,70 @@ async def open_service(
             await reading.close()
 
 
-async def _recovered(runtime: Runtime) -> tuple[RestartPolicy, Recovered]:
-    """Recover the runs of ended processes; return the restart policy and what was recovered."""
-    from app.agents.recovery import recover
-    from app.agents.restart_policy import restart_policy
-
-    await runtime.workspaces.prepare()
-    policy = restart_policy(runtime, runtime.settings.durable_runs)
-    return policy, await recover(runtime, policy)
-
-
-def _agents(
-    runtime: Runtime, reading: DatabaseQueries, client: ModelClient, policy: RestartPolicy
-) -> tuple[Sessions, RunService]:
-    """Open the sessions and their runs."""
-    from app.agents.loop import AgentLoop
-    from app.agents.runs import RunService
-    from app.agents.sessions import Sessions
-    from app.agents.tool_model import ModelForTools
-
-    runtime.services.register(SESSION_SEARCH, reading)
-    sessions = Sessions(runtime.db, runtime.events, runtime.clock, reading.load, runtime.redactor)
-    loop = AgentLoop(runtime, sessions, client, runtime.settings)
-    runs = RunService(runtime, sessions, loop, reading, policy)
-    runtime.services.register(LLM_CLIENT, ModelForTools(runtime, sessions, runs, client))
-    runtime.resolver.forget()
-    return sessions, runs
-
-
 @asynccontextmanager
-async def _delegation(
-    runtime: Runtime,
-    sandbox: Sandbox,
-    sessions: Sessions,
-    runs: RunService,
-    model: ModelClient,
-    **options: Any,
-) -> AsyncIterator[DelegationService]:
-    """Open delegation with its worker processes; `options` are those of `delegating`."""
-    from app.agents.delegation.wiring import delegating
-    from app.agents.escalation import escalating
-    from app.workers.pool import WorkerPool
-
-    settings = runtime.settings
+async def _workers(settings: Settings, sandbox: Sandbox) -> AsyncIterator[WorkerPool]:
+    """Open the processes of sub-agents."""
     functions = settings.calculator_functions
-    async with (
-        WorkerPool(sandbox, settings.sub_agent, calculator_functions=functions) as workers,
-        delegating(*(runtime, sessions, runs, model, settings, workers), **options) as delegation,
-        escalating(runtime, sessions, runs, delegation, settings),
-    ):
-        yield delegation
+    async with WorkerPool(sandbox, settings.sub_agent, calculator_functions=functions) as pool:
+        yield pool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComposedService(Service):
+    """The service with the runtime that it was composed from, for tests and measurements."""
+
+    runtime: Runtime
+
+
+def composed(runtime: Runtime, **parts: Any) -> ComposedService:
+    """Return the service: what the API uses of the runtime, and `parts` of its own."""
+    settings, audit, clock = runtime.settings, runtime.audit, runtime.clock
+    return ComposedService(
+        runtime=runtime,
+        settings=settings,
+        agents=runtime.agents,
+        artifacts=runtime.artifacts,
+        audit=audit,
+        boards=runtime.boards,
+        cache=runtime.cache,
+        catalog_sync=runtime.catalog_sync,
+        channels=runtime.channels,
+        clock=clock,
+        conditions=runtime.conditions,
+        confirmations=runtime.confirmations,
+        db=runtime.db,
+        executor=runtime.executor,
+        governance=runtime.governance,
+        grants=runtime.grants,
+        hooks=runtime.hooks,
+        limits=runtime.limits,
+        memory=runtime.memory,
+        metrics=runtime.metrics,
+        projects=runtime.projects,
+        questions=runtime.questions,
+        redactor=runtime.redactor,
+        registry=runtime.registry,
+        resolver=runtime.resolver,
+        rule_sets=runtime.rule_sets,
+        rules=runtime.rules,
+        services=runtime.services,
+        skills=runtime.skills,
+        sources=runtime.sources,
+        tickets=runtime.tickets,
+        triggers=runtime.triggers,
+        undo=runtime.undo,
+        uploads=runtime.uploads,
+        workspaces=runtime.workspaces,
+        authenticator=Authenticator(settings, parts["tokens"], parts["logins"], audit, clock),
+        toolset_preview=toolset_preview(runtime),
+        decision_preview=decision_preview(runtime),
+        started_at=isoformat(clock.now()),
+        **parts,
+    )
 
 
 def logins_of(runtime: Runtime, tokens: Tokens) -> Logins:
     """Return the browser sessions."""
-    from app.governance.identity.logins import Logins
-
     settings = runtime.settings
     return Logins(
         runtime.db,

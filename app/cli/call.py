@@ -7,9 +7,12 @@ from typing import Any
 
 import orjson
 
+from app.agents.restart_policy import CLOSING
 from app.agents.run import Run
 from app.agents.runs import RunService
 from app.agents.sessions import Sessions
+from app.bootstrap.agents import agent_parts, open_runs
+from app.bootstrap.container import Runtime
 from app.bootstrap.installation import local_runtime
 from app.cli.arguments import parse_pairs
 from app.cli.call_answerer import NOBODY_THERE, CallAnswerer
@@ -32,7 +35,6 @@ from app.execution.calls import CallRequest
 from app.execution.confirmation.answers import Approver, ConfirmationReply
 from app.execution.interactions.replies import QuestionReply
 from app.execution.projects import DEFAULT_PROJECT
-from app.execution.runtime import Runtime
 from app.governance.identity.tokens import LOCAL_USER
 
 
@@ -88,7 +90,7 @@ class _LocalCall:
             project_id=DEFAULT_PROJECT,
         )
         session.log.subscribers.add(self)
-        runs = RunService(self._runtime, sessions, None, None)
+        runs = open_runs(self._runtime, agent_parts(self._runtime, CLOSING), sessions, None, None)
         with self._stop.on_signals():
             run = await runs.call_tools(
                 *(session, [request]),

@@ -9,6 +9,7 @@ from typing import Any
 import typer
 
 from app.bootstrap.installation import runtime_as_served
+from app.bootstrap.previews import decision_preview
 from app.cli.arguments import parse_pairs
 from app.cli.options import print_json
 from app.cli.remote_call import arguments_for
@@ -16,7 +17,6 @@ from app.cli.target import Place, RemoteService
 from app.config.settings import Settings
 from app.core.errors import InvalidInput
 from app.core.escaping import visible
-from app.execution.can_i import can_i
 from app.execution.projects import DEFAULT_PROJECT
 
 EXIT_CODES = {"allow": 0, "deny": 3, "ask": 4}
@@ -74,8 +74,8 @@ async def _decided(
             known = runtime.registry.get(tool)
             schema, aliases = (known.parameters, known.argument_aliases) if known else (None, {})
             arguments = parse_pairs(pairs, schema, aliases)
-        return can_i(
-            runtime, tool, arguments, agent_id=agent, project_id=project or DEFAULT_PROJECT
+        return decision_preview(runtime).of(
+            tool, arguments, agent_id=agent, project_id=project or DEFAULT_PROJECT
         )
 
 

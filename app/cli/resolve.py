@@ -6,8 +6,8 @@ from typing import Any
 
 import typer
 
-from app.agents.preview import preview
 from app.bootstrap.installation import runtime_as_served
+from app.bootstrap.previews import toolset_preview
 from app.cli.options import print_json
 from app.cli.target import Place, RemoteService
 from app.core.escaping import visible
@@ -24,7 +24,7 @@ async def show_resolved(place: Place, agent: str | None, *, subagent: bool, as_j
         document = await place.get("admin", "toolset", agent_id=agent, subagent=subagent)
     else:
         async with runtime_as_served(place.settings) as runtime:
-            document = await preview(runtime, agent, subagent=subagent)
+            document = await toolset_preview(runtime).of(agent, subagent=subagent)
     if as_json:
         print_json(document, default=json_default)
         return 0

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import typer
 
+from app.bootstrap.container import Runtime
 from app.bootstrap.installation import runtime_as_served
 from app.catalog.catalog import Catalog
 from app.cli.options import print_json
@@ -14,7 +15,6 @@ from app.cli.target import Place, RemoteService, tell_change
 from app.core.errors import Conflict, InvalidInput, ToolNotFound
 from app.core.escaping import visible
 from app.core.text import json_default
-from app.execution.runtime import Runtime
 from app.governance.agents import TOOLSET
 from app.resolver.resolver import ResolvedToolset
 

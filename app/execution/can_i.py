@@ -10,12 +10,16 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from app.core.ids import new_id
-from app.events.log import SessionLog
+from app.core.redaction import Redactor
+from app.events.log import EventLog, SessionLog
 from app.execution.call import CallState
 from app.execution.calls import CallRequest
 from app.execution.context import CallContext
+from app.execution.executor import Executor
 from app.execution.hooks.builtin import CONFIRM_DANGEROUS
-from app.execution.runtime import Runtime
+from app.execution.hooks.chain import Hooks
+from app.execution.projects import Projects
+from app.governance.agent_store import AgentStore
 from app.policy.decision import Decision
 from app.policy.risk.model import Verdict
 
@@ -23,72 +27,88 @@ Answer = Literal["allow", "ask", "deny"]
 _MAX_SHOWN = 50
 
 
-def can_i(
-    runtime: Runtime,
-    tool: str,
-    arguments: dict[str, Any] | str,
-    *,
-    agent_id: str | None = None,
-    project_id: str | None = None,
-    user_id: str | None = None,
-    log: SessionLog | None = None,
-) -> dict[str, Any]:
-    """Return the decision about a call of `tool`, as a document.
+class DecisionPreview:
+    """Previews decisions about calls."""
 
-    Args:
-        arguments: arguments of the call, as an object or JSON text.
-        log: log of the calling session; its own files, folder and standing approvals apply.
+    def __init__(
+        self,
+        agents: AgentStore,
+        projects: Projects,
+        events: EventLog,
+        executor: Executor,
+        hooks: Hooks,
+        redactor: Redactor,
+    ) -> None:
+        self._agents = agents
+        self._projects = projects
+        self._events = events
+        self._executor = executor
+        self._hooks = hooks
+        self._redactor = redactor
 
-    Raises:
-        NotFound: the agent or project does not exist.
-    """
-    if agent_id is not None:
-        runtime.agents.require(agent_id)
-    opened = log or runtime.events.open(new_id("ses"), new_id("epo"), 0)
-    try:
-        context = CallContext(
-            log=opened,
-            agent_id=agent_id,
-            user_id=user_id,
-            project=runtime.projects.get(project_id) if project_id else None,
-            caller="agent",
-        )
-        call = runtime.executor.foresee(CallRequest("can-i", tool, arguments), context)
-    finally:
-        if log is None:
-            runtime.events.release(opened.session_id)
-    return _reported(runtime, call)
+    def of(
+        self,
+        tool: str,
+        arguments: dict[str, Any] | str,
+        *,
+        agent_id: str | None = None,
+        project_id: str | None = None,
+        user_id: str | None = None,
+        log: SessionLog | None = None,
+    ) -> dict[str, Any]:
+        """Return the decision about a call of `tool`, as a document.
 
+        Args:
+            arguments: arguments of the call, as an object or JSON text.
+            log: log of the calling session; its own files, folder and standing approvals apply.
 
-def _reported(runtime: Runtime, call: CallState) -> dict[str, Any]:
-    decision, refusal = call.decision, call.refusal
-    answer: Answer = "deny" if refusal is not None else _answer(runtime, call)
-    hooks = [] if call.tool is None else _hooks(runtime, call)
-    reported: dict[str, Any] = {
-        "tool": call.tool_name,
-        "verdict": answer,
-        "status": refusal.status if refusal else None,
-        "code": refusal.code if refusal else None,
-        "reason": refusal.message if refusal else (decision.reason if decision else ""),
-        "hooks": [name for name in hooks if name != CONFIRM_DANGEROUS],
-        **_details(decision),
-    }
-    return dict(runtime.redactor.secrets_in(reported))
+        Raises:
+            NotFound: the agent or project does not exist.
+        """
+        if agent_id is not None:
+            self._agents.require(agent_id)
+        opened = log or self._events.open(new_id("ses"), new_id("epo"), 0)
+        try:
+            context = CallContext(
+                log=opened,
+                agent_id=agent_id,
+                user_id=user_id,
+                project=self._projects.get(project_id) if project_id else None,
+                caller="agent",
+            )
+            call = self._executor.foresee(CallRequest("can-i", tool, arguments), context)
+        finally:
+            if log is None:
+                self._events.release(opened.session_id)
+        return self._reported(call)
 
+    def _reported(self, call: CallState) -> dict[str, Any]:
+        decision, refusal = call.decision, call.refusal
+        answer: Answer = "deny" if refusal is not None else self._answer(call)
+        hooks = [] if call.tool is None else self._hooks_of(call)
+        reported: dict[str, Any] = {
+            "tool": call.tool_name,
+            "verdict": answer,
+            "status": refusal.status if refusal else None,
+            "code": refusal.code if refusal else None,
+            "reason": refusal.message if refusal else (decision.reason if decision else ""),
+            "hooks": [name for name in hooks if name != CONFIRM_DANGEROUS],
+            **_details(decision),
+        }
+        return dict(self._redactor.secrets_in(reported))
 
-def _answer(runtime: Runtime, call: CallState) -> Answer:
-    """Return the verdict that remains if the operator disables confirmation of findings."""
-    decision = call.decision
-    if decision is None or decision.verdict is not Verdict.ASK:
-        return "allow"
-    asks = decision.asks or not decision.findings or CONFIRM_DANGEROUS in _hooks(runtime, call)
-    return "ask" if asks else "allow"
+    def _answer(self, call: CallState) -> Answer:
+        """Return the verdict that remains if the operator disables confirmation of findings."""
+        decision = call.decision
+        if decision is None or decision.verdict is not Verdict.ASK:
+            return "allow"
+        asks = decision.asks or not decision.findings or CONFIRM_DANGEROUS in self._hooks_of(call)
+        return "ask" if asks else "allow"
 
-
-def _hooks(runtime: Runtime, call: CallState) -> list[str]:
-    plan = runtime.hooks.plan(call.tool_name)
-    found = call.decision is not None and bool(call.decision.findings)
-    return [hook.name for hook in (plan.pre_with_findings if found else plan.pre)]
+    def _hooks_of(self, call: CallState) -> list[str]:
+        plan = self._hooks.plan(call.tool_name)
+        found = call.decision is not None and bool(call.decision.findings)
+        return [hook.name for hook in (plan.pre_with_findings if found else plan.pre)]
 
 
 def _details(decision: Decision | None) -> dict[str, Any]:

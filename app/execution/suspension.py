@@ -11,6 +11,9 @@ class Suspendable(Protocol):
     def suspend(self, run_id: str) -> bool:
         """Leave the waits of a run to the next process; False if there are none."""
 
+    def forget(self, run_id: str) -> None:
+        """Drop the waits of a run that is closed as a whole."""
+
 
 class RunSuspension:
     """Combines all `Suspendable`s: a run is suspended as a whole, or not at all."""
@@ -30,6 +33,11 @@ class RunSuspension:
             return False
         self._runs.add(run_id)
         return True
+
+    def forget(self, run_id: str) -> None:
+        """Drop all waits of a run that is closed as a whole."""
+        for room in self._rooms:
+            room.forget(run_id)
 
     def is_suspended(self, run_id: str | None) -> bool:
         return run_id in self._runs

@@ -11,11 +11,10 @@ from typing import Any
 from app.agents.content import user_content
 from app.agents.models.anthropic import AnthropicModel, AnthropicSettings
 from app.agents.sessions import Session
-from app.api.service import Service
-from app.bootstrap.service import open_service
+from app.bootstrap.container import Runtime
+from app.bootstrap.service import ComposedService, open_service
 from app.config.settings import Settings
 from app.execution.calls import CallRequest
-from app.execution.runtime import Runtime
 from app.toolkit.tool import Tool
 from tests.agents.models.exchange import KEY, Waits
 from tests.execution.lab import PATIENCE_S, Event, Watcher
@@ -26,7 +25,7 @@ from tests.support.scripted_anthropic.server import ScriptedAnthropic
 class Office:
     """A service and one session of it."""
 
-    service: Service
+    service: ComposedService
     provider: ScriptedAnthropic
     session: Session
     watcher: Watcher
@@ -84,7 +83,7 @@ async def open_office(settings: Settings, *turns: Any, **options: Any) -> AsyncI
             yield settle(service, provider, **options)
 
 
-def settle(service: Service, provider: ScriptedAnthropic, **options: Any) -> Office:
+def settle(service: ComposedService, provider: ScriptedAnthropic, **options: Any) -> Office:
     wanted = {"user_id": "ann", "project_id": "default", **options}
     session = service.sessions.create(**wanted)
     office = Office(service, provider, session, Watcher())

@@ -84,8 +84,8 @@ async def watched(service: Service, session_id: str) -> Watcher:
 
 async def answer(service: Service, session_id: str, option_id: str = "approve_once") -> str:
     """Answer the one question that is open."""
-    (asked,) = service.runtime.confirmations.pending(session_id)
-    return await service.runtime.confirmations.answer(
+    (asked,) = service.confirmations.pending(session_id)
+    return await service.confirmations.answer(
         asked["confirmation_id"], ConfirmationReply(option_id, asked["digest"]), Approver("ann")
     )
 
@@ -105,7 +105,7 @@ async def run_is_over(service: Service, session_id: str) -> None:
         run = service.runs.active(session_id)
         if run is not None:
             await run.done
-        await service.runtime.db.flush()
+        await service.db.flush()
 
 
 async def audited(settings: Settings, *kinds: str) -> list[tuple[Any, ...]]:

@@ -171,7 +171,7 @@ async def test_a_call_that_takes_its_service_down_each_time_is_not_forgiven(sett
         async with open_service(successor(settings, provider)) as service:
             watcher = await watched(service, left.session_id)
             await watcher.until("tool_call_started", tool_call_id="t4")
-            await service.runtime.db.flush()
+            await service.db.flush()
             row = await service.archive.run(left.run_id)
             assert row is not None
             assert row.progress is not None
@@ -385,4 +385,4 @@ async def test_progress_that_cannot_be_read_closes_its_run(settings: Settings):
 @pytest.mark.parametrize("stored", ["7", "{}", "not json", '{"payer": {"limits": {"x": 1}}}'])
 async def test_what_is_no_progress_is_none(settings: Settings, stored: str):
     async with local_runtime(settings) as runtime:
-        assert ResumeOnRestart(runtime).progress_of(stored) is None
+        assert ResumeOnRestart(runtime.db, runtime.deferred).progress_of(stored) is None

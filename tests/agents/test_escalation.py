@@ -10,11 +10,11 @@ import orjson
 import pytest
 from pydantic import SecretStr
 
-from app.agents.escalation import EscalationService
 from app.agents.loop import ModelOverride
+from app.bootstrap.agents import agent_parts
+from app.bootstrap.delegation import escalating
 from app.config.sections import ModelPrice
 from app.config.settings import Settings
-from app.domain.interactions import ESCALATIONS
 from app.execution.calls import CallRequest
 from app.execution.interactions.ticket_rows import StoredTicket, TicketFilter
 from app.governance.agents import AgentProfile, SubagentLimits
@@ -40,13 +40,11 @@ async def supervised(settings: Settings, **escalation: Any) -> AsyncIterator[Dep
     """A department whose agents find its delegator when they escalate."""
     async with open_department(set_up(settings, **escalation)) as department:
         service = department.office.service
-        escalations = EscalationService(
-            *(service.runtime, service.sessions, service.runs, department.delegation),
-            service.settings,
-        )
-        service.runtime.services.register(ESCALATIONS, escalations)
-        yield department
-        await escalations.close()
+        parts = agent_parts(service.runtime)
+        async with escalating(
+            *(service.runtime, parts, service.sessions, service.runs, department.delegation)
+        ):
+            yield department
         await department.delegation.close()
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from app.agents.model_turn import thinking_of
-from app.agents.preview import preview
 from app.agents.prompt.facts import MAX_ENTRIES
+from app.bootstrap.previews import toolset_preview
 from app.config.settings import Settings
 from app.core.requests import PromptPart
 from app.domain.memory import MemoryAuthor, MemoryInput, MemoryScope
@@ -179,7 +179,7 @@ async def test_the_preview_shows_each_part_and_about_what_it_costs(settings: Set
     async with open_office(settings) as office:
         profile = AgentProfile(id="poet", system_prompt="You are a poet.")
         await office.runtime.agents.create(profile, actor="boss")
-        shown = await preview(office.runtime, "poet")
+        shown = await toolset_preview(office.runtime).of("poet")
         places = {part["name"]: part["place"] for part in shown["prompt_parts"]}
         assert (places["identity"], places["agent"]) == ("shared", "shared")
         assert places["date"] == "request"

@@ -9,8 +9,10 @@ import orjson
 import pytest
 
 from app.agents.progress import RunProgress
-from app.agents.recovery import recover
-from app.agents.restart_policy import ResumeOnRestart
+from app.agents.recovery import Recovered
+from app.agents.restart_policy import CLOSING, RestartPolicy, ResumeOnRestart
+from app.bootstrap.agents import agent_parts, recovery_of
+from app.bootstrap.container import Runtime
 from app.bootstrap.service import open_service
 from app.config.settings import Settings
 from app.core import process
@@ -86,6 +88,10 @@ async def test_the_session_of_a_killed_run_goes_on(settings: Settings):
         assert office.provider.refused == []
 
 
+async def recover(runtime: Runtime, policy: RestartPolicy = CLOSING) -> Recovered:
+    return await recovery_of(runtime, agent_parts(runtime)).recover(policy)
+
+
 async def test_runs_of_a_process_that_lives_are_left_alone(settings: Settings):
     async with open_lab(settings) as lab:
         for number, owner in enumerate((process.identity(), "1-0", None)):
@@ -123,7 +129,7 @@ async def test_a_sub_agents_run_is_closed_and_never_goes_on_alone(settings: Sett
         lab.runtime.db.append(KEEP_BATCH, (orjson.dumps(kept).decode(), "run_c"))
         lab.runtime.db.append(KEEP_PROGRESS, (RunProgress().stored(), "run_c"))
         await lab.runtime.db.flush()
-        found = await recover(lab.runtime, ResumeOnRestart(lab.runtime))
+        found = await recover(lab.runtime, ResumeOnRestart(lab.runtime.db, lab.runtime.deferred))
         assert (found.closed, found.suspended, found.cut) == (1, (), ())
         ended = await lab.watcher.until("tool_call_completed")
         assert (ended["status"], ended["parent_tool_call_id"]) == ("interrupted", "c0")

@@ -21,8 +21,8 @@ OPENED = {"ticket_opened": 1}
 
 
 async def said(service: Any, session_id: str, answer: str = "blue") -> str:
-    (asked,) = service.runtime.questions.pending(session_id)
-    taken = await service.runtime.questions.answer(
+    (asked,) = service.questions.pending(session_id)
+    taken = await service.questions.answer(
         asked["question_id"], QuestionReply("answered", answer), by="ann", session_id=session_id
     )
     return str(taken.outcome)
@@ -41,7 +41,7 @@ async def test_a_question_outlives_a_kill_and_its_answer_ends_the_call(settings:
     async with open_service(settings) as service:
         before = await events_of(service.archive, left.session_id)
         (asked,) = [e for e in before if e["type"] == "question_asked"]
-        (pending,) = service.runtime.questions.pending(left.session_id)
+        (pending,) = service.questions.pending(left.session_id)
         assert pending["question_id"] == asked["question_id"]
         assert pending["questions"] == asked["questions"]
         run = service.runs.active(left.session_id)
@@ -97,7 +97,7 @@ async def test_a_question_is_handed_on_from_process_to_process(settings: Setting
     ids = set()
     for _ in range(2):
         async with open_service(settings) as service:
-            (pending,) = service.runtime.questions.pending(left.session_id)
+            (pending,) = service.questions.pending(left.session_id)
             ids.add(pending["question_id"])
     async with open_service(settings) as service:
         assert await said(service, left.session_id) == "answered"
@@ -123,7 +123,7 @@ async def test_what_ran_beside_a_question_is_interrupted_and_the_question_stays(
 async def test_a_question_and_a_confirmation_wait_on_together(settings: Settings):
     left = await killed(settings, ASK, BASH, until={**ASKED, "tool_confirmation_request": 1})
     async with open_service(settings) as service:
-        assert len(service.runtime.confirmations.pending(left.session_id)) == 1
+        assert len(service.confirmations.pending(left.session_id)) == 1
         watcher = await watched(service, left.session_id)
         await said(service, left.session_id)
         await watcher.until("tool_call_completed", tool_call_id="c1")
@@ -145,7 +145,7 @@ async def test_a_tool_that_was_switched_off_meanwhile_takes_its_question_back(se
     async with open_service(settings) as service:
         await run_is_over(service, left.session_id)
         events = await events_of(service.archive, left.session_id)
-        assert service.runtime.questions.pending(left.session_id) == []
+        assert service.questions.pending(left.session_id) == []
     assert statuses(events) == [("c1", "disabled")]
     assert [e["outcome"] for e in events if e["type"] == "question_answered"] == ["cancelled"]
 
@@ -168,7 +168,7 @@ async def test_a_ticket_that_is_waited_for_outlives_a_kill(settings: Settings):
         (opened,) = [e for e in before if e["type"] == "ticket_opened"]
         session = await service.sessions.get(left.session_id)
         assert session is not None
-        resolved = await service.runtime.tickets.resolve(
+        resolved = await service.tickets.resolve(
             opened["ticket_id"], "answered", "Pay it", actor="boss", expected=1, log=session.log
         )
         assert resolved.message is None

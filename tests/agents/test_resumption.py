@@ -52,7 +52,7 @@ async def test_a_question_outlives_a_kill_and_its_answer_runs_the_call_exactly_o
     left = await killed(settings, BASH)
     async with open_service(settings) as service:
         before = await events_of(service.archive, left.session_id)
-        (asked,) = service.runtime.confirmations.pending(left.session_id)
+        (asked,) = service.confirmations.pending(left.session_id)
         (event,) = [e for e in before if e["type"] == "tool_confirmation_request"]
         same = ("confirmation_id", "digest", "subject", "options", "expires_at")
         assert [asked[name] for name in same] == [event[name] for name in same]
@@ -224,7 +224,7 @@ async def test_a_call_that_was_claimed_before_the_crash_is_never_run_again(setti
     async with open_service(settings) as service:
         await run_is_over(service, left.session_id)
         events = await events_of(service.archive, left.session_id)
-        assert service.runtime.confirmations.pending(left.session_id) == []
+        assert service.confirmations.pending(left.session_id) == []
     assert statuses(events) == [("c1", "interrupted")]
     assert events[-1]["status"] == "interrupted"
     assert left.ran == ""
@@ -315,7 +315,7 @@ async def test_what_a_terminal_asked_is_over_with_its_process(settings: Settings
     left = await killed(settings, BASH, caller="cli")
     async with open_service(settings) as service:
         assert service.runs.active(left.session_id) is None
-        assert service.runtime.confirmations.pending(left.session_id) == []
+        assert service.confirmations.pending(left.session_id) == []
         events = await events_of(service.archive, left.session_id)
     assert statuses(events) == [("c1", "interrupted")]
 
@@ -344,7 +344,7 @@ async def test_a_service_that_is_stopped_leaves_its_questions_to_the_next_one(
         await office.runtime.db.flush()
         left = Killed(settings, office.session.id, run.id)
     async with open_service(settings) as service:
-        (still,) = service.runtime.confirmations.pending(left.session_id)
+        (still,) = service.confirmations.pending(left.session_id)
         assert still["confirmation_id"] == asked["confirmation_id"]
         events = await events_of(service.archive, left.session_id)
         assert [e["type"] for e in events].count("tool_confirmation_request") == 1
@@ -382,7 +382,7 @@ def _secret(ways: dict[str, Any]) -> dict[str, Any]:
 
 
 async def _rows(service: Any, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-    found: list[tuple[Any, ...]] = await service.runtime.db.transact(
+    found: list[tuple[Any, ...]] = await service.db.transact(
         lambda transaction: transaction.fetch(sql, values)
     )
     return found
@@ -394,7 +394,7 @@ async def test_what_cannot_be_read_any_more_closes_its_run_and_nothing_else(sett
     async with open_service(settings) as service:
         events = await events_of(service.archive, left.session_id)
         assert service.runs.active(left.session_id) is None
-        assert service.runtime.confirmations.pending(left.session_id) == []
+        assert service.confirmations.pending(left.session_id) == []
     assert statuses(events) == [("c1", "interrupted")]
     assert events[-1]["type"] == "run_finished"
 
@@ -403,11 +403,11 @@ async def test_a_question_that_cannot_be_put_again_closes_its_run(settings: Sett
     left = await killed(settings, BASH)
     change(settings, "UPDATE confirmations SET request = '{}'")
     async with open_service(settings) as service:
-        await service.runtime.db.flush()
+        await service.db.flush()
         events = await events_of(service.archive, left.session_id)
-        assert service.runtime.confirmations.pending(left.session_id) == []
+        assert service.confirmations.pending(left.session_id) == []
         with pytest.raises(ConfirmationAlreadyResolved):
-            await service.runtime.confirmations.answer(
+            await service.confirmations.answer(
                 next(e["confirmation_id"] for e in events if "confirmation_id" in e),
                 ConfirmationReply("approve_once", "x"),
                 Approver("ann"),
@@ -435,4 +435,4 @@ async def test_a_run_goes_on_where_it_was_when_its_session_is_on_another_branch(
 async def test_a_run_that_is_taken_up_may_use_what_it_could_use_before(settings: Settings):
     await killed(settings, BASH)
     async with open_service(settings) as service:
-        assert "schedule_cron" in service.runtime.resolver.resolve(None).tool_names
+        assert "schedule_cron" in service.resolver.resolve(None).tool_names

@@ -5,9 +5,10 @@ from __future__ import annotations
 import orjson
 import pytest
 
-from app.agents.budget import Budget, Spending
+from app.agents.budget import Spending
 from app.agents.models.protocol import TokenUsage
 from app.agents.usage import UsageReader
+from app.bootstrap.agents import budget_of
 from app.config.sections import ModelPrice
 from app.config.settings import Settings
 from app.domain.history import STORED_RESULTS, ResultReader, StoredResults
@@ -67,9 +68,9 @@ async def test_sums_by_agent_model_session_and_day(settings: Settings):
 
 async def test_the_budget_counts_for_a_session_and_for_whoever_asked(settings: Settings):
     async with open_office(priced(settings)) as office:
-        budget = Budget(office.runtime, {"m": PRICE})
+        budget = budget_of(office.runtime)
         mine, other = Spending(), Spending()
-        budget.add(office.session, model="m", usage=TokenUsage(1_000, 0), spending=mine)
+        budget.add(office.session, model=settings.model, usage=TokenUsage(1_000, 0), spending=mine)
         budget.add(office.session, model="unknown", usage=TokenUsage(10, 0), spending=other)
         assert mine.fields()["cost"] == pytest.approx(0.002)
         assert Spending.of(mine.fields()) == mine

@@ -39,7 +39,7 @@ async def main(data_dir: str, words: str) -> None:
         trace = settings.workspace_dir / "begun"
         while plan["trace"] and not trace.exists():  # noqa: ASYNC110 - another process makes it
             await asyncio.sleep(0.01)
-        await service.runtime.db.flush()
+        await service.db.flush()
         print(session.id, run_id, flush=True)
         await asyncio.Event().wait()
 

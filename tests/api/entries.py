@@ -17,6 +17,8 @@ import orjson
 from app.agents.content import user_content
 from app.agents.models.anthropic import AnthropicModel, AnthropicSettings
 from app.agents.sessions import Session
+from app.bootstrap.container import Runtime
+from app.bootstrap.toolbox import Toolbox
 from app.catalog.registry import ToolRegistry
 from app.cli.call import call_through
 from app.cli.call_options import CallOptions
@@ -25,8 +27,6 @@ from app.events.log import Frame
 from app.execution.calls import CallRequest
 from app.execution.confirmation.answers import Approver, ConfirmationReply
 from app.execution.context import CallContext
-from app.execution.runtime import Runtime
-from app.execution.toolbox import Toolbox
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import Tool
 from tests.agents.models.exchange import KEY, Waits
@@ -201,7 +201,7 @@ async def open_site(settings: Settings) -> AsyncIterator[Site]:
             running.connect() as chat,
         ):
             witness = Witness(settings.database_path)
-            witness.watch(running.service.runtime.registry)
+            witness.watch(running.service.registry)
             await store_trigger(running.service.runtime)
             yield Site(running, provider, client, chat, witness)
 

@@ -151,7 +151,7 @@ class World:
     async def ended(self, column: str) -> str:
         """A token that was good once."""
         secret, token = await self.running.service.tokens.create("ann", SCOPES)
-        db = self.running.service.runtime.db
+        db = self.running.service.db
         await db.transact(
             lambda transaction: transaction.execute(
                 f"UPDATE tokens SET {column} = '2020-01-01T00:00:00.000Z' WHERE id = ?",
@@ -187,7 +187,7 @@ async def belongings(running: Running) -> dict[str, str]:
     await service.runs.call_tools(session, [risky, ask], caller="websocket")
     asked = await watcher.until("tool_confirmation_request")
     question = await watcher.until("question_asked")
-    await service.runtime.db.flush()
+    await service.db.flush()
     return {
         "session_id": session.id,
         "run_id": run.id,

@@ -16,17 +16,17 @@ from pathlib import Path
 
 import pytest
 
-from app.agents.recovery import recover
 from app.agents.runs import RunService
 from app.agents.session_queries import SessionQueries
 from app.agents.sessions import Sessions
+from app.bootstrap.agents import agent_parts, open_runs, recovery_of
+from app.bootstrap.container import Runtime
 from app.bootstrap.installation import local_runtime
 from app.catalog.builtin import register_all_tools
 from app.config.settings import Settings
 from app.db.engine import Database
 from app.execution.confirmation.answers import Approver, ConfirmationReply
 from app.execution.hooks.model import HookAction, HookConfig, HookContext, HookResult, HookType
-from app.execution.runtime import Runtime
 from app.governance.identity.tokens import Tokens
 from tests.agents.suspended import killed
 from tests.api.entries import (
@@ -234,9 +234,10 @@ async def resumed(settings: Settings) -> AsyncIterator[tuple[Runtime, Witness, R
             sessions = Sessions(
                 runtime.db, runtime.events, runtime.clock, archive.load, runtime.redactor
             )
-            runs = RunService(runtime, sessions, None, archive)
+            parts = agent_parts(runtime)
+            runs = open_runs(runtime, parts, sessions, None, archive)
             tokens = Tokens(runtime.db, runtime.clock, runtime.audit)
-            await runs.resume(await recover(runtime), tokens)
+            await runs.resume(await recovery_of(runtime, parts).recover(), tokens)
             yield runtime, witness, runs
         finally:
             await database.close()

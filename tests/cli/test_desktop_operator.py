@@ -34,7 +34,7 @@ async def running(tmp_path: Path) -> AsyncIterator[Running]:
     quick = ChannelSettings(wait_s=PATIENCE_S, lease_s=30)
     settings = settings_for(tmp_path, anthropic_api_key=None, channels=quick)
     async with serving(settings) as found:
-        await channel(found.service.runtime.channels)
+        await channel(found.service.channels)
         yield found
 
 
@@ -68,7 +68,7 @@ async def calling(running: Running, text: str = TEXT) -> AsyncIterator[None]:
 
 
 async def task(running: Running) -> DesktopTask:
-    page = running.service.runtime.channels.desktop.page
+    page = running.service.channels.desktop.page
     [found] = await page(TaskFilter(), limit=10, before=None)
     return found
 
@@ -204,7 +204,7 @@ async def test_an_operator_that_comes_back_waits_until_its_former_life_is_over(
     running: Running, capsys: pytest.CaptureFixture[str]
 ):
     secret, made = await running.service.tokens.create("deb", ["desktop"])
-    desk, former = running.service.runtime.channels.operators, operator("desk-1", key=made.id)
+    desk, former = running.service.channels.operators, operator("desk-1", key=made.id)
     queued = asyncio.Event()
     with desk.news.listening(queued.set):
         async with calling(running):

@@ -104,7 +104,7 @@ def test_resolving_tells_people_what_and_why(house: Path):
 
 async def test_the_command_line_tells_what_a_running_service_tells(tmp_path: Path):
     async with serving(settings_for(tmp_path)) as running:
-        served = running.service.runtime.resolver.resolve()
+        served = running.service.resolver.resolve()
         reported = await asyncio.to_thread(tollgate, tmp_path, "resolve", "--json")
         listed = await asyncio.to_thread(tollgate, tmp_path, "tools", "--json")
     assert json.loads(reported.stdout)["tool_names"] == list(served.tool_names)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from app.bootstrap import toolbox
 from app.catalog import errors as catalog_errors
 from app.config.settings import load_settings
 from app.core import errors
@@ -16,7 +17,6 @@ from app.core.errors import ConfigurationError, TollgateError
 from app.core.ids import call_id, new_id
 from app.core.metrics import Metrics
 from app.core.text import clean, scrub, truncate
-from app.execution import toolbox
 
 
 def kinds(root: type[TollgateError] = TollgateError) -> Iterator[type[TollgateError]]:

@@ -1,1 +1,1 @@
-"""Tests of sessions, runs and the agent loop."""
+"""Tests of the entities of the features."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from app.agents.sessions import Session, Sessions
+from app.bootstrap.container import Runtime
 from app.bootstrap.installation import local_runtime
 from app.bootstrap.runtime import open_runtime
 from app.catalog.registry import ToolRegistry
@@ -23,7 +24,6 @@ from app.execution.calls import CallRequest
 from app.execution.confirmation.answers import Approver, ConfirmationReply
 from app.execution.context import CallContext
 from app.execution.outcome import CallOutcome
-from app.execution.runtime import Runtime
 from app.operations.local.workspace import LocalWorkspaces
 from app.toolkit.tool import PermissionClass, SideEffectScope, Tool, ToolArgs, tool
 

@@ -6,7 +6,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from app.execution.runtime import Runtime
+from app.bootstrap.container import Runtime
 from app.knowledge.sources.model import EVERYBODY, AllowedTable, Source, TableName
 from app.knowledge.sources.store import SourceUpdate
 

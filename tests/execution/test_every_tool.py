@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from app.agents.schedules.service import ScheduleService
+from app.bootstrap.container import Runtime
 from app.bootstrap.tool_services import developer_services
 from app.domain.delegation import DELEGATION, TaskSpec
 from app.domain.memory import MemoryAuthor, MemoryInput, MemoryScope
@@ -20,7 +21,6 @@ from app.domain.schedules import SCHEDULES
 from app.domain.web import WEB_ACCESS, WEB_SEARCH
 from app.events.log import Frame
 from app.execution.interactions.replies import QuestionReply
-from app.execution.runtime import Runtime
 from app.knowledge.outbound_requests.store import OutboundRequestChange
 from app.operations.images.provider import IMAGE_PROVIDER
 from app.operations.protocols.operations import Operations

@@ -18,7 +18,7 @@ FORWARDED = "X-Forwarded-For: 203.0.113.9, 198.51.100.7"
 
 
 async def _refused_sources(running: Running) -> list[str]:
-    rows = await running.service.runtime.db.transact(
+    rows = await running.service.db.transact(
         lambda transaction: transaction.fetch(
             "SELECT subject FROM audit WHERE kind = 'auth.refused' ORDER BY rowid"
         )

@@ -18,7 +18,7 @@ from websockets.asyncio.client import ClientConnection
 from app.agents.models.protocol import ModelClient
 from app.agents.sessions import Session
 from app.api.server import listening_socket, make_server, url_of
-from app.api.service import Service
+from app.bootstrap.service import ComposedService
 from app.config.sections import SandboxSettings
 from app.config.settings import Settings, load_settings
 from app.core.ids import new_id
@@ -56,9 +56,9 @@ class Running:
     url: str
 
     @property
-    def service(self) -> Service:
+    def service(self) -> ComposedService:
         """Return the served service."""
-        service: Service = self.app.state.service
+        service: ComposedService = self.app.state.service
         return service
 
     @property

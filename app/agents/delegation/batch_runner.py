@@ -10,22 +10,22 @@ from functools import partial
 from typing import Any
 
 from app.agents.delegation.conversation import Conversation, answers_of
-from app.agents.delegation.events import leave, let_go, tell_ended, tell_started
+from app.agents.delegation.events import TaskEvents
 from app.agents.delegation.model import SubagentTask, TaskBatch
 from app.agents.delegation.ports import Workers, WorkerScope
 from app.agents.delegation.repository import INTERRUPTED, DelegationRepository
 from app.agents.delegation.session import SubagentSession
+from app.agents.delegation.task_calls import TaskCalls
 from app.agents.delegation.task_limits import TaskLimitResolver
-from app.agents.models.protocol import ModelClient
+from app.agents.delegation.task_model import TaskModel
 from app.config.settings import Settings
 from app.core import process
-from app.core.clock import isoformat
+from app.core.clock import Clock, isoformat
 from app.core.error_boundary import ErrorBoundary, try_call
 from app.core.errors import StorageUnavailable, TollgateError
 from app.core.ids import new_id
 from app.db.writer import RETRY_S
 from app.domain.delegation import TaskStatus
-from app.execution.runtime import Runtime
 
 log = logging.getLogger(__name__)
 
@@ -56,32 +56,32 @@ class DelegationSlots:
 class BatchRunner:
     """Runs batches, each task in a separate process.
 
-    Args:
-        run_ended: called for a sub-agent's run that ended without an answer.
-
     Attributes:
+        on_run_ended: called for a sub-agent's run that ended without an answer.
         is_closing: the service stops: ends that cannot be recorded are left to the next process.
     """
 
     def __init__(
         self,
-        runtime: Runtime,
-        model: ModelClient,
-        settings: Settings,
-        *,
         workers: Workers,
         limits: TaskLimitResolver,
         repository: DelegationRepository,
-        run_ended: Callable[[str], None],
+        events: TaskEvents,
+        calls: TaskCalls,
+        model: TaskModel,
+        clock: Clock,
+        settings: Settings,
     ) -> None:
+        self.on_run_ended: Callable[[str], None] = lambda _: None
         self.is_closing = False
-        self._runtime = runtime
-        self._model = model
-        self._settings = settings
         self._workers = workers
         self._limits = limits
         self._repository = repository
-        self._run_ended = run_ended
+        self._events = events
+        self._calls = calls
+        self._model = model
+        self._clock = clock
+        self._settings = settings
         self._owner = process.identity()
         self._slots = DelegationSlots(limits, settings.sub_agent.processes)
 
@@ -97,16 +97,17 @@ class BatchRunner:
         if any(task.is_left for task in batch.tasks):
             await self._record(batch.id, partial(self._repository.leave, batch))
             return
-        batch.finished_at = isoformat(self._runtime.clock.now())
+        batch.finished_at = isoformat(self._clock.now())
         # Tasks without a stored end are ended by the next process.
         if all(is_recorded is True for is_recorded in recorded):
             await self._record(batch.id, partial(self._repository.end, batch))
         with suppress(StorageUnavailable):
-            await self._runtime.db.flush()
-        self._runtime.metrics.count("delegations", batch.report().status)
-        counted = batch.parent.counted_run
-        if counted is not None and counted not in batch.parent.session.log.holders:
-            self._runtime.limits.store.run_ended(counted)  # the run itself was over before
+            await self._repository.flush()
+        self._events.batch_ended(batch)
+
+    def leave_questions(self, task: SubagentTask) -> None:
+        """Leave the open questions of a task to the next process."""
+        self._calls.suspend(task)
 
     async def _work_on(
         self, batch: TaskBatch, task: SubagentTask, slots: asyncio.Semaphore, depth: int
@@ -131,7 +132,7 @@ class BatchRunner:
             finally:
                 is_left = task.is_left and status == "interrupted"
                 if task.suspended is not None and not is_left:
-                    self._runtime.executor.abandon(task.suspended)
+                    self._calls.abandon(task.suspended)
         if held.error is not None:
             task.error = self._redacted_error(task, held.error)
         if task.is_left and status == "interrupted":
@@ -163,28 +164,28 @@ class BatchRunner:
             asyncio.timeout(limits.timeout_s - task.spent_s),
         ):
             task.worker_pid = worker.pid
-            task.began = self._runtime.clock.monotonic()
+            task.began = self._clock.monotonic()
             task.status = "running"
             if task.started_at is None:
-                task.started_at = isoformat(self._runtime.clock.now())
-                tell_started(self._runtime, task, parent, self._owner)
+                task.started_at = isoformat(self._clock.now())
+                self._events.started(task, parent, self._owner)
             self._repository.save(task)
-            await self._runtime.db.flush()
+            await self._repository.flush()
             conversation = Conversation(
-                *(self._runtime, self._model, self._settings),
+                *(self._model, self._settings),
                 task=task,
                 parent=parent,
                 project=project,
                 given=answers_of(batch.labelled(label) for label in task.spec.after),
             )
             session_of_task = SubagentSession(
-                self._runtime,
                 task,
                 parent,
                 worker=worker,
                 project=project,
                 conversation=conversation,
-                save=self._repository.save,
+                calls=self._calls,
+                repository=self._repository,
             )
             return "success" if await session_of_task.run() else "max_rounds"
 
@@ -198,15 +199,15 @@ class BatchRunner:
 
     async def _end(self, batch: TaskBatch, task: SubagentTask, status: TaskStatus) -> bool:
         """Record the end once."""
-        task.finished_at = isoformat(self._runtime.clock.now())
+        task.finished_at = isoformat(self._clock.now())
         task.status = status
         if status == "interrupted":
             task.error = dict(INTERRUPTED)
-        let_go(self._runtime, task)
+        self._events.released(task)
         task.ended.set()
         if status not in ("success", "max_rounds"):
             # No one waits for the background work of its own sub-agents.
-            self._run_ended(task.run_id)
+            self.on_run_ended(task.run_id)
         is_recorded = await self._record(task.id, partial(self._write_end, batch, task))
         batch.parent.session.log.holders.discard(task.run_id)
         return is_recorded
@@ -221,13 +222,13 @@ class BatchRunner:
     def _write_left(self, task: SubagentTask) -> None:
         self._repository.save(task)
         if task.started_at is not None:
-            leave(self._runtime, task)
+            self._events.left(task)
 
     def _write_end(self, batch: TaskBatch, task: SubagentTask) -> None:
         """Write the end and its event in one commit; the event last, because it may be retried."""
         self._repository.save(task)
         if task.started_at is not None:
-            tell_ended(self._runtime, task, batch.parent)
+            self._events.ended(task, batch.parent)
 
     async def _record(self, name: str, write: Callable[[], None]) -> bool:
         """Write as soon as the database accepts it; give up when the service closes."""

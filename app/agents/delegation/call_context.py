@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from app.agents.delegation.model import Parent, SubagentTask
+from app.core.redaction import Redactor
 from app.execution.context import CallContext, Project
-from app.execution.runtime import Runtime
 from app.execution.subagent import Subagent
 from app.toolkit.context import NOTHING
 
 
 def context_of(
-    runtime: Runtime, task: SubagentTask, parent: Parent, project: Project | None
+    redactor: Redactor, task: SubagentTask, parent: Parent, project: Project | None
 ) -> CallContext:
     """Return the context of the calls in the model's last response.
 
@@ -36,7 +36,7 @@ def context_of(
         },
         subagent=Subagent(
             task_id=task.id,
-            label=runtime.redactor.text(task.spec.label),
+            label=redactor.text(task.spec.label),
             parent_tool_call_id=parent.tool_call_id,
             scope=limits.scope,
             depth=parent.depth + 1,

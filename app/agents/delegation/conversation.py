@@ -4,48 +4,29 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
-from app.agents.budget import Budget
 from app.agents.context.estimate import text_tokens
-from app.agents.context.images import result_block, with_images
-from app.agents.context.overflow import refuses_images
+from app.agents.context.images import result_block
 from app.agents.context.summariser import Summariser
 from app.agents.context.trim import READ_RESULT
 from app.agents.context.window import ContextWindow, Fitted
 from app.agents.delegation.model import Parent, SubagentTask
+from app.agents.delegation.task_model import TaskModel
 from app.agents.history import NOT_RUN, missing_result
 from app.agents.message_stream import MessageStream
-from app.agents.model_request import ask
 from app.agents.models.failures import cut_in_a_call
-from app.agents.models.protocol import Completed, ModelClient, ModelRequest, TokenUsage
-from app.agents.prompt.builder import build_prompt
-from app.agents.prompt.facts import Facts
-from app.agents.refused_images import IMAGE_ROUNDS, refuse_images, refused_images
+from app.agents.models.protocol import Completed, ModelRequest, TokenUsage
 from app.agents.sessions import Block
 from app.config.settings import Settings
 from app.core.errors import ModelFailed
 from app.core.ids import new_id
-from app.domain.skills import SkillViewer
 from app.execution.context import Project
 from app.execution.outcome import CallOutcome
-from app.execution.runtime import Runtime
-from app.resolver.exposure import definitions_for
 from app.tools.untrusted import untrusted
 
 _LOADED_BYTES = 8 << 20
 _NOT_RUN = "The task ended before this call finished."
-_ROLE = (
-    "You are a sub-agent named {label!r}. Another agent has delegated a task to you and awaits "
-    "your answer, which only it reads. Work only on this task, with at most {rounds} requests. "
-    "Answer with the result and what the other agent must know, not with the steps you took. If "
-    "you cannot complete the task, say what is missing."
-)
-_SEEN = (
-    "You can access only these folders of the workspace: {folders}. Start every path with one of "
-    "them; the workspace root can be neither listed nor searched."
-)
 
 
 class Conversation:
@@ -53,8 +34,7 @@ class Conversation:
 
     def __init__(
         self,
-        runtime: Runtime,
-        model: ModelClient,
+        model: TaskModel,
         settings: Settings,
         *,
         task: SubagentTask,
@@ -63,10 +43,8 @@ class Conversation:
         given: str,
     ) -> None:
         """Create a conversation; `given` contains results of tasks that this one depends on."""
-        self._runtime = runtime
         self._model = model
         self._settings = settings
-        self._budget = Budget(runtime, settings.model_prices)
         self._task = task
         self._parent = parent
         self._project = project
@@ -84,13 +62,7 @@ class Conversation:
             ContextFull: the required part does not fit into one request.
         """
         task, parent = self._task, self._parent
-        limits = task.limits
-        self._budget.check(
-            parent.session,
-            model=limits.model,
-            agent_id=limits.agent_id,
-            quota_subject=parent.quota_subject,
-        )
+        self._model.check(task, parent)
         for text in task.unheard:
             task.messages.append(_said(text))
         task.unheard.clear()
@@ -100,7 +72,7 @@ class Conversation:
         limit_s = self._settings.sub_agent.timeout
         try:
             async with asyncio.timeout(limit_s):
-                completed = await self._answer(request, fitted, live)
+                completed = await self._model.answer(parent.session, request, fitted, live)
         except TimeoutError:
             raise ModelFailed(
                 f"The model did not answer within {limit_s} s; see sub_agent.timeout",
@@ -112,21 +84,6 @@ class Conversation:
         self._window.learn(fitted, completed.usage)
         self._count(completed)
         return completed, message_id
-
-    async def _answer(
-        self, request: ModelRequest, fitted: Fitted, live: MessageStream
-    ) -> Completed:
-        """Return the response; images that the provider rejects are omitted from then on."""
-        for _ in range(IMAGE_ROUNDS):
-            try:
-                return await ask(self._model, request, live)
-            except ModelFailed as error:
-                if live.text() or not refuses_images(error, request.messages):
-                    raise
-            session, db = self._parent.session, self._runtime.db
-            refuse_images(session, db, request.model, fitted.messages)
-            request = replace(request, messages=await self._messages(fitted, request.model))
-        return await ask(self._model, request, live)
 
     def answered(self, uses: list[Block], finished: dict[str, CallOutcome]) -> None:
         """Add the results of a round's calls: one per call."""
@@ -155,55 +112,31 @@ class Conversation:
 
     async def _request(self, *, with_tools: bool) -> tuple[ModelRequest, Fitted]:
         task, limits = self._task, self._task.limits
-        toolset = self._runtime.resolver.resolve(limits.agent_id, subagent=limits.scope)
-        found = self._runtime.deferred.shown_to(task.run_id)
-        # A sub-agent with a restricted workspace does not see skills in the rest of it.
-        sees_all = self._project is not None and not limits.roots
-        skills = await self._runtime.skills.prompt(
-            SkillViewer(limits.agent_id, self._project.id if self._project and sees_all else None)
-        )
-        facts = Facts(root=self._project.root if self._project else None, skills=skills)
-        system = build_prompt(toolset, facts, found=found).system
-        role = _ROLE.format(label=task.spec.label, rounds=limits.max_rounds)
-        seen = _SEEN.format(folders=", ".join(limits.roots)) if limits.roots else ""
-        system_text = "\n\n".join(
-            part for part in (system, role, seen, task.spec.instructions) if part
-        )
-        tools = definitions_for(toolset.exposure, found)
-        self._window.reader = READ_RESULT if READ_RESULT in toolset.tool_names else None
-        overhead = text_tokens(system_text) + text_tokens(str(tools))
+        prompt = await self._model.prompt(task, self._project)
+        self._window.reader = READ_RESULT if prompt.reads_results else None
+        overhead = text_tokens(prompt.system) + text_tokens(str(prompt.tools))
         summarise = Summariser(
-            self._model,
+            self._model.client,
             limits.model,
             max_tokens=limits.max_tokens,
             count=self._spend,
         )
         fitted = await self._window.fit(task.messages, overhead=overhead, summarise=summarise)
         task.messages = fitted.history
+        session = self._parent.session
         request = ModelRequest(
             model=limits.model,
-            messages=await self._messages(fitted, limits.model),
+            messages=await self._model.messages(session, fitted, limits.model),
             max_tokens=limits.max_tokens,
-            system=system_text,
-            tools=tools,
+            system=prompt.system,
+            tools=prompt.tools,
             answer_only=not with_tools,
             temperature=limits.temperature,
         )
         return request, fitted
 
-    async def _messages(self, fitted: Fitted, model: str) -> list[dict[str, Any]]:
-        refused = refused_images(self._parent.session, model)
-        return await with_images(fitted.messages, self._load, refused=refused)
-
     def _spend(self, model: str, usage: TokenUsage) -> None:
-        """Count a request for the delegating agent's session, and for the task."""
-        session, spending = self._parent.session, self._task.spending
-        self._budget.add(session, model=model, usage=usage, spending=spending)
-
-    async def _load(self, artifact_id: str) -> bytes:
-        return await self._runtime.artifacts.load(
-            artifact_id, session_id=self._parent.session.id, max_bytes=_LOADED_BYTES
-        )
+        self._model.spend(self._task, self._parent.session, model, usage)
 
     def _head(self) -> dict[str, Any]:
         head: dict[str, Any] = {"run_id": self._task.run_id}

@@ -14,20 +14,20 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from app.agents.budget import Spending
-from app.agents.cleanup import close_delegated
-from app.agents.delegation.call_context import context_of
-from app.agents.delegation.events import take_up, tell_lost, tell_resumed
+from app.agents.delegation.events import TaskEvents
 from app.agents.delegation.model import Parent, SubagentTask, TaskBatch
 from app.agents.delegation.progress import KeptParent, parent_read, task_read
 from app.agents.delegation.repository import DelegationRepository, OrphanedBatch
+from app.agents.delegation.task_calls import TaskCalls
 from app.agents.delegation.task_limits import TaskLimitResolver
 from app.agents.orphaned_runs import results_of
 from app.agents.recovery import FoundRun, SuspendedRun
 from app.agents.restart_policy import MOST_TRIES
 from app.agents.sessions import Block, Session, Sessions
+from app.core.clock import Clock
 from app.core.error_boundary import try_call
 from app.db.writer import Transaction
-from app.execution.runtime import Runtime
+from app.governance.agent_store import AgentStore
 
 log = logging.getLogger(__name__)
 
@@ -42,15 +42,21 @@ class DelegationRecovery:
 
     def __init__(
         self,
-        runtime: Runtime,
         sessions: Sessions,
+        agents: AgentStore,
         limits: TaskLimitResolver,
         repository: DelegationRepository,
+        events: TaskEvents,
+        calls: TaskCalls,
+        clock: Clock,
     ) -> None:
-        self._runtime = runtime
         self._sessions = sessions
+        self._agents = agents
         self._limits = limits
         self._repository = repository
+        self._events = events
+        self._calls = calls
+        self._clock = clock
 
     async def take_over(self, left: Iterable[FoundRun], is_revoked: IsRevoked) -> list[TaskBatch]:
         """Take over the batches to continue; close all others.
@@ -79,10 +85,10 @@ class DelegationRecovery:
             for task in lost.report.tasks:
                 if task.run_id in runs:
                     trail = runs[task.run_id].trail
-                    close_delegated(self._runtime, session.log, task.run_id, trail)
+                    self._events.orphan_closed(session.log, task.run_id, trail)
         for task in self._repository.close(lost):
             if session is not None:
-                tell_lost(self._runtime, session.log, lost.report.parent_run_id, task)
+                self._events.lost(session.log, lost.report.parent_run_id, task)
 
     async def _revived(
         self,
@@ -117,8 +123,7 @@ class DelegationRecovery:
     def _forget(self, batch: TaskBatch) -> None:
         """Discard a batch, with its open questions."""
         for task in batch.tasks:
-            self._runtime.confirmations.forget(task.run_id)
-            self._runtime.waiting.forget(task.run_id)
+            self._calls.forget(task)
             batch.parent.session.log.holders.discard(task.run_id)
 
     def _batch(
@@ -137,7 +142,7 @@ class DelegationRecovery:
             concurrency=kept.concurrency,
             tasks=[],
             created_at=report.created_at,
-            began=self._runtime.clock.monotonic(),
+            began=self._clock.monotonic(),
             kept=done,
         )
         batch.tasks = [self._task(batch, place, lost, runs) for place in range(len(report.tasks))]
@@ -152,7 +157,7 @@ class DelegationRecovery:
         task = self._limits.task_of(batch, place, kept.spec)
         if task.limits.agent_id is not None:
             # A task of a removed agent must not continue without an agent's profile.
-            self._runtime.agents.require(task.limits.agent_id)
+            self._agents.require(task.limits.agent_id)
         task.id, task.run_id = report.task_id, report.run_id
         task.status, task.goes_on = report.status, True
         task.error = None if report.error is None else dict(report.error)
@@ -187,7 +192,7 @@ class DelegationRecovery:
                 for task in cut
             }
 
-        return await self._runtime.db.transact(read)
+        return await self._repository.read(read)
 
     def _resume(
         self, batch: TaskBatch, runs: dict[str, FoundRun], results: dict[str, list[Block]]
@@ -203,11 +208,11 @@ class DelegationRecovery:
                 continue
             run = runs.get(task.run_id)
             if run is not None:
-                take_up(self._runtime, task, batch.parent)
+                self._events.taken_up(task, batch.parent)
             if isinstance(run, SuspendedRun):
                 self._wait_again(task, batch.parent, run)
             elif run is not None:
-                tell_resumed(self._runtime, task, batch.parent, run.trail)
+                self._events.resumed(task, batch.parent, run.trail)
                 if task.id in results:
                     _note(task, run.trail.events)
                     task.messages.append({"role": "user", "content": results[task.id]})
@@ -216,8 +221,7 @@ class DelegationRecovery:
     def _wait_again(self, task: SubagentTask, parent: Parent, run: SuspendedRun) -> None:
         """Accept answers to the task's questions again, even before it continues."""
         project = self._limits.project_of(parent, task.limits.roots)
-        context = context_of(self._runtime, task, parent, project)
-        task.suspended = self._runtime.executor.rebuild(run.batch, context)
+        task.suspended = self._calls.rebuild(task, parent, project, run.batch)
 
 
 def runs_of(lost: OrphanedBatch) -> set[str]:

@@ -7,16 +7,16 @@ data, see `progress.py`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
 from app.agents.delegation.model import SubagentTask, TaskBatch, aggregate
 from app.agents.delegation.progress import parent_stored, task_stored
 from app.core import process
-from app.core.clock import isoformat
+from app.core.clock import Clock, isoformat
 from app.core.errors import NotFound
 from app.core.redaction import Redactor
 from app.core.text import dump_json
@@ -28,9 +28,11 @@ from app.db.delegation_statements import (
     LEAVE_BATCH,
     SAVE_TASK,
 )
-from app.db.writer import Transaction
+from app.db.writer import DatabaseWriter, Transaction
 from app.domain.delegation import ENDED, BatchReport, TaskReport
-from app.execution.runtime import Runtime
+from app.execution.deferred_tools import DeferredTools
+
+T = TypeVar("T")
 
 _ADD_BATCH = (
     "INSERT INTO delegation_batches (id, session_id, parent_run_id, operation_id, kind, name,"
@@ -85,11 +87,21 @@ class OrphanedBatch:
 class DelegationRepository:
     """Store of delegated work."""
 
-    def __init__(self, runtime: Runtime) -> None:
-        self._db = runtime.db
-        self._clock = runtime.clock
-        self._redactor = runtime.redactor
-        self._deferred = runtime.deferred
+    def __init__(
+        self, db: DatabaseWriter, clock: Clock, redactor: Redactor, deferred: DeferredTools
+    ) -> None:
+        self._db = db
+        self._clock = clock
+        self._redactor = redactor
+        self._deferred = deferred
+
+    async def flush(self) -> None:
+        """Wait until everything saved so far is on disk. Raises: StorageUnavailable."""
+        await self._db.flush()
+
+    async def read(self, work: Callable[[Transaction], T]) -> T:
+        """Return the result of `work` in a transaction."""
+        return await self._db.transact(work)
 
     async def add(self, batch: TaskBatch) -> None:
         """Store a batch before it starts."""

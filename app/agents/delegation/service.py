@@ -11,21 +11,17 @@ from dataclasses import replace
 from app.agents.budget import Spending
 from app.agents.delegation.batch_runner import BatchRunner
 from app.agents.delegation.model import Parent, Standing, SubagentTask, TaskBatch
-from app.agents.delegation.ports import Workers
 from app.agents.delegation.recovery import DelegationRecovery, IsRevoked
 from app.agents.delegation.repository import DelegationRepository
 from app.agents.delegation.task_limits import TaskLimitResolver, check_batch, fingerprint_of
-from app.agents.models.protocol import ModelClient
 from app.agents.recovery import FoundRun
-from app.agents.restart_policy import CLOSING, RestartPolicy
 from app.agents.sessions import Sessions
 from app.config.settings import Settings
-from app.core.clock import isoformat
+from app.core.clock import Clock, isoformat
 from app.core.error_boundary import ErrorBoundary, try_call
 from app.core.errors import InvalidInput, NotFound, ToolFailed
 from app.core.ids import new_id
 from app.domain.delegation import BatchKind, BatchReport, TaskSpec, TaskStatus
-from app.execution.runtime import Runtime
 from app.governance.limits import QuotaSubject
 from app.toolkit.context import ToolContext
 
@@ -43,41 +39,39 @@ class DelegationService:
 
     def __init__(
         self,
-        runtime: Runtime,
         sessions: Sessions,
-        model: ModelClient,
+        repository: DelegationRepository,
+        limits: TaskLimitResolver,
+        batch_runner: BatchRunner,
+        clock: Clock,
         settings: Settings,
-        *,
-        workers: Workers,
         standing_of: StandingOf,
-        restart_policy: RestartPolicy = CLOSING,
+        *,
+        continues: bool = False,
     ) -> None:
-        self._runtime = runtime
+        """Create the service; `continues`: the next process continues what this one leaves."""
         self._sessions = sessions
+        self._repository = repository
+        self._limits = limits
+        self._batch_runner = batch_runner
+        self._clock = clock
         self._settings = settings
         self._standing_of = standing_of
-        self._continues = restart_policy.continues
-        self._repository = DelegationRepository(runtime)
-        self._limits = TaskLimitResolver(runtime, settings)
+        self._continues = continues
         self._live: dict[str, TaskBatch] = {}
-        self._batch_runner = BatchRunner(
-            *(runtime, model, settings),
-            workers=workers,
-            limits=self._limits,
-            repository=self._repository,
-            run_ended=self._run_ended,
-        )
+        batch_runner.on_run_ended = self._run_ended
         # Status of tasks that the service, or their waiter, stops from now on.
         self._stopped_as: TaskStatus = "cancelled"
 
-    async def recover(self, left: Iterable[FoundRun], is_revoked: IsRevoked) -> None:
+    async def recover(
+        self, recovery: DelegationRecovery, left: Iterable[FoundRun], is_revoked: IsRevoked
+    ) -> None:
         """Continue or close the work of ended processes.
 
         Args:
             left: runs of sub-agents that may continue.
             is_revoked: returns whether work started with a token ID must stop.
         """
-        recovery = DelegationRecovery(self._runtime, self._sessions, self._limits, self._repository)
         for batch in await recovery.take_over(left, is_revoked):
             self._live[batch.id] = batch
             batch.work = asyncio.create_task(self._go_on(batch), name=batch.id)
@@ -116,8 +110,8 @@ class DelegationService:
             fingerprint=fingerprint,
             concurrency=self._concurrency(concurrency),
             tasks=[],
-            created_at=isoformat(self._runtime.clock.now()),
-            began=self._runtime.clock.monotonic(),
+            created_at=isoformat(self._clock.now()),
+            began=self._clock.monotonic(),
             kept=asyncio.get_running_loop().create_future(),
         )
         batch.tasks = [self._limits.task_of(batch, place, spec) for place, spec in enumerate(specs)]
@@ -294,7 +288,7 @@ class DelegationService:
 
     def _duplicate_of(self, parent: Parent, fingerprint: str) -> TaskBatch | None:
         """Return a recent equal batch, unless it has failed."""
-        oldest = self._runtime.clock.monotonic() - self._settings.sub_agent.duplicate_window_s
+        oldest = self._clock.monotonic() - self._settings.sub_agent.duplicate_window_s
         for batch in self._of_session(parent.session.id):
             same = batch.fingerprint == fingerprint and batch.began > oldest
             if same and not batch.is_stopped and batch.report().status in ("running", "success"):
@@ -389,7 +383,7 @@ class DelegationService:
         """Cancel a task permanently, even if the service crashes before its end."""
         task.stop(status)
         if task.is_left:
-            self._runtime.suspension.suspend(task.run_id)
+            self._batch_runner.leave_questions(task)
         if task.goes_on and not task.is_over:
             _, error = try_call(self._repository.save, task)
             if error is not None:
@@ -415,7 +409,7 @@ class DelegationService:
         """Drop ended batches from memory; they are then read from the database and not
         deduplicated.
         """
-        oldest = self._runtime.clock.monotonic() - self._settings.sub_agent.duplicate_window_s
+        oldest = self._clock.monotonic() - self._settings.sub_agent.duplicate_window_s
         over = [
             batch.id
             for batch in self._live.values()

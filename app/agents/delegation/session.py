@@ -13,7 +13,6 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
-from app.agents.delegation.call_context import context_of
 from app.agents.delegation.conversation import Conversation
 from app.agents.delegation.frames import (
     AskModel,
@@ -30,16 +29,17 @@ from app.agents.delegation.frames import (
 )
 from app.agents.delegation.model import Parent, SubagentTask
 from app.agents.delegation.ports import WorkerProcess
+from app.agents.delegation.repository import DelegationRepository
+from app.agents.delegation.task_calls import TaskCalls
 from app.agents.model_request import call_of
 from app.agents.sessions import Block
 from app.core.errors import ToolFailed
 from app.execution.context import Project
 from app.execution.outcome import CallOutcome
-from app.execution.runtime import Runtime
 from app.toolkit.context import Progress
 
 T = TypeVar("T")
-Execute = Callable[..., Awaitable[list[CallOutcome]]]
+Execute = Callable[..., Awaitable[None]]
 
 REPLY_S = 30.0
 """Seconds for a worker to choose its next step, which needs no computation."""
@@ -52,18 +52,18 @@ class SubagentSession:
 
     def __init__(
         self,
-        runtime: Runtime,
         task: SubagentTask,
         parent: Parent,
         *,
         worker: WorkerProcess,
         project: Project | None,
         conversation: Conversation,
-        save: Callable[[SubagentTask], None],
+        calls: TaskCalls,
+        repository: DelegationRepository,
     ) -> None:
-        """Create a session; `save` stores the progress of the task for a later process."""
-        self._save = save
-        self._runtime = runtime
+        """Create a session; `repository` stores the progress of the task for a later process."""
+        self._repository = repository
+        self._calls = calls
         self._task = task
         self._parent = parent
         self._worker = worker
@@ -188,7 +188,7 @@ class SubagentSession:
         heard = bool(task.unheard) and not self._uses and not is_last
         task.is_answered = not self._uses and not heard
         # Stored in the commit that contains the cost of the request.
-        self._save(task)
+        self._repository.save(task)
         shown = [_shown(block) for block in content if block.get("type") in ("text", "tool_use")]
         await self._worker.send(
             ModelAnswer(
@@ -206,8 +206,8 @@ class SubagentSession:
             raise WorkerProtocolError("A worker made a call that the model did not request")
         requests = [call_of(use) for use in uses]
         await self._tell(", ".join(dict.fromkeys(request.name for request in requests)))
-        context = context_of(self._runtime, task, self._parent, self._project)
-        finished = await self._answer(partial(self._runtime.executor.run, requests, context))
+        place = (task, self._parent, self._project)
+        finished = await self._answer(partial(self._calls.run, *place, requests))
         results = [
             {
                 "type": "tool_result",
@@ -222,7 +222,7 @@ class SubagentSession:
         """Continue calls that asked for confirmation before the service was started."""
         batch, self._task.suspended = self._task.suspended, None
         assert batch is not None
-        await self._answer(partial(self._runtime.executor.resume, batch))
+        await self._answer(partial(self._calls.resume, batch))
 
     async def _answer(self, execute: Execute) -> dict[str, CallOutcome]:
         """Run the calls of a round and store their results, unless left to the next process."""
@@ -231,15 +231,15 @@ class SubagentSession:
         try:
             await execute(finished=finished)
         finally:
-            if not self._runtime.suspension.is_suspended(task.run_id):
+            if not self._calls.is_suspended(task):
                 self._conversation.answered(self._uses, finished)
                 self._note(finished)
         self._uses = []
         # Only now: one of the calls may crash the service each time.
         task.tries = 0
-        self._save(task)
+        self._repository.save(task)
         # Results must be stored before the next request, which depends on them.
-        await self._runtime.db.flush()
+        await self._repository.flush()
         return finished
 
     def _note(self, finished: dict[str, CallOutcome]) -> None:

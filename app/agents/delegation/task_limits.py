@@ -7,16 +7,19 @@ from dataclasses import replace
 from hashlib import sha256
 
 from app.agents.delegation.model import Parent, SubagentTask, TaskBatch, TaskLimits
+from app.catalog.registry import ToolRegistry
 from app.config.settings import Settings
 from app.core.errors import InvalidInput, NotFound, ToolFailed
 from app.core.ids import new_id
 from app.core.text import dump_json
 from app.domain.delegation import BatchKind, TaskSpec
 from app.execution.context import Project
-from app.execution.runtime import Runtime
+from app.execution.projects import Projects
+from app.governance.agent_store import AgentStore
 from app.governance.agents import AgentProfile, SubagentLimits, SubagentScope
 from app.governance.identity.token_rules import DEFAULT_AGENT
 from app.resolver.layers import NO_LIMITS_FOR_SUBAGENTS
+from app.resolver.resolver import Resolver
 
 
 def check_batch(specs: Sequence[TaskSpec], settings: Settings) -> None:
@@ -83,8 +86,18 @@ def _fields(spec: TaskSpec) -> list[object]:
 class TaskLimitResolver:
     """Applies the settings, the agent's limits and the parent's own limits to tasks."""
 
-    def __init__(self, runtime: Runtime, settings: Settings) -> None:
-        self._runtime = runtime
+    def __init__(
+        self,
+        agents: AgentStore,
+        resolver: Resolver,
+        registry: ToolRegistry,
+        projects: Projects,
+        settings: Settings,
+    ) -> None:
+        self._agents = agents
+        self._resolver = resolver
+        self._registry = registry
+        self._projects = projects
         self._settings = settings
 
     def depth_of(self, parent: Parent) -> int:
@@ -105,7 +118,7 @@ class TaskLimitResolver:
 
     def deepest(self) -> int:
         """Return the maximum depth that any agent's sub-agents may reach."""
-        profiles = (stored.profile for stored in self._runtime.agents.list_all())
+        profiles = (stored.profile for stored in self._agents.list_all())
         own = (profile.subagents.max_depth or 1 for profile in profiles)
         limits = self._settings.sub_agent
         return min(max(limits.max_depth, 1, *own), limits.processes)
@@ -150,7 +163,7 @@ class TaskLimitResolver:
         parent = batch.parent
         limits = self.limits_of(spec, parent, batch.kind, field)
         self.project_of(parent, limits.roots)
-        resolved = self._runtime.resolver.resolve(limits.agent_id, subagent=limits.scope)
+        resolved = self._resolver.resolve(limits.agent_id, subagent=limits.scope)
         if spec.tools and not resolved.tool_names:
             why = {name: resolved.disabled_reasons.get(name) for name in limits.scope.allowed or ()}
             message = "; ".join(reason.message for reason in why.values() if reason is not None)
@@ -181,8 +194,8 @@ class TaskLimitResolver:
                 )
             return None
         if not roots:
-            return self._runtime.projects.get(parent.project_id)
-        return self._runtime.projects.narrowed(parent.project_id, roots)
+            return self._projects.get(parent.project_id)
+        return self._projects.narrowed(parent.project_id, roots)
 
     def _agent(self, spec: TaskSpec, parent: Parent, kind: BatchKind, field: str) -> str | None:
         """Return another agent's profile, only if the operator allows it."""
@@ -192,7 +205,7 @@ class TaskLimitResolver:
         profile = self._profile(parent.agent_id)
         named = profile.subagents.agents if profile else ()
         if kind == "escalation":
-            supervisor = supervisor_of(self._runtime, self._settings, parent.agent_id)
+            supervisor = supervisor_of(self._agents, self._settings, parent.agent_id)
             named = (supervisor,) if supervisor else ()
         if wanted not in named:
             choice = f"it may use {', '.join(named)}" if named else "it may use no other"
@@ -201,7 +214,7 @@ class TaskLimitResolver:
                 field=f"{field}.agent",
             )
         try:
-            self._runtime.agents.require(wanted)
+            self._agents.require(wanted)
         except NotFound as error:
             raise InvalidInput(error.message, field=f"{field}.agent") from None
         return wanted
@@ -247,16 +260,16 @@ class TaskLimitResolver:
         )
 
     def _canonical(self, name: str) -> str:
-        catalog = self._runtime.registry.snapshot()
+        catalog = self._registry.snapshot()
         entry = catalog.lookup(name)
         if entry is None:
-            guesses = catalog.suggest(name, among=self._runtime.resolver.resolve().tool_names)
+            guesses = catalog.suggest(name, among=self._resolver.resolve().tool_names)
             hint = f"; did you mean {' or '.join(guesses)}?" if guesses else ""
             raise InvalidInput(f"Tool {name!r} does not exist{hint}", field="tools")
         return entry.tool.name
 
     def _profile(self, agent_id: str | None) -> AgentProfile | None:
-        return _profile(self._runtime, agent_id)
+        return _profile(self._agents, agent_id)
 
     def _limits(self, agent_id: str | None) -> SubagentLimits:
         profile = self._profile(agent_id)
@@ -269,14 +282,14 @@ class TaskLimitResolver:
         return min(own, limits.processes, own if above is None else above)
 
 
-def supervisor_of(runtime: Runtime, settings: Settings, agent_id: str | None) -> str | None:
+def supervisor_of(agents: AgentStore, settings: Settings, agent_id: str | None) -> str | None:
     """Return the supervisor for escalations: from the agent's profile, else from the settings."""
-    profile = _profile(runtime, agent_id)
+    profile = _profile(agents, agent_id)
     return (profile and profile.supervisor) or settings.escalation.supervisor
 
 
-def _profile(runtime: Runtime, agent_id: str | None) -> AgentProfile | None:
-    return runtime.agents.get(DEFAULT_AGENT if agent_id is None else agent_id)
+def _profile(agents: AgentStore, agent_id: str | None) -> AgentProfile | None:
+    return agents.get(DEFAULT_AGENT if agent_id is None else agent_id)
 
 
 def _own_of(profile: AgentProfile | None) -> dict[str, object]:

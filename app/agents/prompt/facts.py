@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
+from app.core.clock import Clock
 from app.core.errors import StorageUnavailable, TollgateError
+from app.core.redaction import Redactor
 from app.core.text import truncate
-from app.domain.memory import Line, MemoryScope, RecallQuery
+from app.domain.memory import AgentMemory, Line, MemoryScope, RecallQuery
+from app.domain.plans import TodoLists
 from app.domain.skills import SkillViewer
 from app.execution.context import Project
-from app.execution.runtime import Runtime
+from app.knowledge.skills.service import SkillService
 from app.operations.protocols.files import FileOperations, FileStat
 from app.tools.memory.lines import line_text, marked
 from app.tools.untrusted import untrusted
@@ -87,8 +90,19 @@ class FactSubject:
 class FactFinder:
     """Collector of facts. Every text is bounded, and secrets in it are masked."""
 
-    def __init__(self, runtime: Runtime) -> None:
-        self._runtime = runtime
+    def __init__(
+        self,
+        clock: Clock,
+        redactor: Redactor,
+        skills: SkillService,
+        memory: AgentMemory,
+        todos: TodoLists,
+    ) -> None:
+        self._clock = clock
+        self._redactor = redactor
+        self._skills = skills
+        self._memories = memory
+        self._todos = todos
 
     async def find(
         self, subject: FactSubject, known: RunFacts, *, without: Collection[str] = ()
@@ -99,7 +113,7 @@ class FactFinder:
         may_read = project is not None and _READ_FILE in subject.tools
         return Facts(
             root=project.root if project else None,
-            skills="" if "skills" in without else await self._runtime.skills.prompt(viewer),
+            skills="" if "skills" in without else await self._skills.prompt(viewer),
             instructions=await self._instructions(project, known)
             if project and may_read and "instructions" not in without
             else "",
@@ -112,14 +126,14 @@ class FactFinder:
             todo=await self._todo(subject.session_id)
             if _TODO in subject.tools and subject.session_id and "todo" not in without
             else "",
-            date=f"Today is {self._runtime.clock.now():%A, %Y-%m-%d} (UTC).",
+            date=f"Today is {self._clock.now():%A, %Y-%m-%d} (UTC).",
         )
 
     async def _instructions(self, project: Project, known: RunFacts) -> str:
         """Read once per run: the cached part must not change during a run."""
         if known.instructions is None:
             text = await instructions_of(project.operations.files)
-            known.instructions = self._runtime.redactor.text(text)
+            known.instructions = self._redactor.text(text)
         return known.instructions
 
     async def _memory(self, subject: FactSubject, known: RunFacts) -> str:
@@ -136,7 +150,7 @@ class FactFinder:
         places = _places(subject)
         if not places:
             return ""
-        store = self._runtime.memory.store
+        store = self._memories
         pinned = await store.recall(places, RecallQuery(None, (PINNED,), limit=_PINNED_LINES))
         lines = list(pinned.lines)
         if question.strip():
@@ -145,14 +159,14 @@ class FactFinder:
             lines += [line for line in fitting.lines if line.memory.id not in seen]
         if not lines:
             return ""
-        text = self._runtime.redactor.text(_bounded(lines))
+        text = self._redactor.text(_bounded(lines))
         memories = [line.memory for line in lines]
         return "From memory (more with memory_recall):\n" + marked(
             text, memories, subject.session_id
         )
 
     async def _todo(self, session_id: str) -> str:
-        found = await self._runtime.boards.todos.read(session_id)
+        found = await self._todos.read(session_id)
         open_items = [item for item in found.items if item.status in ("pending", "in_progress")]
         if not open_items:
             return ""
@@ -162,7 +176,7 @@ class FactFinder:
         ]
         done = len(found.items) - len(open_items)
         text = truncate("\n".join(lines), _TODO_CHARS)
-        return self._runtime.redactor.text(f"Todo list ({done} items completed):\n{text}")
+        return self._redactor.text(f"Todo list ({done} items completed):\n{text}")
 
 
 def _places(subject: FactSubject) -> list[MemoryScope]:

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
+from app.agents.run_subjects import RunSubjects
 from app.agents.runs import RunService
 from app.agents.schedules import claims, reasons, rows
 from app.agents.schedules.reasons import ScheduleReason
 from app.agents.schedules.service import ScheduleService
 from app.agents.sessions import Session, Sessions
-from app.core.background import background
+from app.core.clock import Clock
 from app.core.error_boundary import ErrorBoundary
 from app.core.errors import NotFound, TollgateError, Unauthenticated
-from app.db.writer import Transaction
-from app.domain.schedules import SCHEDULES, Occurrence, Schedule
-from app.execution.runtime import Runtime
-from app.governance.identity.tokens import Tokens
+from app.core.redaction import Redactor
+from app.db.writer import DatabaseWriter, Transaction
+from app.domain.schedules import Occurrence, Schedule
+from app.execution.conditions import HealthMonitor
 from app.governance.limits import QuotaSubject
 
 log = logging.getLogger(__name__)
@@ -34,18 +35,23 @@ class Scheduler:
 
     def __init__(
         self,
-        runtime: Runtime,
         schedules: ScheduleService,
         sessions: Sessions,
         runs: RunService,
-        tokens: Tokens,
+        subjects: RunSubjects,
+        db: DatabaseWriter,
+        clock: Clock,
+        conditions: HealthMonitor,
+        redactor: Redactor,
     ) -> None:
-        self._runtime = runtime
         self._schedules = schedules
         self._sessions = sessions
         self._runs = runs
-        self._tokens = tokens
-        self._settings = runtime.settings.schedules
+        self._subjects = subjects
+        self._db = db
+        self._clock = clock
+        self._conditions = conditions
+        self._redactor = redactor
         # At the first check, times may have been written under another clock.
         self._looked_at = datetime.max.replace(tzinfo=UTC)
         schedules.on_start(self.begin)
@@ -54,7 +60,7 @@ class Scheduler:
         """Check whenever an occurrence is due, until cancelled."""
         await self._contained(self.recover)
         while True:
-            await self._runtime.conditions.admitted()
+            await self._conditions.admitted()
             self._schedules.news.clear()
             await self._contained(self.tick)
             wait = await self._wait()
@@ -64,22 +70,22 @@ class Scheduler:
 
     async def tick(self) -> None:
         """Claim and start every due occurrence."""
-        now = self._runtime.clock.now()
+        now = self._clock.now()
 
         was_turned_back, self._looked_at = now < self._looked_at, now
 
         def take(transaction: Transaction) -> list[claims.OccurrenceClaim]:
             if was_turned_back:
                 claims.come_back(transaction, now)
-            return claims.claim_due(transaction, now, self._settings)
+            return claims.claim_due(transaction, now, self._schedules.settings)
 
-        for claim in await self._runtime.db.transact(take):
+        for claim in await self._db.transact(take):
             # One failed start must not block later ones.
             await self._contained(partial(self.begin, claim.schedule, claim.slot))
 
     async def recover(self) -> None:
         """Continue with occurrences that another process claimed and did not start."""
-        for schedule_id, slot in await self._runtime.db.transact(claims.left_behind):
+        for schedule_id, slot in await self._db.transact(claims.left_behind):
             await self._contained(partial(self._go_on, schedule_id, slot))
 
     async def _go_on(self, schedule_id: str, slot: Occurrence) -> None:
@@ -104,7 +110,7 @@ class Scheduler:
             has_started = await self._start(schedule, slot)
         if has_started:
             # A run that has started has not failed, whatever happens to its record.
-            await self._runtime.db.flush_with_retry()
+            await self._db.flush_with_retry()
             await self._schedules.settle(slot, "started")
         elif held.error is not None:
             log.error("a scheduled run failed to start", exc_info=held.error)
@@ -146,28 +152,23 @@ class Scheduler:
     async def _quota_subject(self, schedule: Schedule) -> QuotaSubject | ScheduleReason:
         """Return the subject the run is counted for, or why the schedule cannot run any more."""
         try:
-            if schedule.agent_id is not None:
-                self._runtime.agents.require(schedule.agent_id)
+            self._subjects.check_agent(schedule.agent_id)
         except NotFound as error:
             return ScheduleReason(code="agent_gone", sentence=error.message)
         try:
-            if schedule.project_id is not None:
-                self._runtime.projects.about(schedule.project_id)
+            self._subjects.check_project(schedule.project_id)
         except NotFound as error:
             return ScheduleReason(code="project_gone", sentence=error.message)
-        if schedule.token_id is None:
-            return QuotaSubject(user_id=schedule.owner)
         try:
-            token = await self._tokens.holder(schedule.token_id)
+            return await self._subjects.quota_subject(schedule.token_id, schedule.owner)
         except Unauthenticated:
             return reasons.TOKEN_GONE
-        return QuotaSubject(token.id, token.limits, schedule.owner)
 
     async def _session(self, schedule: Schedule, slot: Occurrence) -> Session:
         found = await self._sessions.get(slot.session_id)
         return found or self._sessions.create(
             user_id=schedule.owner,
-            title=self._runtime.redactor.text(schedule.name),
+            title=self._redactor.text(schedule.name),
             project_id=schedule.project_id,
             agent_id=schedule.agent_id,
             session_id=slot.session_id,
@@ -179,19 +180,19 @@ class Scheduler:
             found = transaction.fetch(f"{rows.SELECT} WHERE id = ?", (schedule_id,))
             return rows.schedule_of(found[0]) if found else None
 
-        return await self._runtime.db.transact(read)
+        return await self._db.transact(read)
 
     def _is_late(self, slot: Occurrence) -> bool:
-        passed = self._runtime.clock.now() - datetime.fromisoformat(slot.scheduled_at)
-        return passed > timedelta(seconds=self._settings.grace_s)
+        passed = self._clock.now() - datetime.fromisoformat(slot.scheduled_at)
+        return passed > timedelta(seconds=self._schedules.settings.grace_s)
 
     async def _wait(self) -> float:
         """Return the seconds until the next check."""
         with ErrorBoundary() as held:
-            due = await self._runtime.db.transact(claims.next_time)
+            due = await self._db.transact(claims.next_time)
         if held.error is not None or due is None:
             return _LONGEST_WAIT_S
-        left = (datetime.fromisoformat(due) - self._runtime.clock.now()).total_seconds()
+        left = (datetime.fromisoformat(due) - self._clock.now()).total_seconds()
         return min(max(left, 0.01), _LONGEST_WAIT_S)
 
     async def _contained(self, work: Callable[[], Awaitable[None]]) -> None:
@@ -199,28 +200,6 @@ class Scheduler:
             await work()
         if held.error is not None:
             log.error("failed to check schedules, or to start a scheduled run", exc_info=held.error)
-
-
-def open_schedules(runtime: Runtime) -> ScheduleService:
-    """Register the schedule service for tools."""
-    schedules = ScheduleService(
-        runtime.db, runtime.clock, runtime.audit, runtime.changes, runtime.settings.schedules
-    )
-    runtime.services.register(SCHEDULES, schedules)
-    return schedules
-
-
-@asynccontextmanager
-async def scheduling(
-    runtime: Runtime,
-    schedules: ScheduleService,
-    sessions: Sessions,
-    runs: RunService,
-    tokens: Tokens,
-) -> AsyncIterator[None]:
-    """Start scheduled runs for the duration of the block."""
-    async with background(Scheduler(runtime, schedules, sessions, runs, tokens).run()):
-        yield
 
 
 def _words(schedule: Schedule, slot: Occurrence) -> str:

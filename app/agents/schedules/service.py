@@ -47,7 +47,7 @@ class ScheduleService:
         self._db = db
         self._clock = clock
         self._audit = audit
-        self._settings = settings
+        self.settings = settings
         self._begin: Begin | None = None
         self._starting: set[asyncio.Task[None]] = set()
         self.news = asyncio.Event()
@@ -88,9 +88,9 @@ class ScheduleService:
         )
 
         def add(transaction: Transaction) -> None:
-            if transaction.fetch(rows.COUNT, (user_id,))[0][0] >= self._settings.per_user:
+            if transaction.fetch(rows.COUNT, (user_id,))[0][0] >= self.settings.per_user:
                 raise ToolFailed(
-                    f"The maximum of {self._settings.per_user} schedules per user is "
+                    f"The maximum of {self.settings.per_user} schedules per user is "
                     "reached: delete one",
                     code="too_many_schedules",
                 )
@@ -216,7 +216,7 @@ class ScheduleService:
             slot = slot_for(schedule, moment, "manual")
             if not transaction.execute(rows.ADD_SLOT, slot_row(schedule, slot, moment)):
                 raise ToolFailed("A run of this schedule has just started", code="already_begun")
-            transaction.execute(rows.TRIM_SLOTS, (schedule_id, schedule_id, self._settings.history))
+            transaction.execute(rows.TRIM_SLOTS, (schedule_id, schedule_id, self.settings.history))
             self._note(transaction, by or schedule.owner, "begun", None, schedule)
             return schedule, slot
 
@@ -288,7 +288,7 @@ class ScheduleService:
         self.news.set()
 
     def _timing(self, draft: ScheduleInput, now: datetime) -> Timing:
-        zone = draft.timezone or self._settings.timezone
+        zone = draft.timezone or self.settings.timezone
         try:
             timing = Timing(
                 timezone=zone,
@@ -300,7 +300,7 @@ class ScheduleService:
             )
             if not draft.recurring and timing.cron is not None:
                 timing = replace(timing, at=timing.after(now))
-            check_interval(timing, self._settings.min_interval_s)
+            check_interval(timing, self.settings.min_interval_s)
         except ValueError as error:
             raise ToolFailed(str(error), code="invalid_schedule") from None
         if timing.after(now) is None:

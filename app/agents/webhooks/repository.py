@@ -9,12 +9,16 @@ from dataclasses import replace
 from typing import Any
 
 from app.agents.webhooks.model import PAUSED, PLACE, Webhook
-from app.core.clock import isoformat
+from app.core.clock import Clock, isoformat
 from app.core.errors import AlreadyExists, ConfigurationError, InvalidInput, NotFound
 from app.core.ids import new_id
-from app.db.writer import Transaction
-from app.execution.runtime import Runtime
+from app.core.redaction import Redactor
+from app.db.writer import DatabaseWriter, Transaction
+from app.execution.projects import Projects
+from app.governance.agent_store import AgentStore
+from app.governance.audit.log import AuditLog
 from app.governance.config_table import ConfigSchema, ConfigTable
+from app.governance.config_versions import ConfigVersions
 from app.knowledge.sources.encryption import KeyRing
 
 log = logging.getLogger(__name__)
@@ -28,11 +32,24 @@ _FORGET = "DELETE FROM webhook_deliveries WHERE webhook_id = ?"
 class WebhookRepository:
     """Creates, changes and deletes webhooks, and caches them in memory."""
 
-    def __init__(self, runtime: Runtime, keys: KeyRing) -> None:
-        self._runtime = runtime
+    def __init__(
+        self,
+        db: DatabaseWriter,
+        clock: Clock,
+        audit: AuditLog,
+        changes: ConfigVersions,
+        agents: AgentStore,
+        projects: Projects,
+        redactor: Redactor,
+        keys: KeyRing,
+    ) -> None:
+        self._clock = clock
+        self._agents = agents
+        self._projects = projects
+        self._redactor = redactor
         self._keys = keys
         self._secrets: dict[str, bytes] = {}
-        self._table = ConfigTable(runtime.db, runtime.audit, runtime.changes, _SCHEMA, self._loaded)
+        self._table = ConfigTable(db, audit, changes, _SCHEMA, self._loaded)
 
     async def load(self) -> None:
         """Load the stored webhooks, including changes by other processes."""
@@ -67,7 +84,7 @@ class WebhookRepository:
             AlreadyExists: another webhook has the name.
             ConfigurationError: the keys are invalid.
         """
-        moment = isoformat(self._runtime.clock.now())
+        moment = isoformat(self._clock.now())
         blank = Webhook(new_id("whk"), token_id=token_id, created_at=moment, updated_at=moment)
         secret = _new_secret()
 
@@ -192,7 +209,7 @@ class WebhookRepository:
         return self.get(webhook_id)
 
     def _next(self, webhook: Webhook) -> Webhook:
-        moment = isoformat(self._runtime.clock.now())
+        moment = isoformat(self._clock.now())
         return replace(webhook, version=webhook.version + 1, updated_at=moment)
 
     def _sealed(self, webhook: Webhook, secret: str) -> Webhook:
@@ -209,10 +226,10 @@ class WebhookRepository:
         field = "agent_id"
         try:
             if webhook.agent_id is not None:
-                self._runtime.agents.require(webhook.agent_id)
+                self._agents.require(webhook.agent_id)
             field = "project_id"
             if webhook.project_id is not None:
-                self._runtime.projects.about(webhook.project_id)
+                self._projects.about(webhook.project_id)
         except NotFound as error:
             raise InvalidInput(error.message, field=field) from None
 
@@ -246,7 +263,7 @@ class WebhookRepository:
             else:
                 found[webhook.id] = text.encode()
         self._secrets = found
-        self._runtime.redactor.learn(SUBJECT, (secret.decode() for secret in found.values()))
+        self._redactor.learn(SUBJECT, (secret.decode() for secret in found.values()))
 
 
 def _new_secret() -> str:

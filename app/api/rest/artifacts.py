@@ -73,7 +73,7 @@ async def get_artifact(
     if offset > row.size:
         raise InvalidInput(f"The artifact has only {row.size} bytes", field="query.offset")
     end = row.size if limit is None else min(row.size, offset + limit)
-    store = service.runtime.artifacts
+    store = service.artifacts
     # Read before the response starts: a missing file must be a 404, not a partial 200.
     first = await store.read(row.id, offset=offset, limit=min(CHUNK, end - offset))
     pieces = _pieces(store, row.id, first, offset, end)

@@ -211,7 +211,7 @@ async def _run(
         session = service.sessions.create(
             user_id=principal.user_id,
             kind="direct",
-            title=service.runtime.redactor.text(f"Direct call: {requests[0].name[:60]}"),
+            title=service.redactor.text(f"Direct call: {requests[0].name[:60]}"),
             project_id=DEFAULT_PROJECT,
         )
     else:
@@ -229,7 +229,7 @@ async def _run(
     # The run belongs to the session, not to this request.
     await asyncio.shield(run.done)
     # Without retries: without storage, no call with side effects has run.
-    await service.runtime.db.flush()
+    await service.db.flush()
     if session_id is None and service.runs.active(session.id) is None:
         service.sessions.release(session)
     outcomes = [run.finished[item.id] for item in requests if item.id in run.finished]

@@ -174,7 +174,7 @@ async def list_checkpoints(
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> CheckpointList:
     """Scope `chat`. Latest run first. Changes by shell commands are not listed."""
-    runs = await service.runtime.undo.runs(session.id, limit=limit)
+    runs = await service.undo.runs(session.id, limit=limit)
     return CheckpointList(checkpoints=[CheckpointView.of(run) for run in runs])
 
 
@@ -193,8 +193,8 @@ async def get_checkpoint(
     ] = "",
 ) -> CheckpointDetail:
     """Scope `chat`. Compares each file before the run with its current state."""
-    changes = await service.runtime.undo.changes(session.id, run_id, after=after, limit=limit)
-    redactor = service.runtime.redactor
+    changes = await service.undo.changes(session.id, run_id, after=after, limit=limit)
+    redactor = service.redactor
     return CheckpointDetail(
         run_id=run_id,
         files=[_difference(item, redactor) for item in changes],
@@ -215,7 +215,7 @@ async def restore_checkpoint(
     principal: Chatter,
 ) -> RestoredView:
     """Scope `chat`. Restores all files or none. 409: changed since, or a run is active."""
-    restored = await service.runtime.undo.restore(
+    restored = await service.undo.restore(
         session.id,
         run_id,
         actor=principal.user_id,

@@ -141,7 +141,7 @@ class ConfirmationAnswered(BaseModel):
 )
 async def list_confirmations(session: ReadableSession, service: ServiceDep) -> ConfirmationList:
     """Scope `chat`."""
-    return ConfirmationList(confirmations=service.runtime.confirmations.pending(session.id))
+    return ConfirmationList(confirmations=service.confirmations.pending(session.id))
 
 
 @router.get("/confirmations", summary="List confirmations", responses=problems())
@@ -212,13 +212,13 @@ async def answer_confirmation(
     The first valid answer wins. Without an answer, the call does not run.
     """
     row = await _visible(service, principal, confirmation_id)
-    outcome = await service.runtime.confirmations.answer(
+    outcome = await service.confirmations.answer(
         confirmation_id,
         ConfirmationReply(body.option_id, body.digest, body.message, body.edited_args),
         approver_of(principal, edits=body.edited_args is not None),
         session_id=row.session_id,
     )
-    await service.runtime.db.flush()
+    await service.db.flush()
     return ConfirmationAnswered(confirmation_id=confirmation_id, outcome=outcome)
 
 

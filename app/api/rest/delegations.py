@@ -214,7 +214,7 @@ async def get_delegation(
 ) -> DelegatedBatch:
     """Scope `chat`. For a task's ID, its batch with only that task."""
     found = await _visible(service, principal, delegation_id)
-    return DelegatedBatch.of(found, service.runtime.redactor)
+    return DelegatedBatch.of(found, service.redactor)
 
 
 @router.post(
@@ -228,7 +228,7 @@ async def cancel_delegation(
     """Scope `chat`. Completed work is not undone. Harmless if it has already ended."""
     found = await _visible(service, principal, delegation_id)
     after = await delegation_of(service).cancel(delegation_id, session_id=found.session_id)
-    return DelegatedBatch.of(after, service.runtime.redactor)
+    return DelegatedBatch.of(after, service.redactor)
 
 
 @router.post(
@@ -261,7 +261,7 @@ async def page_of(
     )
     start = 0 if before is None else _index_of(before, found) + 1
     page = found[start : start + limit]
-    return DelegationPage.of(page, service.runtime.redactor, more=len(found) > start + limit)
+    return DelegationPage.of(page, service.redactor, more=len(found) > start + limit)
 
 
 def _index_of(before: str, found: Sequence[BatchReport]) -> int:

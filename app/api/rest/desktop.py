@@ -135,7 +135,7 @@ async def poll_desktop_tasks(
 ) -> WaitingTasks:
     """Scope `desktop`. Only a claim returns the content of a task."""
     operator = _operator(body, principal)
-    return WaitingTasks(tasks=await service.runtime.channels.operators.waiting(operator))
+    return WaitingTasks(tasks=await service.channels.operators.waiting(operator))
 
 
 @router.post("/claim", summary="Claim a task", responses=problems(Busy, RateLimited, body=True))
@@ -144,7 +144,7 @@ async def claim_desktop_task(
 ) -> ClaimedTask:
     """Scope `desktop`. Claims are exclusive; an operator can hold one task at a time."""
     operator = _operator(body, principal)
-    return ClaimedTask(task=await service.runtime.channels.operators.claim(operator, body.task_id))
+    return ClaimedTask(task=await service.channels.operators.claim(operator, body.task_id))
 
 
 @router.post("/tasks/{task_id}/start", summary="Request permission to send", responses=_HELD)
@@ -152,7 +152,7 @@ async def start_desktop_task(
     task_id: TaskPath, body: HeldBody, service: ServiceDep, principal: Caller
 ) -> HeldTask:
     """Scope `desktop`. The operator may send only after a successful response."""
-    desk = service.runtime.channels.operators
+    desk = service.channels.operators
     await desk.start(_holder(principal), _claim(task_id, body))
     return HeldTask(task_id=task_id, lease_s=desk.lease_s)
 
@@ -162,7 +162,7 @@ async def keep_desktop_task(
     task_id: TaskPath, body: HeldBody, service: ServiceDep, principal: Caller
 ) -> HeldTask:
     """Scope `desktop`."""
-    desk = service.runtime.channels.operators
+    desk = service.channels.operators
     await desk.beat(_holder(principal), _claim(task_id, body))
     return HeldTask(task_id=task_id, lease_s=desk.lease_s)
 
@@ -172,7 +172,7 @@ async def report_desktop_task(
     task_id: TaskPath, body: ProgressBody, service: ServiceDep, principal: Caller
 ) -> HeldTask:
     """Scope `desktop`."""
-    desk = service.runtime.channels.operators
+    desk = service.channels.operators
     progress = messages.OperatorProgress(stage=body.stage, message=body.message)
     await desk.progress(_holder(principal), _claim(task_id, body), progress)
     return HeldTask(task_id=task_id, lease_s=desk.lease_s)
@@ -184,7 +184,7 @@ async def complete_desktop_task(
 ) -> HeldTask:
     """Scope `desktop`. The task must have been started."""
     done = messages.Done(verified=body.verified, detail=body.detail)
-    desk = service.runtime.channels.operators
+    desk = service.channels.operators
     await desk.complete(_holder(principal), _claim(task_id, body), done)
     return HeldTask(task_id=task_id, lease_s=0)
 
@@ -195,7 +195,7 @@ async def fail_desktop_task(
 ) -> HeldTask:
     """Scope `desktop`. The task is not offered to other operators afterwards."""
     failed = messages.Failed(code=body.code, detail=body.detail)
-    desk = service.runtime.channels.operators
+    desk = service.channels.operators
     await desk.fail(_holder(principal), _claim(task_id, body), failed)
     return HeldTask(task_id=task_id, lease_s=0)
 
@@ -205,7 +205,7 @@ async def release_desktop_task(
     task_id: TaskPath, body: HeldBody, service: ServiceDep, principal: Caller
 ) -> HeldTask:
     """Scope `desktop`. Other operators can claim it again. It must not have been started."""
-    await service.runtime.channels.operators.release(_holder(principal), _claim(task_id, body))
+    await service.channels.operators.release(_holder(principal), _claim(task_id, body))
     return HeldTask(task_id=task_id, lease_s=0)
 
 

@@ -86,7 +86,7 @@ async def upload_file(
     file again changes nothing; 409: a different file exists. An upload can be undone like the
     changes of a run.
     """
-    uploads = service.runtime.uploads
+    uploads = service.uploads
     uploads.place(session, name)
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != BYTES:
         raise HTTPException(415, f"Send the file's bytes as Content-Type: {BYTES}")

@@ -94,10 +94,9 @@ class Health(BaseModel):
 @router.get("/health", summary="Check liveness", responses=problems(public=True))
 async def get_health(service: ServiceDep) -> Health:
     """Requires no token. 200 while the process responds; `GET /ready` checks if it can work."""
-    runtime = service.runtime
-    failing = runtime.db.error is not None
-    conditions = [condition.code for condition in runtime.conditions.current()]
-    uptime = runtime.clock.now() - datetime.fromisoformat(service.started_at)
+    failing = service.db.error is not None
+    conditions = [condition.code for condition in service.conditions.current()]
+    uptime = service.clock.now() - datetime.fromisoformat(service.started_at)
     return Health(
         status="degraded" if conditions else "ok",
         version=__version__,
@@ -106,5 +105,5 @@ async def get_health(service: ServiceDep) -> Health:
         database="failing" if failing else "ok",
         conditions=conditions,
         model={"configured": service.has_model},
-        sandbox=SandboxView(**runtime.workspaces.status.to_dict()),
+        sandbox=SandboxView(**service.workspaces.status.to_dict()),
     )

@@ -122,7 +122,7 @@ class IdempotentRequests:
         service: Service = request.app.state.service
         keys.begin(key)
         try:
-            await service.runtime.db.flush()
+            await service.db.flush()
         except BaseException:
             keys.forget(key)
             raise
@@ -135,7 +135,7 @@ class IdempotentRequests:
         except BaseException:
             keys.lose(key)
             raise
-        await service.runtime.db.flush_with_retry()
+        await service.db.flush_with_retry()
         return answer
 
     def _settle(

@@ -109,9 +109,7 @@ def _refusal(service: Service, scope: Scope) -> TollgateError | None:
     method = scope.get("method", "GET")
     # Requests that end work or free space are accepted, and so is signing in to do that.
     changes = method not in SAFE_METHODS and method != "DELETE" and not _ENDING.search(path)
-    return service.runtime.conditions.refusal(
-        changes=changes, from_memory=path == _CATALOG and not changes
-    )
+    return service.conditions.refusal(changes=changes, from_memory=path == _CATALOG and not changes)
 
 
 def _check_page(service: Service, headers: Headers) -> None:

@@ -92,7 +92,7 @@ class QuestionTaken(BaseModel):
 )
 async def list_questions(session: ReadableSession, service: ServiceDep) -> QuestionList:
     """Scope `chat`."""
-    return QuestionList(questions=service.runtime.questions.pending(session.id))
+    return QuestionList(questions=service.questions.pending(session.id))
 
 
 @router.post(
@@ -125,5 +125,5 @@ async def give_answer(
         QuestionReply(body.outcome, body.answer),
         client_message_id=body.client_message_id,
     )
-    await service.runtime.db.flush()
+    await service.db.flush()
     return QuestionTaken(question_id=question_id, **taken)

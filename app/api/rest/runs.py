@@ -77,7 +77,7 @@ async def send_message(
         quota_subject=principal.quota_subject,
         tools_enabled=body.tools_enabled,
     )
-    await service.runtime.db.flush_with_retry()
+    await service.db.flush_with_retry()
     return MessageAccepted(run_id=run_id, message_id=message_id)
 
 

@@ -173,13 +173,13 @@ async def create_session(
     principal.require_agent(body.agent_id)
     principal.require_project(body.project_id)
     if body.project_id is not None:
-        service.runtime.projects.get(body.project_id)
+        service.projects.get(body.project_id)
     if body.agent_id is not None:
-        service.runtime.agents.require(body.agent_id)
+        service.agents.require(body.agent_id)
     session = service.sessions.create(
         user_id=principal.user_id,
         kind=body.kind,
-        title=service.runtime.redactor.text(body.title or UNTITLED),
+        title=service.redactor.text(body.title or UNTITLED),
         project_id=body.project_id,
         agent_id=body.agent_id,
         model=body.model,
@@ -187,7 +187,7 @@ async def create_session(
         temperature=body.temperature,
         meta={BUSINESS: body.business.facts()} if body.business else None,
     )
-    await service.runtime.db.flush()
+    await service.db.flush()
     show_place(request, response, session.id)
     return SessionView.of(await visible_session(service, principal, session.id))
 
@@ -231,7 +231,7 @@ async def list_sessions(
         rows = await page(limit, before)
         found = SessionMatches(rows, next_before=rows[-1].id if len(rows) == limit else None)
     else:
-        finder = SessionFinder(service.archive, service.runtime.redactor)
+        finder = SessionFinder(service.archive, service.redactor)
         found = await finder.find(q.split(), page, limit=limit, before=before)
     return SessionPage(
         sessions=[SessionView.of(row) for row in found.sessions],
@@ -258,11 +258,11 @@ async def change_session(
     session = await service.session_for(principal, session_id)
     given = body.model_fields_set
     if "title" in given:
-        service.sessions.rename(session, service.runtime.redactor.text(body.title))
+        service.sessions.rename(session, service.redactor.text(body.title))
     if given & _MODEL:
         kept = {name: getattr(body if name in given else session, name) for name in _MODEL}
         service.sessions.set_model(session, **kept)
-    await service.runtime.db.flush()
+    await service.db.flush()
     return SessionView.of(await visible_session(service, principal, session_id))
 
 
@@ -278,7 +278,7 @@ async def list_messages(
 ) -> MessageList:
     """Scope `chat`. The active branch, root first, or all branches with `tree`."""
     leaf = session.leaf_entry_id
-    archive, redactor = service.archive, service.runtime.redactor
+    archive, redactor = service.archive, service.redactor
     rows = await archive.entries(session.id) if tree else await archive.path(session.id, leaf)
     return MessageList(leaf_entry_id=leaf, messages=[MessageView.of(row, redactor) for row in rows])
 
@@ -305,7 +305,7 @@ async def branch_session(
     if active is not None:
         raise Busy("A run is active in this session; wait for it or cancel it", run_id=active.id)
     service.sessions.branch(session, body.entry_id)
-    await service.runtime.db.flush()
+    await service.db.flush()
     return SessionView.of(await visible_session(service, principal, session_id))
 
 
@@ -346,15 +346,15 @@ async def get_snapshot(
     row = await visible_session(service, principal, session.id)
     messages = await service.archive.path(row.id, row.leaf_entry_id)
     active = service.runs.active(row.id)
-    redactor = service.runtime.redactor
+    redactor = service.redactor
     return Snapshot(
         session=SessionView.of(row),
         messages=[MessageView.of(entry, redactor) for entry in messages],
         epoch=row.epoch,
         seq=seq,
-        pending_confirmations=service.runtime.confirmations.pending(row.id),
-        pending_questions=service.runtime.questions.pending(row.id),
-        running_calls=service.runtime.executor.running(row.id),
+        pending_confirmations=service.confirmations.pending(row.id),
+        pending_questions=service.questions.pending(row.id),
+        running_calls=service.executor.running(row.id),
         processes=orjson.loads(row.meta).get(PROCESSES, []),
         active_run=active
         and ActiveRun(run_id=active.id, trigger=active.trigger, started_at=active.started_at),

@@ -71,7 +71,7 @@ class Ticket(BaseModel):
 @router.get("/ready", summary="Check readiness", responses=_NOT_READY)
 async def get_ready(service: ServiceDep) -> Ready:
     """Requires no token. 503 while no new work is accepted; see `details.conditions`."""
-    conditions = service.runtime.conditions
+    conditions = service.conditions
     error = conditions.refusal(changes=True)
     if error is not None:
         error.details["conditions"] = [condition.code for condition in conditions.current()]
@@ -87,9 +87,8 @@ async def get_ready(service: ServiceDep) -> Ready:
 )
 async def get_metrics(service: ServiceDep, principal: Auditor) -> Response:
     """Scope `audit:read` or `admin`."""
-    runtime = service.runtime
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(MetricsCollector(runtime.metrics, runtime.registry.snapshot().tools))
+    registry.register(MetricsCollector(service.metrics, service.registry.snapshot().tools))
     return Response(
         generate_latest(registry), media_type="text/plain; version=0.0.4; charset=utf-8"
     )
@@ -102,7 +101,7 @@ async def list_projects(service: ServiceDep, principal: Anyone) -> ProjectList:
     return ProjectList(
         projects=[
             ProjectView(id=item.id, name=item.name, root=item.root if admin else None)
-            for item in service.runtime.projects.list_all()
+            for item in service.projects.list_all()
             if principal.may_use_project(item.id)
         ]
     )
@@ -117,4 +116,4 @@ async def list_projects(service: ServiceDep, principal: Anyone) -> ProjectList:
 )
 async def create_ws_ticket(service: ServiceDep, principal: Anyone) -> Ticket:
     """For browsers, which cannot set WebSocket headers: send it in `hello.auth.ticket`."""
-    return Ticket(ticket=service.tickets.issue(principal), expires_in_s=int(TTL_S))
+    return Ticket(ticket=service.ws_tickets.issue(principal), expires_in_s=int(TTL_S))

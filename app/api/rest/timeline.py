@@ -138,7 +138,7 @@ async def get_timeline(
     The calls of sub-agents are included in the session that delegated to them.
     """
     timelines = Timelines(service.archive, _logs(service))
-    running = service.runtime.executor.running(session.id)
+    running = service.executor.running(session.id)
     if operation_id is not None:
         call = await timelines.of_operation(
             session.id, session.epoch, operation_id, running=running

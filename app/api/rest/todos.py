@@ -47,8 +47,8 @@ class TodoListView(BaseModel):
 )
 async def get_todos(session: ReadableSession, service: ServiceDep) -> TodoListView:
     """Scope `chat`. The tool `todo` writes this list."""
-    found = await service.runtime.boards.todos.read(session.id)
-    items = service.runtime.redactor.values_in([asdict(item) for item in found.items])
+    found = await service.boards.todos.read(session.id)
+    items = service.redactor.values_in([asdict(item) for item in found.items])
     return TodoListView(
         todos=[TodoItemView(**item) for item in items],
         revision=found.revision,

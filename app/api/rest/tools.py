@@ -104,7 +104,7 @@ async def list_tools(
     toolset: Annotated[str | None, Query(max_length=64)] = None,
 ) -> ToolList:
     """Lists the catalog in the native format, or in that of OpenAI or Anthropic requests."""
-    catalog = service.runtime.registry.snapshot()
+    catalog = service.registry.snapshot()
     if form == "native":
         rows = [
             row
@@ -113,7 +113,7 @@ async def list_tools(
         ]
         tools = [_with_state(service, row) for row in rows]
     else:
-        found = [catalog.tools[name] for name in service.runtime.resolver.resolve().tool_names]
+        found = [catalog.tools[name] for name in service.resolver.resolve().tool_names]
         tools = render(
             (
                 tool
@@ -143,7 +143,7 @@ async def switch_tool(
 ) -> ToolView:
     """Scope `admin`. Use `PATCH /admin/tools/{name}`, which can change more."""
     row = _row(service, name)
-    await service.runtime.governance.set_enabled(
+    await service.governance.set_enabled(
         row["alias_of"] or row["name"], enabled=body.enabled, actor=principal.user_id
     )
     return ToolView(tool=_row(service, name))
@@ -161,8 +161,8 @@ async def get_toolset(
     """Returns the resolved toolset that the prompt, the executor and workers use."""
     if agent_id is not None:
         principal.require_agent(agent_id)
-        service.runtime.agents.require(agent_id)
-    resolved = service.runtime.resolver.resolve(agent_id)
+        service.agents.require(agent_id)
+    resolved = service.resolver.resolve(agent_id)
     return Toolset(
         tool_names=list(resolved.tool_names),
         prompt_hints=dict(resolved.prompt_hints),
@@ -176,7 +176,7 @@ async def get_toolset(
 
 
 def _row(service: Service, name: str) -> dict[str, Any]:
-    catalog = service.runtime.registry.snapshot()
+    catalog = service.registry.snapshot()
     entry = catalog.lookup(name)
     if entry is None:
         raise ToolNotFound(
@@ -188,7 +188,7 @@ def _row(service: Service, name: str) -> dict[str, Any]:
 
 
 def _with_state(service: Service, row: dict[str, Any]) -> dict[str, Any]:
-    reasons = service.runtime.resolver.resolve().disabled_reasons
+    reasons = service.resolver.resolve().disabled_reasons
     reason = reasons.get(row["alias_of"] or row["name"])
     shown = reason.to_dict() if reason else None
     return {**row, "enabled": reason is None, "disabled_reason": shown}

@@ -8,7 +8,8 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from starlette.requests import Request
 
-from app.agents.webhooks.receiver import MAX_BODY_BYTES, DeliveryRun
+from app.agents.webhooks.deliveries import DeliveryRun
+from app.agents.webhooks.receiver import MAX_BODY_BYTES
 from app.agents.webhooks.signatures import HEADER
 from app.api.deps import ServiceDep, source_of
 from app.api.errors import problems

@@ -108,7 +108,7 @@ class Connection:
             done, _ = await asyncio.wait(parts, return_when=asyncio.FIRST_COMPLETED)
             return next(iter(done)).result()
         finally:
-            self._service.runtime.conditions.listeners.discard(self._changed)
+            self._service.conditions.listeners.discard(self._changed)
             for subscription in self.subscriptions.values():
                 subscription.stop()
             for part in parts:
@@ -129,7 +129,7 @@ class Connection:
 
     def watch_conditions(self) -> list[ServiceCondition]:
         """Send every condition that starts or ends from now on; return the current ones."""
-        conditions = self._service.runtime.conditions
+        conditions = self._service.conditions
         conditions.listeners.add(self._changed)
         return [self._message_of(item, lasts=True) for item in conditions.noted]
 
@@ -138,7 +138,7 @@ class Connection:
 
     def _message_of(self, condition: HealthCondition, *, lasts: bool) -> ServiceCondition:
         return ServiceCondition(
-            ts=stamp(self._service.runtime.clock.time()),
+            ts=stamp(self._service.clock.time()),
             code=condition.code,
             state="started" if lasts else "ended",
             refuses=condition.refuses,
@@ -176,7 +176,7 @@ class Connection:
             return
         auth = hello.auth
         if auth and auth.ticket:
-            principal = self._service.tickets.redeem(auth.ticket)
+            principal = self._service.ws_tickets.redeem(auth.ticket)
             if await self._service.authenticator.standing(principal) != "holds":
                 raise Unauthenticated("The credentials of the ticket have expired or been revoked")
             self._principal = principal
@@ -299,7 +299,7 @@ class Connection:
         while True:
             await asyncio.sleep(self._service.settings.heartbeat_s)
             heads = {key: item.log.committed for key, item in self.subscriptions.items()}
-            self.send(Heartbeat(ts=stamp(self._service.runtime.clock.time()), heads=heads))
+            self.send(Heartbeat(ts=stamp(self._service.clock.time()), heads=heads))
 
     async def _guard(self) -> close_codes.Close:
         """Wait for the end of the client's rights."""

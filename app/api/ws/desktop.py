@@ -128,7 +128,7 @@ class OperatorConnection:
         self._socket = socket
         self._service = service
         self._principal = principal
-        self._desk = service.runtime.channels.operators
+        self._desk = service.channels.operators
         self._rate = CommandRate(service.settings.command_rate, service.settings.command_burst)
         self._sending = asyncio.Lock()
         self._news = asyncio.Event()

@@ -105,9 +105,9 @@ class Dispatcher:
             head=session.log.committed,
             recovered=True,
             replay_from=command.after + 1,
-            pending_confirmations=service.runtime.confirmations.pending(session.id),
-            pending_questions=service.runtime.questions.pending(session.id),
-            running_calls=service.runtime.executor.running(session.id),
+            pending_confirmations=service.confirmations.pending(session.id),
+            pending_questions=service.questions.pending(session.id),
+            running_calls=service.executor.running(session.id),
         )
         await subscription.start(
             answer,
@@ -166,7 +166,7 @@ class Dispatcher:
         service, principal = self._service, self._principal
         approver = approver_of(principal, edits=command.edited_args is not None)
         session = await service.session_for(principal, command.session_id)
-        outcome = await service.runtime.confirmations.answer(
+        outcome = await service.confirmations.answer(
             command.confirmation_id,
             ConfirmationReply(
                 command.option_id, command.digest, command.message, command.edited_args
@@ -198,5 +198,5 @@ class Dispatcher:
         elif command.target == "delegation":
             stopped = await stop_delegation(service, session.id, command.target_id)
         else:
-            stopped = service.runtime.executor.cancel(session.id, command.target_id)
+            stopped = service.executor.cancel(session.id, command.target_id)
         return {} if stopped else {"already_finished": True}

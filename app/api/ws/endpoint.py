@@ -71,12 +71,12 @@ async def _serve(
     socket: WebSocket, service: Service, connections: Connections, connection: Connection
 ) -> None:
     connection.on_ready = lambda: connections.admit(connection, service.settings.max_connections)
-    service.runtime.metrics.gauge("websocket_connections", 1)
+    service.metrics.gauge("websocket_connections", 1)
     try:
         how, _ = await contain(connection.serve(), f"connection {connection.id}")
     finally:
         connections.open.discard(connection)
-        service.runtime.metrics.gauge("websocket_connections", -1)
+        service.metrics.gauge("websocket_connections", -1)
     if how is not close_codes.GONE:
         await _close(socket, how or close_codes.INTERNAL)
 

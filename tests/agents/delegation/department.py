@@ -13,10 +13,10 @@ from app.agents.delegation.model import Standing
 from app.agents.delegation.ports import Workers
 from app.agents.delegation.service import DelegationService
 from app.agents.models.anthropic import AnthropicModel, AnthropicSettings
-from app.agents.restart_policy import restart_policy
 from app.agents.sessions import Session
-from app.api.service import Service
-from app.bootstrap.service import open_service
+from app.bootstrap.agents import agent_parts
+from app.bootstrap.delegation import compose_delegation
+from app.bootstrap.service import ComposedService, open_service
 from app.config.settings import Settings
 from app.domain.delegation import BatchReport, TaskSpec
 from app.governance.limits import NOBODY, QuotaSubject
@@ -113,15 +113,14 @@ async def open_department(
 
 
 async def _furnished(
-    service: Service, office: Office, goals: Goals, doubles: Workers, model: AnthropicModel
+    service: ComposedService, office: Office, goals: Goals, doubles: Workers, model: AnthropicModel
 ) -> Department:
     payers: dict[str, tuple[QuotaSubject, bool]] = {}
-    delegation = DelegationService(
-        *(service.runtime, service.sessions, model, service.settings),
-        workers=doubles,
+    runtime = service.runtime
+    delegation, _ = compose_delegation(
+        *(runtime, agent_parts(runtime), service.sessions, model, doubles),
         standing_of=lambda session_id, _: Standing(
             *payers.get(session_id, (NOBODY, True)), outlives=False
         ),
-        restart_policy=restart_policy(service.runtime, service.settings.durable_runs),
     )
     return Department(office, goals, doubles, delegation, payers=payers)

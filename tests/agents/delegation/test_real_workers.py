@@ -56,7 +56,7 @@ async def open_firm(settings: Settings, **options: Any) -> AsyncIterator[Firm]:
         configured = AnthropicSettings(api_key=KEY, base_url=provider.base_url, max_retries=0)
         model = AnthropicModel(configured, sleep=Waits())
         async with open_service(settings, model=model) as service:
-            if not service.runtime.workspaces.status.levels["bash"].available:
+            if not service.workspaces.status.levels["bash"].available:
                 lacks(SANDBOX)
             yield Firm(settle(service, provider, **options), goals)
 

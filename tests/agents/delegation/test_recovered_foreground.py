@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from app.agents.history import DELEGATED, INTERRUPTED
-from app.agents.resumption import Resumption
+from app.agents.run_work import RunWork
 from app.config.settings import Settings
 from app.execution.calls import CallRequest
 from tests.agents.delegation.department import Department, Goals, open_department
@@ -162,7 +162,7 @@ async def test_what_the_sub_agent_asks_stays_open(
     left = as_left(state, settings, tmp_path / "left")
     goals = Goals()
     async with next_service(left, goals) as service:
-        assert service.runtime.confirmations.pending(session_id) == [before]
+        assert service.confirmations.pending(session_id) == [before]
         await until(lambda: goals.asked["please"])
         await answer(service, session_id)
         await all_over(service)
@@ -225,7 +225,7 @@ async def test_it_ends_with_a_run_that_cannot_go_on(
     def fails(*_: Any) -> None:
         raise ValueError("what is kept is of another kind")
 
-    monkeypatch.setattr(Resumption, "cut_off", fails)
+    monkeypatch.setattr(RunWork, "cut_off", fails)
     goals = Goals()
     await ended(left, goals)
     assert goals.asked == {}

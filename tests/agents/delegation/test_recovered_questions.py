@@ -73,7 +73,7 @@ async def test_a_kill_leaves_the_question_open_and_its_answer_is_heard(
     left = as_left(state, settings, tmp_path / "left")
     goals = Goals()
     async with next_service(left, goals) as service:
-        (asked,) = service.runtime.confirmations.pending(session_id)
+        (asked,) = service.confirmations.pending(session_id)
         assert asked == before
         assert asked["requested_by"]["subagent"] == "a"
         await answer(service, session_id, option)
@@ -103,7 +103,7 @@ async def test_whenever_the_service_is_killed_the_command_runs_at_most_once(
         before = rows_of(left, "SELECT consumed_at FROM confirmations")
         goals = Goals()
         async with next_service(left, goals) as service:
-            asked = service.runtime.confirmations.pending(session_id)
+            asked = service.confirmations.pending(session_id)
             asked_again += len(asked)
             if asked:
                 await answer(service, session_id)
@@ -126,7 +126,7 @@ async def test_an_orderly_stop_leaves_the_question_to_the_next_service(settings:
     assert tasks_of(settings) == [("a", "running")]
     # Once more: nobody answers in the first of two.
     async with next_service(settings, Goals()) as service:
-        assert service.runtime.confirmations.pending(session_id)
+        assert service.confirmations.pending(session_id)
     goals = Goals()
     async with next_service(settings, goals) as service:
         await answer(service, session_id)
@@ -178,8 +178,8 @@ async def test_it_may_wait_through_any_number_of_crashes(
         left = as_left(state, settings, tmp_path / f"left{number}")
         with states_kept(tmp_path / f"states{number}", monkeypatch) as states:
             async with next_service(left, Goals()) as service:
-                assert service.runtime.confirmations.pending(session_id)
-                await service.runtime.db.flush()
+                assert service.confirmations.pending(session_id)
+                await service.db.flush()
                 state = states[-1]
     async with next_service(left, Goals()) as service:
         await answer(service, session_id)
@@ -216,10 +216,10 @@ async def test_it_is_taken_back_when_the_task_is_stopped_before_it_goes_on(setti
         goals.script(goal, Turn(text("half"), gate))
     left = settings.model_copy(update={"sub_agent": few})
     async with next_service(left, goals) as service:
-        (asked,) = service.runtime.confirmations.pending(session_id)
+        (asked,) = service.confirmations.pending(session_id)
         for report in await service.delegation.reports(session_id=session_id):
             await service.delegation.cancel(report.batch_id, session_id=session_id)
-        assert service.runtime.confirmations.pending(session_id) == []
+        assert service.confirmations.pending(session_id) == []
         await all_over(service)
     (resolved,) = [e for e in events_of(left) if e["type"] == "tool_confirmation_resolved"]
     assert resolved["confirmation_id"] == asked["confirmation_id"]
@@ -253,7 +253,7 @@ async def test_it_is_taken_back_when_the_work_cannot_go_on(
     changed(left, STOPS[why])
     async with next_service(left, Goals()) as service:
         await all_over(service)
-        assert service.runtime.confirmations.pending(session_id) == []
+        assert service.confirmations.pending(session_id) == []
     assert tasks_of(left) == [("a", "interrupted")]
     (resolved,) = [e for e in events_of(left) if e["type"] == "tool_confirmation_resolved"]
     assert resolved["outcome"] == "cancelled"
@@ -269,7 +269,7 @@ async def test_it_is_taken_back_with_the_token_that_began_it(settings: Settings)
         await department.delegation.close()
     async with next_service(settings, Goals()) as service:
         await all_over(service)
-        assert service.runtime.confirmations.pending(session_id) == []
+        assert service.confirmations.pending(session_id) == []
     assert tasks_of(settings) == [("a", "interrupted")]
     assert ran(settings) == 0
     assert wrong(settings) == []
@@ -295,7 +295,7 @@ async def test_a_ticket_that_it_waits_for_outlives_it_too(
     async with next_service(left, goals) as service:
         session = await service.sessions.get(opened["session_id"])
         assert session is not None
-        await service.runtime.tickets.resolve(
+        await service.tickets.resolve(
             opened["ticket_id"], "answered", "Pay it", actor="boss", expected=1, log=session.log
         )
         await all_over(service)
@@ -332,7 +332,7 @@ async def test_an_answer_that_nobody_has_acted_on_outlives_the_next_service_too(
     assert ends(settings) == {}
     goals = Goals()
     async with next_service(settings, goals) as service:
-        assert service.runtime.confirmations.pending(session_id) == []
+        assert service.confirmations.pending(session_id) == []
         await all_over(service)
     assert "A person declined" in reported(goals.asked["a"][0])["t1"]
     assert ends(settings) == {"t1": "declined"}

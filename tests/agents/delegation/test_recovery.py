@@ -182,7 +182,7 @@ async def test_it_goes_on_with_the_words_it_was_given_and_forgets_them_in_the_en
         assert SECRET not in str([e for e in events if "delta" not in e["type"]])
     goals = Goals()
     async with next_service(settings, goals) as service:
-        service.runtime.redactor.learn("test", [SECRET])
+        service.redactor.learn("test", [SECRET])
         await all_over(service)
     assert len(goals.asked[goal]) == 1
     for table in ("delegation_batches", "delegated_tasks"):

@@ -12,8 +12,8 @@ from typing import Any
 from app.agents.models.anthropic import AnthropicModel, AnthropicSettings
 from app.agents.schedules.scheduler import Scheduler
 from app.agents.schedules.service import ScheduleService
-from app.api.service import Service
-from app.bootstrap.service import open_service
+from app.bootstrap.service import ComposedService, open_service
+from app.bootstrap.triggers import scheduler_of
 from app.config.settings import Settings
 from app.core.clock import ManualClock
 from app.domain.schedules import Occurrence
@@ -31,7 +31,7 @@ START = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)  # a Monday
 class Desk:
     """A service, and somebody who calls tools."""
 
-    service: Service
+    service: ComposedService
     provider: ScriptedAnthropic
     clock: ManualClock
     lab: Lab
@@ -58,7 +58,7 @@ class Desk:
 
     def scheduler(self) -> Scheduler:
         service = self.service
-        return Scheduler(
+        return scheduler_of(
             service.runtime, service.schedules, service.sessions, service.runs, service.tokens
         )
 
@@ -73,7 +73,7 @@ class Desk:
             if run is not None:
                 async with asyncio.timeout(PATIENCE_S):
                     await run.done
-        await self.service.runtime.db.flush()
+        await self.service.db.flush()
         return list(await self.schedules.history(None, schedule_id, 100))
 
     async def _is_beginning(self, schedule_id: str) -> bool:

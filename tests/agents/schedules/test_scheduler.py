@@ -158,7 +158,7 @@ async def test_an_agent_that_waits_for_people_waits_in_a_schedule_too(settings: 
     asking = Turn(tool_use("bash", {"command": "rm -rf build"}))
     async with open_desk(settings, asking, Turn(text("done"))) as desk:
         profile = AgentProfile(id="patient", unattended="suspend")
-        await desk.service.runtime.agents.create(profile, actor="root")
+        await desk.service.agents.create(profile, actor="root")
         made = await desk.make(every_seconds=HOUR, context={"agent_id": "patient"})
         await desk.pass_time(HOUR)
         (slot,) = await desk.schedules.history(None, made["id"], 10)
@@ -166,16 +166,16 @@ async def test_an_agent_that_waits_for_people_waits_in_a_schedule_too(settings: 
         assert session is not None
         watcher = Watcher()
         session.log.subscribers.add(watcher)
-        if not desk.service.runtime.confirmations.pending(session.id):
+        if not desk.service.confirmations.pending(session.id):
             await watcher.until("tool_confirmation_request")
-        (pending,) = desk.service.runtime.confirmations.pending(session.id)
+        (pending,) = desk.service.confirmations.pending(session.id)
         assert pending["tool_name"] == "bash"
         assert pending["agent_id"] == "patient"
         await desk.service.runs.cancel(slot.session_id, slot.run_id)
 
 
 async def test_a_schedule_whose_agent_is_gone_stands_still_and_says_why(desk: Desk):
-    agents = desk.service.runtime.agents
+    agents = desk.service.agents
     await agents.create(AgentProfile(id="helper"), actor="root")
     made = await desk.make(every_seconds=HOUR, context={"agent_id": "helper"})
     await agents.remove("helper", actor="root")
@@ -192,7 +192,7 @@ async def test_a_schedule_whose_agent_is_gone_stands_still_and_says_why(desk: De
 async def test_a_schedule_whose_project_is_gone_is_paused_with_the_reason(
     desk: Desk, tmp_path: Path
 ):
-    projects = desk.service.runtime.projects
+    projects = desk.service.projects
     folder = tmp_path / "side"
     folder.mkdir()
     project = await projects.create("Side", str(folder), actor="root")
@@ -259,7 +259,7 @@ async def test_a_run_that_started_has_not_failed(desk: Desk, monkeypatch: pytest
         raise StorageUnavailable("disk on fire")
 
     async def sends(*args: Any, **options: Any) -> Any:
-        monkeypatch.setattr(desk.service.runtime.db, "flush_with_retry", fails)
+        monkeypatch.setattr(desk.service.db, "flush_with_retry", fails)
         return await send_message(*args, **options)
 
     monkeypatch.setattr(desk.service.runs, "send_message", sends)

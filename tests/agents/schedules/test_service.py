@@ -99,7 +99,7 @@ async def test_nobody_sees_or_changes_the_schedules_of_somebody_else(desk: Desk)
 @pytest.mark.parametrize("other", [{"agent_id": None}, {"project": None}])
 async def test_a_call_sees_no_schedule_that_runs_with_other_rights(desk: Desk, other: Any):
     # The same user, but an agent with fewer tools, or a token for one project alone.
-    await desk.service.runtime.agents.create(AgentProfile(id="strong"), actor="root")
+    await desk.service.agents.create(AgentProfile(id="strong"), actor="root")
     made = await desk.make(every_seconds=HOUR, prompt="Mine", context={"agent_id": "strong"})
     away = {"agent_id": "strong", **other}
     for action in ("get", "update", "delete", "pause", "resume", "run_now", "history"):

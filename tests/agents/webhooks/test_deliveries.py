@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from app.agents.webhooks.deliveries import DeliveryRun
 from app.agents.webhooks.model import Webhook
-from app.agents.webhooks.receiver import DeliveryRun
 from app.config.settings import Settings
 from app.config.triggers import TriggerSettings
 from app.core.errors import Conflict, InvalidInput, RateLimited, TollgateError, Unauthenticated
@@ -46,7 +46,7 @@ class Sender:
         if run is not None:
             async with asyncio.timeout(PATIENCE_S):
                 await run.done
-        await self.desk.service.runtime.db.flush()
+        await self.desk.service.db.flush()
 
     async def runs(self) -> int:
         rows = await self.desk.lab.rows("SELECT COUNT(*) FROM runs WHERE trigger = 'webhook'")
@@ -72,7 +72,7 @@ async def sender(desk: Desk) -> Sender:
 
 @pytest.mark.requirement("SYS-03")
 async def test_a_delivery_begins_a_run_in_a_session_of_its_own(desk: Desk):
-    await desk.service.runtime.agents.create(AgentProfile(id="helper"), actor="root")
+    await desk.service.agents.create(AgentProfile(id="helper"), actor="root")
     sender = await made(desk, agent_id="helper", project_id="default")
     begun = await sender.send(b"It broke.")
     await sender.ended(begun)
@@ -157,7 +157,7 @@ async def test_a_wrong_signature_begins_nothing_and_is_counted(
     with pytest.raises(Unauthenticated):
         await sender.send(b"body", header=header.format(**shown))
     assert await sender.runs() == 0
-    await desk.service.runtime.db.flush()
+    await desk.service.db.flush()
     (row,) = await desk.lab.rows("SELECT subject FROM audit WHERE kind = 'auth.refused'")
     assert row == ("10.0.0.1",)
 
@@ -272,7 +272,7 @@ async def test_too_many_are_refused_for_a_while(desk: Desk):
 
 
 async def test_one_whose_agent_is_gone_is_paused_with_the_reason(desk: Desk):
-    agents = desk.service.runtime.agents
+    agents = desk.service.agents
     await agents.create(AgentProfile(id="helper"), actor="root")
     sender = await made(desk, agent_id="helper")
     await agents.remove("helper", actor="root")
@@ -336,7 +336,7 @@ async def test_one_whose_secret_does_not_open_is_as_if_it_were_not_there(
         sql = "UPDATE webhooks SET secret = ? WHERE name = 'ci'"
         transaction.execute(sql, (rows[0][0],))
 
-    await desk.service.runtime.db.transact(swap)
+    await desk.service.db.transact(swap)
     await desk.service.webhooks.repository.load()
     for secret in (sender.secret, other.secret):
         with pytest.raises(Unauthenticated):

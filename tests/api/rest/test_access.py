@@ -185,5 +185,5 @@ async def test_a_ticket_is_redeemed_once_for_who_asked(serving: Running):
     async with user(serving, "ann", "chat") as ann:
         ticket = (await ann.post("/ws-tickets")).json()
 
-    assert serving.service.tickets.redeem(ticket["ticket"]).user_id == "ann"
+    assert serving.service.ws_tickets.redeem(ticket["ticket"]).user_id == "ann"
     assert ticket["expires_in_s"] == 30

@@ -20,7 +20,7 @@ async def test_an_approval_after_a_file_was_added_asks_again(
     async with user(serving, "ann") as ann:
         session = await serving.service.sessions.get(await new_session(ann))
         assert session is not None
-        folder = Path(serving.service.runtime.projects.get("default").root) / "out"
+        folder = Path(serving.service.projects.get("default").root) / "out"
         folder.mkdir()
         (folder / "seen.txt").write_text("seen", encoding="utf-8")
         watcher = Watcher()

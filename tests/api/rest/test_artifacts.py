@@ -70,7 +70,7 @@ async def test_an_offset_at_the_end_is_empty_and_behind_it_refused(
 async def test_an_artifact_whose_file_is_gone_is_not_found(
     client: httpx2.AsyncClient, serving: Running, printed: tuple[str, str]
 ):
-    serving.service.runtime.artifacts.path(printed[1]).unlink()
+    serving.service.artifacts.path(printed[1]).unlink()
 
     reported = await problem(await client.get(f"/artifacts/{printed[1]}"))
 

@@ -217,7 +217,7 @@ async def test_too_many_requests_say_when_to_come_back(
 ):
     principal = await serving.service.authenticator.authenticate(None)
     for _ in range(MAX_PER_USER):
-        serving.service.tickets.issue(principal)
+        serving.service.ws_tickets.issue(principal)
 
     answer = await client.post("/ws-tickets")
 

@@ -316,11 +316,11 @@ async def test_no_secret_in_a_rule_or_a_tools_name_is_kept_with_a_call(
 ):
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     body = {"tool": "calculator", "decision": "deny", "justification": f"use {secret}"}
-    await serving.service.runtime.rules.create(body, actor="root")
+    await serving.service.rules.create(body, actor="root")
     denied = await client.post("/tools/calculator/call", json={"arguments": {"expression": "1"}})
     assert denied.json()["status"] == "denied"
     assert (await client.post(f"/tools/{secret}/call", json={})).json()["status"] == "error"
-    db = serving.service.runtime.db
+    db = serving.service.db
     await db.flush()
     held = {
         table: await db.transact(partial(fetch_all, table))

@@ -46,7 +46,7 @@ class Work:
 
 @pytest.fixture
 async def work(client: httpx2.AsyncClient, serving: Running) -> Work:
-    root = Path(serving.service.runtime.projects.get("default").root)
+    root = Path(serving.service.projects.get("default").root)
     return Work(client, await new_session(client), root)
 
 

@@ -70,7 +70,7 @@ async def test_the_owner_finds_reads_and_answers_and_nobody_else(serving: Runnin
         active = serving.service.runs.active(asked["session_id"])
         if active is not None:
             await active.done
-        await serving.service.runtime.db.flush()
+        await serving.service.db.flush()
         detail = (await ann.get(path)).json()
         assert (detail["state"], detail["by"], detail["call_status"]) == (
             "approved",
@@ -87,7 +87,7 @@ async def test_who_may_only_call_tools_cannot_answer(serving: Running):
         answer = {"option_id": "approve_once", "digest": asked["digest"]}
         assert (await ann.post(path, json=answer)).status_code == 403
         assert (await ann.get("/confirmations")).status_code == 403
-        assert serving.service.runtime.confirmations.pending(asked["session_id"])
+        assert serving.service.confirmations.pending(asked["session_id"])
 
 
 async def test_only_an_administrator_approves_always_and_revokes(serving: Running):
@@ -147,7 +147,7 @@ async def test_revoking_a_token_ends_the_runs_it_started(serving: Running):
         assert (await root.delete(f"/admin/tokens/{token.id}")).status_code == 200
         async with asyncio.timeout(60):
             assert await run.done == "cancelled"
-        assert not serving.service.runtime.confirmations.pending(session_id)
+        assert not serving.service.confirmations.pending(session_id)
 
 
 async def test_questions_are_listed_page_by_page(serving: Running):
@@ -216,7 +216,7 @@ async def test_who_may_use_one_agent_answers_for_no_other(serving: Running):
 
 
 async def test_a_secret_in_the_reason_for_declining_is_kept_nowhere(serving: Running):
-    serving.service.runtime.redactor.learn("test", ["hunter2 hunter2"])
+    serving.service.redactor.learn("test", ["hunter2 hunter2"])
     async with user(serving, "ann") as ann:
         asked = await ask(serving, ann)
         path = f"/confirmations/{asked['confirmation_id']}"

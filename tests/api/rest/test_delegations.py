@@ -46,7 +46,7 @@ async def place(tmp_path: Path) -> AsyncIterator[Place]:
     settings = settings_for(tmp_path, anthropic_api_key=None, token=OWNER)
     async with serving(settings) as running, AsyncExitStack() as stack:
         delegation = ScriptedDelegation()
-        running.service.runtime.services.register(DELEGATION, delegation)
+        running.service.services.register(DELEGATION, delegation)
         yield Place(
             running,
             delegation,
@@ -226,6 +226,6 @@ async def test_over_a_websocket_delegated_work_is_stopped_too(place: Place):
 
 
 async def test_where_nobody_delegates_it_says_so(place: Place):
-    place.running.service.runtime.services.register(DELEGATION, None)
+    place.running.service.services.register(DELEGATION, None)
     reported = await problem(await place.ann.get(f"/sessions/{place.session_id}/delegations"))
     assert (reported["code"], reported["detail"]) == ("tool_failed", "delegation not available")

@@ -38,7 +38,7 @@ async def send(client: httpx2.AsyncClient) -> httpx2.Response:
 async def polled(client: httpx2.AsyncClient, running: Running) -> str:
     """The id of the task that waits."""
     news = asyncio.Event()
-    with running.service.runtime.channels.operators.news.listening(news.set):
+    with running.service.channels.operators.news.listening(news.set):
         while True:
             found = (await client.post("/desktop/poll", json=WHO)).json()["tasks"]
             if found:
@@ -186,7 +186,7 @@ async def test_what_is_shown_of_a_text_hides_nothing(
 
 
 async def test_connected_operators_are_listed(client: httpx2.AsyncClient, serving: Running):
-    desk = serving.service.runtime.channels.operators
+    desk = serving.service.channels.operators
     somebody = Operator(user_id="deb", key="tok_1", name="desk-1", apps=WEIXIN)
     with desk.connection(somebody, "con_1", "127.0.0.1"):
         [shown] = (await client.get("/admin/desktop-operators")).json()["operators"]

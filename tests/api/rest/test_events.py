@@ -211,7 +211,7 @@ async def test_what_is_committed_during_the_replay_comes_once_after_it(
     frames = feed.frames(serving.service.archive)
     first = await anext(frames)
     log.append("process_event", '"op_seq":1,"stage":"x","status":"log"}')
-    await serving.service.runtime.db.flush()
+    await serving.service.db.flush()
     feed.close()
     rest = [frame.seq async for frame in frames]
 
@@ -221,7 +221,7 @@ async def test_what_is_committed_during_the_replay_comes_once_after_it(
 async def test_a_replay_that_would_have_a_hole_is_refused(log: SessionLog, serving: Running):
     archive = serving.service.archive
     log.ring.clear()
-    db = serving.service.runtime.db
+    db = serving.service.db
     await db.flush()
     with closing(sqlite3.connect(serving.service.settings.database_path)) as database, database:
         forget(database, lambda event: event.seq <= 2)

@@ -41,7 +41,7 @@ class Desk:
 
 
 async def desk_of(running: Running, client: httpx2.AsyncClient) -> Desk:
-    root = Path(running.service.runtime.projects.get("default").root)
+    root = Path(running.service.projects.get("default").root)
     return Desk(client, await new_session(client), root)
 
 

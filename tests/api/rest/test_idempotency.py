@@ -196,7 +196,7 @@ async def test_a_secret_is_stored_nowhere(running: Running, client: httpx2.Async
     made = await client.post("/admin/tokens", json=body, headers=keyed())
     # From now on nobody comes in without a token.
     headers = {"Authorization": f"Bearer {made.json()['secret']}"}
-    await running.service.runtime.db.flush()
+    await running.service.db.flush()
     files = running.service.settings.data_dir.glob("tollgate.db*")
 
     assert made.status_code == 201
@@ -234,7 +234,7 @@ def test_every_answer_with_a_secret_says_so():
 async def test_nothing_is_begun_that_cannot_be_written_down(
     running: Running, client: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ):
-    db = running.service.runtime.db
+    db = running.service.db
     flush = db.flush
 
     async def refuse() -> None:

@@ -34,7 +34,7 @@ def settings(tmp_path: Path) -> Settings:
 
 async def audited(serving: Running, kind: str) -> list[tuple[str, str]]:
     """Actor and details of what the audit holds of a kind."""
-    db = serving.service.runtime.db
+    db = serving.service.db
     await db.flush()
     rows = await db.transact(
         lambda transaction: transaction.fetch(
@@ -220,7 +220,7 @@ async def test_a_header_that_anybody_may_send_names_no_source(
         answers.append(await client.post("/login", json={"token": "tg_guesswork"}, headers=spoofed))
 
     assert [answer.status_code for answer in answers] == [401, 401, 401, 429, 429]
-    db = serving.service.runtime.db
+    db = serving.service.db
     rows = await db.transact(
         lambda t: t.fetch("SELECT DISTINCT subject FROM audit WHERE kind = 'auth.refused'", ())
     )

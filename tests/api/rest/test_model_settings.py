@@ -133,7 +133,7 @@ async def test_a_setting_that_is_none_is_refused(
 @pytest.mark.parametrize("door", ["agent", "rest", "websocket"])
 async def test_sub_agents_are_asked_with_the_settings_of_the_conversation(place: Place, door: str):
     """Whoever delegates: the conversation's agent, or a client without a model."""
-    if not place.running.service.runtime.workspaces.status.levels["bash"].available:
+    if not place.running.service.workspaces.status.levels["bash"].available:
         lacks(SANDBOX)
     client = place.client
     await client.post("/admin/agents", json={"id": "writer", **AGENT})

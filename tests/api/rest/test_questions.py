@@ -143,7 +143,7 @@ async def _agents_ticket(serving: Running, session_id: str, token_id: str) -> st
         log=session.log, user_id="ann", quota_subject=QuotaSubject(token_id), caller="agent"
     )
     request = CallRequest("c1", "escalate", {"reason": f"Pay for {session_id}?"})
-    (outcome,) = await serving.service.runtime.executor.run([request], context)
+    (outcome,) = await serving.service.executor.run([request], context)
     assert outcome.success, outcome.result.error
     return str(outcome.result.data["ticket_id"])
 

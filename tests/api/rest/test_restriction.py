@@ -101,7 +101,7 @@ async def test_a_search_passes_over_the_services_own_files(
 async def test_commands_stay_in_the_workspace(tmp_path: Path, outside: Path):
     settings = settings_for(tmp_path, sandbox=_FREE)
     async with serving(settings) as running, HttpClient(base_url=running.api) as client:
-        if not running.service.runtime.workspaces.status.levels["bash"].available:
+        if not running.service.workspaces.status.levels["bash"].available:
             lacks(SANDBOX)
         command = f"cat {outside}/a.txt; ls"
         reported = await call(client, "bash", arguments={"command": command})

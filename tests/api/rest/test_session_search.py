@@ -20,7 +20,7 @@ async def say(serving: Running, session_id: str, text: str, role: str = "user") 
     assert session is not None
     blocks = [{"type": "text", "text": text}]
     serving.service.sessions.append(session, role, blocks, run_id=None)  # type: ignore[arg-type]
-    await serving.service.runtime.db.flush()
+    await serving.service.db.flush()
 
 
 async def found(client: httpx2.AsyncClient, q: str, **more: Any) -> dict[str, Any]:
@@ -93,7 +93,7 @@ async def test_a_secret_is_not_found_by_guessing_at_it(
 
 async def next_millisecond(serving: Running) -> None:
     """Times are kept to the millisecond, and what is newer is told by them."""
-    clock = serving.service.runtime.clock
+    clock = serving.service.clock
     moment = isoformat(clock.now())
     while isoformat(clock.now()) == moment:  # noqa: ASYNC110 - nobody tells of it
         await asyncio.sleep(0)

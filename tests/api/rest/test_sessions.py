@@ -147,7 +147,7 @@ async def test_tools_of_a_session_see_what_it_was_begun_with(
         seen.append(dict(ctx.business))
         return "noted"
 
-    serving.service.runtime.registry.register(made(note))
+    serving.service.registry.register(made(note))
     session_id = await new_session(client, business=FACTS)
     await call(client, "note", session_id=session_id)
     await call(client, "note", session_id=await new_session(client))

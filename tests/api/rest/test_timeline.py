@@ -52,7 +52,7 @@ def shown(operation: Found) -> list[tuple[Any, ...]]:
 @pytest.fixture
 async def running(tmp_path: Path) -> AsyncIterator[Running]:
     async with serving(settings_for(tmp_path)) as served:
-        served.service.runtime.registry.register(made(works))
+        served.service.registry.register(made(works))
         yield served
 
 
@@ -67,7 +67,7 @@ async def do(running: Running, session_id: str, number: int = 0) -> Found:
 async def test_after_a_restart_the_timeline_is_that_of_before(tmp_path: Path):
     settings = settings_for(tmp_path)
     async with serving(settings) as first:
-        first.service.runtime.registry.register(made(works))
+        first.service.registry.register(made(works))
         async with HttpClient(base_url=first.api) as client:
             session_id = await new_session(client)
         good = await do(first, session_id)
@@ -133,12 +133,12 @@ async def test_a_call_that_runs_is_running_and_one_that_a_crash_ended_is_interru
         await go.wait()
         return "x"
 
-    running.service.runtime.registry.register(made(waits))
+    running.service.registry.register(made(waits))
     session_id = running.session().id
     async with HttpClient(base_url=running.api) as client:
         task = asyncio.create_task(call(client, "waits", session_id=session_id))
         await reached.wait()
-        await running.service.runtime.db.flush()
+        await running.service.db.flush()
         (now,) = (await timeline(running, session_id))["operations"]
         go.set()
         await task

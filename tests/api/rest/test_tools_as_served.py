@@ -114,7 +114,7 @@ async def test_clients_and_models_read_the_limits_of_the_settings(tmp_path: Path
     ):
         bash = (await client.get("/tools/bash")).json()["tool"]["parameters"]["properties"]
         code_tool = (await client.get("/tools/execute_python")).json()["tool"]
-        snapshot = running.service.runtime.registry.snapshot()
+        snapshot = running.service.registry.snapshot()
         (shown,) = render([snapshot.tools["bash"]], "anthropic")
 
     timeout = {name: bash["timeout"][name] for name in ("default", "maximum")}

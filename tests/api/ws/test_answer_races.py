@@ -97,7 +97,7 @@ async def test_of_a_thousand_calls_each_runs_at_most_once_and_none_is_lost(runni
         return "sent"
 
     service = running.service
-    service.runtime.registry.register(made(send, requires_confirmation=True, **WRITES))
+    service.registry.register(made(send, requires_confirmation=True, **WRITES))
     sessions = [running.session() for _ in range(SESSIONS)]
     async with running.connect() as first, running.connect() as second:
         for chat in (first, second):
@@ -125,7 +125,7 @@ async def test_of_a_thousand_calls_each_runs_at_most_once_and_none_is_lost(runni
     assert sum(racer.outcomes["confirmation_already_resolved"] for racer in racers) == total
     assert racers[0].won.isdisjoint(racers[1].won)
     assert {run.done.result() for run in runs} == {"success"}
-    rows = await service.runtime.db.transact(
+    rows = await service.db.transact(
         lambda transaction: transaction.fetch(
             "SELECT status, count(*), count(consumed_at) FROM confirmations GROUP BY status"
         )

@@ -407,7 +407,7 @@ async def test_one_users_session_is_nobody_elses(tmp_path: Path):
 
 async def test_a_command_whose_socket_was_lost_is_found_again_not_started_twice(running: Running):
     session = running.session()
-    await running.service.runtime.db.flush()
+    await running.service.db.flush()
     command = {
         "type": "tool_call",
         "session_id": session.id,

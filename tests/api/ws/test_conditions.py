@@ -66,11 +66,11 @@ async def test_nobody_else_is_sent_it_and_who_has_left_is_forgotten(running: Run
     async with running.connect(additional_headers=headers) as chat:
         refused = await chat.command(**ASK)
         assert (refused["type"], refused["error"]["code"]) == ("error", "forbidden")
-        assert not running.service.runtime.conditions.listeners
+        assert not running.service.conditions.listeners
     headers = {"Authorization": f"Bearer {admin}"}
     async with running.connect(additional_headers=headers) as chat:
         await chat.command(**ASK)
-        assert len(running.service.runtime.conditions.listeners) == 1
+        assert len(running.service.conditions.listeners) == 1
     async with asking(running.url) as asked:
-        while running.service.runtime.conditions.listeners:
+        while running.service.conditions.listeners:
             await asked.health()

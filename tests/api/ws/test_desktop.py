@@ -72,7 +72,7 @@ async def running(tmp_path: Path) -> AsyncIterator[Running]:
         channels=ChannelSettings(wait_s=20, max_operators=2, lease_s=30),
     )
     async with serving(settings) as found:
-        await channel(found.service.runtime.channels)
+        await channel(found.service.channels)
         yield found
 
 
@@ -115,7 +115,7 @@ def calling(running: Running) -> asyncio.Task[Any]:
 
 
 async def tasks(running: Running) -> list[Any]:
-    page = running.service.runtime.channels.desktop.page
+    page = running.service.channels.desktop.page
     return await page(TaskFilter(), limit=10, before=None)
 
 

@@ -121,7 +121,7 @@ async def test_a_token_is_accepted_in_each_of_its_places(tmp_path: Path):
 async def test_a_ticket_works_once(tmp_path: Path):
     async with serving(settings_for(tmp_path, token=TOKEN)) as running:
         principal = await running.service.authenticator.authenticate(TOKEN)
-        ticket = running.service.tickets.issue(principal)
+        ticket = running.service.ws_tickets.issue(principal)
         async with running.connect(hello={"auth": {"ticket": ticket}}) as chat:
             assert chat.seen[0]["user_id"] == "admin"
         again = await closing(running, {"type": "hello", "id": "h", "auth": {"ticket": ticket}})

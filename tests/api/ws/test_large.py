@@ -22,12 +22,12 @@ async def test_a_replay_larger_than_the_outbox_arrives_whole(tmp_path: Path):
     async with serving(settings) as running:
         session = running.session()
         fill(running, session.id, 300, 5000)
-        await running.service.runtime.db.flush()
+        await running.service.db.flush()
         async with running.connect() as chat:
             await chat.send({"type": "subscribe", "id": "s", "session_id": session.id})
             await chat.until("process_event", lambda event: event["seq"] == 150)
             fill(running, session.id, 5, 5000)
-            await running.service.runtime.db.flush()
+            await running.service.db.flush()
             await chat.until("process_event", lambda event: event["seq"] == 305)
 
     assert [event["seq"] for event in chat.durable()] == list(range(1, 306))
@@ -36,7 +36,7 @@ async def test_a_replay_larger_than_the_outbox_arrives_whole(tmp_path: Path):
 async def test_a_thousand_missed_events_are_replayed(running: Running):
     session = running.session()
     fill(running, session.id, 1000, 10)
-    await running.service.runtime.db.flush()
+    await running.service.db.flush()
     async with running.connect() as chat:
         answer = await chat.command(type="subscribe", session_id=session.id)
         await chat.until("process_event", lambda event: event["seq"] == 1000)

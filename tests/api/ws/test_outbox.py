@@ -53,7 +53,7 @@ async def test_taking_waits_for_something_to_send():
 
 async def _overflow(running: Running, session_id: str) -> None:
     """Append events until the session's only watcher has been dropped."""
-    db = running.service.runtime.db
+    db = running.service.db
     log = running.service.runtime.events.get(session_id)
     assert log is not None
     async with asyncio.timeout(60):

@@ -29,7 +29,7 @@ async def test_a_ticket_ends_with_the_token_it_came_from(tmp_path: Path):
     async with serving(settings) as running:
         tokens = running.service.tokens
         secret, token = await tokens.create("dashboard", ("chat",))
-        ticket = running.service.tickets.issue(
+        ticket = running.service.ws_tickets.issue(
             await running.service.authenticator.authenticate(secret)
         )
         async with running.connect(hello={"auth": {"ticket": ticket}}) as chat:
@@ -43,7 +43,7 @@ async def test_a_ticket_is_worth_nothing_after_its_token(tmp_path: Path):
     async with serving(settings_for(tmp_path, token=OWNER)) as running:
         service = running.service
         secret, token = await service.tokens.create("dashboard", ("chat",))
-        ticket = service.tickets.issue(await service.authenticator.authenticate(secret))
+        ticket = service.ws_tickets.issue(await service.authenticator.authenticate(secret))
         await service.tokens.revoke(token.id)
         code = await first_code(running, hello={"auth": {"ticket": ticket}})
 
@@ -65,7 +65,7 @@ async def test_a_house_does_not_open_again_when_its_last_token_expires(tmp_path:
     async with serving(settings_for(tmp_path)) as running:
         service = running.service
         await service.tokens.create("short", ("chat",), days=1)
-        await service.runtime.db.transact(
+        await service.db.transact(
             lambda transaction: transaction.execute("UPDATE tokens SET expires_at = '2020-01-01'")
         )
         await service.tokens.refresh()
@@ -76,10 +76,10 @@ async def test_a_house_does_not_open_again_when_its_last_token_expires(tmp_path:
 async def test_one_user_cannot_take_all_tickets(running: Running):
     principal = await running.service.authenticator.authenticate(None)
     for _ in range(50):
-        running.service.tickets.issue(principal)
+        running.service.ws_tickets.issue(principal)
 
     with pytest.raises(Exception, match="Too many open tickets"):
-        running.service.tickets.issue(principal)
+        running.service.ws_tickets.issue(principal)
 
 
 async def test_a_host_name_is_the_same_in_any_case(tmp_path: Path):
@@ -130,7 +130,7 @@ async def test_a_token_that_expires_while_connected_asks_for_a_new_one(tmp_path:
         tokens = running.service.tokens
         secret, token = await tokens.create("dashboard", ("chat",), days=1)
         async with running.connect(hello={"auth": {"token": secret}}) as chat:
-            await running.service.runtime.db.transact(
+            await running.service.db.transact(
                 lambda transaction: transaction.execute(
                     "UPDATE tokens SET expires_at = '2020-01-01' WHERE id = ?", (token.id,)
                 )
@@ -172,7 +172,7 @@ async def test_what_a_token_may_not_do_stands_in_the_audit(tmp_path: Path):
         call = {"name": "calculator", "arguments": {"expression": "1"}}
         async with running.connect(hello={"auth": {"token": secret}}) as ann:
             refused = await ann.command(type="tool_call", session_id=session.id, **call)
-        await running.service.runtime.db.flush()
+        await running.service.db.flush()
         (row,) = await AuditReader(running.service.database).page(
             AuditFilters(kind="auth.refused"), limit=5
         )

@@ -184,7 +184,7 @@ class Override(AgentTool):
 @agents.page(AgentPage, "List agents")
 async def list_agents(service: ServiceDep, principal: Admin) -> Listed[StoredAgent]:
     """Scope `admin`."""
-    stored = {item.profile.id: item for item in service.runtime.agents.list_all()}
+    stored = {item.profile.id: item for item in service.agents.list_all()}
     return Listed(stored, lambda item: AgentView.of(item, service))
 
 
@@ -194,14 +194,14 @@ async def create_agent(body: NewAgent, service: ServiceDep, principal: Admin) ->
     given = {name: getattr(body, name) for name in AgentProfile.model_fields}
     profile = AgentProfile.model_validate(_under_own_names(given, service))
     _guard_core(service, profile.tools, force=body.force)
-    stored = await service.runtime.agents.create(profile, actor=principal.user_id)
+    stored = await service.agents.create(profile, actor=principal.user_id)
     return AgentView.of(stored, service)
 
 
 @agents.read("Get an agent")
 async def get_agent(agent_id: PathId, service: ServiceDep, principal: Admin) -> AgentView:
     """Scope `admin`. `GET /admin/toolset?agent_id=` returns the resulting state of each tool."""
-    return AgentView.of(service.runtime.agents.require(agent_id), service)
+    return AgentView.of(service.agents.require(agent_id), service)
 
 
 @agents.change("Update an agent", Conflict)
@@ -219,7 +219,7 @@ async def change_agent(
     fields = _under_own_names(fields, service)
     if "tools" in fields:
         _guard_core(service, fields["tools"], force=body.force)
-    stored = await service.runtime.agents.change(
+    stored = await service.agents.change(
         agent_id, fields, actor=principal.user_id, expected=expected
     )
     return AgentView.of(stored, service)
@@ -230,8 +230,8 @@ async def remove_agent(
     agent_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
 ) -> AgentView:
     """Scope `admin`. Returns the deleted agent. Its sessions remain readable but cannot run."""
-    gone = service.runtime.agents.require(agent_id)
-    await service.runtime.agents.remove(agent_id, actor=principal.user_id, expected=expected)
+    gone = service.agents.require(agent_id)
+    await service.agents.remove(agent_id, actor=principal.user_id, expected=expected)
     return AgentView.of(gone, service)
 
 
@@ -253,15 +253,15 @@ async def override_tool(
     expected: ExpectedVersion,
 ) -> AgentView:
     """Scope `admin`. Disabling a core tool requires `force`."""
-    catalog = service.runtime.registry.snapshot()
+    catalog = service.registry.snapshot()
     entry = catalog.lookup(name)
-    if entry is None and name not in service.runtime.governance.snapshot.tools:
+    if entry is None and name not in service.governance.snapshot.tools:
         suggestions = catalog.suggest(name)
         raise ToolNotFound(f"Tool not found: {name}", tool_name=name, suggestions=suggestions)
     tool_name = entry.tool.name if entry else name
     override = AgentTool(state=body.state, hint=body.hint)
     _guard_core(service, {tool_name: override}, force=body.force)
-    stored = await service.runtime.agents.override(
+    stored = await service.agents.override(
         agent_id, tool_name, override, actor=principal.user_id, expected=expected
     )
     return AgentView.of(stored, service)
@@ -273,7 +273,7 @@ def _under_own_names(fields: dict[str, Any], service: Service) -> dict[str, Any]
     Raises:
         InvalidInput: two overrides name the same tool.
     """
-    catalog = service.runtime.registry.snapshot()
+    catalog = service.registry.snapshot()
     own = dict(fields)
     if own.get("selection") is not None:
         own["selection"] = _own_names(own["selection"], catalog)
@@ -306,11 +306,11 @@ def _own_overrides(tools: dict[str, AgentTool], catalog: Catalog) -> dict[str, A
 
 def _guard_core(service: Service, overrides: dict[str, AgentTool], *, force: bool) -> None:
     off = [name for name, override in overrides.items() if override.state == "off"]
-    service.runtime.governance.guard_core(off, force=force)
+    service.governance.guard_core(off, force=force)
 
 
 def _unknown(profile: AgentProfile, service: Service) -> list[str]:
-    catalog = service.runtime.registry.snapshot()
+    catalog = service.registry.snapshot()
     known = {*catalog.tools, *(TOOLSET + tool.toolset for tool in catalog.tools.values())}
     subagents = profile.subagents.selection or ()
     named = dict.fromkeys((*(profile.selection or ()), *profile.tools, *subagents))

@@ -13,7 +13,6 @@ from app.api.rest.body import Body, Identifier
 from app.api.rest.examples import example
 from app.api.rest.routing import routes_of
 from app.core.errors import NotFound
-from app.execution.can_i import can_i
 from app.execution.projects import DEFAULT_PROJECT
 
 router = routes_of("admin", below="/admin")
@@ -93,8 +92,7 @@ async def decide_call(body: CallQuestion, service: ServiceDep, principal: Admin)
         log = session.log
         project_id = project_id or session.project_id
         agent_id = agent_id or session.agent_id
-    decision = can_i(
-        service.runtime,
+    decision = service.decision_preview.of(
         body.tool,
         body.arguments,
         agent_id=agent_id,

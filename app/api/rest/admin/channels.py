@@ -99,15 +99,13 @@ class ChannelChange(Body):
 @channels.page(AdminChannelPage, "List channels")
 async def list_channels(service: ServiceDep, principal: Admin) -> Listed[Channel]:
     """Scope `admin`."""
-    return Listed(
-        {item.id: item for item in service.runtime.channels.store.list_all()}, AdminChannel.of
-    )
+    return Listed({item.id: item for item in service.channels.store.list_all()}, AdminChannel.of)
 
 
 @channels.create("Create a channel", AlreadyExists)
 async def create_channel(body: NewChannel, service: ServiceDep, principal: Admin) -> AdminChannel:
     """Scope `admin`. Nothing is sent until `config.weixinReply.enabled` is true."""
-    made = await service.runtime.channels.store.create(
+    made = await service.channels.store.create(
         body.id or new_id("chn"),
         name=body.name,
         kind=body.kind,
@@ -121,7 +119,7 @@ async def create_channel(body: NewChannel, service: ServiceDep, principal: Admin
 @channels.read("Get a channel")
 async def get_channel(channel_id: PathId, service: ServiceDep, principal: Admin) -> AdminChannel:
     """Scope `admin`."""
-    return AdminChannel.of(service.runtime.channels.store.get(channel_id))
+    return AdminChannel.of(service.channels.store.get(channel_id))
 
 
 @channels.change("Update a channel")
@@ -133,7 +131,7 @@ async def change_channel(
     expected: ExpectedVersion,
 ) -> AdminChannel:
     """Scope `admin`. With `autoReply`, texts are sent without approval."""
-    changed = await service.runtime.channels.store.change(
+    changed = await service.channels.store.change(
         channel_id, body.sent(), actor=principal.user_id, expected=expected
     )
     return AdminChannel.of(changed)
@@ -144,7 +142,7 @@ async def remove_channel(
     channel_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
 ) -> AdminChannel:
     """Scope `admin`. Returns the deleted channel. Finished tasks stay; waiting ones never run."""
-    gone = await service.runtime.channels.store.remove(
+    gone = await service.channels.store.remove(
         channel_id, actor=principal.user_id, expected=expected
     )
     return AdminChannel.of(gone)

@@ -165,8 +165,8 @@ async def list_desktop_tasks(
 ) -> DesktopTaskPage:
     """Scope `admin`. Newest first."""
     wanted = TaskFilter(status, channel_id, app_id, agent_id, session_id)
-    tasks = await service.runtime.channels.desktop.page(wanted, limit=limit, before=before)
-    redactor = service.runtime.redactor
+    tasks = await service.channels.desktop.page(wanted, limit=limit, before=before)
+    redactor = service.redactor
     return DesktopTaskPage(
         tasks=[AdminDesktopTask.of(task, redactor) for task in tasks],
         next_before=tasks[-1].id if len(tasks) == limit else None,
@@ -178,8 +178,8 @@ async def get_desktop_task(
     task_id: PathId, service: ServiceDep, principal: Admin
 ) -> AdminDesktopTask:
     """Scope `admin`."""
-    task = await service.runtime.channels.desktop.get(task_id)
-    return AdminDesktopTask.of(task, service.runtime.redactor)
+    task = await service.channels.desktop.get(task_id)
+    return AdminDesktopTask.of(task, service.redactor)
 
 
 @router.post(
@@ -191,12 +191,12 @@ async def cancel_desktop_task(
     task_id: PathId, service: ServiceDep, principal: Admin
 ) -> AdminDesktopTask:
     """Scope `admin`. A task that an operator has started cannot be withdrawn."""
-    task = await service.runtime.channels.desktop.cancel(task_id, actor=principal.user_id)
-    return AdminDesktopTask.of(task, service.runtime.redactor)
+    task = await service.channels.desktop.cancel(task_id, actor=principal.user_id)
+    return AdminDesktopTask.of(task, service.redactor)
 
 
 @router.get("/desktop-operators", summary="List connected operators", responses=problems())
 async def list_desktop_operators(service: ServiceDep, principal: Admin) -> OperatorList:
     """Scope `admin`."""
-    found = service.runtime.channels.operators.connected()
+    found = service.channels.operators.connected()
     return OperatorList(operators=[AdminOperator.of(item) for item in found])

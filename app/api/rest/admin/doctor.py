@@ -88,18 +88,17 @@ async def examine_installation(service: ServiceDep, principal: Admin) -> Examina
 
 async def _installation(service: Service) -> Installation:
     """Return the state of the running service, so that the checks need not open it again."""
-    runtime = service.runtime
     tokens = await _tokens(service)
-    loaded_hooks = LoadedHooks(runtime.registry.snapshot(), runtime.hooks)
-    status = runtime.workspaces.status
-    disabled = dict(runtime.resolver.resolve().disabled_reasons)
+    loaded_hooks = LoadedHooks(service.registry.snapshot(), service.hooks)
+    status = service.workspaces.status
+    disabled = dict(service.resolver.resolve().disabled_reasons)
     return Installation(
         service.settings,
         tokens=lambda: tokens,
         loaded_hooks=lambda: loaded_hooks,
         sandbox=lambda: status,
         disabled=lambda: disabled,
-        conditions=runtime.conditions.current,
+        conditions=service.conditions.current,
         is_running=True,
         blockages=tuple(service.loop_watch.blockages) if service.loop_watch else (),
     )
@@ -113,7 +112,7 @@ async def _tokens(service: Service) -> list[Token]:
 
 
 def _shown(service: Service, check: Check) -> Finding:
-    hide = service.runtime.redactor.text
+    hide = service.redactor.text
     return Finding(
         code=check.code,
         found_code=check.found_code,

@@ -131,11 +131,11 @@ async def list_forum_posts(
     ] = None,
 ) -> ForumPostPage:
     """Scope `admin`. Posts of one project or of all, newest first."""
-    found = await service.runtime.boards.forum.posts(
+    found = await service.boards.forum.posts(
         project_id=project_id, limit=limit, before=before, threads=threads
     )
     return ForumPostPage(
-        posts=[ForumPost.of(item, service.runtime.redactor) for item in found],
+        posts=[ForumPost.of(item, service.redactor) for item in found],
         next_before=found[-1].post.number if len(found) == limit else None,
     )
 
@@ -151,8 +151,8 @@ async def begin_forum_thread(
 ) -> ForumPost:
     """Scope `admin`. The author is the token's user; the post is recorded in the audit log."""
     if body.project_id is not None:
-        service.runtime.projects.about(body.project_id)
-    made = await service.runtime.boards.forum.post(
+        service.projects.about(body.project_id)
+    made = await service.boards.forum.post(
         body.project_id or "",
         board=body.board,
         title=body.title,
@@ -163,7 +163,7 @@ async def begin_forum_thread(
     )
     show_place(request, response, str(made.number))
     placed = PlacedPost(body.project_id or "", principal.user_id, made)
-    return ForumPost.of(placed, service.runtime.redactor)
+    return ForumPost.of(placed, service.redactor)
 
 
 @router.get(
@@ -179,10 +179,8 @@ async def get_forum_thread(
     ] = 0,
 ) -> ForumThread:
     """Scope `admin`. For the number of a reply, returns its thread."""
-    redactor = service.runtime.redactor
-    first, replies = await service.runtime.boards.forum.placed_thread(
-        number, limit=limit, after=after
-    )
+    redactor = service.redactor
+    first, replies = await service.boards.forum.placed_thread(number, limit=limit, after=after)
     return ForumThread(
         post=ForumPost.of(first, redactor),
         replies=[ForumPost.of(reply, redactor) for reply in replies],
@@ -200,7 +198,7 @@ async def reply_in_forum(
     number: Number, body: NewReply, service: ServiceDep, principal: Admin, response: Response
 ) -> ForumPost:
     """Scope `admin`. The author is the token's user; the post is recorded in the audit log."""
-    forum = service.runtime.boards.forum
+    forum = service.boards.forum
     first, _ = await forum.placed_thread(number, limit=1, after=0)
     made = await forum.post(
         first.project_id,
@@ -214,7 +212,7 @@ async def reply_in_forum(
     )
     response.headers["Location"] = f"{PREFIX}/admin/forum/posts/{made.number}"
     placed = PlacedPost(first.project_id, principal.user_id, made)
-    return ForumPost.of(placed, service.runtime.redactor)
+    return ForumPost.of(placed, service.redactor)
 
 
 @router.delete(
@@ -222,6 +220,4 @@ async def reply_in_forum(
 )
 async def remove_forum_post(number: Number, service: ServiceDep, principal: Admin) -> RemovedPosts:
     """Scope `admin`."""
-    return RemovedPosts(
-        removed=await service.runtime.boards.forum.remove(number, by=principal.user_id)
-    )
+    return RemovedPosts(removed=await service.boards.forum.remove(number, by=principal.user_id))

@@ -101,9 +101,8 @@ async def list_grants(
     rows = await ConfirmationArchive(service.database).grants(
         tool_name=tool_name, scope=scope, limit=limit, before=before
     )
-    runtime = service.runtime
-    counting = frozenset(grant.id for grant in runtime.grants.snapshot)
-    now = runtime.clock.time()
+    counting = frozenset(grant.id for grant in service.grants.snapshot)
+    now = service.clock.time()
     return GrantPage(
         grants=[GrantView.of(row, counting, now) for row in rows],
         next_before=rows[-1].id if len(rows) == limit else None,
@@ -115,8 +114,7 @@ async def list_grants(
 )
 async def revoke_grant(grant_id: PathId, service: ServiceDep, principal: Admin) -> GrantView:
     """Scope `admin`. It stops applying from the next call on. Repeating it changes nothing."""
-    runtime = service.runtime
-    await runtime.grants.revoke(grant_id, by=principal.user_id)
+    await service.grants.revoke(grant_id, by=principal.user_id)
     row = await ConfirmationArchive(service.database).grant(grant_id)
     assert row is not None
-    return GrantView.of(row, frozenset(), runtime.clock.time())
+    return GrantView.of(row, frozenset(), service.clock.time())

@@ -11,10 +11,10 @@ from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.rest.examples import MOMENT, example
 from app.api.rest.routing import routes_of
+from app.api.service import Service
 from app.core.text import clean
 from app.execution.hooks.chain import Hooks
 from app.execution.hooks.model import HookConfig
-from app.execution.runtime import Runtime
 
 router = routes_of("admin", below="/admin")
 
@@ -98,15 +98,14 @@ class HookList(BaseModel):
 @router.get("/hooks", summary="List hooks", responses=problems())
 async def list_hooks(service: ServiceDep, principal: Admin) -> HookList:
     """Scope `admin`. Check hooks that match no tool or fail."""
-    runtime = service.runtime
-    shown = [_view(runtime, hook) for hook in runtime.hooks.in_order()]
-    return HookList(hooks=shown, missing=_missing(runtime.hooks))
+    shown = [_view(service, hook) for hook in service.hooks.in_order()]
+    return HookList(hooks=shown, missing=_missing(service.hooks))
 
 
-def _view(runtime: Runtime, hook: HookConfig) -> HookView:
-    stats = runtime.hooks.stats(hook)
+def _view(service: Service, hook: HookConfig) -> HookView:
+    stats = service.hooks.stats(hook)
     failure = stats.last_failure
-    names = [name for name in runtime.registry.snapshot().tools if hook.concerns(name)]
+    names = [name for name in service.registry.snapshot().tools if hook.concerns(name)]
     filtered = ", ".join(sorted(hook.filter_names)) if hook.filter_names is not None else None
     return HookView(
         name=clean(hook.name),

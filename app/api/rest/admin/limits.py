@@ -10,8 +10,7 @@ from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.rest.examples import example
 from app.api.rest.routing import routes_of
-from app.config.settings import Settings
-from app.execution.runtime import Runtime
+from app.api.service import Service
 
 router = routes_of("admin", below="/admin")
 
@@ -68,9 +67,8 @@ class LimitUsage(BaseModel):
 @router.get("/limits", summary="Get limits and their use", responses=problems())
 async def get_limit_usage(service: ServiceDep, principal: Admin) -> LimitUsage:
     """Scope `admin`. The current use in this process."""
-    runtime = service.runtime
-    uncounted = _unpriced(runtime, service.settings)
-    snapshot = runtime.governance.snapshot
+    uncounted = _unpriced(service)
+    snapshot = service.governance.snapshot
     counters = [
         Counter(
             scope=usage.key.partition(":")[0],
@@ -79,10 +77,10 @@ async def get_limit_usage(service: ServiceDep, principal: Admin) -> LimitUsage:
             running=usage.running,
             waiting=usage.waiting,
         )
-        for usage in runtime.limits.store.usage()
+        for usage in service.limits.store.usage()
     ]
     return LimitUsage(
-        defaults=runtime.limits.defaults.to_json(),
+        defaults=service.limits.defaults.to_json(),
         tools={n: s.limits.to_json() for n, s in snapshot.tools.items() if s.limits},
         agents={
             agent_id: stored.profile.limits.to_json()
@@ -93,7 +91,7 @@ async def get_limit_usage(service: ServiceDep, principal: Admin) -> LimitUsage:
         counters=counters,
         hits={
             label: count
-            for (name, label), count in sorted(runtime.metrics.counters.items())
+            for (name, label), count in sorted(service.metrics.counters.items())
             if name == "limit_hits"
         },
         problems=[problem.sentence for problem in uncounted],
@@ -108,11 +106,12 @@ class _Uncounted(NamedTuple):
     sentence: str
 
 
-def _unpriced(runtime: Runtime, settings: Settings) -> list[_Uncounted]:
+def _unpriced(service: Service) -> list[_Uncounted]:
     """Return the cost limits, of agents and the service, whose model has no price."""
-    everybody = runtime.limits.defaults.cost_per_session
+    settings = service.settings
+    everybody = service.limits.defaults.cost_per_session
     asked = {"the service": (everybody, settings.model)}
-    for agent_id, stored in runtime.governance.snapshot.agents.items():
+    for agent_id, stored in service.governance.snapshot.agents.items():
         cost = stored.profile.limits.cost_per_session
         model = stored.profile.model or settings.model
         asked[f"agent {agent_id!r}"] = (everybody if cost is None else cost, model)

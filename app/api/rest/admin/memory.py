@@ -249,7 +249,7 @@ async def list_memories(
     ] = None,
 ) -> AdminMemoryPage:
     """Scope `admin`. Memories of all users, newest first."""
-    memory = service.runtime.memory
+    memory = service.memory
     found, total = await memory.page(wanted, limit=limit, before=before)
     return AdminMemoryPage(
         memories=[_view(memory, item) for item in found],
@@ -268,7 +268,7 @@ async def export_memories(
     service: ServiceDep, principal: Admin, wanted: Wanted
 ) -> StreamingResponse:
     """Scope `admin`. All matching memories up to the current newest one; the audit log notes it."""
-    return await json_lines(service.runtime.memory.export(wanted, actor=principal.user_id))
+    return await json_lines(service.memory.export(wanted, actor=principal.user_id))
 
 
 @router.post(
@@ -278,7 +278,7 @@ async def import_memories(
     body: MemoryImport, service: ServiceDep, principal: Admin
 ) -> MemoryImported:
     """Scope `admin`. Imported memories get new IDs; texts that look like secrets are refused."""
-    done = await service.runtime.memory.take_in(
+    done = await service.memory.take_in(
         [item.entry() for item in body.memories],
         on_conflict=body.on_conflict,
         actor=principal.user_id,
@@ -298,7 +298,7 @@ async def forget_memories(
     body: MemoriesToForget, service: ServiceDep, principal: Admin
 ) -> ForgottenMemories:
     """Scope `admin`. A dry run unless `dry_run` is false. Deletion is permanent."""
-    memory, filters = service.runtime.memory, body.filters()
+    memory, filters = service.memory, body.filters()
     if body.dry_run:
         return ForgottenMemories(matched=await memory.count(filters), forgotten=0)
     gone = await memory.forget_many(filters, actor=principal.user_id, expected=body.expected)
@@ -308,7 +308,7 @@ async def forget_memories(
 @memories.read("Get a memory")
 async def get_memory(memory_id: PathId, service: ServiceDep, principal: Admin) -> AdminMemory:
     """Scope `admin`."""
-    memory = service.runtime.memory
+    memory = service.memory
     return _view(memory, await memory.get(memory_id))
 
 
@@ -321,7 +321,7 @@ async def change_memory(
     expected: ExpectedVersion,
 ) -> AdminMemory:
     """Scope `admin`. Agents then read it as written by another user."""
-    memory = service.runtime.memory
+    memory = service.memory
     changed = await memory.change(
         memory_id,
         content=body.content,
@@ -337,7 +337,7 @@ async def forget_memory(
     memory_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
 ) -> AdminMemory:
     """Scope `admin`. Returns the deleted memory. Deletion is permanent."""
-    memory = service.runtime.memory
+    memory = service.memory
     gone = await memory.forget(memory_id, actor=principal.user_id, expected=expected)
     return _view(memory, gone)
 

@@ -72,9 +72,8 @@ async def reload_plugins(service: ServiceDep, principal: Admin) -> PluginsReload
     Running calls finish with the code that they started with. Plugins with hooks, and installed
     packages, are only loaded when the service starts.
     """
-    runtime = service.runtime
     done = await service.plugins.reload()
-    runtime.cache.tools_changed()
+    service.cache.tools_changed()
     detail: dict[str, Any] = {
         "read": list(done.read),
         "removed": list(done.removed),
@@ -82,7 +81,7 @@ async def reload_plugins(service: ServiceDep, principal: Admin) -> PluginsReload
         "tools_changed": list(done.tools_changed),
         "tools_removed": list(done.tools_removed),
     }
-    runtime.audit.record(
+    service.audit.record(
         AuditEntry(
             "governance.plugins",
             actor=principal.user_id,
@@ -90,8 +89,8 @@ async def reload_plugins(service: ServiceDep, principal: Admin) -> PluginsReload
             detail=detail,
         )
     )
-    await runtime.catalog_sync.settled()
-    await runtime.db.flush()
+    await service.catalog_sync.settled()
+    await service.db.flush()
     left_out = [
         LeftOut(
             name=one.name, where=one.where, at=one.at, code=one.code, error=one.error, fix=one.fix

@@ -154,13 +154,13 @@ class ProjectChange(Body):
 @projects.page(AdminProjectPage, "List projects with their roots")
 async def list_governed_projects(service: ServiceDep, principal: Admin) -> Listed[StoredProject]:
     """Scope `admin`."""
-    return Listed({item.id: item for item in service.runtime.projects.list_all()}, AdminProject.of)
+    return Listed({item.id: item for item in service.projects.list_all()}, AdminProject.of)
 
 
 @projects.create("Create a project", AlreadyExists)
 async def create_project(body: NewProject, service: ServiceDep, principal: Admin) -> AdminProject:
     """Scope `admin`. The folder must exist; it is not created."""
-    made = await service.runtime.projects.create(
+    made = await service.projects.create(
         body.name,
         body.root,
         tcp_ports=body.tcp_ports,
@@ -178,7 +178,7 @@ async def get_governed_project(
     project_id: PathId, service: ServiceDep, principal: Admin
 ) -> AdminProject:
     """Scope `admin`."""
-    return AdminProject.of(service.runtime.projects.about(project_id))
+    return AdminProject.of(service.projects.about(project_id))
 
 
 @projects.change("Update a project", Conflict)
@@ -190,7 +190,7 @@ async def change_project(
     expected: ExpectedVersion,
 ) -> AdminProject:
     """Scope `admin`. A new root applies from the next call on, and may give tools more access."""
-    changed = await service.runtime.projects.change(
+    changed = await service.projects.change(
         project_id,
         body.sent("force"),
         actor=principal.user_id,
@@ -205,7 +205,5 @@ async def remove_project(
     project_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
 ) -> AdminProject:
     """Scope `admin`. Returns the deleted project. Its folder stays; its sessions are readable."""
-    gone = await service.runtime.projects.remove(
-        project_id, actor=principal.user_id, expected=expected
-    )
+    gone = await service.projects.remove(project_id, actor=principal.user_id, expected=expected)
     return AdminProject.of(gone)

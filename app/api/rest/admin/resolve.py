@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal
 from fastapi import Query
 from pydantic import BaseModel, Field
 
-from app.agents.preview import preview
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.rest.admin.diagnostics import DIAGNOSTIC, REASON, Reason, RuntimeDiagnostic
@@ -144,7 +143,7 @@ async def preview_toolset(
     subagent: Annotated[bool, Query(description="Resolve for one of its sub-agents.")] = False,  # noqa: FBT002 - a query parameter
 ) -> Resolved:
     """Scope `admin`. Every tool is in `tool_names` or has a reason in `disabled_reasons`."""
-    return Resolved(**await preview(service.runtime, agent_id, subagent=subagent))
+    return Resolved(**await service.toolset_preview.of(agent_id, subagent=subagent))
 
 
 @router.post("/risk/explain", summary="Classify a command", responses=problems(body=True))

@@ -219,11 +219,10 @@ class FatigueView(BaseModel):
 )
 async def try_rule(body: RuleTest, service: ServiceDep, principal: Admin) -> RuleTestResult:
     """Scope `admin`. The call is not run, stored or counted."""
-    runtime = service.runtime
     facts = _facts(service, body)
-    now = runtime.clock.time()
+    now = service.clock.time()
     rule = _draft(service, body.definition) if body.definition else None
-    rule_set = runtime.rule_sets.with_rule(rule)
+    rule_set = service.rule_sets.with_rule(rule)
     report = None
     if facts.tool.shell is not None:
         report = assess_command(facts.command, shell=facts.tool.shell, cwd=facts.shell_cwd)
@@ -233,7 +232,7 @@ async def try_rule(body: RuleTest, service: ServiceDep, principal: Admin) -> Rul
         for known in rule_set.for_tool(facts.tool.name)
         if known.in_force(facts, now)
     ]
-    without = decide(facts, rules=runtime.rule_sets.current(), now=now) if rule else None
+    without = decide(facts, rules=service.rule_sets.current(), now=now) if rule else None
     return RuleTestResult(
         decision=_explained(decide(facts, rules=rule_set, now=now)),
         without=_explained(without) if without else None,
@@ -250,17 +249,19 @@ async def try_rule(body: RuleTest, service: ServiceDep, principal: Admin) -> Rul
 )
 async def dry_run(body: DryRun, service: ServiceDep, principal: Admin) -> DryRunResult:
     """Scope `admin`. Both decisions ignore grants and hooks."""
-    runtime = service.runtime
     rule = _draft(service, body.definition)
-    after = runtime.rule_sets.with_rule(
+    after = service.rule_sets.with_rule(
         rule if body.definition.enabled else None, instead_of=body.instead_of
     )
-    calls, not_judged = await past_calls(service.database, runtime, body.last)
-    now = runtime.clock.time()
+    calls, not_judged = await past_calls(
+        *(service.database, service.registry.snapshot(), service.resolver, service.projects),
+        body.last,
+    )
+    now = service.clock.time()
     # Deciding thousands of commands takes a while and must not block the loop.
-    effect = await asyncio.to_thread(compare, calls, runtime.rule_sets.current(), after, DRAFT, now)
-    review = runtime.rule_sets.review(
-        now, agents=runtime.governance.snapshot.agents, further={DRAFT: body.definition}
+    effect = await asyncio.to_thread(compare, calls, service.rule_sets.current(), after, DRAFT, now)
+    review = service.rule_sets.review(
+        now, agents=service.governance.snapshot.agents, further={DRAFT: body.definition}
     )
     warned = await asyncio.to_thread(review)
     return _result(effect, not_judged, warned[DRAFT])
@@ -273,7 +274,7 @@ async def rule_fatigue(
     days: Annotated[int, Query(ge=1, le=365, description="Number of days to analyse.")] = 30,
 ) -> FatigueView:
     """Scope `admin`. Suggests allow rules for reasons approved over 95 % of at least 20 times."""
-    since = isoformat(service.runtime.clock.now() - timedelta(days=days))
+    since = isoformat(service.clock.now() - timedelta(days=days))
     found = await fatigue(service.database, since)
     return FatigueView.model_validate(asdict(found) | {"codes": [_code(c) for c in found.codes]})
 
@@ -283,12 +284,11 @@ def _code(figures: Any) -> dict[str, Any]:
 
 
 def _draft(service: Service, definition: RuleDefinition) -> Rule:
-    return compile_rule(DRAFT, definition, service.runtime.registry.snapshot().tools)
+    return compile_rule(DRAFT, definition, service.registry.snapshot().tools)
 
 
 def _facts(service: Service, body: RuleTest) -> CallFacts:
-    runtime = service.runtime
-    catalog = runtime.registry.snapshot()
+    catalog = service.registry.snapshot()
     entry = catalog.lookup(body.tool)
     if entry is None:
         raise ToolNotFound(
@@ -303,11 +303,11 @@ def _facts(service: Service, body: RuleTest) -> CallFacts:
         )
     if body.agent_id is not None:
         # A misspelled agent would be decided without the agent's own rules.
-        runtime.agents.require(body.agent_id)
+        service.agents.require(body.agent_id)
     raw = {tool.command_argument: body.command} if body.arguments is None else body.arguments
-    resolved = runtime.resolver.resolve(body.agent_id)
+    resolved = service.resolver.resolve(body.agent_id)
     setting = resolved.states.get(tool.name)
-    project = workspace_of(runtime, None)
+    project = workspace_of(service.projects, None)
     return CallFacts(
         tool,
         tool.validate(dump_json(raw)),

@@ -176,7 +176,7 @@ async def list_rules(
 
     422: the rule `after` no longer exists; list again without it.
     """
-    loaded, now = service.runtime.rule_sets.loaded(), service.runtime.clock.time()
+    loaded, now = service.rule_sets.loaded(), service.clock.time()
     # The state of the rule `after` may have changed, so use its position among all rules.
     start = start_after(after, [item.stored.id for item in loaded], "rule")
     fits = [state is None or rule_state(item, now) == state for item in loaded]
@@ -196,15 +196,15 @@ async def create_rule(
     principal: Admin,
 ) -> RuleView:
     """Scope `admin`. Its examples are checked first. It applies from the next call on."""
-    compile_rule("new", body, service.runtime.registry.snapshot().tools)
-    stored = await service.runtime.rules.create(body.to_json(), actor=principal.user_id)
+    compile_rule("new", body, service.registry.snapshot().tools)
+    stored = await service.rules.create(body.to_json(), actor=principal.user_id)
     return await _shown(service, stored.id)
 
 
 @rules.read("Get a rule")
 async def get_rule(rule_id: PathId, service: ServiceDep, principal: Admin) -> RuleView:
     """Scope `admin`."""
-    service.runtime.rules.require(rule_id)
+    service.rules.require(rule_id)
     return await _shown(service, rule_id)
 
 
@@ -217,14 +217,14 @@ async def change_rule(
     expected: ExpectedVersion,
 ) -> RuleView:
     """Scope `admin`. The entire rule is checked again, including its examples."""
-    tools = service.runtime.registry.snapshot().tools
+    tools = service.registry.snapshot().tools
 
     def change(present: Any) -> dict[str, Any]:
         definition = read_definition(body.onto(present))
         compile_rule(rule_id, definition, tools)
         return definition.to_json()
 
-    await service.runtime.rules.change(rule_id, change, actor=principal.user_id, expected=expected)
+    await service.rules.change(rule_id, change, actor=principal.user_id, expected=expected)
     return await _shown(service, rule_id)
 
 
@@ -233,26 +233,24 @@ async def remove_rule(
     rule_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
 ) -> RuleView:
     """Scope `admin`. Returns the deleted rule."""
-    service.runtime.rules.require(rule_id)
+    service.rules.require(rule_id)
     gone = await _shown(service, rule_id)
-    await service.runtime.rules.remove(rule_id, actor=principal.user_id, expected=expected)
+    await service.rules.remove(rule_id, actor=principal.user_id, expected=expected)
     return gone
 
 
 async def _shown(service: Service, rule_id: str) -> RuleView:
-    runtime = service.runtime
-    found = [item for item in runtime.rule_sets.loaded() if item.stored.id == rule_id]
+    found = [item for item in service.rule_sets.loaded() if item.stored.id == rule_id]
     if not found:
         raise NotFound(f"Rule {rule_id!r} not found", rule_id=rule_id)
-    return (await _views(service, found, runtime.clock.time()))[0]
+    return (await _views(service, found, service.clock.time()))[0]
 
 
 async def _views(service: Service, chosen: Sequence[LoadedRule], now: float) -> list[RuleView]:
-    runtime = service.runtime
-    review = runtime.rule_sets.review(now, agents=runtime.governance.snapshot.agents)
+    review = service.rule_sets.review(now, agents=service.governance.snapshot.agents)
     # Comparing thousands of rules would block the loop.
     warnings = await asyncio.to_thread(review)
-    counted = await runtime.rules.counted()
+    counted = await service.rules.counted()
     return [
         RuleView.of(
             item, warnings.get(item.stored.id, []), counted.get(item.stored.id, (0, None)), now

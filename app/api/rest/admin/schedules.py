@@ -225,7 +225,7 @@ async def list_schedules(
     found = await service.schedules.all_of(owner)
     start = start_after(after, [item.id for item in found], "schedule")
     page = found[start : start + limit]
-    redactor = service.runtime.redactor
+    redactor = service.redactor
     return ScheduleList(
         schedules=[ScheduleView.of(item, redactor) for item in page],
         total=len(found),
@@ -237,23 +237,23 @@ async def list_schedules(
 async def create_schedule(body: NewSchedule, service: ServiceDep, principal: Admin) -> ScheduleView:
     """Scope `admin`. Its runs count against the limits of the caller's token."""
     if body.agent_id is not None:
-        service.runtime.agents.require(body.agent_id)
+        service.agents.require(body.agent_id)
     if body.project_id is not None:
-        service.runtime.projects.about(body.project_id)
+        service.projects.about(body.project_id)
     owner = body.owner or principal.user_id
     made = await service.schedules.create(
         ScheduleInput(**{name: getattr(body, name) for name in _OF_DRAFT}),
         ScheduleOwner(owner, body.agent_id, body.project_id, principal.token_id),
         by=principal.user_id,
     )
-    return ScheduleView.of(made, service.runtime.redactor)
+    return ScheduleView.of(made, service.redactor)
 
 
 @schedules.read("Get a schedule")
 async def get_schedule(schedule_id: PathId, service: ServiceDep, _: Admin) -> ScheduleView:
     """Scope `admin`."""
     found = await service.schedules.get(None, schedule_id)
-    return ScheduleView.of(found, service.runtime.redactor)
+    return ScheduleView.of(found, service.redactor)
 
 
 @schedules.change("Update a schedule")
@@ -273,7 +273,7 @@ async def change_schedule(
         by=principal.user_id,
         expected=expected,
     )
-    return ScheduleView.of(changed, service.runtime.redactor)
+    return ScheduleView.of(changed, service.redactor)
 
 
 @router.get(
@@ -302,7 +302,7 @@ async def pause_schedule(
 ) -> ScheduleView:
     """Scope `admin`. An active run continues. Its user cannot resume it."""
     after = await service.schedules.pause(None, schedule_id, paused=True, by=principal.user_id)
-    return ScheduleView.of(after, service.runtime.redactor)
+    return ScheduleView.of(after, service.redactor)
 
 
 @router.post(
@@ -315,7 +315,7 @@ async def resume_schedule(
 ) -> ScheduleView:
     """Scope `admin`. Continues with its next occurrence; missed ones are not repeated."""
     after = await service.schedules.pause(None, schedule_id, paused=False, by=principal.user_id)
-    return ScheduleView.of(after, service.runtime.redactor)
+    return ScheduleView.of(after, service.redactor)
 
 
 @router.post(
@@ -336,4 +336,4 @@ async def delete_schedule(
     gone = await service.schedules.delete(
         None, schedule_id, by=principal.user_id, expected=expected
     )
-    return ScheduleView.of(gone, service.runtime.redactor)
+    return ScheduleView.of(gone, service.redactor)

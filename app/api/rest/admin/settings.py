@@ -78,8 +78,8 @@ async def list_settings(service: ServiceDep, principal: Admin) -> EffectiveSetti
 
     Tools, rules and other agents, which can change at runtime, are not included.
     """
-    decided = decided_by(service.runtime.agents.get(None))
-    rows = _rows(service.settings, decided, service.runtime.redactor)
+    decided = decided_by(service.agents.get(None))
+    rows = _rows(service.settings, decided, service.redactor)
     return EffectiveSettings(settings=list(rows))
 
 

@@ -177,7 +177,7 @@ async def list_governed_skills(
     ] = 0,
 ) -> AdminSkillPage:
     """Scope `admin`. All skills, with the reasons why this agent's model does not see some."""
-    rows = list(await service.runtime.skills.rows(_viewer(service, agent_id, project_id)))
+    rows = list(await service.skills.rows(_viewer(service, agent_id, project_id)))
     end = after + limit
     return AdminSkillPage(
         skills=[AdminSkill.of(row) for row in rows[after:end]],
@@ -195,7 +195,7 @@ async def get_governed_skill(
 ) -> AdminSkillDetail:
     """Scope `admin`. Returns the instructions, files, program and problems of a skill."""
     viewer = _viewer(service, agent_id, _project_of(skill_id))
-    row, found = await service.runtime.skills.row(skill_id, viewer)
+    row, found = await service.skills.row(skill_id, viewer)
     return AdminSkillDetail.whole(row, found)
 
 
@@ -208,7 +208,7 @@ async def switch_skill(
     expected: ExpectedVersion,
 ) -> AdminSkill:
     """Scope `admin`. Agents may follow and run an enabled version until the skill changes."""
-    row = await service.runtime.skills.switch(
+    row = await service.skills.switch(
         skill_id,
         _viewer(service, None, _project_of(skill_id)),
         enabled=body.enabled,
@@ -226,9 +226,9 @@ def _viewer(service: Service, agent_id: str | None, project_id: str | None) -> S
         NotFound: the agent or project does not exist.
     """
     if agent_id is not None:
-        service.runtime.agents.require(agent_id)
+        service.agents.require(agent_id)
     if project_id is not None:
-        service.runtime.projects.about(project_id)
+        service.projects.about(project_id)
     return SkillViewer(agent_id, project_id)
 
 

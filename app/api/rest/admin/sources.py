@@ -87,15 +87,13 @@ async def list_queries(
 @sources.page(AdminSourcePage, "List data sources")
 async def list_sources(service: ServiceDep, principal: Admin) -> Listed[Source]:
     """Scope `admin`. Passwords are never returned."""
-    return Listed(
-        {item.name: item for item in service.runtime.sources.store.list_all()}, AdminSource.of
-    )
+    return Listed({item.name: item for item in service.sources.store.list_all()}, AdminSource.of)
 
 
 @sources.create("Create a data source", AlreadyExists)
 async def create_source(body: NewSource, service: ServiceDep, principal: Admin) -> AdminSource:
     """Scope `admin`. This does not connect to the data source: test it afterwards."""
-    store = service.runtime.sources.store
+    store = service.sources.store
     return AdminSource.of(await store.create(body.change(), actor=principal.user_id))
 
 
@@ -106,14 +104,14 @@ async def create_source(body: NewSource, service: ServiceDep, principal: Admin) 
 )
 async def rotate_source_key(service: ServiceDep, principal: Admin) -> KeyRotation:
     """Scope `admin`. If the settings contain the keys, first put the new key at their start."""
-    sealed = await service.runtime.sources.inspection.rotate_key(actor=principal.user_id)
+    sealed = await service.sources.inspection.rotate_key(actor=principal.user_id)
     return KeyRotation(sealed=sealed)
 
 
 @sources.read("Get a data source")
 async def get_source(source_id: PathId, service: ServiceDep, principal: Admin) -> AdminSource:
     """Scope `admin`."""
-    return AdminSource.of(service.runtime.sources.store.get(source_id))
+    return AdminSource.of(service.sources.store.get(source_id))
 
 
 @sources.change("Update a data source", AlreadyExists)
@@ -125,7 +123,7 @@ async def change_source(
     expected: ExpectedVersion,
 ) -> AdminSource:
     """Scope `admin`. Changes apply from the next call on."""
-    changed = await service.runtime.sources.store.change(
+    changed = await service.sources.store.change(
         source_id, body.change(), actor=principal.user_id, expected=expected
     )
     return AdminSource.of(changed)
@@ -136,9 +134,7 @@ async def remove_source(
     source_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
 ) -> AdminSource:
     """Scope `admin`. Returns the deleted data source. Its queries stay in the audit log."""
-    gone = await service.runtime.sources.store.remove(
-        source_id, actor=principal.user_id, expected=expected
-    )
+    gone = await service.sources.store.remove(source_id, actor=principal.user_id, expected=expected)
     return AdminSource.of(gone)
 
 
@@ -149,7 +145,7 @@ async def remove_source(
 )
 async def test_source(source_id: PathId, service: ServiceDep, principal: Admin) -> SourceTest:
     """Scope `admin`. Also reloads the schema of its tables."""
-    return SourceTest.of(await service.runtime.sources.inspection.test(source_id))
+    return SourceTest.of(await service.sources.inspection.test(source_id))
 
 
 @router.get(
@@ -161,8 +157,8 @@ async def discover_tables(
     source_id: PathId, service: ServiceDep, principal: Admin
 ) -> DiscoveredTables:
     """Scope `admin`. The current tables that its account can see, allowed or not."""
-    source = service.runtime.sources.store.get(source_id)
-    found = await service.runtime.sources.inspection.discover(source_id)
+    source = service.sources.store.get(source_id)
+    found = await service.sources.inspection.discover(source_id)
     return DiscoveredTables(
         tables=[DiscoveredTable.of(item, source) for item in found],
         total=len(found),

@@ -127,7 +127,7 @@ async def list_tickets(
 ) -> TicketPage:
     """Scope `admin`. Newest first."""
     wanted = TicketFilter(status, severity, to, session_id, agent_id)
-    found = await service.runtime.tickets.page(wanted, limit=limit, before=before)
+    found = await service.tickets.page(wanted, limit=limit, before=before)
     return TicketPage(
         tickets=[AdminTicket.of(ticket) for ticket in found],
         next_before=found[-1].id if len(found) == limit else None,
@@ -137,7 +137,7 @@ async def list_tickets(
 @tickets.read("Get a ticket")
 async def get_ticket(ticket_id: PathId, service: ServiceDep, principal: Admin) -> AdminTicket:
     """Scope `admin`."""
-    return AdminTicket.of(await service.runtime.tickets.get(ticket_id))
+    return AdminTicket.of(await service.tickets.get(ticket_id))
 
 
 @router.post(
@@ -181,11 +181,11 @@ async def _resolve(
     answer: str | None,
     expected: int | None,
 ) -> TicketResolution:
-    ticket = await service.runtime.tickets.get(ticket_id)
+    ticket = await service.tickets.get(ticket_id)
     session = await service.sessions.get(ticket.session_id)
     if session is None:
         raise NotFound(f"The session of ticket {ticket_id!r} no longer exists", ticket_id=ticket_id)
-    resolved = await service.runtime.tickets.resolve(
+    resolved = await service.tickets.resolve(
         ticket_id,
         status,
         answer,
@@ -194,7 +194,7 @@ async def _resolve(
         log=session.log,
     )
     delivered = await _tell(service, session, resolved)
-    await service.runtime.db.flush()
+    await service.db.flush()
     return TicketResolution(**_fields(resolved.ticket), **delivered)
 
 

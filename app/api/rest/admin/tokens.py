@@ -64,7 +64,7 @@ class TokenView(BaseModel):
 
     @classmethod
     def of(cls, token: Token, service: Service) -> Self:
-        now = isoformat(service.runtime.clock.now())
+        now = isoformat(service.clock.now())
         state = token.state(now)
         return cls(**token.to_dict(), state="active" if state == "holds" else state)
 
@@ -144,7 +144,7 @@ async def create_token(
     A token with the scope `admin` cannot be limited to agents or projects, because an administrator
     could remove the limit. 422: an agent or project does not exist.
     """
-    (await known_names(service.runtime.db)).check(body.agents, body.projects)
+    (await known_names(service.db)).check(body.agents, body.projects)
     secret, token = await service.tokens.create(
         body.name,
         body.scopes,

@@ -281,7 +281,7 @@ async def change_tool(
     if "limits" in changes:
         limits = Limits.from_json(changes["limits"], field="body.limits", of_calls=True)
         changes["limits"] = limits
-    await service.runtime.governance.change_tool(
+    await service.governance.change_tool(
         tool_name, changes, actor=principal.user_id, expected=expected, force=body.force
     )
     return _shown(service, tool_name)
@@ -296,11 +296,11 @@ async def switch_tools(
     body: ManyToolsSwitch, service: ServiceDep, principal: Admin
 ) -> ToolsSwitched:
     """Scope `admin`. Changes all or none; `details.unknown` lists unknown tools."""
-    catalog = service.runtime.registry.snapshot()
+    catalog = service.registry.snapshot()
     entries = {name: catalog.lookup(name) for name in body.names}
     names = {name: entry.tool.name if entry else name for name, entry in entries.items()}
     wanted = list(dict.fromkeys(names.values()))
-    changed = await service.runtime.governance.switch_tools(
+    changed = await service.governance.switch_tools(
         wanted, enabled=body.enabled, actor=principal.user_id, force=body.force
     )
     unchanged = [name for name in wanted if name not in changed]
@@ -310,7 +310,7 @@ async def switch_tools(
 @router.get("/toolsets", summary="List toolsets", responses=problems())
 async def list_toolsets(service: ServiceDep, principal: Admin) -> ToolsetList:
     """Scope `admin`."""
-    names = sorted({state.toolset for state in service.runtime.governance.snapshot.tools.values()})
+    names = sorted({state.toolset for state in service.governance.snapshot.tools.values()})
     return ToolsetList(toolsets=[_toolset(service, name) for name in names])
 
 
@@ -332,7 +332,7 @@ async def change_toolset(
     expected: ExpectedVersion,
 ) -> ToolsetView:
     """Scope `admin`. The states of its tools do not change; they apply while it is enabled."""
-    await service.runtime.governance.change_toolset(
+    await service.governance.change_toolset(
         name, enabled=body.enabled, actor=principal.user_id, expected=expected, force=body.force
     )
     return _toolset(service, name)
@@ -340,11 +340,11 @@ async def change_toolset(
 
 def _canonical(service: Service, name: str) -> str:
     """Return the canonical name of a tool; governance also knows tools no longer in the catalog."""
-    catalog = service.runtime.registry.snapshot()
+    catalog = service.registry.snapshot()
     entry = catalog.lookup(name)
     if entry is not None:
         return entry.tool.name
-    if name in service.runtime.governance.snapshot.tools:
+    if name in service.governance.snapshot.tools:
         return name
     raise ToolNotFound(f"Tool not found: {name}", tool_name=name, suggestions=catalog.suggest(name))
 
@@ -354,9 +354,8 @@ def _shown(service: Service, name: str) -> AdminTool:
 
 
 def _rows(service: Service) -> list[GovernedTool]:
-    runtime = service.runtime
-    catalog, resolved = runtime.registry.snapshot(), runtime.resolver.resolve()
-    states = runtime.governance.snapshot
+    catalog, resolved = service.registry.snapshot(), service.resolver.resolve()
+    states = service.governance.snapshot
     rows = {row["name"]: row for row in resolved.runtime_diagnostic["tools"]}
     return [
         GovernedTool(name, catalog.tools.get(name), states.state(name), rows[name])
@@ -365,7 +364,7 @@ def _rows(service: Service) -> list[GovernedTool]:
 
 
 def _toolset(service: Service, name: str) -> ToolsetView:
-    snapshot = service.runtime.governance.snapshot
+    snapshot = service.governance.snapshot
     members = sorted(tool for tool, state in snapshot.tools.items() if state.toolset == name)
     state = snapshot.toolset(name)
     return ToolsetView(name=name, enabled=state.enabled, tools=members, version=state.version)

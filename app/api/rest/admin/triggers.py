@@ -165,22 +165,20 @@ def _change(body: NewTrigger | TriggerChange) -> OutboundRequestChange:
 @triggers.page(AdminTriggerPage, "List named triggers")
 async def list_triggers(service: ServiceDep, principal: Admin) -> Listed[OutboundRequest]:
     """Scope `admin`. Only origins of URLs and names of headers are returned."""
-    return Listed(
-        {item.name: item for item in service.runtime.triggers.store.list_all()}, AdminTrigger.of
-    )
+    return Listed({item.name: item for item in service.triggers.store.list_all()}, AdminTrigger.of)
 
 
 @triggers.create("Create a named trigger", AlreadyExists)
 async def create_trigger(body: NewTrigger, service: ServiceDep, principal: Admin) -> AdminTrigger:
     """Scope `admin`. Its URL may be in any network, even a private one."""
-    store = service.runtime.triggers.store
+    store = service.triggers.store
     return AdminTrigger.of(await store.create(_change(body), actor=principal.user_id))
 
 
 @triggers.read("Get a named trigger")
 async def get_trigger(trigger_id: PathId, service: ServiceDep, principal: Admin) -> AdminTrigger:
     """Scope `admin`."""
-    return AdminTrigger.of(service.runtime.triggers.store.get(trigger_id))
+    return AdminTrigger.of(service.triggers.store.get(trigger_id))
 
 
 @triggers.change("Update a named trigger", AlreadyExists)
@@ -192,7 +190,7 @@ async def change_trigger(
     expected: ExpectedVersion,
 ) -> AdminTrigger:
     """Scope `admin`. Changes apply from the next call on; set `enabled` to false to pause it."""
-    changed = await service.runtime.triggers.store.change(
+    changed = await service.triggers.store.change(
         trigger_id, _change(body), actor=principal.user_id, expected=expected
     )
     return AdminTrigger.of(changed)
@@ -203,7 +201,7 @@ async def remove_trigger(
     trigger_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
 ) -> AdminTrigger:
     """Scope `admin`. Returns the deleted trigger."""
-    gone = await service.runtime.triggers.store.remove(
+    gone = await service.triggers.store.remove(
         trigger_id, actor=principal.user_id, expected=expected
     )
     return AdminTrigger.of(gone)

@@ -128,10 +128,8 @@ async def test_a_moment_that_is_none_is_refused(admin: httpx2.AsyncClient):
 async def test_the_export_holds_what_proves_the_chain(serving: Running, admin: httpx2.AsyncClient):
     await some_calls(admin, 1)
     for number in range(1200):
-        serving.service.runtime.audit.record(
-            AuditEntry("call.finished", actor="ann", detail={"n": number})
-        )
-    await serving.service.runtime.db.flush()
+        serving.service.audit.record(AuditEntry("call.finished", actor="ann", detail={"n": number}))
+    await serving.service.db.flush()
     answer = await admin.get("/admin/audit/export")
     assert answer.headers["content-type"] == "application/x-ndjson"
     lines = [json.loads(line) for line in answer.text.splitlines()]

@@ -34,7 +34,7 @@ async def called(serving: Running) -> Running:
     rows.append(
         ("op_no", "c_no", session, "writer", "grep", "declined", "2026-11-21T10:00:00.000Z", 0.0)
     )
-    await serving.service.runtime.db.flush()
+    await serving.service.db.flush()
 
     def add(transaction: object) -> None:
         for row in rows:
@@ -42,7 +42,7 @@ async def called(serving: Running) -> Running:
         question = ("cf_1", session, "c_no", "op_no", "writer", "grep", "2026-11-21T10:00:00.000Z")
         transaction.execute(_QUESTION, question)  # type: ignore[attr-defined]
 
-    await serving.service.runtime.db.transact(add)
+    await serving.service.db.transact(add)
     return serving
 
 

@@ -79,7 +79,7 @@ async def test_a_token_s_limits_hold_for_who_comes_with_it(serving: Running):
             await call(ann, "calculator", arguments={"expression": f"{number}+1"})
             for number in range(2)
         ]
-    keys = {usage.key for usage in serving.service.runtime.limits.store.usage()}
+    keys = {usage.key for usage in serving.service.limits.store.usage()}
 
     assert [answer["status"] for answer in ended] == ["success", "denied"]
     assert keys == {f"token:{token.id}"}

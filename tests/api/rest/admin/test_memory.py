@@ -35,7 +35,7 @@ async def three(client: httpx2.AsyncClient) -> list[dict[str, Any]]:
 
 
 async def audited(running: Running, kind: str) -> list[dict[str, Any]]:
-    db = running.service.runtime.db
+    db = running.service.db
     await db.flush()
     rows = await db.transact(
         lambda transaction: transaction.fetch(

@@ -183,7 +183,7 @@ async def test_hooks_are_read_at_the_start_only(plugins: Path, client: httpx2.As
 async def test_what_the_old_code_said_is_not_served_from_the_cache(
     plugins: Path, client: httpx2.AsyncClient, serving: Running
 ):
-    cache = serving.service.runtime.cache
+    cache = serving.service.cache
     key, outcome = ("said", b"{}"), outcome_of("said")
     cache.put("ses_1", "scope", key, outcome, cache.epoch("scope"))
     begun = cache.epoch("scope")

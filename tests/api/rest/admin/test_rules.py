@@ -262,7 +262,7 @@ async def test_fatigue_counts_questions_per_reason(client: httpx2.AsyncClient, s
                 (f"cnf_{at}", request),
             )
 
-    await serving.service.runtime.db.transact(ask)
+    await serving.service.db.transact(ask)
     reported = (await client.get("/admin/rules/fatigue", params={"days": 1})).json()
 
     assert reported["prompts"] == 20

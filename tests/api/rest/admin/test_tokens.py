@@ -119,7 +119,7 @@ async def test_what_becomes_of_tokens_is_audited_without_a_secret(
     ).json()
     await client.delete(f"/admin/tokens/{new['token']['id']}")
 
-    rows = await serving.service.runtime.db.transact(
+    rows = await serving.service.db.transact(
         lambda transaction: transaction.fetch(
             "SELECT kind, actor, subject, detail FROM audit WHERE kind LIKE 'token.%' ORDER BY seq"
         )

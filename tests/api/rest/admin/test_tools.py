@@ -189,7 +189,7 @@ async def test_a_change_is_on_record_with_who_and_what(
     client: httpx2.AsyncClient, serving: Running
 ):
     await client.patch("/admin/tools/bash", json={"enabled": False})
-    rows = await serving.service.runtime.db.transact(
+    rows = await serving.service.db.transact(
         lambda t: t.fetch("SELECT actor, detail FROM audit WHERE kind = 'governance.tool'")
     )
     ((actor, detail),) = rows

@@ -25,13 +25,13 @@ async def used(serving: Running) -> Running:
         ("run_c", session.id, None, '{"input_tokens":7}', "2026-11-21T11:00:00.000Z"),
         ("run_d", session.id, None, "{}", "2026-11-21T12:00:00.000Z"),
     ]
-    await service.runtime.db.flush()
+    await service.db.flush()
 
     def add(transaction: object) -> None:
         for row in rows:
             transaction.execute(_RUN, row)  # type: ignore[attr-defined]
 
-    await service.runtime.db.transact(add)
+    await service.db.transact(add)
     return serving
 
 

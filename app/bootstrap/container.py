@@ -1,4 +1,7 @@
-"""Services between a request to run a tool and its result."""
+"""The runtime: services between a request to run a tool and its result.
+
+Only this package and the entry points above it see all of them; everything else names what it uses.
+"""
 
 from __future__ import annotations
 

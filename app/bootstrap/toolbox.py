@@ -14,13 +14,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from dataclasses import replace
 from typing import Any
 
+from app.bootstrap.container import Runtime
 from app.catalog.formats import render
 from app.core.errors import InvalidInput, TollgateError, ToolNotFound
 from app.events.log import SessionLog
 from app.execution.calls import parse_call, parse_calls
 from app.execution.context import CallContext
 from app.execution.outcome import CallOutcome
-from app.execution.runtime import Runtime
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import Tool
 

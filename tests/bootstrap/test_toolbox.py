@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from app.bootstrap.toolbox import NotStreaming, Toolbox
 from app.core.errors import InvalidInput, NotFound, ToolNotFound
-from app.execution.toolbox import NotStreaming, Toolbox
 from tests.execution.lab import WRITES, AnyArgs, Lab, counted, made
 
 
