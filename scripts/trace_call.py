@@ -16,12 +16,14 @@ run with the median number of changes is reported.
 
 The figures: files and functions that are entered, changes of file and of package between one entry
 and the next in the same thread; a coroutine that continues after a wait is entered again.
-Comprehensions do not count as functions.
+Comprehensions do not count as functions. The stack is what is active when the tool starts: the
+functions, and their files, from the start of the run's task to the tool.
 """
 
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
 import os
 import socket
@@ -50,8 +52,13 @@ PATIENCE_S = 120  # only ends hangs
 INSIDE = "--inside"
 NOT_FUNCTIONS = frozenset({"<module>", "<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"})
 
+AWAITING = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
 Entry = tuple[int, str, str]
 """Thread, file below the tree, function."""
+Step = tuple[str, str]
+"""File below the tree, function."""
+TOOL: Step = ("app/tools/shell/bash.py", "bash")
 
 
 @dataclass(frozen=True)
@@ -63,13 +70,16 @@ class Figures:
     file_changes: int
     package_changes: int
     packages: int
+    stack_functions: int
+    stack_files: int
 
 
 @dataclass(frozen=True)
 class Trace:
-    """Entries of one trace, in order."""
+    """Entries of one trace, in order, and the stack when its tool starts, outermost first."""
 
     entries: tuple[Entry, ...]
+    stack: tuple[Step, ...] = ()
 
     @property
     def figures(self) -> Figures:
@@ -80,6 +90,8 @@ class Trace:
             file_changes=changes,
             package_changes=_changes(self.entries, package_of),
             packages=len({package_of(file) for _, file, _ in self.entries}),
+            stack_functions=len(self.stack),
+            stack_files=len({file for file, _ in self.stack}),
         )
 
     def way(self) -> Iterator[str]:
@@ -91,6 +103,8 @@ class Trace:
             functions = sum(map(len, inside.values()))
             yield f"{package}  ({len(inside)} files, {functions} functions)"
             yield from (f"    {file}  {len(names)}" for file, names in inside.items())
+        yield f"the stack when the tool starts  ({len(self.stack)} functions)"
+        yield from (f"    {file}  {name}" for file, name in self.stack)
 
     def picture(self) -> Iterator[str]:
         """Yield a line for each package: when the trace is in it, from its start on the left."""
@@ -129,24 +143,44 @@ class Recorder:
         self._app = f"{tree}/app/"
         self._cut = len(f"{tree}/")
         self.entries: list[Entry] = []
+        self.stack: list[Step] = []
         self.on = False
 
     def __call__(self, frame: FrameType, event: str, _: object) -> None:
         if not self.on or event != "call":
             return
+        step = self._step(frame)
+        if step is None:
+            return
+        self.entries.append((threading.get_ident(), *step))
+        if step == TOOL and not self.stack:
+            self.stack = [*self._active(frame)][::-1]
+
+    def _step(self, frame: FrameType) -> Step | None:
+        """Return file and function of a frame; None if it is outside of the tree."""
         code = frame.f_code
-        if code.co_filename.startswith(self._app) and code.co_name not in NOT_FUNCTIONS:
-            file = code.co_filename[self._cut :]
-            self.entries.append((threading.get_ident(), file, code.co_qualname))
+        if not code.co_filename.startswith(self._app) or code.co_name in NOT_FUNCTIONS:
+            return None
+        return code.co_filename[self._cut :], code.co_qualname
+
+    def _active(self, frame: FrameType | None) -> Iterator[Step]:
+        """Yield the active functions of the tree, innermost first, up to the task's outermost."""
+        while frame is not None:
+            step = self._step(frame)
+            if step is not None and not frame.f_code.co_flags & AWAITING:
+                return  # what runs the event loop
+            if step is not None:
+                yield step
+            frame = frame.f_back
 
     def obey(self, report: int) -> None:
-        """Obey standard input: `start` empties the entries, `stop` writes them to `report`."""
+        """Obey standard input: `start` empties the trace, `stop` writes it to `report`."""
         with os.fdopen(report, "w", encoding="utf-8") as out:
             for line in sys.stdin:
                 self.on = line == "start\n"
                 if self.on:
-                    self.entries = []
-                print(json.dumps(self.entries), file=out, flush=True)
+                    self.entries, self.stack = [], []
+                print(json.dumps([self.entries, self.stack]), file=out, flush=True)
 
 
 def inside(tree: Path, report: int) -> None:
@@ -205,8 +239,8 @@ class Service:
         """Append the service's trace during the block to `traces`."""
         self._order("start")
         yield
-        entries = json.loads(self._order("stop"))
-        traces.append(Trace(tuple((thread, file, name) for thread, file, name in entries)))
+        entries, stack = json.loads(self._order("stop"))
+        traces.append(Trace(tuple(map(tuple, entries)), tuple(map(tuple, stack))))
 
     def _order(self, word: str) -> str:
         self._orders.write(f"{word}\n")
@@ -337,6 +371,8 @@ def table(traces: Mapping[str, Trace]) -> Iterator[str]:
         "file_changes": "changes of file",
         "package_changes": "changes of package",
         "packages": "packages",
+        "stack_functions": "functions on the stack",
+        "stack_files": "their files",
     }
     yield "| | " + " | ".join(traces) + " |"
     yield "|---|" + "---:|" * len(traces)

@@ -20,7 +20,13 @@ ENTRIES: tuple[Entry, ...] = (
 
 def test_changes_are_counted_within_a_thread_and_a_function_once():
     assert Trace(ENTRIES).figures == Figures(
-        files=4, functions=5, file_changes=3, package_changes=1, packages=3
+        files=4,
+        functions=5,
+        file_changes=3,
+        package_changes=1,
+        packages=3,
+        stack_functions=0,
+        stack_files=0,
     )
 
 
@@ -33,10 +39,13 @@ def test_the_picture_has_a_line_for_each_package_from_its_first_entry():
 
 
 def test_the_way_lists_the_files_under_their_package():
-    assert list(Trace(ENTRIES).way())[-3:] == [
+    assert list(Trace(ENTRIES, ((DOOR, "receive"), (STEP, "run"))).way())[-6:] == [
         "execution  (2 files, 2 functions)",
         f"    {STEP}  1",
         "    app/execution/end.py  1",
+        "the stack when the tool starts  (2 functions)",
+        f"    {DOOR}  receive",
+        f"    {STEP}  run",
     ]
 
 
@@ -74,3 +83,5 @@ def test_both_ways_lead_from_the_socket_through_the_tool_to_the_database():
         packages = {trace_call.package_of(file) for _, file, _ in trace.entries}
         assert {"api", "tools", "operations", "events", "db"} <= packages
         assert any(file.startswith("app/tools/shell/") for _, file, _ in trace.entries)
+        assert trace.stack[-1] == trace_call.TOOL
+        assert "app/execution/executor.py" in {file for file, _ in trace.stack}
