@@ -1,7 +1,7 @@
 # Each target is a wrapper: `python3 scripts/bootstrap.py TARGET` does the same without make.
 PYTHON ?= python3
 BOOTSTRAP = $(PYTHON) scripts/bootstrap.py
-.PHONY: run test test-fast test-changed test-all test-web test-report setup web bench demo check lock metrics docs changelog
+.PHONY: run test test-fast test-changed test-all test-web test-report setup web bench bench-growth demo check lock metrics docs changelog
 
 run:
 	@$(BOOTSTRAP) run
@@ -40,6 +40,10 @@ web:
 
 bench:
 	@$(BOOTSTRAP) bench
+
+# The cost of lists and calls as an installation grows: ARGS="--sizes 100,1000,3000"
+bench-growth:
+	@$(BOOTSTRAP) bench-growth $(ARGS)
 
 demo:
 	@$(BOOTSTRAP) demo

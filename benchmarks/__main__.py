@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 
 from benchmarks import (
     audit,
@@ -32,7 +30,17 @@ from benchmarks import (
     websocket,
     workers,
 )
-from benchmarks.harness import FULL, QUICK, SMOKE, Benchmark, Result, Scale, Skipped
+from benchmarks.harness import (
+    FULL,
+    QUICK,
+    SMOKE,
+    Benchmark,
+    Result,
+    Scale,
+    Skipped,
+    forget_settings,
+    matching,
+)
 
 BENCHMARKS: tuple[Benchmark, ...] = (
     *dispatch.BENCHMARKS,
@@ -68,20 +76,13 @@ def main(words: Sequence[str] | None = None) -> int:
     scale = SMOKE if options.smoke else QUICK if options.quick else FULL
     if not options.json:
         print(_ROW.format("name", "subject", "floor", "ratio", "unit", "budget"))
-    _forget_settings()
+    forget_settings()
     left_out = False
     for benchmark in BENCHMARKS:
         names = [name for name in benchmark.names if name in wanted]
         if names and not _measure(benchmark, names, scale, as_json=options.json):
             left_out = True
     return 1 if left_out and options.names else 0
-
-
-def _forget_settings() -> None:
-    """Remove settings from the environment, so that defaults are measured."""
-    for name in tuple(os.environ):
-        if name.startswith(("TOLLGATE_", "ANTHROPIC_")):
-            del os.environ[name]
 
 
 def _measure(benchmark: Benchmark, names: list[str], scale: Scale, *, as_json: bool) -> bool:
@@ -113,16 +114,10 @@ def _row(benchmark: Benchmark, result: Result) -> str:
 
 def _wanted(patterns: list[str]) -> set[str]:
     """Return the requested names, or all."""
-    known = [name for benchmark in BENCHMARKS for name in benchmark.names]
-    if not patterns:
-        return set(known)
-    wanted: set[str] = set()
-    for pattern in patterns:
-        found = {name for name in known if fnmatchcase(name, pattern)}
-        if not found:
-            _parser().error(f"no benchmark is called {pattern!r}; --list shows them")
-        wanted |= found
-    return wanted
+    try:
+        return matching(patterns, [name for benchmark in BENCHMARKS for name in benchmark.names])
+    except LookupError as unknown:
+        _parser().error(f"no benchmark is called {unknown.args[0]!r}; --list shows them")
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -17,8 +17,7 @@ from contextlib import asynccontextmanager
 import httpx2
 
 from benchmarks.harness import Benchmark, Compared, Figures, Result, Scale, percentile, run
-from benchmarks.served import PATIENCE_S, started
-from benchmarks.startup import SETTINGS, URL
+from benchmarks.served import PATIENCE_S, SETTINGS, started, url_of
 
 CALLS = 200
 _FLOOD_BYTES = 1 << 30
@@ -58,14 +57,7 @@ async def _server(words: Sequence[str]) -> AsyncIterator[str]:
     """Start a server and yield its URL, without its log on the screen."""
     options = {"env": os.environ | SETTINGS, "stderr": asyncio.subprocess.DEVNULL}
     async with started(sys.executable, *words, **options) as process:
-        assert process.stdout is not None
-        found = None
-        async with asyncio.timeout(PATIENCE_S):
-            while found is None and (line := await process.stdout.readline()):
-                found = URL.search(line)
-        if found is None:
-            raise RuntimeError(f"{words} did not start")
-        yield found[0].decode()
+        yield await url_of(process)
 
 
 async def _load(url: str, calls: int) -> None:

@@ -7,11 +7,13 @@ by a tenth. Subject and floor alternate (A B A B …), so that disturbances affe
 from __future__ import annotations
 
 import asyncio
+import os
 import resource
 import statistics
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import Any, TypeVar
 
 import uvloop
@@ -157,6 +159,28 @@ def percentile(values: list[float], share: float) -> float:
     """Return the value that `share` of `values` do not exceed."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
+
+
+def matching(patterns: Sequence[str], known: Iterable[str]) -> set[str]:
+    """Return the known names that match any of `patterns`, or all names without patterns.
+
+    Raises:
+        LookupError: a pattern matches none; its argument is the pattern.
+    """
+    names, wanted = set(known), set[str]()
+    for pattern in patterns or ("*",):
+        found = {name for name in names if fnmatchcase(name, pattern)}
+        if not found:
+            raise LookupError(pattern)
+        wanted |= found
+    return wanted
+
+
+def forget_settings() -> None:
+    """Remove settings from the environment, so that defaults are measured."""
+    for name in tuple(os.environ):
+        if name.startswith(("TOLLGATE_", "ANTHROPIC_")):
+            del os.environ[name]
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
 import tempfile
+import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -17,6 +19,12 @@ from benchmarks.wire import WireClient
 
 ROOT = Path(__file__).resolve().parents[1]
 PATIENCE_S = 60
+SETTINGS = {
+    "TOLLGATE_MAX_CONNECTIONS": "10000",
+    "TOLLGATE_LOG_LEVEL": "warning",
+    "TOLLGATE_ALLOW_ANONYMOUS": "true",
+}
+_URL = re.compile(rb"http://[\w.:]+")
 
 
 @dataclass(slots=True)
@@ -87,6 +95,35 @@ async def started(*words: str, **options: Any) -> AsyncIterator[asyncio.subproce
         except TimeoutError:
             process.kill()
             await process.wait()
+
+
+async def url_of(process: asyncio.subprocess.Process) -> str:
+    """Return the URL that a server prints once it accepts connections.
+
+    Raises:
+        RuntimeError: the process ended first.
+    """
+    assert process.stdout is not None
+    found = None
+    async with asyncio.timeout(PATIENCE_S):
+        while found is None and (line := await process.stdout.readline()):
+            found = _URL.search(line)
+    if found is None:
+        raise RuntimeError("the server did not start")
+    return found[0].decode()
+
+
+def cpu_seconds(pid: int) -> float:
+    """Return the CPU time of all threads of a process so far, without that of its children.
+
+    Raises:
+        Skipped: this system has no such clock for other processes.
+    """
+    if not sys.platform.startswith("linux"):
+        raise Skipped("the CPU time of another process is read from a Linux clock")
+    # `clock_getcpuclockid`, which Python does not offer: nanoseconds, where /proc counts in
+    # hundredths of a second.
+    return time.clock_gettime((~pid << 3) | 2)
 
 
 def resident_kib(pid: int) -> float:

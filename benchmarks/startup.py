@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import http.client
 import os
-import re
 import sys
 import tempfile
 import time
@@ -26,16 +25,10 @@ from benchmarks.harness import (
     interleave,
     run,
 )
-from benchmarks.served import PATIENCE_S, Served, resident_kib, started
+from benchmarks.served import PATIENCE_S, SETTINGS, Served, resident_kib, started, url_of
 from benchmarks.wire import WireClient
 
 CONNECTIONS = (100, 500)
-URL = re.compile(rb"http://[\w.:]+")
-SETTINGS = {
-    "TOLLGATE_MAX_CONNECTIONS": "10000",
-    "TOLLGATE_LOG_LEVEL": "warning",
-    "TOLLGATE_ALLOW_ANONYMOUS": "true",
-}
 
 
 async def _compare(scale: Scale) -> Compared:
@@ -57,14 +50,7 @@ async def _serve(kind: str, words: Sequence[str], counts: tuple[int, int]) -> Fi
     """Measure from the command to a server that answers, and then to one full of clients."""
     began = time.perf_counter()
     async with started(sys.executable, *words, env=os.environ | SETTINGS) as process:
-        assert process.stdout is not None
-        async with asyncio.timeout(PATIENCE_S):
-            while (line := await process.stdout.readline()) and not URL.search(line):
-                pass
-        found = URL.search(line)
-        if found is None:
-            raise RuntimeError(f"the {kind} server did not start")
-        server = Served(kind, process, found[0].decode(), "")
+        server = Served(kind, process, await url_of(process), "")
         return await _figures(server, began, counts)
 
 

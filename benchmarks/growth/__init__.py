@@ -1,0 +1,1 @@
+"""Cost of lists and calls while an installation grows, measured on the running service."""
