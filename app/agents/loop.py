@@ -185,7 +185,7 @@ class AgentLoop:
     async def _take_turns(self, session: Session, run_id: str, turns: LoopState) -> RunStatus:
         while turns.taken < self._agents.max_iterations(turns.agent_id):
             turns.taken += 1
-            model = turns.tier.current or self._agents.model(session, turns.agent_id).model
+            model = turns.tier.current or self._agents.current_model(session, turns.agent_id).model
             self._budget.check(
                 session, model=model, agent_id=turns.agent_id, quota_subject=turns.quota_subject
             )
@@ -246,7 +246,7 @@ class AgentLoop:
 
     def _asker(self, session: Session, run_id: str, turns: LoopState) -> RunRequestState:
         """Return the requester, according to the agent's current profile."""
-        chosen = self._agents.model(session, turns.agent_id)
+        chosen = self._agents.current_model(session, turns.agent_id)
         asker = turns.asker
         if asker is None:
             asker = turns.asker = RunRequestState(
@@ -361,5 +361,5 @@ class AgentLoop:
             progress=turns.progress,
             quota_subject=turns.quota_subject,
             business=session.meta.get(BUSINESS) or NOTHING,
-            model=self._agents.model(session, turns.agent_id).to_dict(),
+            model=self._agents.current_model(session, turns.agent_id).to_dict(),
         )

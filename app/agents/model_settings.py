@@ -71,6 +71,10 @@ class AgentSettings:
         profile = self.profile(agent_id)
         return (profile and profile.max_iterations) or self._settings.max_iterations
 
+    def current_model(self, session: Chosen, agent_id: str | None) -> ModelSettings:
+        """Return the model settings of an agent's next request and calls. Raises: NotFound."""
+        return model_settings(session, self.profile(agent_id), self._settings)
+
     def model(self, session: Chosen, agent_id: str | None) -> ModelSettings:
         """Return the model settings of a session; those of a deleted agent do not apply."""
         return model_settings(session, self._agents.get(agent_id), self._settings)
