@@ -6,13 +6,14 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 import orjson
-from sqlalchemy import func, literal, text, tuple_
+from sqlalchemy import ColumnElement, TextClause, func, literal, text, tuple_
 from sqlmodel import col, select
 
 from app.db.engine import Database
 from app.db.event_blocks import EVERY, HEAD, READ, READ_KIND, wanted
 from app.db.event_rows import unpack
 from app.db.tables import (
+    CHATS,
     ArtifactRow,
     ConfirmationRow,
     EntryRow,
@@ -23,6 +24,7 @@ from app.db.tables import (
 from app.governance.identity.token_rules import DEFAULT_AGENT
 
 MAX_DEPTH = 10_000
+KINDS = ("chat", "direct")
 _READ_CHARS = 256 << 10
 _MATCHES = 10
 _HEAD, _EVENTS, _KINDS = text(HEAD), text(READ), text(READ_KIND)
@@ -34,6 +36,10 @@ def _as_text(word: str) -> str:
     for sign in "/%_":
         written = written.replace(sign, f"/{sign}")
     return f'%"text":"%{written}%'
+
+
+def _is_of(kind: str) -> ColumnElement[bool] | TextClause:
+    return CHATS if kind == "chat" else col(SessionRow.kind) == kind
 
 
 class SessionQueries:
@@ -85,8 +91,6 @@ class SessionQueries:
         )
         if user_id is not None:
             query = query.where(SessionRow.user_id == user_id)
-        if kind is not None:
-            query = query.where(SessionRow.kind == kind)
         if agents is not None:
             agent = func.coalesce(SessionRow.agent_id, DEFAULT_AGENT)
             query = query.where(agent.in_(agents))
@@ -97,7 +101,15 @@ class SessionQueries:
             if last is not None:
                 position = tuple_(col(SessionRow.updated_at), col(SessionRow.id))
                 query = query.where(position < (last.updated_at, last.id))
-            return list((await session.exec(query.limit(limit))).all())
+            query = query.limit(limit)
+            if kind is not None:
+                return list((await session.exec(query.where(_is_of(kind)))).all())
+            if user_id is None:
+                return list((await session.exec(query)).all())
+            # The index of a user's sessions is by kind.
+            pages = [(await session.exec(query.where(_is_of(each)))).all() for each in KINDS]
+        rows = [row for page in pages for row in page]
+        return sorted(rows, key=lambda row: (row.updated_at, row.id), reverse=True)[:limit]
 
     async def session_row(self, session_id: str) -> SessionRow | None:
         async with self._database.session() as session:

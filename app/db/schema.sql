@@ -670,6 +670,8 @@ CREATE INDEX ix_audit_beside_calls ON audit (seq) WHERE kind <> 'call.finished';
 
 CREATE INDEX ix_audit_ts ON audit (ts);
 
+CREATE INDEX ix_chats_newest ON sessions (updated_at, id) WHERE kind = 'chat';
+
 CREATE INDEX ix_confirmations_session_id ON confirmations (session_id);
 
 CREATE INDEX ix_confirmations_status ON confirmations (status);
@@ -683,8 +685,6 @@ CREATE INDEX ix_delegation_batches_status ON delegation_batches (status);
 CREATE INDEX ix_desktop_tasks_channel ON desktop_tasks (channel_id, created_at);
 
 CREATE INDEX ix_desktop_tasks_status ON desktop_tasks (status, created_at);
-
-CREATE INDEX ix_entries_parent_id ON entries (parent_id);
 
 CREATE INDEX ix_entries_session_id ON entries (session_id);
 
@@ -706,7 +706,7 @@ CREATE INDEX ix_questions_status ON questions (status);
 
 CREATE INDEX ix_runs_session_id ON runs (session_id);
 
-CREATE INDEX ix_runs_status ON runs (status);
+CREATE INDEX ix_runs_unended ON runs (status) WHERE status = 'running' OR status = 'queued';
 
 CREATE INDEX ix_schedule_slots_status ON schedule_slots (status);
 
@@ -714,7 +714,9 @@ CREATE INDEX ix_schedules_next_at ON schedules (next_at);
 
 CREATE INDEX ix_schedules_owner ON schedules (owner);
 
-CREATE INDEX ix_sessions_updated ON sessions (user_id, kind, updated_at);
+CREATE INDEX ix_sessions_newest ON sessions (updated_at, id);
+
+CREATE INDEX ix_sessions_of_user ON sessions (user_id, kind, updated_at, id);
 
 CREATE INDEX ix_tasks_owner ON tasks (owner, status, due);
 
@@ -732,4 +734,4 @@ CREATE INDEX ix_webhook_deliveries_expires_at ON webhook_deliveries (expires_at)
 
 CREATE INDEX ix_written_ended ON written (ended);
 
-INSERT INTO alembic_version VALUES ('0023');
+INSERT INTO alembic_version VALUES ('0024');

@@ -66,22 +66,18 @@ def insert(
     return Statement(order, of(1), barrier, many, prepare)
 
 
-ADD_SESSION = insert(
-    10,
-    "sessions",
+_SESSION = (
     "id, kind, title, project_id, agent_id, user_id, model, max_tokens, temperature, epoch, meta,"
-    " created_at, updated_at",
+    " created_at, updated_at"
 )
-ADD_RUN = insert(
-    20,
-    "runs",
-    "id, session_id, trigger, status, agent_id, model, parent_run_id, owner, started_at",
-)
-QUEUE_RUN = insert(
-    20,
-    "runs",
-    "id, session_id, trigger, status, agent_id, model, parent_run_id, owner, started_at, input",
-)
+ADD_SESSION = insert(10, "sessions", _SESSION)
+# `ADD_SESSION` and the `MOVE_LEAF` of the same commit (`app.db.folded_rows`).
+ADD_USED_SESSION = insert(10, "sessions", f"{_SESSION}, leaf_entry_id")
+_RUN = "id, session_id, trigger, status, agent_id, model, parent_run_id, owner, started_at"
+ADD_RUN = insert(20, "runs", _RUN)
+# `ADD_RUN` and the `FINISH_RUN` of the same commit.
+ADD_ENDED_RUN = insert(20, "runs", f"{_RUN}, stop_reason, error, usage, finished_at")
+QUEUE_RUN = insert(20, "runs", f"{_RUN}, input")
 START_QUEUED = Statement(
     21, "UPDATE runs SET status = 'running', input = NULL, started_at = ? WHERE id = ?"
 )
@@ -195,7 +191,9 @@ ADD_EVENT = insert(70, "events", COLUMNS, prepare=store)
 
 ALL = (
     ADD_SESSION,
+    ADD_USED_SESSION,
     ADD_RUN,
+    ADD_ENDED_RUN,
     QUEUE_RUN,
     START_QUEUED,
     KEEP_BATCH,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Index, LargeBinary, Text, text
+from sqlalchemy import Column, Index, LargeBinary, Text, TextClause, text
 from sqlmodel import Field, SQLModel
 
 SESSION_KEY = "sessions.id"
@@ -28,11 +28,25 @@ class ProjectRow(SQLModel, table=True):
     updated_at: str | None = None
 
 
+# Written as literals in each query: with a parameter no database uses the index.
+CHATS = text("kind = 'chat'")
+UNENDED = text("status = 'running' OR status = 'queued'")
+BESIDE_CALLS = text("kind <> 'call.finished'")
+
+
+def _partial_index(name: str, *columns: str, where: TextClause) -> Index:
+    return Index(name, *columns, sqlite_where=where, postgresql_where=where)
+
+
 class SessionRow(SQLModel, table=True):
     """Stored chat (`chat`), or the record of calls without one (`direct`)."""
 
     __tablename__ = "sessions"
-    __table_args__ = (Index("ix_sessions_updated", "user_id", "kind", "updated_at"),)
+    __table_args__ = (
+        Index("ix_sessions_newest", "updated_at", "id"),
+        Index("ix_sessions_of_user", "user_id", "kind", "updated_at", "id"),
+        _partial_index("ix_chats_newest", "updated_at", "id", where=CHATS),
+    )
     id: str = Field(primary_key=True)
     kind: str
     title: str
@@ -55,10 +69,11 @@ class RunRow(SQLModel, table=True):
     """One user message with its final answer, or one batch of direct calls."""
 
     __tablename__ = "runs"
+    __table_args__ = (_partial_index("ix_runs_unended", "status", where=UNENDED),)
     id: str = Field(primary_key=True)
     session_id: str = Field(foreign_key=SESSION_KEY, index=True)
     trigger: str
-    status: str = Field(index=True)
+    status: str
     agent_id: str | None = None
     model: str | None = None
     parent_run_id: str | None = None
@@ -80,7 +95,7 @@ class EntryRow(SQLModel, table=True):
     __tablename__ = "entries"
     id: str = Field(primary_key=True)
     session_id: str = Field(foreign_key=SESSION_KEY, index=True)
-    parent_id: str | None = Field(default=None, index=True)
+    parent_id: str | None = None
     run_id: str | None = None
     role: str
     content: str = Field(sa_column=Column(Text, nullable=False))
@@ -320,10 +335,6 @@ class GrantRow(SQLModel, table=True):
     revoked_by: str | None = None
 
 
-# Written as a literal in each query: with a parameter no database uses the index.
-BESIDE_CALLS = text("kind <> 'call.finished'")
-
-
 class AuditRow(SQLModel, table=True):
     """One line of the audit. `hash` covers the row and the previous row's hash.
 
@@ -336,12 +347,7 @@ class AuditRow(SQLModel, table=True):
     __tablename__ = "audit"
     __table_args__ = (
         Index("ix_audit_ts", "ts"),
-        Index(
-            "ix_audit_beside_calls",
-            "seq",
-            sqlite_where=BESIDE_CALLS,
-            postgresql_where=BESIDE_CALLS,
-        ),
+        _partial_index("ix_audit_beside_calls", "seq", where=BESIDE_CALLS),
     )
     seq: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
     ts: str

@@ -1,4 +1,4 @@
-"""After a commit of many rows the next one lingers, for those only who do not wait for it."""
+"""What the writer delays, for those only who do not wait for it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.db import writer as writers
-from app.db.writer import BUSY_ROWS, LINGER_ROWS, SqliteWriter
+from app.db.writer import BUSY_ROWS, GATHER_TURNS, LINGER_ROWS, SqliteWriter
 from tests.db.notes import ADD, Commits, add, stored
 
 FOR_EVER = 3600.0
@@ -83,3 +83,38 @@ async def test_what_lingers_is_committed_at_the_end(busy: SqliteWriter, path: Pa
     await turns()
     await busy.close()
     assert stored(path)[-1] == 100
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let turns of the loop take any time."""
+    monkeypatch.setattr(writers, "GATHER_S", FOR_EVER)
+
+
+@pytest.mark.usefixtures("patient")
+async def test_an_idle_writer_gathers_the_rows_of_a_few_turns(db: SqliteWriter, path: Path):
+    commits = Commits(db)
+    for number in range(GATHER_TURNS):
+        db.append(ADD, (number, "x"))
+        await asyncio.sleep(0)
+    await commits.reached(GATHER_TURNS)
+    assert commits.marks == [GATHER_TURNS]
+    assert stored(path) == list(range(GATHER_TURNS))
+
+
+@pytest.mark.usefixtures("patient")
+async def test_who_waits_ends_the_gathering(db: SqliteWriter, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(writers, "GATHER_TURNS", 10**9)
+    commits = Commits(db)
+    db.append(ADD, (1, "x"))
+    await turns(GATHER_TURNS)
+    assert not commits.marks
+    await db.flush()
+    assert commits.marks == [1]
+
+
+async def test_long_turns_end_the_gathering(db: SqliteWriter, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(writers, "GATHER_TURNS", 10**9)
+    commits = Commits(db)
+    db.append(ADD, (1, "x"))
+    await commits.reached(1)
