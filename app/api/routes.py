@@ -62,9 +62,10 @@ from app.api.ws.endpoint import router as ws_router
 
 def every_route() -> Sequence[BaseRoute]:
     """Return all routes in matching order."""
-    # `/tools/calls` before `/tools/{name}`.
+    # Calls first, since each route before them costs every call 2 µs; and `/tools/calls` before
+    # `/tools/{name}`.
     subjects = (
-        *(health, system, identity, logins, sessions, runs, events, calls, tools, confirmations),
+        *(calls, health, system, identity, logins, sessions, runs, events, tools, confirmations),
         *(artifacts, files, questions),
         *(delegations, admin_delegations),
         *(checkpoints, timeline, todos),

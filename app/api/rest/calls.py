@@ -21,6 +21,7 @@ from app.api.deps import Caller, ServiceDep
 from app.api.errors import problems
 from app.api.principal import Principal
 from app.api.rest.body import Body, Identifier, PathId
+from app.api.rest.compiled_route import CompiledRoute
 from app.api.rest.examples import example
 from app.api.rest.routing import routes_of
 from app.api.rest.schemas import BatchForm, BatchResult, CallForm, CallRecord, CallResult
@@ -32,7 +33,7 @@ from app.execution.calls import MAX_BATCH, CallRequest, parse_call, parse_calls
 from app.execution.outcome import CallOutcome
 from app.execution.projects import DEFAULT_PROJECT
 
-router = routes_of("calls")
+router = routes_of("calls", route_class=CompiledRoute)
 
 
 def _object_or_text(value: Any) -> Any:
