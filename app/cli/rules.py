@@ -196,8 +196,8 @@ async def _listed(place: Place) -> list[dict[str, Any]]:
     if isinstance(place, RemoteService):
         return await place.pages("rules", "admin", "rules", limit=500)
     async with open_rules(place.settings) as rules:
-        counted = await rules.store.counted()
         loaded = rules.rule_sets.loaded()
+        counted = await rules.store.counted(item.stored.id for item in loaded)
         warnings = rules.rule_sets.review(SystemClock().time())()
     return [
         _row(item, warnings.get(item.stored.id, []), counted.get(item.stored.id, (0, None)))

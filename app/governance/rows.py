@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -23,6 +24,7 @@ log = logging.getLogger(__name__)
 GOVERNANCE = "governance"
 # An unreadable row must not lift a limit.
 UNREADABLE = Limits(calls_per_run=0)
+_PARSED_AGENTS = 5000
 
 _READ_TOOLS = (
     "SELECT name, enabled, requires_confirmation, prompt_hint, version, is_core, timeout_s,"
@@ -44,6 +46,8 @@ _WRITE_TOOLSET = (
     " updated_at = excluded.updated_at"
 )
 _READ_AGENTS = "SELECT id, profile, version, created_at, updated_at FROM agents ORDER BY id"
+
+_READ_AGENT_VERSIONS = "SELECT id, version FROM agents ORDER BY id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,20 +95,25 @@ def read_toolsets(transaction: Transaction) -> dict[str, ToolsetState]:
 
 def read_agents(transaction: Transaction) -> dict[str, StoredAgent]:
     """Return every readable profile. An unreadable one is no agent and may use nothing."""
-    agents = {}
-    for agent_id, profile, version, created_at, updated_at in transaction.fetch(_READ_AGENTS):
-        try:
-            read = read_profile(agent_id, orjson.loads(profile))
-        except (ValidationError, orjson.JSONDecodeError, TypeError) as error:
-            log.error("cannot read the profile of agent %r: %s", agent_id, error)  # noqa: TRY400 - the message says it all
-            continue
-        agents[agent_id] = StoredAgent(read, version, created_at, updated_at)
-    return agents
+    read = map(_agent, transaction.fetch(_READ_AGENTS))
+    return {stored.profile.id: stored for stored in read if stored is not None}
 
 
 def read_agent_versions(transaction: Transaction) -> dict[str, int]:
     """Return ID → version, including unreadable profiles."""
-    return {row[0]: row[2] for row in transaction.fetch(_READ_AGENTS)}
+    return dict(transaction.fetch(_READ_AGENT_VERSIONS))
+
+
+# Each change reads all rows; those that are as before need not be parsed again.
+@lru_cache(_PARSED_AGENTS)
+def _agent(row: tuple[Any, ...]) -> StoredAgent | None:
+    agent_id, profile, version, created_at, updated_at = row
+    try:
+        read = read_profile(agent_id, orjson.loads(profile))
+    except (ValidationError, orjson.JSONDecodeError, TypeError) as error:
+        log.error("cannot read the profile of agent %r: %s", agent_id, error)  # noqa: TRY400 - the message says it all
+        return None
+    return StoredAgent(read, version, created_at, updated_at)
 
 
 def insert_tool(transaction: Transaction, tool: Tool, moment: str) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal, TypeVar
 
 import orjson
@@ -24,7 +25,7 @@ from app.governance.config_versions import ConfigVersions, increment, number_of
 RULES = "rules"
 MAX_RULES = 5_000
 
-_COLUMNS = "id, body, enabled, version, created_by, created_at, updated_at, hits, last_hit_at"
+_COLUMNS = "id, body, enabled, version, created_by, created_at, updated_at"
 _READ = f"SELECT {_COLUMNS} FROM rules ORDER BY created_at, id"  # noqa: S608 - constants of this file
 _ONE = f"SELECT {_COLUMNS} FROM rules WHERE id = ?"  # noqa: S608 - as above
 _ADD = (
@@ -36,7 +37,7 @@ _CHANGE = (
 )
 _REMOVE = "DELETE FROM rules WHERE id = ?"
 _COUNT = "SELECT count(*) FROM rules"
-_HITS = "SELECT id, hits, last_hit_at FROM rules"
+_HITS = "SELECT id, hits, last_hit_at FROM rules WHERE id IN ({})"
 
 Body = dict[str, Any]
 T = TypeVar("T")
@@ -53,8 +54,6 @@ class StoredRule:
     created_by: str
     created_at: str
     updated_at: str
-    hits: int = 0
-    last_hit_at: str | None = None
     source: Literal["database", "file"] = "database"
 
 
@@ -180,13 +179,15 @@ class RuleStore:
             else:
                 self._db.append(RULE_HIT, (moment, rule_id))
 
-    async def counted(self) -> dict[str, tuple[int, str | None]]:
-        """Return the number of matches and the last match of each rule, since the start for
-        rules of the file.
+    async def counted(self, rule_ids: Iterable[str]) -> dict[str, tuple[int, str | None]]:
+        """Return the number of matches and the last match of rules, since the start for rules
+        of the file.
         """
+        wanted = tuple(rule_ids)
+        query = _HITS.format(", ".join("?" for _ in wanted))
 
         def read(transaction: Transaction) -> list[tuple[Any, ...]]:
-            return transaction.fetch(_HITS)
+            return transaction.fetch(query, wanted)
 
         found: dict[str, tuple[int, str | None]] = dict(self._hits)
         found.update({row[0]: (row[1], row[2]) for row in await self._db.transact(read)})
@@ -235,6 +236,8 @@ def file_rules(items: Iterable[Any]) -> tuple[StoredRule, ...]:
     )
 
 
+# Each change reads all rows; those that are as before need not be parsed again.
+@lru_cache(MAX_RULES)
 def _stored(row: tuple[Any, ...]) -> StoredRule:
     try:
         body = orjson.loads(row[1])

@@ -6,7 +6,7 @@ invalid allow rule has no effect, and both are listed with their problem.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -19,7 +19,7 @@ from app.governance.rules import StoredRule
 from app.policy.grants import Grant, GrantSet
 from app.policy.rules.compile import load_rule
 from app.policy.rules.definition import RuleDefinition
-from app.policy.rules.review import RuleContext, warnings
+from app.policy.rules.review import RuleContext, RuleReview
 from app.policy.rules.rule import Rule
 from app.policy.rules.rule_set import NO_RULES, RuleSet
 
@@ -67,6 +67,7 @@ class RuleSetCache:
         self._from_catalog: Catalog | None = None
         self._loaded: dict[str, LoadedRule] = {}
         self._set = NO_RULES
+        self._review: RuleReview | None = None
 
     def current(self) -> RuleSet:
         """Return the current set."""
@@ -90,36 +91,45 @@ class RuleSetCache:
         now: float,
         *,
         agents: Collection[str] | None = None,
+        keys: Collection[str] | None = None,
         further: Mapping[str, RuleDefinition] = NOTHING_MORE,
     ) -> Review:
-        """Return a thread-safe function that finds the warnings of each valid rule.
+        """Return a thread-safe function that finds the warnings of valid rules.
 
         Args:
+            keys: only of these rules.
             further: rules that supplement or replace the stored ones.
         """
-        loaded = [item for item in self.loaded() if item.stored.id not in further]
-        definitions = {
-            item.stored.id: item.definition for item in loaded if item.definition is not None
-        }
-        compiled = {
-            item.stored.id: item.rule for item in loaded if item.rule and not item.rule.broken
-        }
-        around = RuleContext(self._catalog().tools, now, agents)
-        return partial(warnings, {**definitions, **further}, around, compiled)
+        loaded = self.loaded()
+        if self._review is None:
+            self._review = _review_of(loaded)
+        review = _review_of(loaded, further) if further else self._review
+        return partial(review.warnings, RuleContext(self._catalog().tools, now, agents), keys)
 
     def _build(self, stored: tuple[StoredRule, ...], catalog: Catalog) -> None:
         loaded: dict[str, LoadedRule] = {}
         for item in stored:
             known = self._loaded.get(item.id)
-            if known is not None and known.stored.body == item.body:
+            if known is not None and known.stored is item:
+                loaded[item.id] = known
+            elif known is not None and known.stored.body == item.body:
                 loaded[item.id] = LoadedRule(item, known.rule, known.definition, known.problems)
             else:
                 rule, definition, problems = load_rule(item.id, item.body, catalog.tools)
                 loaded[item.id] = LoadedRule(item, rule, definition, tuple(problems))
         rules = [item.rule for item in loaded.values() if item.rule and item.stored.enabled]
         self._set = RuleSet(rules, catalog.tools)
-        self._loaded = loaded
+        self._loaded, self._review = loaded, None
         self._from_stored, self._from_catalog = stored, catalog
+
+
+def _review_of(
+    loaded: Iterable[LoadedRule], further: Mapping[str, RuleDefinition] = NOTHING_MORE
+) -> RuleReview:
+    valid = [item for item in loaded if item.stored.id not in further]
+    definitions = {item.stored.id: item.definition for item in valid if item.definition}
+    compiled = {item.stored.id: item.rule for item in valid if item.rule and not item.rule.broken}
+    return RuleReview({**definitions, **further}, compiled)
 
 
 class GrantSetCache:

@@ -110,7 +110,7 @@ async def test_what_matched_is_counted(lab: Lab):
         await lab.call("note")
         await lab.call("note", call_id="c2")
 
-    counts = await lab.runtime.rules.counted()
+    counts = await lab.runtime.rules.counted([stored.id, other.id])
     assert counts[stored.id][0] == 2
     assert counts[stored.id][1] is not None
     assert counts[other.id] == (0, None)
@@ -173,7 +173,7 @@ async def test_rules_of_a_file_count_and_cannot_be_changed(settings: Settings, t
         assert [item.problems != () for item in house.runtime.rule_sets.loaded()] == [False, True]
         with pytest.raises(NotFound, match="rules file"):
             await house.runtime.rules.remove("file:1", actor="ann")
-        assert (await house.runtime.rules.counted())["file:1"][0] == 1
+        assert (await house.runtime.rules.counted(["file:1"]))["file:1"][0] == 1
 
 
 @pytest.mark.parametrize("content", ["{", "tool: bash", "- &a [*a", None])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from app.policy.rules.definition import RuleDefinition
 from app.policy.rules.rule import DEFAULT_AGENT, Rule, build_rule
@@ -26,24 +27,44 @@ class RuleContext:
     sessions: Collection[str] | None = None
 
 
-def warnings(
-    definitions: Mapping[str, RuleDefinition],
-    around: RuleContext,
-    compiled: Mapping[str, Rule] | None = None,
-) -> dict[str, list[dict[str, str]]]:
-    """Return warnings per rule, as `{code, message}`. `compiled` reuses compiled rules."""
-    known = compiled or {}
-    index = _IncludeIndex(definitions)
-    return {
-        key: [
+class RuleReview:
+    """Finds the warnings of rules; what depends on the rules alone is found once.
+
+    Thread-safe. `compiled` reuses compiled rules.
+    """
+
+    def __init__(
+        self,
+        definitions: Mapping[str, RuleDefinition],
+        compiled: Mapping[str, Rule] | None = None,
+    ) -> None:
+        self._definitions = definitions
+        self._compiled = compiled or {}
+        self._beside: dict[str, list[tuple[str, str]]] = {}
+
+    @cached_property
+    def _index(self) -> _IncludeIndex:
+        return _IncludeIndex(self._definitions)
+
+    def warnings(
+        self, around: RuleContext, keys: Iterable[str] | None = None
+    ) -> dict[str, list[dict[str, str]]]:
+        """Return warnings per rule, as `{code, message}`: of every rule, or of those named."""
+        wanted = self._definitions if keys is None else self._definitions.keys() & set(keys)
+        return {key: self._of(key, around) for key in wanted}
+
+    def _of(self, key: str, around: RuleContext) -> list[dict[str, str]]:
+        definition = self._definitions[key]
+        beside = self._beside.get(key)
+        if beside is None:
+            candidates = self._index.candidates(definition)
+            beside = list(_beside(key, definition, self._definitions, candidates))
+            self._beside[key] = beside
+        rule = self._compiled.get(key) or build_rule(key, definition)
+        return [
             {"code": code, "message": message}
-            for code, message in (
-                *_alone(definition, known.get(key) or build_rule(key, definition), around),
-                *_beside(key, definition, definitions, index.candidates(definition)),
-            )
+            for code, message in (*_alone(definition, rule, around), *beside)
         ]
-        for key, definition in definitions.items()
-    }
 
 
 class _IncludeIndex:

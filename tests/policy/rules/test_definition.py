@@ -9,7 +9,7 @@ import pytest
 from app.core.errors import InvalidInput
 from app.policy.rules.compile import compile_rule, load_rule, read_definition
 from app.policy.rules.places import CallPath, PathPattern
-from app.policy.rules.review import RuleContext, warnings
+from app.policy.rules.review import RuleContext, RuleReview
 from app.policy.rules.words import MAYBE, NO, YES
 from tests.policy.verdicts import TOOLS, allow, argv, ask, deny, judge, rule_set, verdict
 
@@ -177,7 +177,9 @@ def test_an_invalid_rule_keeps_its_scope_and_end():
 def warned(*bodies: dict[str, Any], now: float = 0.0) -> dict[str, list[str]]:
     definitions = {f"r{at}": read_definition(body) for at, body in enumerate(bodies)}
     around = RuleContext(TOOLS, now, agents={"writer"})
-    found = warnings(definitions, around)
+    review = RuleReview(definitions)
+    found = review.warnings(around)
+    assert found == {key: review.warnings(around, [key])[key] for key in definitions}
     return {key: [item["code"] for item in value] for key, value in found.items() if value}
 
 

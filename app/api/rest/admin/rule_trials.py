@@ -261,7 +261,10 @@ async def dry_run(body: DryRun, service: ServiceDep, principal: Admin) -> DryRun
     # Deciding thousands of commands takes a while and must not block the loop.
     effect = await asyncio.to_thread(compare, calls, service.rule_sets.current(), after, DRAFT, now)
     review = service.rule_sets.review(
-        now, agents=service.governance.snapshot.agents, further={DRAFT: body.definition}
+        now,
+        agents=service.governance.snapshot.agents,
+        keys=[DRAFT],
+        further={DRAFT: body.definition},
     )
     warned = await asyncio.to_thread(review)
     return _result(effect, not_judged, warned[DRAFT])

@@ -247,10 +247,11 @@ async def _shown(service: Service, rule_id: str) -> RuleView:
 
 
 async def _views(service: Service, chosen: Sequence[LoadedRule], now: float) -> list[RuleView]:
-    review = service.rule_sets.review(now, agents=service.governance.snapshot.agents)
+    keys = [item.stored.id for item in chosen]
+    review = service.rule_sets.review(now, agents=service.governance.snapshot.agents, keys=keys)
     # Comparing thousands of rules would block the loop.
     warnings = await asyncio.to_thread(review)
-    counted = await service.rules.counted()
+    counted = await service.rules.counted(keys)
     return [
         RuleView.of(
             item, warnings.get(item.stored.id, []), counted.get(item.stored.id, (0, None)), now
