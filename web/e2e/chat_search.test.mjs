@@ -1,7 +1,8 @@
 /** Finding a session by what was said in it. */
+import assert from "node:assert/strict";
 import { test } from "node:test";
-import { counts, say } from "./harness.mjs";
-import { scene } from "./stage.mjs";
+import { counts, request, say } from "./harness.mjs";
+import { scene, service } from "./stage.mjs";
 
 const LIMIT = { timeout: 90_000 };
 
@@ -100,4 +101,45 @@ test("a find on another branch is told, and leads to that branch", LIMIT, () =>
     await page.getByLabel("Search sessions").fill("otter");
     await list.getByText("on another branch:").first().waitFor();
   }),
+);
+
+test(
+  "a long session is shown from its end; what is earlier comes when it is asked for",
+  LIMIT,
+  () =>
+    scene(async (page) => {
+      await talk(page, "the first words of all");
+      const id = page.url().split("/").at(-1);
+      for (let batch = 0; batch < 10; batch += 1) {
+        const calls = Array.from({ length: 20 }, (_, number) => ({
+          name: "calculator",
+          arguments: { expression: `${batch}*100+${number}` },
+        }));
+        await request(service, "POST", "/tools/calls", { calls, session_id: id });
+      }
+      let loaded = 0;
+      page.on("response", async (response) => {
+        if (!response.url().includes(`/${id}/events?`)) return;
+        loaded += (await response.json()).events.length;
+      });
+      await page.reload();
+      const first = page.getByText("You said: the first words of all", { exact: true });
+      const earlier = page.getByRole("button", { name: "Load earlier messages" });
+      await earlier.waitFor();
+      await counts(first, 0);
+      assert.equal(loaded, 300);
+
+      // Live events join what is shown.
+      const last = page.locator("[data-kind=message]", { hasText: "the last words" }).first();
+      await say(page, "the last words");
+      await last.waitFor();
+      await page.getByRole("button", { name: "Stop run" }).waitFor({ state: "detached" });
+
+      await earlier.click();
+      await earlier.waitFor({ state: "detached" });
+      const more = page.getByRole("button", { name: /^Show earlier messages/ });
+      while ((await more.count()) > 0) await more.click();
+      await first.waitFor();
+      await counts(last, 1);
+    }),
 );

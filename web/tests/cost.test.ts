@@ -1,51 +1,15 @@
-/** What a session cost, from its log. */
+/** What a session used and cost. */
 import { expect, test } from "vitest";
-import { costOf, dollars } from "../src/chat/cost";
-import { EMPTY } from "../src/events/model";
-import { reduce } from "../src/events/reduce";
-import { golden, log } from "./golden";
+import { dollars, usageOf } from "../src/chat/cost";
 
-function afterRuns(...costs: (number | null)[]) {
-  const events = costs.flatMap((cost, index) => {
-    const run_id = `run_${index}`;
-    const usage = { input_tokens: 10, output_tokens: 5, cost };
-    return [golden("run_started", { run_id }), golden("run_finished", { run_id, usage })];
-  });
-  return reduce(EMPTY, log(...events)).runs.values();
-}
-
-test("the runs of a session add up", () => {
-  expect(costOf(afterRuns(0.25, 0.5))).toBe(0.75);
-});
-
-test("a sum that would leave out a run without a price is not told", () => {
-  expect(costOf(afterRuns(0.25, null))).toBeNull();
-});
-
-test("what is free costs nothing, and says so", () => {
-  expect(costOf(afterRuns(0, 0))).toBe(0);
-});
-
-test("a sub-agent's spending is in the sum, once", () => {
-  const usage = { input_tokens: 10, output_tokens: 5, cost: 0.5 };
-  const finished = golden("subagent_finished", { usage });
-  const state = reduce(
-    EMPTY,
-    log(
-      golden("run_started"),
-      golden("tool_call_started"),
-      golden("subagent_started"),
-      finished,
-      // A process that was lost is told of again.
-      finished,
-      golden("run_finished", { usage: { ...usage, cost: 0.25 } }),
-    ),
-  );
-  expect(costOf(state.runs.values())).toBe(0.75);
-});
-
-test("a session in which no model ran has no cost", () => {
-  expect(costOf([])).toBeNull();
+test.each([
+  [{ input_tokens: 10, output_tokens: 5, cost: 0.75 }, 15, 0.75],
+  [{ input_tokens: 1, cache_read_tokens: 2, cache_creation_tokens: 4, cost: 0 }, 7, 0],
+  [{ input_tokens: 10, output_tokens: 5, cost: 0.25, unpriced_tokens: 3 }, 15, null],
+  [{ input_tokens: 10, unpriced_tokens: 10 }, 10, null],
+  [{}, 0, null],
+])("%o is %d tokens and costs %s", (usage, tokens, cost) => {
+  expect(usageOf(usage as Record<string, number>)).toEqual({ tokens, cost });
 });
 
 test("small sums keep what they say", () => {

@@ -81,13 +81,20 @@ async def list_events(
     after: After = 0,
     epoch: Epoch = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 200,
+    newest: Annotated[bool, Query(description="The last events, not the first ones.")] = False,  # noqa: FBT002 - a query parameter
 ) -> Response:
-    """Scope `chat`. For the next page, set `after` to the last `seq`, until it equals `head`."""
+    """Scope `chat`. For the next page, set `after` to the last `seq`, until it equals `head`.
+
+    To show the end of a long session first, request it with `newest`, and earlier pages later.
+    """
     _check_epoch(epoch, session.epoch)
     stored = await service.archive.load(session.id)
     head = stored[1] if stored else 0
     if after > head:
         raise UnrecoverablePosition(f"The log ends at {head}", head=head)
+    if newest:
+        # `seq` has no gaps.
+        after = max(after, head - limit)
     rows = await service.archive.events(
         session.id, session.epoch, after=after, upto=head, limit=limit
     )

@@ -77,13 +77,19 @@ class SessionView(BaseModel):
     business: dict[str, Any] | None = Field(
         default=None, description="Details of the channel it belongs to, for its tools only."
     )
+    usage: dict[str, int | float] = Field(
+        default_factory=dict,
+        description="Token counts of all its runs; `cost` in US dollars of those whose models have "
+        "a price, and `unpriced_tokens` of the others.",
+    )
     created_at: str
     updated_at: str
 
     @classmethod
     def of(cls, row: SessionRow) -> Self:
-        fields = {name: getattr(row, name) for name in cls.model_fields if name != "business"}
-        return cls(**fields, business=orjson.loads(row.meta).get(BUSINESS))
+        own = {"business": orjson.loads(row.meta).get(BUSINESS), "usage": orjson.loads(row.usage)}
+        fields = {name: getattr(row, name) for name in cls.model_fields.keys() - own.keys()}
+        return cls(**fields, **own)
 
 
 class SessionHit(BaseModel):

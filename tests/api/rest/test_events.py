@@ -37,6 +37,24 @@ async def test_events_come_in_pages_without_gap_or_double(client: httpx2.AsyncCl
     assert seen == list(range(1, head + 1))
 
 
+@pytest.mark.parametrize("after", [0, 1])
+async def test_the_newest_events_are_those_that_end_with_the_head(
+    client: httpx2.AsyncClient, after: int
+):
+    session_id, head = await filled(client)
+    for limit in (1, 2, head - after, head, head + 10):
+        params = {"newest": "true", "limit": limit, "after": after}
+        page = (await client.get(f"/sessions/{session_id}/events", params=params)).json()
+        seen = [event["seq"] for event in page["events"]]
+        assert (page["head"], seen) == (head, list(range(max(after, head - limit) + 1, head + 1)))
+
+
+async def test_an_empty_session_has_no_newest_events(client: httpx2.AsyncClient):
+    session_id = await new_session(client)
+    page = (await client.get(f"/sessions/{session_id}/events", params={"newest": "true"})).json()
+    assert (page["head"], page["events"]) == (0, [])
+
+
 @pytest.mark.parametrize("where", ["events", "events/stream"])
 @pytest.mark.parametrize("params", [{"after": 999}, {"epoch": "ep_other"}])
 async def test_a_position_that_the_log_never_had_is_gone(

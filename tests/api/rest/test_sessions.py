@@ -3,8 +3,10 @@ from __future__ import annotations
 from typing import Any
 
 import httpx2
+import orjson
 import pytest
 
+from app.db.statements import SET_USAGE
 from app.toolkit.context import ToolContext
 from tests.api.people import user
 from tests.api.rest.client import call, new_session, problem
@@ -183,3 +185,16 @@ async def test_facts_that_tools_would_misread_are_refused(
     reported = await problem(await client.post("/sessions", json={"business": business}))
     assert reported["status"] == 422
     assert [error["path"] for error in reported["details"]["errors"]] == [f"body.{field}"]
+
+
+async def test_a_session_has_the_usage_of_all_its_runs(
+    client: httpx2.AsyncClient, serving: Running
+):
+    session_id = await new_session(client)
+    assert (await client.get(f"/sessions/{session_id}")).json()["usage"] == {}
+    used = {"input_tokens": 5, "output_tokens": 1, "cost": 0.25, "unpriced_tokens": 2}
+    serving.service.db.append(SET_USAGE, (orjson.dumps(used).decode(), session_id))
+    await serving.service.db.flush()
+    assert (await client.get(f"/sessions/{session_id}")).json()["usage"] == used
+    listed = (await client.get("/sessions")).json()["sessions"]
+    assert listed[0]["usage"] == used

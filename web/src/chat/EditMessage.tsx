@@ -2,6 +2,7 @@
 import { Button, Textarea } from "@mantine/core";
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { api, data } from "../api/client";
+import { branchesOf } from "../events/branches";
 import type { ContentBlock } from "../events/messages";
 import type { Message } from "../events/model";
 import { useTexts } from "../i18n";
@@ -9,16 +10,16 @@ import { text } from "../renderers/data";
 import { useConnection } from "../shell/identity";
 import { notifyError } from "../shell/notify";
 import { isFile } from "./attachments";
-import { useBranches, useGoTo } from "./Branching";
+import { useGoTo } from "./Branching";
 import css from "./Branching.module.css";
 import { say } from "./outbox";
 import { useSession, useThisFeed } from "./useSession";
 
 export function EditMessage({ message, onDone }: { message: Message; onDone: () => void }) {
   const { t } = useTexts();
-  const { id: sessionId } = useThisFeed();
+  const feed = useThisFeed();
+  const sessionId = feed.id;
   const connection = useConnection();
-  const branches = useBranches();
   const goTo = useGoTo();
   const idle = useSession((session) => session.active.length === 0);
   const [content, setContent] = useState<readonly ContentBlock[] | null>(
@@ -67,7 +68,9 @@ export function EditMessage({ message, onDone }: { message: Message; onDone: () 
     locked.current = true;
     setBusy(true);
     try {
-      await goTo(branches.before(message.id));
+      // What the first loaded message hangs on is known only with what is before it.
+      await feed.complete();
+      await goTo(branchesOf(feed.store.getState().session).before(message.id));
       say(connection, sessionId, [
         ...pictures,
         ...(said === "" ? [] : [{ type: "text", text: said }]),

@@ -12,7 +12,7 @@ import { useConnection } from "../shell/identity";
 import { notifyError } from "../shell/notify";
 import css from "./Chat.module.css";
 import { Composer } from "./Composer";
-import { costOf, dollars } from "./cost";
+import { dollars, usageOf } from "./cost";
 import { Dock } from "./Dock";
 import { asMarkdown, saveFile } from "./exporting";
 import { say } from "./outbox";
@@ -59,18 +59,18 @@ function Head({ sessionId }: { sessionId: string }) {
         api.GET("/api/v1/sessions/{session_id}", { params: { path: { session_id: sessionId } } }),
       ),
   });
-  const runs = useSession((session) => session.runs);
-  const tokens = [...runs.values()].reduce(
-    (sum, run) => sum + run.inputTokens + run.outputTokens + run.cachedTokens,
-    0,
-  );
+  const { tokens, cost } = usageOf(query.data?.usage ?? {});
   const title = visible(query.data?.title ?? "");
-
-  const cost = costOf(runs.values());
   const [choosing, setChoosing] = useState(false);
   const { model, max_tokens: answer, temperature } = query.data ?? {};
 
-  function save(kind: "md" | "json") {
+  async function save(kind: "md" | "json") {
+    try {
+      await feed.complete();
+    } catch (error) {
+      notifyError(error);
+      return;
+    }
     const { session } = feed.store.getState();
     const name = (title || sessionId).replace(/[^\p{L}\p{N} _-]/gu, "").slice(0, 80) || sessionId;
     if (kind === "md") saveFile(`${name}.md`, "text/markdown", asMarkdown(title, session));
@@ -108,10 +108,16 @@ function Head({ sessionId }: { sessionId: string }) {
           >
             {t("chat.model.settings")}
           </Menu.Item>
-          <Menu.Item leftSection={<Download size={15} aria-hidden />} onClick={() => save("md")}>
+          <Menu.Item
+            leftSection={<Download size={15} aria-hidden />}
+            onClick={() => void save("md")}
+          >
             {t("chat.export_markdown")}
           </Menu.Item>
-          <Menu.Item leftSection={<Download size={15} aria-hidden />} onClick={() => save("json")}>
+          <Menu.Item
+            leftSection={<Download size={15} aria-hidden />}
+            onClick={() => void save("json")}
+          >
             {t("chat.export_json")}
           </Menu.Item>
         </Menu.Dropdown>

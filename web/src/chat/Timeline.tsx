@@ -27,6 +27,7 @@ import { TEXTS, type TextKey, type Translate, useTexts } from "../i18n";
 import { visible } from "../shared/visible";
 import { explain } from "../shell/ErrorView";
 import { useConnection } from "../shell/identity";
+import { notifyError } from "../shell/notify";
 import { Lines, Said } from "../shell/Said";
 import { BranchNotice, BranchProvider, SoughtElsewhere } from "./Branching";
 import { CallCard } from "./CallCard";
@@ -38,7 +39,7 @@ import { duration } from "./Duration";
 import { type Drawn, drawn, marksOf } from "./folding";
 import { DraftItem, MessageItem, UserMessage } from "./MessageItem";
 import { discard, type Outgoing, outboxOf, sayAgain } from "./outbox";
-import { useSession, useThisFeed } from "./useSession";
+import { usePartial, useSession, useThisFeed } from "./useSession";
 
 /** Entries that are drawn at first, and added by each wish for more. */
 const STEP = 150;
@@ -52,9 +53,16 @@ export function Timeline({ children }: { children?: ReactNode }) {
   const { hash } = useLocation();
   const sought = hash.slice(1);
 
+  const feed = useThisFeed();
+
   function showEarlier() {
-    hold();
-    setShown(shown + STEP);
+    feed
+      .complete()
+      .then(() => {
+        hold();
+        setShown((before) => before + STEP);
+      })
+      .catch(notifyError);
   }
 
   function lookAt() {
@@ -128,6 +136,14 @@ function Entries({ items, shown, sought, onMore, onSought }: EntriesProps) {
   const place = useMemo(() => placeOf(sought, all), [sought, all]);
   const hidden = Math.max(0, all.length - Math.max(shown, place < 0 ? 0 : all.length - place));
   const isThere = place >= 0;
+  const feed = useThisFeed();
+  const partial = usePartial();
+  const isMissing = partial && sought !== "" && !isThere;
+
+  // What a search has led to may be further back.
+  useEffect(() => {
+    if (isMissing) feed.complete().catch(notifyError);
+  }, [isMissing, feed]);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: once for each time somebody goes there
   useEffect(() => {
@@ -136,9 +152,9 @@ function Entries({ items, shown, sought, onMore, onSought }: EntriesProps) {
 
   return (
     <>
-      {hidden > 0 && (
+      {(hidden > 0 || partial) && (
         <Button variant="subtle" color="gray" size="xs" onClick={onMore}>
-          {t("chat.earlier", { count: hidden })}
+          {partial ? t("chat.earlier.load") : t("chat.earlier", { count: hidden })}
         </Button>
       )}
       {all.slice(hidden).map((one) =>

@@ -1,15 +1,23 @@
-/** What runs cost, in dollars. */
-import type { Run } from "../events/model";
+/** What a session used and cost, in dollars. */
 
-/** The sum of the runs that used a model; null when one of them has no price, or none did. */
-export function costOf(runs: Iterable<Run>): number | null {
-  let sum: number | null = null;
-  for (const run of runs) {
-    if (run.inputTokens + run.outputTokens + run.cachedTokens === 0) continue;
-    if (run.cost === null) return null;
-    sum = (sum ?? 0) + run.cost;
-  }
-  return sum;
+const COUNTED = [
+  "input_tokens",
+  "output_tokens",
+  "cache_read_tokens",
+  "cache_creation_tokens",
+] as const;
+
+export interface Used {
+  tokens: number;
+  /** Null when a model that was used has no price, or none was used. */
+  cost: number | null;
+}
+
+/** The totals of a session, as the service counts them. */
+export function usageOf(usage: Readonly<Record<string, number>>): Used {
+  const tokens = COUNTED.reduce((sum, name) => sum + (usage[name] ?? 0), 0);
+  const isPriced = tokens > 0 && (usage.unpriced_tokens ?? 0) === 0;
+  return { tokens, cost: isPriced ? (usage.cost ?? null) : null };
 }
 
 /** Dollars as people write them; a small sum keeps two figures that say something. */

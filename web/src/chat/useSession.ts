@@ -52,6 +52,11 @@ export function useSession<T>(select: (session: SessionState) => T): T {
   return useStore(useThisFeed().store, ({ session }: Opened) => select(session ?? EMPTY));
 }
 
+/** Whether the session has earlier entries that are not loaded. */
+export function usePartial(): boolean {
+  return useStore(useThisFeed().store, ({ partial }: Opened) => partial);
+}
+
 export function useOpening(feed: SessionFeed): { loading: boolean; error: ApiError | null } {
   const loading = useStore(feed.store, (state) => state.loading);
   const error = useStore(feed.store, (state) => state.error);

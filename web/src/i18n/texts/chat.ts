@@ -76,6 +76,7 @@ export const chat = {
   "chat.log": ["Conversation", "对话内容"],
   "chat.you": ["You", "你"],
   "chat.earlier": ["Show earlier messages ({count})", "显示更早的内容（{count}）"],
+  "chat.earlier.load": ["Load earlier messages", "加载更早的内容"],
   "chat.to_end": ["Jump to latest", "跳到最新"],
   "chat.thinking": ["Reasoning", "思考过程"],
   "chat.thinking_now": ["Thinking…", "正在思考…"],
