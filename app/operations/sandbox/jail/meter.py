@@ -32,10 +32,7 @@ _RECOUNTING_S = 0.25
 
 
 class Meter:
-    """Meters the tree below this process.
-
-    Args:
-        is_due: returns whether the caller must handle something else first.
+    """Meters the tree below this process, from before its first process starts.
 
     Attributes:
         peak_bytes: highest observed memory.
@@ -43,9 +40,7 @@ class Meter:
         glance_s: seconds until files are counted again; None if none can be created.
     """
 
-    def __init__(
-        self, policy: Policy, proc: ProcFs, is_due: Callable[[], bool] = lambda: False
-    ) -> None:
+    def __init__(self, policy: Policy, proc: ProcFs) -> None:
         self.peak_bytes = 0
         self.interval_s = _INTERVAL_S
         self._used = 0
@@ -54,10 +49,8 @@ class Meter:
         self._seen: dict[int, int] = {}
         self._policy = policy
         self._proc = proc
-        self._is_due = is_due
         self._written_before = self._written(proc.own)
-        # no process hides yet: if the machine shows nothing, the tree is not at fault
-        self._sees_all = not any(map(proc.is_hidden, proc.children(proc.own)))
+        self._sees_all = True
         self._began_ns = time.time_ns()
         self._disks = {folder: os.statvfs(folder) for folder in policy.writable}
         self._in_memory = {
@@ -71,12 +64,20 @@ class Meter:
         self._recount_at = 0.0
         self.glance_s = _GLANCE_S if self._disks else None
 
-    def excess(self) -> str | None:
-        """Return the exceeded limit as the reason of the end, or None."""
+    def started(self) -> None:
+        """Note whether the machine shows the tree's first process; if not, it is not at fault."""
+        self._sees_all = not any(map(self._proc.is_hidden, self._proc.children(self._proc.own)))
+
+    def excess(self, is_due: Callable[[], bool] = lambda: False) -> str | None:
+        """Return the exceeded limit as the reason of the end, or None.
+
+        Args:
+            is_due: returns whether the caller must handle something else first.
+        """
         began = time.thread_time()
         limit = self._policy.processes
         tree = self._tree()
-        reason = self._processes(tree) or self._memory(tree) or self._disk(tree)
+        reason = self._processes(tree) or self._memory(tree, is_due) or self._disk(tree)
         near = self._used > self._policy.memory_bytes // 2
         # processor time, not wall time: a busy machine must not reduce the checks
         spent = time.thread_time() - began
@@ -93,7 +94,7 @@ class Meter:
         """Return the bytes the tree wrote to disks; exact once all of it has been reaped."""
         return self._written(self._proc.own) - self._written_before
 
-    def _memory(self, tree: list[tuple[int, int]]) -> str | None:
+    def _memory(self, tree: list[tuple[int, int]], is_due: Callable[[], bool]) -> str | None:
         used = sum(self._resident(pid) for pid, _ in tree)
         self._used = used
         self.peak_bytes = max(self.peak_bytes, used)
@@ -104,7 +105,7 @@ class Meter:
         # shared pages are counted for each process; of a hiding process all pages count
         shared_once = 0
         for pid, _ in tree:
-            if self._is_due():  # each of these waits for a process that forks continuously
+            if is_due():  # each of these waits for a process that forks continuously
                 return None
             shared_once += self._proportional(pid) or self._resident(pid)
         return "memory" if shared_once > self._policy.memory_bytes else None

@@ -29,6 +29,7 @@ from app.operations.sandbox.jail import (
 from app.operations.sandbox.jail.confine import JailEnvironment
 from app.operations.sandbox.jail.descriptors import Wires, close_all_but, place, say
 from app.operations.sandbox.jail.job import ENDED, Job, Policy
+from app.operations.sandbox.jail.meter import Meter
 from app.operations.sandbox.jail.procfs import ProcFs
 from app.operations.sandbox.jail.reaper import TreeReaper
 from app.operations.sandbox.jail.watch import Ears, StopCause, Watch
@@ -81,12 +82,14 @@ def supervise(job: Job, wires: Wires, origin: Origin) -> NoReturn:
     parents = {_INIT, os.getppid(), job.service_pid} - {0}
     try:
         stage = _surround(job, origin)
+        # Before the tree starts: on a busy machine it may write a lot before anybody looks.
+        meter = Meter(job.policy, stage.proc)
         ears = _start(job, wires, stage, contained=origin.contained)
         scoped = layers.LANDLOCK_SCOPE in stage.installed
         ending = TreeReaper(
             stage.proc, contained=origin.contained, scoped=scoped, protected=list(parents)
         )
-        watch = Watch(job, ears, stage.proc, ending, stage.installed)
+        watch = Watch(job, ears, meter, ending, stage.installed)
         verdict = watch.until_the_end()
     except Exception as error:  # noqa: BLE001 - the service waits for an answer
         say(wires.status, event=ENDED, reason=_SETUP, error=str(error) or type(error).__name__)

@@ -15,7 +15,6 @@ from app.operations.sandbox.jail.descriptors import say
 from app.operations.sandbox.jail.guard import Guard
 from app.operations.sandbox.jail.job import GO, STARTED, TERMINATE, Job
 from app.operations.sandbox.jail.meter import Meter
-from app.operations.sandbox.jail.procfs import ProcFs
 from app.operations.sandbox.jail.reaper import Remains, TreeReaper
 
 _READ = select.POLLIN
@@ -67,11 +66,12 @@ class Watch:
     """
 
     def __init__(
-        self, job: Job, ears: Ears, proc: ProcFs, ending: TreeReaper, installed: tuple[str, ...]
+        self, job: Job, ears: Ears, meter: Meter, ending: TreeReaper, installed: tuple[str, ...]
     ) -> None:
         self.ears = ears
         self.clock = time.monotonic()
-        self.meter = Meter(job.policy, proc, self._is_due)
+        self.meter = meter
+        meter.started()
         self.remains = Remains()
         self._policy = job.policy
         self._ending = ending
@@ -115,7 +115,7 @@ class Watch:
             self._glance = time.monotonic() + (self.meter.glance_s or math.inf)
         if excess is None and now >= self._look:
             self.remains.reap()  # ended orphans count as processes until then
-            excess = self.meter.excess()
+            excess = self.meter.excess(self._is_due)
             self._look = time.monotonic() + self.meter.interval_s
         return excess
 

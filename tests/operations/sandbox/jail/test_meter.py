@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
+from typing import NoReturn
 
 import pytest
 
 from app.operations.sandbox.jail import meter as meter_module
+from app.operations.sandbox.jail import supervisor
 from app.operations.sandbox.jail.job import Policy
 from app.operations.sandbox.jail.meter import Meter
 from app.operations.sandbox.jail.procfs import ProcFs
@@ -97,9 +99,9 @@ def test_a_look_gives_way_to_what_is_due_before_it_counts_shared_pages():
     due = iter((False, True))
     policy = Policy("lenient", (), memory_bytes=512 * MB)
     tree = Reading(600 * MB, 400 * MB, processes=3)
-    tree_meter = Meter(policy, tree, lambda: next(due))
+    tree_meter = Meter(policy, tree)
 
-    assert tree_meter.excess() is None
+    assert tree_meter.excess(lambda: next(due)) is None
     assert tree.shared_counted == 1
 
 
@@ -239,3 +241,29 @@ def test_new_processes_do_not_make_up_for_lost_counts():
 
 def test_where_no_file_can_be_made_none_are_counted():
     assert meter(MB, MB).glance_s is None
+
+
+def test_the_meter_begins_before_the_tree_does(monkeypatch: pytest.MonkeyPatch):
+    """What a fast program writes while the machine is busy must not count as there before."""
+    order: list[str] = []
+
+    def begun(name: str) -> Callable[..., None]:
+        def note(*_: object, **__: object) -> None:
+            order.append(name)
+            if name == "program":
+                raise RuntimeError
+
+        return note
+
+    def leave(code: int) -> NoReturn:
+        raise SystemExit(code)
+
+    monkeypatch.setattr(supervisor, "_surround", lambda *_: SimpleNamespace(proc=None))
+    monkeypatch.setattr(supervisor, "Meter", begun("meter"))
+    monkeypatch.setattr(supervisor, "_start", begun("program"))
+    monkeypatch.setattr(supervisor, "say", begun("end"))
+    monkeypatch.setattr(os, "_exit", leave)
+    job = SimpleNamespace(service_pid=0, policy=None)
+    with pytest.raises(SystemExit):
+        supervisor.supervise(job, SimpleNamespace(status=0), SimpleNamespace(contained=False))  # type: ignore[arg-type]
+    assert order == ["meter", "program", "end"]
