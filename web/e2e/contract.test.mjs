@@ -48,6 +48,7 @@ test("[UI-03] two pages show the same status and reason of one tool", LIMIT, () 
     await ask("POST", "/admin/agents", { id: "writer" });
     await switchCalculator(false);
     await page.goto(`${service.url}/admin/tools/agents`);
+    await page.getByLabel("Search", { exact: true }).fill("calculator");
     const cell = page.locator("td", { has: page.getByLabel(/calculator.*writer/) });
     const inMatrix = cell.locator("[title]");
     await inMatrix.waitFor();

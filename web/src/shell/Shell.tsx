@@ -87,7 +87,9 @@ export function Shell({ children }: { children: ReactNode }) {
       </aside>
       <main className={css.main} id="content" tabIndex={-1}>
         <ConnectionBanner />
-        <div className={css.content}>{children}</div>
+        <div className={css.content} data-scrolls>
+          {children}
+        </div>
       </main>
     </div>
   );

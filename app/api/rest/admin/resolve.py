@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, Any, Literal
 
 from fastapi import Query
@@ -9,6 +10,7 @@ from pydantic import BaseModel, Field
 
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
+from app.api.rest.admin.crud import After, Limit
 from app.api.rest.admin.diagnostics import DIAGNOSTIC, REASON, Reason, RuntimeDiagnostic
 from app.api.rest.body import Body
 from app.api.rest.examples import example
@@ -90,6 +92,41 @@ class Resolved(BaseModel):
     runtime_diagnostic: RuntimeDiagnostic
 
 
+_STATE: dict[str, Any] = {"name": "bash", "state": "off", "reason": REASON, "asks_by": None}
+
+
+class ToolStateView(BaseModel):
+    """Effective state of one tool for one agent."""
+
+    model_config = example(**_STATE)
+
+    name: str
+    state: Literal["on", "asks", "off"]
+    reason: Reason | None = Field(description="Null if the tool is available.")
+    asks_by: Literal["tool", "operator", "agent", "sandbox"] | None
+
+
+class AgentToolStates(BaseModel):
+    """Effective state of every tool for one agent."""
+
+    model_config = example(agent_id="writer", tools=[_STATE])
+
+    agent_id: str
+    tools: list[ToolStateView]
+
+
+class ToolStatePage(BaseModel):
+    """Effective states of tools, by agent."""
+
+    model_config = example(
+        agents=[{"agent_id": "writer", "tools": [_STATE]}], total=1, next_after=None
+    )
+
+    agents: list[AgentToolStates]
+    total: int
+    next_after: str | None = Field(default=None, description="Cursor: `after` of the next page.")
+
+
 class RiskQuestion(Body):
     """A command to classify without running it."""
 
@@ -144,6 +181,30 @@ async def preview_toolset(
 ) -> Resolved:
     """Scope `admin`. Every tool is in `tool_names` or has a reason in `disabled_reasons`."""
     return Resolved(**await service.toolset_preview.of(agent_id, subagent=subagent))
+
+
+@router.get("/tool-states", summary="List the states of tools for each agent", responses=problems())
+async def list_tool_states(
+    service: ServiceDep, principal: Admin, limit: Limit = 100, after: After = None
+) -> ToolStatePage:
+    """Scope `admin`. `GET /admin/toolset` has the details of one agent."""
+    agent_ids = sorted(service.governance.snapshot.agents)
+    rest = [agent_id for agent_id in agent_ids if after is None or agent_id > after]
+    page: list[AgentToolStates] = []
+    for agent_id in rest[:limit]:
+        resolved = service.resolver.resolve(agent_id)
+        tools = [
+            ToolStateView(**{name: row[name] for name in ToolStateView.model_fields})
+            for row in resolved.runtime_diagnostic["tools"]
+        ]
+        page.append(AgentToolStates(agent_id=agent_id, tools=tools))
+        # Resolving an agent for the first time takes milliseconds.
+        await asyncio.sleep(0)
+    return ToolStatePage(
+        agents=page,
+        total=len(agent_ids),
+        next_after=rest[limit - 1] if len(rest) > limit else None,
+    )
 
 
 @router.post("/risk/explain", summary="Classify a command", responses=problems(body=True))

@@ -193,3 +193,32 @@ async def test_the_old_name_of_omitted_prompt_parts_is_accepted_and_returned(
     body = {"prompt_without": ["date"]}
     changed = await client.patch("/admin/agents/plain", json=body, headers=headers)
     assert changed.json()["profile"]["prompt_exclude"] == ["date"]
+
+
+async def test_the_state_of_each_tool_for_each_agent_is_that_of_its_own_preview(
+    client: httpx2.AsyncClient, writer: dict[str, Any]
+):
+    for name in ("a", "z"):
+        await client.post("/admin/agents", json={"id": name, "selection": ["toolset:shell"]})
+    first = (await client.get("/admin/tool-states", params={"limit": 2})).json()
+    rest = (await client.get("/admin/tool-states", params={"after": first["next_after"]})).json()
+    assert (first["total"], first["next_after"], rest["next_after"]) == (3, "writer", None)
+    shown = {one["agent_id"]: one["tools"] for one in first["agents"] + rest["agents"]}
+    assert list(shown) == ["a", "writer", "z"]
+    for agent_id, tools in shown.items():
+        params = {"agent_id": agent_id}
+        preview = (await client.get("/admin/toolset", params=params)).json()
+        assert tools == [
+            {key: row[key] for key in ("name", "state", "reason", "asks_by")}
+            for row in preview["runtime_diagnostic"]["tools"]
+        ]
+    states = {tool["name"]: (tool["state"], tool["asks_by"]) for tool in shown["writer"]}
+    assert (states["write_file"], states["bash"]) == (("asks", "agent"), ("off", None))
+
+
+async def test_without_agents_there_are_no_states_of_tools(client: httpx2.AsyncClient):
+    assert (await client.get("/admin/tool-states")).json() == {
+        "agents": [],
+        "total": 0,
+        "next_after": None,
+    }

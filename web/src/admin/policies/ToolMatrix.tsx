@@ -1,8 +1,8 @@
 /** Every tool for every agent: what follows from the catalog, the switches and the profile. */
 import { NativeSelect, TextInput } from "@mantine/core";
-import { useMutation, useQueries, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Search } from "lucide-react";
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import { Link } from "react-router";
 import { api, data, type Schemas } from "../../api/client";
 import { useTexts } from "../../i18n";
@@ -58,47 +58,50 @@ export function ToolMatrix() {
 
 function Matrix({ agents, wanted }: { agents: readonly AgentView[]; wanted: string }) {
   const { t } = useTexts();
-  const resolved = useQueries({
-    queries: agents.map(({ profile }) => ({
-      queryKey: ["admin", "resolve", profile.id],
-      queryFn: () =>
-        data(api.GET("/api/v1/admin/toolset", { params: { query: { agent_id: profile.id } } })),
-    })),
+  const states = useQuery({
+    queryKey: ["admin", "tool-states"],
+    queryFn: () =>
+      data(api.GET("/api/v1/admin/tool-states", { params: { query: { limit: 100 } } })),
   });
-  const tables = resolved.map(
-    (query) => new Map(query.data?.runtime_diagnostic.tools.map((tool) => [tool.name, tool])),
+  const tables = useMemo(
+    () =>
+      new Map(
+        states.data?.agents.map((agent) => [
+          agent.agent_id,
+          new Map(agent.tools.map((tool) => [tool.name, tool])),
+        ]),
+      ),
+    [states.data],
   );
-  const whole = {
-    data: resolved.every((query) => query.data !== undefined)
-      ? [...(tables[0]?.keys() ?? [])].filter((name) => name.includes(wanted))
-      : undefined,
-    error: resolved.find((query) => query.error !== null)?.error ?? null,
-    refetch: () => Promise.all(resolved.map((query) => query.refetch())),
-  };
+  const columns = useMemo(
+    () => [
+      {
+        head: t("tools.tool"),
+        cell: (name: string) => (
+          <Link className={`${css.link} mono`} to={`/admin/tools/tool/${name}`}>
+            {name}
+          </Link>
+        ),
+      },
+      ...agents.map((agent) => ({
+        head: agent.profile.title || agent.profile.id,
+        cell: (name: string) => (
+          <Cell agent={agent} name={name} tool={tables.get(agent.profile.id)?.get(name)} />
+        ),
+      })),
+    ],
+    [agents, tables, t],
+  );
   return (
-    <Loaded query={whole}>
-      {(names) => (
+    <Loaded query={states}>
+      {({ agents: [first] }) => (
         <Table
           label={t("tools.tab.agents")}
-          rows={names}
+          rows={(first?.tools ?? []).map((tool) => tool.name).filter((n) => n.includes(wanted))}
           id={(name) => name}
           empty={t("filter.nothing")}
-          columns={[
-            {
-              head: t("tools.tool"),
-              cell: (name) => (
-                <Link className={`${css.link} mono`} to={`/admin/tools/tool/${name}`}>
-                  {name}
-                </Link>
-              ),
-            },
-            ...agents.map((agent, index) => ({
-              head: agent.profile.title || agent.profile.id,
-              cell: (name: string) => (
-                <Cell agent={agent} name={name} tool={tables[index]?.get(name)} />
-              ),
-            })),
-          ]}
+          columns={columns}
+          virtual
         />
       )}
     </Loaded>
@@ -108,7 +111,7 @@ function Matrix({ agents, wanted }: { agents: readonly AgentView[]; wanted: stri
 interface CellProps {
   agent: AgentView;
   name: string;
-  tool: Schemas["Diagnostic"] | undefined;
+  tool: Schemas["ToolStateView"] | undefined;
   onSaved?: (changed: AgentView) => void;
 }
 
