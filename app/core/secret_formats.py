@@ -168,6 +168,8 @@ _WORDS_BEFORE = (
     *("authorization", "bearer", "secret_access_key", "-----begin ", "curl "),
     *("mysql", "mariadb", "sshpass", "redis-cli"),
 )
+_WORD_BEGINNINGS = frozenset(word[:end] for word in _WORDS_BEFORE for end in range(1, len(word)))
+_LONGEST_BEGINNING = max(map(len, _WORD_BEGINNINGS))
 _MIN_HELD = 4
 
 
@@ -377,16 +379,11 @@ def _partial_word(text: str) -> int:
     """Return how much of the end starts a word that a secret may follow."""
     if len(text) < 2:
         return 0  # do not delay a tool that prints letter by letter
-    end = text[-1 - max(map(len, _WORDS_BEFORE)) :].lower()
-    return max(
-        (
-            length
-            for word in _WORDS_BEFORE
-            for length in range(1, len(word))
-            if end.endswith(word[:length]) and not end[-length - 1 : -length].isalnum()
-        ),
-        default=0,
-    )
+    end = text[-_LONGEST_BEGINNING - 1 :].lower()
+    for length in range(min(_LONGEST_BEGINNING, len(end)), 0, -1):
+        if end[-length:] in _WORD_BEGINNINGS and not end[-length - 1 : -length].isalnum():
+            return length
+    return 0
 
 
 def _may_begin(token: str) -> bool:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from app.core.redaction import Redactor
@@ -28,7 +30,8 @@ class StreamedOutput:
     """Live output of a streaming tool.
 
     The executor calls `write` for each item that the tool yields; it awaits only for the disk.
-    Chunks are numbered per stream.
+    Secrets are searched once per window and stream, because output comes in small pieces. Chunks
+    are numbered per stream.
     """
 
     def __init__(
@@ -61,44 +64,21 @@ class StreamedOutput:
         output = Output(item) if isinstance(item, str) else item
         if not output.text:
             return
-        text = self._redacted(output)
-        if text:
-            self._keep(output.stream, text)
+        self._waiting.append((output.stream, output.text))
+        self._waiting_chars += len(output.text)
+        if self._waiting_chars >= FRAME_CHARS:
+            self.flush()
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(WINDOW_S, self.flush)
         if self._unspilled_size >= SPILL_CHUNK:
             await self.spill()
 
     def finish(self) -> None:
         """Send all remaining output at the end."""
-        for stream, text in self._held.items():
-            self._keep(stream, self._redactor.text(text))
-        self._held = {}
         self.flush()
-
-    def _redacted(self, output: Output) -> str:
-        """Return the output that may be sent now; the start of a possible secret is held back."""
-        waiting = self._held.pop(output.stream, "")
-        text, held = self._redactor.passing(waiting + clean(output.text))
-        if held:
-            self._held[output.stream] = held
-        return text
-
-    def _keep(self, stream: OutputStream, text: str) -> None:
-        self.chunks += 1
-        if self._on_output is not None:
-            self._on_output(stream, text)
-        self._tail.add(text)
-        self._tails.setdefault(stream, _Tail()).add(text)
-        self._waiting.append((stream, text))
-        self._waiting_chars += len(text)
-        if self._waiting_chars >= FRAME_CHARS:
-            self.flush()
-        elif self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(WINDOW_S, self.flush)
-        encoded = text.encode()
-        self.size += len(encoded)
-        if self.size <= SPILL_LIMIT:
-            self._unspilled.append(encoded)
-            self._unspilled_size += len(encoded)
+        held, self._held = self._held, {}
+        for stream, text in held.items():
+            self._show(stream, self._redactor.text(text), 1)
 
     def flush(self) -> None:
         """Send buffered output, one event per run of one stream."""
@@ -106,14 +86,33 @@ class StreamedOutput:
             self._timer.cancel()
             self._timer = None
         waiting, self._waiting, self._waiting_chars = self._waiting, [], 0
-        start = 0
-        while start < len(waiting):
-            stream = waiting[start][0]
-            end = start
-            while end < len(waiting) and waiting[end][0] == stream:
-                end += 1
-            self._send(stream, "".join(text for _, text in waiting[start:end]), end - start)
-            start = end
+        for stream, run in groupby(waiting, key=itemgetter(0)):
+            pieces = [text for _, text in run]
+            self._show(stream, self._redacted(stream, "".join(pieces)), len(pieces))
+
+    def _redacted(self, stream: OutputStream, text: str) -> str:
+        """Return the output that may be sent now; the start of a possible secret is held back."""
+        waiting = self._held.pop(stream, "")
+        shown, held = self._redactor.passing(waiting + clean(text))
+        if held:
+            self._held[stream] = held
+        return shown
+
+    def _show(self, stream: OutputStream, text: str, count: int) -> None:
+        """Send output without secrets that came in `count` pieces, and keep it."""
+        if not text:
+            return
+        self.chunks += count
+        if self._on_output is not None:
+            self._on_output(stream, text)
+        self._tail.add(text)
+        self._tails.setdefault(stream, _Tail()).add(text)
+        encoded = text.encode()
+        self.size += len(encoded)
+        if self.size <= SPILL_LIMIT:
+            self._unspilled.append(encoded)
+            self._unspilled_size += len(encoded)
+        self._send(stream, text, count)
 
     async def spill(self) -> None:
         """Write buffered output to the spool."""
@@ -137,7 +136,8 @@ class StreamedOutput:
             yield "tool_result_streamed", fields
 
     def text(self) -> str:
-        """Return the last `TAIL_CHARS` characters of all output."""
+        """Send buffered output, and return the last `TAIL_CHARS` characters of all output."""
+        self.flush()
         return self._tail.text()
 
     def _send(self, stream: OutputStream, text: str, count: int) -> None:
