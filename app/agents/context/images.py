@@ -81,6 +81,8 @@ async def with_images(
             {**message, "content": [_unless(block, refused) for block in message["content"]]}
             for message in messages
         ]
+    if not any(map(_has_image, messages)):
+        return list(messages)
     sizes = [size for message in messages for size in _sizes(message["content"])]
     dropped = _dropped(sizes)
     prepared: list[Message] = []
@@ -92,6 +94,20 @@ async def with_images(
             seen += _count(block)
         prepared.append({**message, "content": blocks})
     return prepared
+
+
+def _has_image(message: Message) -> bool:
+    for block in message["content"]:
+        kind = block.get("type")
+        if kind == "image":
+            return True
+        if kind == "tool_result" and any(
+            part.get("type") in ("image", "tool_result")
+            for part in block.get("content") or ()
+            if isinstance(part, dict)
+        ):
+            return True
+    return False
 
 
 def _dropped(sizes: Sequence[int]) -> int:

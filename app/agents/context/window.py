@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from app.agents.context.block_cache import BlockCache
 from app.agents.context.compaction import (
     Compaction,
     Method,
@@ -16,7 +17,8 @@ from app.agents.context.compaction import (
     words_of_user,
 )
 from app.agents.context.estimate import Calibration, messages_tokens
-from app.agents.context.trim import HARD, cut_message, trimmed
+from app.agents.context.trim import trimmed
+from app.agents.context.truncation import HARD
 from app.agents.history import repair
 from app.agents.models.protocol import TokenUsage
 from app.core.errors import ContextFull, ModelFailed
@@ -63,6 +65,7 @@ class ContextWindow:
         self.budget = budget
         self.reader = reader
         self._calibration = Calibration()
+        self._cache = BlockCache()
         # Size of a request that a provider refused as too long; it limits later requests too.
         self._refused: int | None = None
 
@@ -92,6 +95,7 @@ class ContextWindow:
         Raises:
             ContextFull: the required part does not fit; the message says what to do.
         """
+        self._cache.begin_request()
         sent = self._fitted(list(messages), overhead)
         if overflowed:
             fixed = int(overhead * self._calibration.ratio)
@@ -109,11 +113,13 @@ class ContextWindow:
         # Trimming must not depend on learned corrections: it would change, and no cache would match
         # the conversation.
         threshold = int(self.budget * _TRIM_SHARE)
-        messages = trimmed(repair(history), threshold=threshold, reader=self.reader)
+        messages = trimmed(
+            repair(history), threshold=threshold, reader=self.reader, cache=self._cache
+        )
         return self._counted(messages, history, overhead)
 
     def _counted(self, messages: list[Message], history: list[Message], overhead: int) -> Fitted:
-        estimated = messages_tokens(messages) + overhead
+        estimated = sum(map(self._cache.message_tokens, messages)) + overhead
         return Fitted(messages, history, round(estimated * self._calibration.ratio), estimated)
 
     async def _compacted(
@@ -151,7 +157,10 @@ class ContextWindow:
         """Trim recent results too: first all but the newest message, then that one as well."""
         tried = sent
         for upto in (len(sent.messages) - 1, len(sent.messages)):
-            hard = [cut_message(message, HARD, self.reader) for message in sent.messages[:upto]]
+            hard = [
+                self._cache.cut_message(message, HARD, self.reader)
+                for message in sent.messages[:upto]
+            ]
             messages = [*hard, *sent.messages[upto:]]
             tried = self._counted(messages, sent.history, overhead)
             if tried.tokens <= self.limit:
