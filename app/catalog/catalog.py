@@ -142,14 +142,15 @@ class Catalog:
         An alias has its tool's fields under its own name, with `alias_of`; an alias with another
         result format has no `return_schema`.
         """
-        return [row for tool in self.tools.values() for row in _rows_of(tool)]
+        return [row for tool in self.tools.values() for row in rows_of(tool)]
 
 
 def _fold(name: str) -> str:
     return _NOT_A_LETTER.sub("", name.lower())
 
 
-def _rows_of(tool: Tool) -> Iterable[dict[str, Any]]:
+def rows_of(tool: Tool) -> Iterable[dict[str, Any]]:
+    """Yield a tool as the API shows it, then its aliases, as `Catalog.rows` does."""
     row = {
         **tool.manifest(),
         "alias_of": None,

@@ -59,6 +59,9 @@ GATHER_TURNS = 8
 GATHER_S = 0.002
 RETRY_S = 0.5
 JOURNAL_BYTES = 64 << 20  # space of the journal is returned after one large commit
+# SQLite's 2 MiB do not hold the inner pages of the indexes of a large database. Used only as far as
+# the database is that large.
+CACHE_KIB = 32 << 10
 CHECKPOINT_PAGES = 4096  # 16 MiB: a checkpoint determines the tail latency, so it is rare
 
 
@@ -407,6 +410,7 @@ class SqliteWriter:
         raw.execute("PRAGMA foreign_keys = ON")
         raw.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
         raw.execute(f"PRAGMA journal_size_limit = {JOURNAL_BYTES}")
+        raw.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
         return SqliteTransaction(raw)
 
     def _write(self, connection: SqliteTransaction, batch: _WriteBatch) -> None:

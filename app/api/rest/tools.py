@@ -14,7 +14,7 @@ from app.api.rest.body import Body, PathId
 from app.api.rest.examples import example
 from app.api.rest.routing import routes_of
 from app.api.service import Service
-from app.catalog.catalog import PluginProblem
+from app.catalog.catalog import PluginProblem, rows_of
 from app.catalog.failures import NOT_LOADED
 from app.catalog.formats import Format, render
 from app.core.errors import Conflict, NotFound, ToolNotFound
@@ -183,7 +183,7 @@ def _row(service: Service, name: str) -> dict[str, Any]:
             f"Tool not found: {name}", tool_name=name, suggestions=catalog.suggest(name)
         )
     called = entry.alias.name if entry.alias else entry.tool.name
-    row = next(row for row in catalog.rows() if row["name"] == called)
+    row = next(row for row in rows_of(entry.tool) if row["name"] == called)
     return _with_state(service, row)
 
 
