@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from app.config.settings import Settings
@@ -31,7 +31,11 @@ class ModelSettings:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the form for tools that ask a model, and for sub-agents, which inherit it."""
-        return asdict(self)
+        return {
+            "model": self.model,
+            "max_tokens": self.max_tokens,
+            "temperature": self.temperature,
+        }
 
 
 def model_settings(

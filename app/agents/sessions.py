@@ -198,7 +198,9 @@ class Sessions:
         self._db.append(MOVE_LEAF, (entry_id, moment, session.id))
         session.leaf = entry_id
         if session.title == UNTITLED and role == "user":
-            self.rename(session, self._redactor.text(_title_of(content)))
+            title = _title_of(content)
+            if title != UNTITLED:
+                self.rename(session, self._redactor.text(title))
         session.log.emit(
             MessageCompleted,
             run_id=run_id,
