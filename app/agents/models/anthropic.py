@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from app.agents.models.assembly import MalformedStream, MessageAssembler, parse_event
-from app.agents.models.conversion import call_ids, request_arguments
+from app.agents.models.conversion import call_ids, request_body
 from app.agents.models.failures import ProviderFailure, http_failure, stream_failure
 from app.agents.models.protocol import ModelEvent, ModelRequest
 from app.agents.models.provider import (
@@ -19,6 +19,7 @@ from app.agents.models.provider import (
     require_event_stream,
     stream_cut,
 )
+from app.core.text import dump_json
 
 if TYPE_CHECKING:
     from anthropic import APIStatusError, AsyncAnthropic
@@ -71,15 +72,23 @@ class AnthropicModel(ProviderModel["AsyncAnthropic"]):
         import httpx2
 
         assembler = MessageAssembler(request.model, call_ids(request.messages))
-        arguments = request_arguments(request, cache_prompts=self._settings.cache_prompts)
+        body = request_body(request, cache_prompts=self._settings.cache_prompts)
         request_id: str | None = None
         try:
-            async with client.messages.with_streaming_response.create(
-                **arguments, stream=True
-            ) as response:
+            # Already encoded: the SDK would copy and check the whole conversation, and encode it
+            # slowly.
+            async with await client.post(
+                "/v1/messages",
+                content=dump_json({**body, "stream": True}),
+                cast_to=anthropic.types.Message,
+                stream=True,
+                stream_cls=anthropic.AsyncStream[anthropic.types.RawMessageStreamEvent],
+                options={"headers": {"content-type": "application/json"}},
+            ) as stream:
+                response = stream.response
                 require_event_stream(response.headers.get("content-type", ""))
                 request_id = response.headers.get("request-id")
-                async for sse in anthropic.AsyncStream.raw_events(response.http_response):
+                async for sse in anthropic.AsyncStream.raw_events(response):
                     if sse.event == "error":
                         raise stream_failure(
                             parse_event(sse.data), response.status_code, request_id

@@ -30,33 +30,32 @@ _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _LONGEST_NAME = 64
 
 
-def request_arguments(request: ModelRequest, *, cache_prompts: bool) -> dict[str, Any]:
-    """Return keyword arguments for the SDK's `messages.create`."""
-    arguments: dict[str, Any] = {
+def request_body(request: ModelRequest, *, cache_prompts: bool) -> dict[str, Any]:
+    """Return the body of the request, except whether it is streamed."""
+    body: dict[str, Any] = {
         "model": request.model,
         "max_tokens": request.max_tokens,
         "messages": wire_messages(request.messages),
     }
     if request.system:
-        arguments["system"] = _system(request) if cache_prompts else clean(request.system)
+        body["system"] = _system(request) if cache_prompts else clean(request.system)
     if request.tools:
-        arguments["tools"] = [dict(tool) for tool in request.tools]
+        body["tools"] = [dict(tool) for tool in request.tools]
         if request.answer_only:
             # Without its tools, the API refuses a conversation with calls.
-            arguments["tool_choice"] = {"type": "none"}
+            body["tool_choice"] = {"type": "none"}
     if request.thinking_budget is not None:
-        if _may_think(arguments["messages"]):
-            arguments["thinking"] = {"type": "enabled", "budget_tokens": request.thinking_budget}
+        if _may_think(body["messages"]):
+            body["thinking"] = {"type": "enabled", "budget_tokens": request.thinking_budget}
     elif request.adaptive_thinking:
-        arguments["thinking"] = {"type": "adaptive"}
+        body["thinking"] = {"type": "adaptive"}
     if request.effort is not None:
-        arguments["output_config"] = {"effort": request.effort}
+        body["output_config"] = {"effort": request.effort}
     if cache_prompts:
-        _mark_conversation(arguments["messages"], _reminders(request.messages))
+        _mark_conversation(body["messages"], _reminders(request.messages))
     if request.temperature is not None:
-        # The SDK dropped the argument; models that know it still read the field.
-        arguments["extra_body"] = {"temperature": request.temperature}
-    return arguments
+        body["temperature"] = request.temperature
+    return body
 
 
 def _system(request: ModelRequest) -> list[Block]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from app.agents.models.chat_conversion import Dialect, chat_arguments, chat_messages
-from app.agents.models.conversion import request_arguments
+from app.agents.models.conversion import request_body
 from app.agents.models.protocol import Message, ModelRequest
 
 IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA"}}
@@ -91,7 +91,7 @@ def test_a_call_that_no_server_takes_back_is_mended() -> None:
     }
 
     [message] = chat_messages([{"role": "assistant", "content": [call]}])
-    theirs = request_arguments(
+    theirs = request_body(
         ModelRequest(model="m", max_tokens=10, messages=[{"role": "assistant", "content": [call]}]),
         cache_prompts=False,
     )
@@ -152,7 +152,7 @@ def test_a_thinking_budget_waits_while_calls_of_another_provider_are_answered() 
             {"role": "user", "content": [result("x")]},
         ]
         request = ModelRequest(model="m", messages=messages, max_tokens=4000, thinking_budget=2000)
-        return "thinking" in request_arguments(request, cache_prompts=False)
+        return "thinking" in request_body(request, cache_prompts=False)
 
     assert asks(thought, CALL)
     assert asks({"type": "text", "text": "done"})

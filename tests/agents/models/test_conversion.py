@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.agents.models.conversion import request_arguments, wire_messages
+from app.agents.models.conversion import request_body, wire_messages
 from app.agents.models.protocol import Message, ModelRequest
 
 
@@ -59,7 +59,7 @@ def test_numbers_that_json_lacks_do_not_reach_the_wire() -> None:
 def test_what_was_not_asked_is_not_sent() -> None:
     request = ModelRequest(model="m", messages=(), max_tokens=10)
 
-    assert request_arguments(request, cache_prompts=False) == {
+    assert request_body(request, cache_prompts=False) == {
         "model": "m",
         "max_tokens": 10,
         "messages": [],
@@ -69,6 +69,6 @@ def test_what_was_not_asked_is_not_sent() -> None:
 def test_adaptive_thinking_is_asked_without_a_budget() -> None:
     request = ModelRequest(model="m", messages=(), max_tokens=10, adaptive_thinking=True)
 
-    arguments = request_arguments(request, cache_prompts=False)
+    arguments = request_body(request, cache_prompts=False)
 
     assert arguments["thinking"] == {"type": "adaptive"}
