@@ -662,6 +662,30 @@ CREATE TABLE "projects" (
 	PRIMARY KEY (id)
 );
 
+CREATE TABLE call_totals (
+	day VARCHAR NOT NULL, 
+	tool_name VARCHAR NOT NULL, 
+	agent_id VARCHAR NOT NULL, 
+	status VARCHAR NOT NULL, 
+	duration_class INTEGER NOT NULL, 
+	calls INTEGER NOT NULL, 
+	PRIMARY KEY (day, tool_name, agent_id, status, duration_class)
+);
+
+CREATE TABLE run_totals (
+	day VARCHAR NOT NULL, 
+	agent_id VARCHAR NOT NULL, 
+	model VARCHAR NOT NULL, 
+	runs INTEGER NOT NULL, 
+	input_tokens INTEGER NOT NULL, 
+	output_tokens INTEGER NOT NULL, 
+	cache_read_tokens INTEGER NOT NULL, 
+	cache_creation_tokens INTEGER NOT NULL, 
+	cost FLOAT NOT NULL, 
+	unpriced_tokens INTEGER NOT NULL, 
+	PRIMARY KEY (day, agent_id, model)
+);
+
 CREATE INDEX ix_appointments_owner ON appointments (owner, ends_at);
 
 CREATE INDEX ix_artifacts_session_id ON artifacts (session_id);
@@ -734,4 +758,4 @@ CREATE INDEX ix_webhook_deliveries_expires_at ON webhook_deliveries (expires_at)
 
 CREATE INDEX ix_written_ended ON written (ended);
 
-INSERT INTO alembic_version VALUES ('0024');
+INSERT INTO alembic_version VALUES ('0025');

@@ -15,6 +15,13 @@ from app.db.event_blocks import Fetch, store
 from app.db.event_rows import COLUMNS
 from app.db.process_samples import merge_samples
 from app.db.refused_images import merge_refused
+from app.db.totals import (
+    count_asked,
+    count_calls,
+    count_ended_calls,
+    count_ended_runs,
+    count_runs,
+)
 
 Prepare = Callable[[Fetch, list[Sequence[Any]]], list[Sequence[Any]]]
 
@@ -76,7 +83,9 @@ ADD_USED_SESSION = insert(10, "sessions", f"{_SESSION}, leaf_entry_id")
 _RUN = "id, session_id, trigger, status, agent_id, model, parent_run_id, owner, started_at"
 ADD_RUN = insert(20, "runs", _RUN)
 # `ADD_RUN` and the `FINISH_RUN` of the same commit.
-ADD_ENDED_RUN = insert(20, "runs", f"{_RUN}, stop_reason, error, usage, finished_at")
+ADD_ENDED_RUN = insert(
+    20, "runs", f"{_RUN}, stop_reason, error, usage, finished_at", prepare=count_ended_runs
+)
 QUEUE_RUN = insert(20, "runs", f"{_RUN}, input")
 START_QUEUED = Statement(
     21, "UPDATE runs SET status = 'running', input = NULL, started_at = ? WHERE id = ?"
@@ -91,6 +100,7 @@ FINISH_RUN = Statement(
     23,
     "UPDATE runs SET status = ?, stop_reason = ?, error = ?, usage = ?, finished_at = ?,"
     " input = NULL, progress = NULL WHERE id = ?",
+    prepare=count_runs,
 )
 ADD_ENTRY = insert(30, "entries", "id, session_id, parent_id, run_id, role, content, created_at")
 MOVE_LEAF = Statement(31, "UPDATE sessions SET leaf_entry_id = ?, updated_at = ? WHERE id = ?")
@@ -118,7 +128,7 @@ _CALL = (
     " execution_time, decision"
 )
 # A call without side effects is written once, at its end.
-ADD_CALL = insert(41, "tool_calls", _CALL)
+ADD_CALL = insert(41, "tool_calls", _CALL, prepare=count_calls)
 FINISH_CALL = insert(
     42,
     "tool_calls",
@@ -128,6 +138,7 @@ FINISH_CALL = insert(
     " cached = excluded.cached, duplicate_of = excluded.duplicate_of,"
     " artifact_id = excluded.artifact_id, execution_time = excluded.execution_time,"
     " decision = excluded.decision",
+    prepare=count_ended_calls,
 )
 ADD_CONFIRMATION = insert(
     50,
@@ -135,6 +146,7 @@ ADD_CONFIRMATION = insert(
     "id, session_id, run_id, tool_call_id, operation_id, agent_id, tool_name, digest, status,"
     " request, call, created_at, expires_at",
     barrier=True,
+    prepare=count_asked,
 )
 # Text from a person is stored until the call has started, like the call; then only the fact.
 FORGET_EDITED = "edited_args = CASE WHEN edited_args IS NULL THEN NULL ELSE '{}' END"

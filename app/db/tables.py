@@ -127,6 +127,38 @@ class ToolCallRow(SQLModel, table=True):
     decision: str | None = Field(default=None, sa_column=Column(Text))
 
 
+class CallTotalRow(SQLModel, table=True):
+    """Number of calls of one day, tool, agent, final status and class of durations.
+
+    `agent_id` is empty for calls without an agent. The status `asked` counts confirmations
+    (`app.db.totals`).
+    """
+
+    __tablename__ = "call_totals"
+    day: str = Field(primary_key=True)
+    tool_name: str = Field(primary_key=True)
+    agent_id: str = Field(primary_key=True)
+    status: str = Field(primary_key=True)
+    duration_class: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
+    calls: int
+
+
+class RunTotalRow(SQLModel, table=True):
+    """Usage of the ended runs that began on one day, by agent and model; empty for none."""
+
+    __tablename__ = "run_totals"
+    day: str = Field(primary_key=True)
+    agent_id: str = Field(primary_key=True)
+    model: str = Field(primary_key=True)
+    runs: int
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int
+    cache_creation_tokens: int
+    cost: float
+    unpriced_tokens: int
+
+
 class ConfirmationRow(SQLModel, table=True):
     """Confirmation and its one answer. `expires_at` is a Unix time.
 

@@ -78,8 +78,8 @@ class UsageReport(BaseModel):
     groups: list[UsageGroup]
     total: UsageTotal
     is_cut: bool = Field(
-        description="True if there are more runs or groups than one response holds; request a "
-        "shorter period."
+        description="True if there are more groups, or runs in a part of a day or by session, than "
+        "one response holds; request full days, or a shorter period."
     )
 
 
@@ -125,8 +125,8 @@ class CallTotal(BaseModel):
     calls: int
     statuses: dict[str, int] = Field(description="Number of calls by outcome.")
     ran: int = Field(description="Calls that ran; the durations exclude waiting.")
-    p50_ms: float | None = Field(description="Median duration. Null if none ran.")
-    p95_ms: float | None = Field(description="95th percentile of the duration.")
+    p50_ms: float | None = Field(description="Median duration, within 1 %. Null if none ran.")
+    p95_ms: float | None = Field(description="95th percentile of the duration, within 1 %.")
     asked: int
     asked_per_100_calls: float | None
 
@@ -154,8 +154,8 @@ class CallReport(BaseModel):
     groups: list[CallTotals]
     total: CallTotal
     is_cut: bool = Field(
-        description="True if there are more calls or groups than one response holds; request a "
-        "shorter period."
+        description="True if there are more groups, or calls in a part of a day, than one response "
+        "holds; request full days, or a shorter period."
     )
 
 
@@ -195,7 +195,7 @@ def _figures(count: CallCount) -> dict[str, Any]:
     return {
         "calls": count.calls,
         "statuses": dict(sorted(count.statuses.items())),
-        "ran": len(count.seconds),
+        "ran": count.ran,
         "p50_ms": count.within_ms(0.5),
         "p95_ms": count.within_ms(0.95),
         "asked": count.asked,

@@ -5,12 +5,9 @@ from __future__ import annotations
 import httpx2
 import pytest
 
+from app.db.statements import ADD_RUN, FINISH_RUN
 from tests.support.service import Running
 
-_RUN = (
-    "INSERT INTO runs (id, session_id, trigger, status, agent_id, model, usage, started_at)"
-    " VALUES (?, ?, 'message', 'success', ?, 'm', ?, ?)"
-)
 _USAGE = '{"input_tokens":100,"output_tokens":10,"cost":0.5}'
 
 
@@ -20,18 +17,18 @@ async def used(serving: Running) -> Running:
     service = serving.service
     session = service.sessions.create(user_id="ann")
     rows = [
-        ("run_a", session.id, "writer", _USAGE, "2026-11-20T10:00:00.000Z"),
-        ("run_b", session.id, "writer", _USAGE, "2026-11-21T10:00:00.000Z"),
-        ("run_c", session.id, None, '{"input_tokens":7}', "2026-11-21T11:00:00.000Z"),
-        ("run_d", session.id, None, "{}", "2026-11-21T12:00:00.000Z"),
+        ("run_a", "writer", _USAGE, "2026-11-20T10:00:00.000Z"),
+        ("run_b", "writer", _USAGE, "2026-11-21T10:00:00.000Z"),
+        ("run_c", None, '{"input_tokens":7}', "2026-11-21T11:00:00.000Z"),
+        ("run_d", None, "{}", "2026-11-21T12:00:00.000Z"),
     ]
+    for name, agent_id, _, moment in rows:
+        row = (name, session.id, "message", "running", agent_id, "m", None, None, moment)
+        service.db.append(ADD_RUN, row)
     await service.db.flush()
-
-    def add(transaction: object) -> None:
-        for row in rows:
-            transaction.execute(_RUN, row)  # type: ignore[attr-defined]
-
-    await service.db.transact(add)
+    for name, _, usage, moment in rows:
+        service.db.append(FINISH_RUN, ("success", None, None, usage, moment, name))
+    await service.db.flush()
     return serving
 
 
