@@ -121,8 +121,8 @@ def histories(draw: st.DrawFn) -> list[Rows]:
         agent_id, moment = draw(FACTS)
         start = draw(st.integers(0, 3))
         model = draw(st.sampled_from([None, "m"]))
-        row = (f"run_{number}", "ses_1", "rest", "running", agent_id, model, None, None, moment)
-        put(start, ADD_RUN, row)
+        run = (f"run_{number}", "ses_1", "rest", "running", agent_id, model, None, None, moment)
+        put(start, ADD_RUN, run)
         usage = draw(USAGE)
         for end in draw(st.lists(st.integers(start, 3), max_size=2)):
             put(end, FINISH_RUN, ("success", None, None, usage, moment, f"run_{number}"))

@@ -9,7 +9,7 @@ import pytest
 
 from app.agents.context import block_cache
 from app.agents.context.block_cache import BlockCache
-from app.agents.context.estimate import message_tokens, messages_tokens
+from app.agents.context.estimate import block_tokens, message_tokens, messages_tokens
 from app.agents.context.trim import READ_RESULT, trimmed
 from app.agents.context.window import ContextWindow
 from tests.agents.context.test_window import dug
@@ -22,11 +22,10 @@ Message = dict[str, Any]
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[Message]:
     """The blocks that were estimated."""
     seen: list[Message] = []
-    estimate = block_cache.block_tokens
 
     def watched(block: Message) -> int:
         seen.append(block)
-        return estimate(block)
+        return block_tokens(block)
 
     monkeypatch.setattr(block_cache, "block_tokens", watched)
     return seen

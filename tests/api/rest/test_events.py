@@ -43,7 +43,7 @@ async def test_the_newest_events_are_those_that_end_with_the_head(
 ):
     session_id, head = await filled(client)
     for limit in (1, 2, head - after, head, head + 10):
-        params = {"newest": "true", "limit": limit, "after": after}
+        params: dict[str, str | int] = {"newest": "true", "limit": limit, "after": after}
         page = (await client.get(f"/sessions/{session_id}/events", params=params)).json()
         seen = [event["seq"] for event in page["events"]]
         assert (page["head"], seen) == (head, list(range(max(after, head - limit) + 1, head + 1)))
