@@ -19,7 +19,9 @@ async def called(serving: Running) -> Running:
     """20 calls of `bash` on one day that took 1 to 20 ms; on the next one of `grep` for `writer`
     that a person declined."""
     session = serving.service.sessions.create(user_id="ann").id
-    rows = [(f"op_{ms}", None, "bash", "success", _second(ms), ms / 1000) for ms in range(1, 21)]
+    rows: list[tuple[str, str | None, str, str, str, float]] = [
+        (f"op_{ms}", None, "bash", "success", _second(ms), ms / 1000) for ms in range(1, 21)
+    ]
     rows.append(("op_no", "writer", "grep", "declined", "2026-11-21T10:00:00.000Z", 0.0))
     db = serving.service.db
     for operation_id, agent_id, tool, status, moment, seconds in rows:
