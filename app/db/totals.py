@@ -102,14 +102,23 @@ def _count(fetch: Fetch, keys: Iterable[tuple[str, str, str | None, str, int]]) 
         fetch(_COUNT_CALLS, (*key, calls))
 
 
-def _usage(text: str) -> dict[str, Any] | None:
-    """Return the usage of a run that asked a model."""
-    usage: dict[str, Any] = orjson.loads(text) if text != "{}" else {}
+def _usage(text: str) -> dict[str, float] | None:
+    """Return the numbers in the usage of a run that asked a model.
+
+    An ended process may have left anything; it must not hold up the commit.
+    """
+    try:
+        stored = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+    if not isinstance(stored, dict):
+        return None
+    usage = {name: value for name, value in stored.items() if isinstance(value, int | float)}
     return usage if any(usage.get(name) for name in TOKENS) else None
 
 
 def _count_run(
-    fetch: Fetch, started_at: str, agent_id: str | None, model: str | None, usage: dict[str, Any]
+    fetch: Fetch, started_at: str, agent_id: str | None, model: str | None, usage: dict[str, float]
 ) -> None:
     tokens = [int(usage.get(name, 0)) for name in TOKENS]
     cost = usage.get("cost")

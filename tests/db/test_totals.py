@@ -72,8 +72,9 @@ def counted_calls(raw: sqlite3.Connection) -> dict[tuple[Any, ...], int]:
 def counted_runs(raw: sqlite3.Connection) -> dict[tuple[Any, ...], list[float]]:
     totals: dict[tuple[Any, ...], list[float]] = {}
     for *key, text in raw.execute(RUNS):
-        usage = orjson.loads(text)
+        usage = orjson.loads(text) if text.startswith("{") else {}
         tokens = [usage.get(name, 0) for name in TOKENS]
+        tokens = [number if isinstance(number, int) else 0 for number in tokens]
         if any(tokens):
             cost = usage.get("cost")
             numbers = [1, *tokens, cost or 0.0, sum(tokens) if cost is None else 0]
@@ -90,6 +91,9 @@ USAGE = st.sampled_from(
         '{"input_tokens":3,"output_tokens":1}',
         '{"input_tokens":5,"cost":0.25,"cache_read_tokens":2}',
         '{"input_tokens":0,"cost":0}',
+        '{"input_tokens":"many","output_tokens":2,"cost":null}',
+        "[1]",
+        "damaged",
     ]
 )
 SECONDS = st.sampled_from([0.0, 0.001, 0.0011, 2.5])
