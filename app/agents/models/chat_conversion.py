@@ -51,30 +51,30 @@ class Dialect:
         return None
 
 
-def chat_arguments(request: ModelRequest, dialect: Dialect) -> dict[str, Any]:
-    """Return keyword arguments for the SDK's `chat.completions.create`.
+def chat_body(request: ModelRequest, dialect: Dialect) -> dict[str, Any]:
+    """Return the body of the request, except whether it is streamed.
 
     This API has no thinking budget and no adaptive thinking, so neither is sent.
     """
-    arguments: dict[str, Any] = {
+    body: dict[str, Any] = {
         "model": request.model,
         "messages": [*_system(request.system), *chat_messages(request.messages)],
         dialect.limit: request.max_tokens,
     }
     if request.tools:
-        arguments["tools"] = [
+        body["tools"] = [
             openai_definition(tool["name"], tool.get("description", ""), tool["input_schema"])
             for tool in request.tools
         ]
         if request.answer_only:
-            arguments["tool_choice"] = "none"
+            body["tool_choice"] = "none"
     if request.temperature is not None:
-        arguments["temperature"] = request.temperature
+        body["temperature"] = request.temperature
     if request.effort is not None:
-        arguments["reasoning_effort"] = request.effort
+        body["reasoning_effort"] = request.effort
     if dialect.usage:
-        arguments["stream_options"] = {"include_usage": True}
-    return arguments
+        body["stream_options"] = {"include_usage": True}
+    return body
 
 
 def chat_messages(messages: Iterable[Message]) -> list[dict[str, Any]]:

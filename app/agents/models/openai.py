@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from app.agents.models.assembly import MalformedStream
 from app.agents.models.chat_assembly import ChatAssembler
-from app.agents.models.chat_conversion import Dialect, chat_arguments
+from app.agents.models.chat_conversion import Dialect, chat_body
 from app.agents.models.conversion import call_ids
 from app.agents.models.failures import ProviderFailure, http_failure
 from app.agents.models.protocol import ModelEvent, ModelRequest
@@ -28,10 +28,10 @@ from app.agents.models.provider import (
     stream_cut,
 )
 from app.core.errors import ConfigurationError
+from app.core.text import dump_json
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, AsyncStream
-    from openai._response import AsyncAPIResponse
 
 _OWN_URL = "https://api.openai.com/v1"
 _MAX_REFUSAL = 10_000
@@ -126,10 +126,10 @@ class OpenAIModel(ProviderModel["AsyncOpenAI"]):
         begun = False
         try:
             async with AsyncExitStack() as stack:
-                response = await self._opened(client, request, stack)
-                begun, request_id = True, response.headers.get("x-request-id")
-                require_event_stream(response.headers.get("content-type", ""))
-                chunks: AsyncStream[object] = await response.parse(to=openai.AsyncStream[object])
+                chunks = await self._opened(client, request, stack)
+                headers = chunks.response.headers
+                begun, request_id = True, headers.get("x-request-id")
+                require_event_stream(headers.get("content-type", ""))
                 async for chunk in chunks:
                     if (error := error_in(chunk)) is not None:
                         raise chunk_failure(error, request_id)
@@ -157,18 +157,24 @@ class OpenAIModel(ProviderModel["AsyncOpenAI"]):
 
     async def _opened(
         self, client: AsyncOpenAI, request: ModelRequest, stack: AsyncExitStack
-    ) -> AsyncAPIResponse[object]:
-        """Return the opened response; retried in the dialect that the server accepts."""
+    ) -> AsyncStream[object]:
+        """Return the opened stream; retried in the dialect that the server accepts."""
         import openai
 
         while True:
             dialect = self._learned.get(request.model, self._dialect)
             try:
-                return await stack.enter_async_context(
-                    client.chat.completions.with_streaming_response.create(
-                        **chat_arguments(request, dialect), stream=True
-                    )
+                # Already encoded: the SDK would copy and check the whole conversation, and encode
+                # it slowly.
+                chunks = await client.post(
+                    "/chat/completions",
+                    content=dump_json({**chat_body(request, dialect), "stream": True}),
+                    cast_to=object,
+                    stream=True,
+                    stream_cls=openai.AsyncStream[object],
+                    options={"headers": {"content-type": "application/json"}},
                 )
+                return await stack.enter_async_context(chunks)
             except openai.APIStatusError as error:
                 said = str(error.body)[:_MAX_REFUSAL]
                 other = dialect.after_refusal(error.status_code, said)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.agents.models.chat_conversion import Dialect, chat_arguments, chat_messages
+from app.agents.models.chat_conversion import Dialect, chat_body, chat_messages
 from app.agents.models.conversion import request_body
 from app.agents.models.protocol import Message, ModelRequest
 
@@ -117,7 +117,7 @@ def test_a_request_carries_what_was_asked_and_this_wire_knows() -> None:
     )
     function = {"name": "ls", "description": "List.", "parameters": {"type": "object"}}
 
-    assert chat_arguments(request, Dialect("max_tokens")) == {
+    assert chat_body(request, Dialect("max_tokens")) == {
         "model": "m",
         "messages": [
             {"role": "system", "content": "Be brief."},
@@ -135,7 +135,7 @@ def test_a_request_carries_what_was_asked_and_this_wire_knows() -> None:
 def test_what_was_not_asked_is_not_sent() -> None:
     request = ModelRequest(model="m", messages=(), max_tokens=10)
 
-    assert chat_arguments(request, Dialect("max_completion_tokens", usage=False)) == {
+    assert chat_body(request, Dialect("max_completion_tokens", usage=False)) == {
         "model": "m",
         "messages": [],
         "max_completion_tokens": 10,
