@@ -22,6 +22,7 @@ from benchmarks import (
     memory,
     patches,
     peers,
+    rest,
     risk,
     sandbox,
     search,
@@ -45,6 +46,7 @@ from benchmarks.harness import (
 BENCHMARKS: tuple[Benchmark, ...] = (
     *dispatch.BENCHMARKS,
     *peers.BENCHMARKS,
+    *rest.BENCHMARKS,
     *websocket.BENCHMARKS,
     *journal.BENCHMARKS,
     *audit.BENCHMARKS,

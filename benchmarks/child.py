@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI
-from pydantic import TypeAdapter
+from pydantic import BaseModel, TypeAdapter
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from app.api.app import create_app
@@ -49,8 +49,21 @@ BODY = (
 _call = TypeAdapter(samples.AddArgs).validate_json
 
 
+class DirectCall(BaseModel):
+    """Body of the floor of a call by REST."""
+
+    arguments: samples.AddArgs
+
+
+class DirectResult(BaseModel):
+    """Response of the floor of a call by REST."""
+
+    name: str
+    result: Any
+
+
 def floor(listening: set[WebSocket]) -> FastAPI:
-    """Return the bare application, run by our server; `/call` validates and answers."""
+    """Return the bare application, run by our server; its calls validate and answer."""
     app = bare_app(listening)
     app.state.connections = Connections()
     app.state.feeds = set()
@@ -65,6 +78,10 @@ def floor(listening: set[WebSocket]) -> FastAPI:
                 await socket.send_json(await samples.plain_add(args))
         except WebSocketDisconnect:
             return
+
+    @app.post("/tools/{name}/call")
+    async def call_tool(name: str, body: DirectCall) -> DirectResult:
+        return DirectResult(name=name, result=await samples.plain_add(body.arguments))
 
     return app
 
