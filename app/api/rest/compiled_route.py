@@ -75,6 +75,9 @@ class _Arguments:
         ]
         self._path = dependant.path_params
         self._query = {field.alias: field for field in dependant.query_params}
+        if any(field.field_info.is_required() for field in dependant.query_params):
+            raise TypeError("A compiled route has a default for each query parameter")
+        self._defaults = {field.name: field.get_default() for field in dependant.query_params}
         self._body = dependant.body_params[0]
 
     async def of(self, scope: Scope, content: bytes) -> dict[str, Any] | None:
@@ -91,9 +94,11 @@ class _Arguments:
         except JSONDecodeError:
             return None
         request = Request(scope)
-        arguments = {name: await resolve(request) for name, resolve in self._resolved}
+        arguments = dict(self._defaults)
+        for name, resolve in self._resolved:
+            arguments[name] = await resolve(request)
         sent = [(field, scope["path_params"].get(field.alias)) for field in self._path]
-        sent += [(field, query.get(name, field.default)) for name, field in self._query.items()]
+        sent += [(self._query[name], query[name]) for name in query]
         for field, value in (*sent, (self._body, body)):
             arguments[field.name], faults = field.validate(value)
             if faults:

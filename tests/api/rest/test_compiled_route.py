@@ -226,12 +226,23 @@ async def with_another_dependency(body: Form, service: ServiceDep, who: Anyone) 
     return View()
 
 
+async def with_a_required_parameter(body: Form, caller: Caller, after: int) -> View:
+    return View()
+
+
 async def without_a_model(body: Form, caller: Caller) -> None:
     return None
 
 
 @pytest.mark.parametrize(
-    "function", [with_a_header, without_a_body, with_another_dependency, without_a_model]
+    "function",
+    [
+        with_a_header,
+        without_a_body,
+        with_another_dependency,
+        with_a_required_parameter,
+        without_a_model,
+    ],
 )
 def test_a_function_that_takes_something_else_has_no_compiled_route(function: Any):
     router = routes_of("calls", route_class=CompiledRoute)
