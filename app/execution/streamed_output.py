@@ -49,6 +49,7 @@ class StreamedOutput:
         self._on_output = on_output
         self._waiting: list[tuple[OutputStream, str]] = []
         self._waiting_chars = 0
+        self._ready: list[tuple[OutputStream, str, int]] = []
         self._timer: asyncio.TimerHandle | None = None
         self._unspilled: list[bytes] = []
         self._unspilled_size = 0
@@ -66,6 +67,8 @@ class StreamedOutput:
             return
         self._waiting.append((output.stream, output.text))
         self._waiting_chars += len(output.text)
+        if self._on_output is not None:
+            self._redact()  # it receives each piece
         if self._waiting_chars >= FRAME_CHARS:
             self.flush()
         elif self._timer is None:
@@ -75,20 +78,31 @@ class StreamedOutput:
 
     def finish(self) -> None:
         """Send all remaining output at the end."""
-        self.flush()
+        self._redact()
         held, self._held = self._held, {}
         for stream, text in held.items():
-            self._show(stream, self._redactor.text(text), 1)
+            self._keep(stream, self._redactor.text(text), 1)
+        self.flush()
 
     def flush(self) -> None:
         """Send buffered output, one event per run of one stream."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        waiting, self._waiting, self._waiting_chars = self._waiting, [], 0
+        self._redact()
+        self._waiting_chars = 0
+        ready, self._ready = self._ready, []
+        for stream, run in groupby(ready, key=itemgetter(0)):
+            pieces = list(run)
+            text = "".join(text for _, text, _ in pieces)
+            self._send(stream, text, sum(count for _, _, count in pieces))
+
+    def _redact(self) -> None:
+        """Search the output that waits for secrets."""
+        waiting, self._waiting = self._waiting, []
         for stream, run in groupby(waiting, key=itemgetter(0)):
             pieces = [text for _, text in run]
-            self._show(stream, self._redacted(stream, "".join(pieces)), len(pieces))
+            self._keep(stream, self._redacted(stream, "".join(pieces)), len(pieces))
 
     def _redacted(self, stream: OutputStream, text: str) -> str:
         """Return the output that may be sent now; the start of a possible secret is held back."""
@@ -98,8 +112,8 @@ class StreamedOutput:
             self._held[stream] = held
         return shown
 
-    def _show(self, stream: OutputStream, text: str, count: int) -> None:
-        """Send output without secrets that came in `count` pieces, and keep it."""
+    def _keep(self, stream: OutputStream, text: str, count: int) -> None:
+        """Keep output without secrets, which came in `count` pieces."""
         if not text:
             return
         self.chunks += count
@@ -112,7 +126,7 @@ class StreamedOutput:
         if self.size <= SPILL_LIMIT:
             self._unspilled.append(encoded)
             self._unspilled_size += len(encoded)
-        self._send(stream, text, count)
+        self._ready.append((stream, text, count))
 
     async def spill(self) -> None:
         """Write buffered output to the spool."""

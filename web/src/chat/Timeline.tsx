@@ -55,13 +55,13 @@ export function Timeline({ children }: { children?: ReactNode }) {
 
   const feed = useThisFeed();
 
+  const partial = usePartial();
+
   function showEarlier() {
+    if (!partial) hold();
     feed
-      .complete()
-      .then(() => {
-        hold();
-        setShown((before) => before + STEP);
-      })
+      .complete(hold)
+      .then(() => setShown((before) => before + STEP))
       .catch(notifyError);
   }
 

@@ -41,6 +41,7 @@ export class SessionFeed {
   /** While the session is partial: its loaded events, in order. */
   private loaded: DurableEvent[] = [];
   private completing: Promise<void> | null = null;
+  private beforeComplete: () => void = () => undefined;
 
   constructor(
     readonly id: string,
@@ -67,9 +68,14 @@ export class SessionFeed {
     }
   }
 
-  /** Load everything that is earlier; rejects if that fails. */
-  complete(): Promise<void> {
+  /**
+   * Load everything that is earlier; rejects if that fails.
+   *
+   * `before` is called right before it is shown.
+   */
+  complete(before: () => void = () => undefined): Promise<void> {
     if (!this.store.getState().partial) return Promise.resolve();
+    this.beforeComplete = before;
     this.completing ??= this.loadEarlier().finally(() => {
       this.completing = null;
     });
@@ -97,6 +103,7 @@ export class SessionFeed {
     const { session } = this.store.getState();
     const whole = reduce({ ...EMPTY, epoch: session.epoch }, [...earlier, ...loaded]);
     this.loaded = [];
+    this.beforeComplete();
     this.store.setState({ session: withLive(whole, session), partial: false });
   }
 
