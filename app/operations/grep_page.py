@@ -77,6 +77,10 @@ class GrepPage:
             buffer, size = bytearray(letters), len(letters)
         if self.plain_breaks and (plain := with_plain_breaks(buffer, 0, size)) is not None:
             buffer, size = bytearray(plain), len(plain)
+        self._add_plain(path, buffer, size)
+
+    def _add_plain(self, path: str, buffer: bytearray, size: int) -> None:
+        """Search text that satisfies `plain_breaks` and `reads_letters`."""
         try:
             self._collect(path, buffer, size)
         except TooMuchWork:
@@ -134,7 +138,12 @@ class GrepPage:
         for path, start, stop in files:
             if self.full:
                 return
-            self.add(path, buffer[start:stop], stop - start)
+            # Its line endings must not be converted twice: `\r\r\n` is one and a character.
+            own = buffer[start:stop]
+            if is_binary(own, len(own)):
+                self.skipped += 1
+            else:
+                self._add_plain(path, own, len(own))
 
     def _take(self, file: Joined, buffer: bytearray, found: Span) -> None:
         """Add the matches `found` in a joined `file`, which may be only its line break."""

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NAMES = [name for benchmark in BENCHMARKS for name in benchmark.names]
 # Each starts two services: CI runs all of them, a desk the one that calls a tool.
 # The other lines about connections run the same code with other counts.
-WITH_SERVICES = ("ws_call", "ws_fanout", "ws_durable", "ws_echo")
+WITH_SERVICES = ("ws_call", "rest_call", "ws_fanout", "ws_durable", "ws_echo")
 GROUPS = (
     "dispatch*",
     "governed*",
@@ -71,7 +71,7 @@ def test_every_benchmark_prints_one_line_for_each_of_its_names():
     # Peers are measured where another interpreter has them, scripts where packages brought them.
     apart = (
         *("grep", "find", "peer", "patch", "extract", "risk_scripts"),
-        *("ws_fanout_100", "ws_single", "ws_durable_100"),
+        *("ws_fanout_100", "ws_single", "ws_durable_100", "rest_call_64"),
         *(name for name in WITH_SERVICES if name not in GROUPS),
     )
     others = [name for name in NAMES if name.startswith(apart)]

@@ -144,6 +144,13 @@ def test_files_searched_together_give_what_each_gives_alone(
     assert joined(query, contents) == one_by_one(query, contents)
 
 
+@pytest.mark.parametrize("invert", [False, True])
+def test_a_carriage_return_before_a_line_ending_stays_in_files_searched_together(*, invert: bool):
+    query = GrepQuery("[^a]+", limit=0, invert=invert)
+    contents = [b"\r\r\n", b"\0\r\r\n", b"a\r\r\na\r\n"]
+    assert joined(query, contents) == one_by_one(query, contents)
+
+
 @given(st.lists(CONTENT, max_size=5), st.integers(0, 6), st.integers(1, 6))
 def test_a_page_is_the_same_however_files_are_fed(contents: list[bytes], offset: int, limit: int):
     query = GrepQuery("a", offset=offset, limit=limit, before=1, after=1)
