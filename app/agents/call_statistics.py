@@ -14,7 +14,7 @@ from typing import Any, Literal
 from sqlalchemy import func, literal, select
 from sqlmodel import col
 
-from app.agents.report_span import Span, stored_agents
+from app.agents.report_span import Span, of_agent
 from app.db.engine import Database
 from app.db.tables import CallTotalRow, ConfirmationRow, ToolCallRow
 from app.db.totals import ASKED, NOT_RUN, duration_class, seconds_of
@@ -142,9 +142,7 @@ def _days(by: CallGroup, span: Span, agent_id: str | None) -> Any:
     columns = (key, col(CallTotalRow.status), col(CallTotalRow.duration_class))
     query = select(*columns, func.sum(CallTotalRow.calls)).group_by(*columns)
     query = span.narrow(query, col(CallTotalRow.day))
-    if agent_id is not None:
-        query = query.where(col(CallTotalRow.agent_id).in_(stored_agents(agent_id)))
-    return query
+    return of_agent(query, col(CallTotalRow.agent_id), agent_id)
 
 
 def _parts(since: str, until: str, agent_id: str | None) -> tuple[Any, Any]:
@@ -167,11 +165,7 @@ def _parts(since: str, until: str, agent_id: str | None) -> tuple[Any, Any]:
 def _narrowed(
     query: Any, moment: Any, agent: Any, since: str, until: str, agent_id: str | None
 ) -> Any:
-    query = query.where(moment >= since, moment < until)
-    if agent_id == DEFAULT_AGENT:
-        query = query.where(agent.is_(None) | (agent == agent_id))
-    elif agent_id is not None:
-        query = query.where(agent == agent_id)
+    query = of_agent(query.where(moment >= since, moment < until), agent, agent_id)
     return query.order_by(moment.desc()).limit(MAX_CALLS + 1)
 
 

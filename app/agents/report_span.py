@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
+from sqlalchemy import func
+
 from app.governance.identity.token_rules import DEFAULT_AGENT
 
 _DAY_CHARS = 10
@@ -49,9 +51,15 @@ class Span:
         return query
 
 
-def stored_agents(agent_id: str) -> tuple[str, ...]:
-    """Return the values of `agent_id` in totals that mean this agent."""
-    return ("", DEFAULT_AGENT) if agent_id == DEFAULT_AGENT else (agent_id,)
+def of_agent(query: Any, column: Any, agent_id: str | None) -> Any:
+    """Return a query of rows or totals of one agent; None does not restrict it.
+
+    Rows without an agent have null, totals have an empty text; both mean the default agent.
+    """
+    if agent_id is None:
+        return query
+    wanted = ("", DEFAULT_AGENT) if agent_id == DEFAULT_AGENT else (agent_id,)
+    return query.where(func.coalesce(column, "").in_(wanted))
 
 
 def _first_day(since: str) -> str:

@@ -16,7 +16,7 @@ from sqlalchemy import func, select
 from sqlmodel import col
 
 from app.agents.budget import tokens_of
-from app.agents.report_span import Span, stored_agents
+from app.agents.report_span import Span, of_agent
 from app.db.engine import Database
 from app.db.tables import RunRow, RunTotalRow
 from app.db.totals import TOKENS
@@ -123,9 +123,7 @@ def _days(by: Group, span: Span, agent_id: str | None) -> Any:
     }[by]
     sums = [func.sum(getattr(RunTotalRow, field.name)) for field in fields(Total)]
     query = span.narrow(select(key, *sums).group_by(key), col(RunTotalRow.day))
-    if agent_id is not None:
-        query = query.where(col(RunTotalRow.agent_id).in_(stored_agents(agent_id)))
-    return query
+    return of_agent(query, col(RunTotalRow.agent_id), agent_id)
 
 
 def _rows(
@@ -147,11 +145,7 @@ def _rows(
         query = query.where(col(RunRow.started_at) < until)
     if session_id is not None:
         query = query.where(col(RunRow.session_id) == session_id)
-    if agent_id == DEFAULT_AGENT:
-        query = query.where(col(RunRow.agent_id).is_(None) | (col(RunRow.agent_id) == agent_id))
-    elif agent_id is not None:
-        query = query.where(col(RunRow.agent_id) == agent_id)
-    return query
+    return of_agent(query, col(RunRow.agent_id), agent_id)
 
 
 class _Sums:
