@@ -243,58 +243,6 @@ test("sessions are found, renamed, and lead back to what was said", LIMIT, () =>
   }),
 );
 
-test(
-  "a session of ten thousand events opens, and draws what is near its end",
-  { timeout: 300_000 },
-  () =>
-    scene(async (page) => {
-      const id = await longSession(40);
-      const begun = performance.now();
-      await page.goto(`${service.url}/chat/${id}`);
-      const earlier = page.getByRole("button", { name: /^(Load|Show) earlier/ });
-      await earlier.waitFor();
-      console.log(`opened after ${Math.round(performance.now() - begun)} ms`);
-      const drawn = await page.locator("[data-kind]").count();
-      assert.ok(drawn > 0 && drawn <= 150, `${drawn} entries are drawn`);
-      const log = page.getByRole("log");
-      const first = page.locator("[data-entry]").first();
-      const entry = await first.getAttribute("data-entry");
-      const kept = page.locator(`[data-entry="${entry}"]`);
-      for (const upto of [200, 400]) {
-        await log.evaluate((box) => box.scrollTo(0, 0));
-        const place = await topOf(kept);
-        await earlier.click();
-        await page.locator("[data-kind]").nth(upto).waitFor();
-        // What was being read stays where it was: the earlier entries come above it.
-        await reads(async () => Math.abs((await topOf(kept)) - place) < 60, true);
-      }
-      await page.getByRole("button", { name: "Jump to latest" }).click();
-      await page.waitForFunction(
-        (box) => box.scrollTop + box.clientHeight > box.scrollHeight - 40,
-        await log.elementHandle(),
-      );
-      await composer(page).fill("still here");
-      await reads(() => composer(page).inputValue(), "still here");
-    }),
-);
-
-const topOf = (entry) => entry.evaluate((box) => Math.round(box.getBoundingClientRect().top));
-
-/** A session with many batches of 128 calls each. */
-async function longSession(batches) {
-  const { id } = await ask("POST", "/sessions", { title: "Long" });
-  for (let batch = 0; batch < batches; batch += 1) {
-    const calls = Array.from({ length: 128 }, (_, index) => ({
-      name: "calculator",
-      // What fails is not folded away.
-      arguments: { expression: index % 2 === 0 ? `${batch} + ${index}` : `${index} / 0` },
-    }));
-    await ask("POST", "/tools/calls", { session_id: id, calls });
-  }
-  assert.ok((await ask("GET", `/sessions/${id}/events?limit=1`)).head >= 10_000);
-  return id;
-}
-
 test("the first load is small, and comes from the service alone", LIMIT, () =>
   scene(async (page) => {
     const bodies = [];

@@ -10,16 +10,7 @@ import {
   RotateCw,
   Terminal,
 } from "lucide-react";
-import {
-  memo,
-  type ReactNode,
-  type RefObject,
-  useEffect,
-  useLayoutEffect,
-  useMemo,
-  useRef,
-  useState,
-} from "react";
+import { memo, type ReactNode, useEffect, useMemo, useState } from "react";
 import { useLocation } from "react-router";
 import { useStore } from "zustand";
 import type { Item, Note, Placed } from "../events/model";
@@ -37,30 +28,27 @@ import { useKept } from "./cardMemory";
 import { dollars } from "./cost";
 import { duration } from "./Duration";
 import { type Drawn, drawn, marksOf } from "./folding";
+import { HeldPlace } from "./HeldPlace";
 import { DraftItem, MessageItem, UserMessage } from "./MessageItem";
 import { discard, type Outgoing, outboxOf, sayAgain } from "./outbox";
 import { usePartial, useSession, useThisFeed } from "./useSession";
+import { useStickToEnd } from "./useStickToEnd";
 
 /** Entries that are drawn at first, and added by each wish for more. */
 const STEP = 150;
-const NEAR = 60;
 
 export function Timeline({ children }: { children?: ReactNode }) {
   const { t } = useTexts();
   const [shown, setShown] = useState(STEP);
   const { box, inner, away, toEnd, leaveEnd } = useStickToEnd();
-  const hold = useHeldPlace(box);
   const { hash } = useLocation();
   const sought = hash.slice(1);
 
   const feed = useThisFeed();
 
-  const partial = usePartial();
-
   function showEarlier() {
-    if (!partial) hold();
     feed
-      .complete(hold)
+      .complete()
       .then(() => setShown((before) => before + STEP))
       .catch(notifyError);
   }
@@ -135,6 +123,7 @@ function Entries({ items, shown, sought, onMore, onSought }: EntriesProps) {
   const all = useMemo(() => drawn(items, marks), [items, marks]);
   const place = useMemo(() => placeOf(sought, all), [sought, all]);
   const hidden = Math.max(0, all.length - Math.max(shown, place < 0 ? 0 : all.length - place));
+  const first = all[hidden];
   const isThere = place >= 0;
   const feed = useThisFeed();
   const partial = usePartial();
@@ -157,27 +146,31 @@ function Entries({ items, shown, sought, onMore, onSought }: EntriesProps) {
           {partial ? t("chat.earlier.load") : t("chat.earlier", { count: hidden })}
         </Button>
       )}
-      {all.slice(hidden).map((one) =>
-        one.kind === "fold" ? (
-          <div key={`fold-${one.id}`} className={css.item} data-kind="call">
-            <CallFold id={one.id} calls={one.calls} />
-          </div>
-        ) : (
-          <div
-            key={`${one.item.kind}-${one.item.id}`}
-            className={css.item}
-            data-kind={one.item.kind}
-            data-entry={one.item.id}
-            data-sought={one.item.id === sought || undefined}
-          >
-            <Entry item={one.item} />
-          </div>
-        ),
-      )}
+      <HeldPlace first={first && idOf(first)}>
+        {all.slice(hidden).map((one) =>
+          one.kind === "fold" ? (
+            <div key={`fold-${one.id}`} className={css.item} data-kind="call">
+              <CallFold id={one.id} calls={one.calls} />
+            </div>
+          ) : (
+            <div
+              key={`${one.item.kind}-${one.item.id}`}
+              className={css.item}
+              data-kind={one.item.kind}
+              data-entry={one.item.id}
+              data-sought={one.item.id === sought || undefined}
+            >
+              <Entry item={one.item} />
+            </div>
+          ),
+        )}
+      </HeldPlace>
       <BranchNotice />
     </>
   );
 }
+
+const idOf = (one: Drawn) => (one.kind === "fold" ? one.id : one.item.id);
 
 function placeOf(sought: string, all: readonly Drawn[]): number {
   if (sought === "") return -1;
@@ -328,73 +321,4 @@ function noteText(note: Note, t: Translate): string {
     case "process_ended":
       return t("note.process_ended", { command: visible(note.command), code: note.exitCode });
   }
-}
-
-/** What is being read stays where it is when earlier entries come above it: browsers see to that
- * only where something is above already. */
-function useHeldPlace(box: RefObject<HTMLDivElement | null>) {
-  const held = useRef<{ entry: Element; top: number } | null>(null);
-  useLayoutEffect(() => {
-    if (held.current === null || box.current === null) return;
-    const { entry, top } = held.current;
-    held.current = null;
-    box.current.scrollTop += entry.getBoundingClientRect().top - top;
-  });
-  return () => {
-    const entry = box.current?.querySelector("[data-kind]");
-    if (entry) held.current = { entry, top: entry.getBoundingClientRect().top };
-  };
-}
-
-/** Stay at the end while one is there; leave alone who reads further up. */
-function useStickToEnd() {
-  const box = useRef<HTMLDivElement>(null);
-  const inner = useRef<HTMLDivElement>(null);
-  const stuck = useRef(true);
-  const [away, setAway] = useState(false);
-
-  useLayoutEffect(() => {
-    const element = box.current;
-    if (element !== null) element.scrollTop = element.scrollHeight;
-  }, []);
-
-  useEffect(() => {
-    const element = box.current;
-    const content = inner.current;
-    if (element === null || content === null) return;
-    let size = "";
-    const look = () => {
-      const now = `${element.scrollHeight} ${element.clientHeight}`;
-      const left = element.scrollHeight - element.scrollTop - element.clientHeight;
-      // Only who scrolls leaves the end; what grows or becomes narrower moves things too.
-      if (left < NEAR) stuck.current = true;
-      else if (now === size) stuck.current = false;
-      else if (stuck.current) element.scrollTop = element.scrollHeight;
-      size = now;
-      setAway(!stuck.current && left > NEAR * 4);
-    };
-    const grown = new ResizeObserver(() => {
-      if (stuck.current) element.scrollTop = element.scrollHeight;
-      look();
-    });
-    grown.observe(content);
-    grown.observe(element);
-    element.addEventListener("scroll", look, { passive: true });
-    return () => {
-      grown.disconnect();
-      element.removeEventListener("scroll", look);
-    };
-  }, []);
-
-  const toEnd = useMemo(
-    () => () => {
-      const element = box.current;
-      if (element !== null) element.scrollTop = element.scrollHeight;
-    },
-    [],
-  );
-  function leaveEnd() {
-    stuck.current = false;
-  }
-  return { box, inner, away, toEnd, leaveEnd };
 }

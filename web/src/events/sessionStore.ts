@@ -41,7 +41,6 @@ export class SessionFeed {
   /** While the session is partial: its loaded events, in order. */
   private loaded: DurableEvent[] = [];
   private completing: Promise<void> | null = null;
-  private beforeComplete: (() => void) | null = null;
 
   constructor(
     readonly id: string,
@@ -54,7 +53,6 @@ export class SessionFeed {
     this.unwatch = null;
     this.queue = [];
     this.completing = null;
-    this.beforeComplete = null;
     this.store.setState({ loading: true, error: null, partial: false });
     try {
       const session = await this.load();
@@ -69,14 +67,9 @@ export class SessionFeed {
     }
   }
 
-  /**
-   * Load everything that is earlier; rejects if that fails.
-   *
-   * `before` is called right before it is shown.
-   */
-  complete(before?: () => void): Promise<void> {
+  /** Load everything that is earlier; rejects if that fails. */
+  complete(): Promise<void> {
     if (!this.store.getState().partial) return Promise.resolve();
-    this.beforeComplete = before ?? this.beforeComplete;
     this.completing ??= this.loadEarlier().finally(() => {
       this.completing = null;
     });
@@ -104,7 +97,6 @@ export class SessionFeed {
     const { session } = this.store.getState();
     const whole = reduce({ ...EMPTY, epoch: session.epoch }, [...earlier, ...loaded]);
     this.loaded = [];
-    this.beforeComplete?.();
     this.store.setState({ session: withLive(whole, session), partial: false });
   }
 
