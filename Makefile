@@ -1,7 +1,7 @@
 # Each target is a wrapper: `python3 scripts/bootstrap.py TARGET` does the same without make.
 PYTHON ?= python3
 BOOTSTRAP = $(PYTHON) scripts/bootstrap.py
-.PHONY: run test test-fast test-changed test-all test-web test-report setup web bench bench-growth demo check lock metrics docs changelog
+.PHONY: run test test-fast test-changed test-all test-web test-report setup web bench bench-growth bench-peers demo check lock metrics docs changelog
 
 run:
 	@$(BOOTSTRAP) run
@@ -44,6 +44,10 @@ bench:
 # The cost of lists and calls as an installation grows: ARGS="--sizes 100,1000,3000"
 bench-growth:
 	@$(BOOTSTRAP) bench-growth $(ARGS)
+
+# Tollgate beside other frameworks, in one run: ARGS="'turn_*' --quick"
+bench-peers:
+	@$(BOOTSTRAP) bench-peers $(ARGS)
 
 demo:
 	@$(BOOTSTRAP) demo

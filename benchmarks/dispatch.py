@@ -28,6 +28,7 @@ from benchmarks.harness import (
     Benchmark,
     Compared,
     Figures,
+    Measure,
     Result,
     Scale,
     Stopwatch,
@@ -46,7 +47,7 @@ Floor = Callable[[str], Awaitable[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Case:
+class Case:
     """Tool, its arguments by number, and the cost of a call without a gate."""
 
     tool: str
@@ -88,7 +89,8 @@ async def _floor_breathe(raw: str) -> None:
     await samples.plain_breathe(_ADD(raw, strict=True))
 
 
-async def _compare(case: _Case, scale: Scale) -> Compared:
+async def compare(case: Case, scale: Scale, other: Measure | None = None) -> Compared:
+    """Compare calls with their floor, or with `other`."""
     count = scale.count(CALLS // case.batch)
     numbers = itertools.count(1)
     async with bench_runtime(samples.TOOLS) as runtime:
@@ -112,7 +114,7 @@ async def _compare(case: _Case, scale: Scale) -> Compared:
             ]
             return await _bare(case, raws)
 
-        return await interleave(scale.rounds, subject, floor)
+        return await interleave(scale.rounds, subject, other or floor)
 
 
 def _write_events_only(db: DatabaseWriter) -> None:
@@ -125,7 +127,7 @@ def _write_events_only(db: DatabaseWriter) -> None:
     db.append = only_events  # type: ignore[method-assign]
 
 
-async def _governed(runtime: Runtime, case: _Case, batches: list[list[CallRequest]]) -> Figures:
+async def _governed(runtime: Runtime, case: Case, batches: list[list[CallRequest]]) -> Figures:
     calls, watcher = context(runtime), _Watcher()
     if case.watched:
         calls.log.subscribers.add(watcher)
@@ -141,7 +143,7 @@ async def _governed(runtime: Runtime, case: _Case, batches: list[list[CallReques
     return figures
 
 
-async def _bare(case: _Case, batches: list[list[str]]) -> Figures:
+async def _bare(case: Case, batches: list[list[str]]) -> Figures:
     watch = Stopwatch()
     for index, raws in enumerate(batches):
         if len(raws) == 1:
@@ -153,11 +155,11 @@ async def _bare(case: _Case, batches: list[list[str]]) -> Figures:
     return watch.per(len(batches))
 
 
-def _benchmark(name: str, about: str, case: _Case, budget: float | None = None) -> Benchmark:
+def _benchmark(name: str, about: str, case: Case, budget: float | None = None) -> Benchmark:
     per = f"batch of {case.batch}" if case.batch > 1 else "call"
 
     def measure(scale: Scale) -> list[Result]:
-        compared = run(_compare(case, scale))
+        compared = run(compare(case, scale))
         return [
             compared.result(name, f"CPU us/{per}"),
             compared.result(f"{name}_loop", f"loop CPU us/{per}", "loop"),
@@ -167,32 +169,34 @@ def _benchmark(name: str, about: str, case: _Case, budget: float | None = None) 
     return Benchmark((name, f"{name}_loop"), about, measure, budgets)
 
 
+ADD = Case("add", samples.add_arguments, _floor_add)
+
 BENCHMARKS = (
     _benchmark(
         "dispatch",
         "a governed, recorded call of add(a, b, tags); floor: validate_json and await",
-        _Case("add", samples.add_arguments, _floor_add),
+        ADD,
         budget=20,
     ),
     _benchmark(
         "dispatch_logged",
         "dispatch without the call's row and its audit line: what the budget of the design counts",
-        _Case("add", samples.add_arguments, _floor_add, unrecorded=True),
+        Case("add", samples.add_arguments, _floor_add, unrecorded=True),
         budget=20,
     ),
     _benchmark(
         "dispatch_nested",
         "the same with a nested model of 15 fields",
-        _Case("order", samples.order_arguments, _floor_order),
+        Case("order", samples.order_arguments, _floor_order),
     ),
     _benchmark(
         "governed_streamed",
         "a tool that yields two pieces, with a subscriber; floor: validate_json and async for",
-        _Case("talk", samples.add_arguments, _floor_talk, watched=True),
+        Case("talk", samples.add_arguments, _floor_talk, watched=True),
     ),
     _benchmark(
         "batch",
         "four parallel calls; floor: validate_json and gather",
-        _Case("breathe", samples.add_arguments, _floor_breathe, batch=BATCH),
+        Case("breathe", samples.add_arguments, _floor_breathe, batch=BATCH),
     ),
 )

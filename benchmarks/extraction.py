@@ -3,25 +3,20 @@
 The pages are documentation installed on this machine. Rules for their generators define the
 content. `blind` are the same pages without the names (tags, classes, IDs, roles) that reveal it.
 
-The peer is trafilatura, which is no dependency of this project. Install it into a separate
-environment and set its interpreter: `PEERS_PYTHON=/path/to/python python -m benchmarks 'extract*'`
-(package: trafilatura). Without it the floor is all text of the page.
+The floor is all text of the page; `benchmarks.peers` compares with trafilatura.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import statistics
-import subprocess
 import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from app.operations.sandbox.sandbox import Sandbox
 from app.operations.sandbox.scratch import ScratchSandbox
@@ -30,7 +25,6 @@ from app.tools.web.page_reader import read_html
 from benchmarks.harness import Benchmark, Result, Scale, Skipped, run
 
 _FOLDERS = ("/usr/share/doc", "/usr/local/share/doc", "~/.rustup/toolchains")
-_SCRIPT = Path(__file__).with_name("extraction_peer.py")
 _PER_MAKER = 16
 _MAX_BYTES = 400_000
 _URL = "http://example.org/docs/page.html"
@@ -147,26 +141,28 @@ def _f1(found: Counter[str], wanted: Counter[str]) -> float:
     return 200 * common / (found.total() + wanted.total()) if common else 0.0
 
 
-def _ours(html: str) -> str:
+def extracted(html: str) -> str:
+    """Return the text of the content."""
     order = {"mode": "text", "url": _URL, "max_chars": 1_000_000, "max_links": 0}
     return str(page_program.read(html, order)["text"])
 
 
-def _quality(texts: Sequence[str]) -> float:
+def quality(texts: Sequence[str]) -> float:
+    """Return the mean F1 score of one text for each of `pages()`."""
     wanted = pages()
     return statistics.fmean(
         _f1(_words(text), page.words) for text, page in zip(texts, wanted, strict=True)
     )
 
 
-def _milliseconds(htmls: Sequence[str], scale: Scale) -> float:
+def milliseconds(htmls: Sequence[str], scale: Scale) -> float:
     """Return the median CPU time of a page over some rounds, without the first page."""
-    _ours(htmls[0])
+    extracted(htmls[0])
     rounds = []
     for _ in range(scale.rounds):
         begun = time.process_time()
         for html in htmls:
-            _ours(html)
+            extracted(html)
         rounds.append((time.process_time() - begun) * 1000 / len(htmls))
     return statistics.median(rounds)
 
@@ -175,49 +171,12 @@ def _found(scale: Scale) -> list[Result]:
     """Compare with all text of the page."""
     chosen = pages()
     whole = statistics.fmean(_f1(page.all_words, page.words) for page in chosen)
-    plain = _quality([_ours(page.html) for page in chosen])
-    blind = _quality([_ours(page.blind) for page in chosen])
+    plain = quality([extracted(page.html) for page in chosen])
+    blind = quality([extracted(page.blind) for page in chosen])
     return [
         Result("extract_f1", plain, whole, "F1 of words", len(chosen)),
         Result("extract_f1_blind", blind, whole, "F1 of words", len(chosen)),
     ]
-
-
-def _peer(scale: Scale) -> list[Result]:
-    """Compare with trafilatura, the better of its two modes."""
-    chosen = pages()
-    plain, blind = [page.html for page in chosen], [page.blind for page in chosen]
-    results = []
-    for name, htmls in (("extract_peer", plain), ("extract_peer_blind", blind)):
-        ways = _trafilatura(htmls)
-        best = max(ways.values(), key=lambda way: _quality(way["texts"]))
-        ours = _quality([_ours(html) for html in htmls])
-        results.append(
-            Result(f"{name}_f1", ours, _quality(best["texts"]), "F1 of words", len(htmls))
-        )
-        seconds = best["seconds"] * 1000 / len(htmls)
-        results.append(
-            Result(f"{name}_ms", _milliseconds(htmls, scale), seconds, "CPU ms/page", scale.rounds)
-        )
-    return results
-
-
-def _trafilatura(htmls: Sequence[str]) -> dict[str, dict[str, Any]]:
-    python = os.environ.get("PEERS_PYTHON")
-    if not python:
-        raise Skipped("PEERS_PYTHON names no interpreter that has trafilatura")
-    done = subprocess.run(
-        [python, str(_SCRIPT)],
-        input=json.dumps(htmls),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
-    if done.returncode:
-        raise Skipped((done.stderr.strip().splitlines() or ["it failed"])[-1])
-    ways: dict[str, dict[str, Any]] = json.loads(done.stdout)
-    return ways
 
 
 def _confined(scale: Scale) -> list[Result]:
@@ -235,7 +194,7 @@ def _confined(scale: Scale) -> list[Result]:
                 times.append((time.perf_counter() - begun) * 1000)
         return statistics.median(times)
 
-    floor = _milliseconds([page.html for page in chosen], scale)
+    floor = milliseconds([page.html for page in chosen], scale)
     return [Result("extract_confined", run(measure()), floor, "wall ms/page", len(chosen))]
 
 
@@ -244,11 +203,6 @@ BENCHMARKS = (
         ("extract_f1", "extract_f1_blind"),
         "The content of installed documentation, against all text of its pages.",
         _found,
-    ),
-    Benchmark(
-        ("extract_peer_f1", "extract_peer_ms", "extract_peer_blind_f1", "extract_peer_blind_ms"),
-        "The same against trafilatura.",
-        _peer,
     ),
     Benchmark(
         ("extract_confined",),

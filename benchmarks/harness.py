@@ -55,13 +55,18 @@ SMOKE = Scale(1, 0.004)
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One comparison; `subject` and `floor` are medians in `unit`."""
+    """One comparison; `subject` and `floor` are medians in `unit`.
+
+    `spread` is the distance between the smallest and the largest ratio of a round, in shares of
+    the median ratio; None without rounds.
+    """
 
     name: str
     subject: float
     floor: float
     unit: str
     runs: int
+    spread: float | None = None
 
     @property
     def ratio(self) -> float | None:
@@ -77,6 +82,7 @@ class Result:
             "ratio": None if self.ratio is None else round(self.ratio, 3),
             "unit": self.unit,
             "runs": self.runs,
+            "spread": None if self.spread is None else round(self.spread, 3),
         }
 
 
@@ -104,13 +110,23 @@ class Compared:
 
     def result(self, name: str, unit: str, figure: str = "cpu") -> Result:
         """Return the medians of one figure."""
+        subject = [turn[figure] for turn in self.subject]
+        floor = [turn[figure] for turn in self.floor]
         return Result(
             name,
-            statistics.median(turn[figure] for turn in self.subject),
-            statistics.median(turn[figure] for turn in self.floor),
+            statistics.median(subject),
+            statistics.median(floor),
             unit,
-            len(self.subject),
+            len(subject),
+            _spread(subject, floor),
         )
+
+
+def _spread(subject: Sequence[float], floor: Sequence[float]) -> float | None:
+    if min(floor) <= 0:
+        return None
+    ratios = [above / below for above, below in zip(subject, floor, strict=True)]
+    return (max(ratios) - min(ratios)) / (statistics.median(ratios) or 1)
 
 
 async def interleave(rounds: int, subject: Measure, floor: Measure) -> Compared:

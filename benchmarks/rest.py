@@ -7,8 +7,9 @@ arguments with a model, calls the function and answers with a model.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from benchmarks.harness import Benchmark, Compared, Figures, Scale, interleave, run
@@ -17,6 +18,31 @@ from benchmarks.served import PATIENCE_S, Served, serving
 
 REQUESTS = 1500
 CONNECTIONS = 64
+Serving = AbstractAsyncContextManager[Served]
+
+
+def _call_of_add(number: int) -> str:
+    return f'{{"arguments":{add_arguments(number)}}}'
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """Request that calls a tool.
+
+    Attributes:
+        body: of the request of this number.
+        headers: further lines, each with its end.
+        sign: part of every successful response.
+    """
+
+    path: str
+    body: Callable[[int], str] = _call_of_add
+    headers: str = ""
+    sign: bytes = b"result"
+
+
+TOLLGATE = Post("/api/v1/tools/add/call")
+BARE = Post("/tools/add/call")
 
 
 class HttpClient:
@@ -30,12 +56,12 @@ class HttpClient:
         self._head = head
 
     @classmethod
-    async def connect(cls, url: str, path: str) -> HttpClient:
-        """Connect for requests to `POST path`."""
+    async def connect(cls, url: str, post: Post) -> HttpClient:
+        """Connect for requests to `post`."""
         parts = urlsplit(url)
         reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
         head = (
-            f"POST {path} HTTP/1.1\r\nHost: {parts.netloc}\r\n"
+            f"POST {post.path} HTTP/1.1\r\nHost: {parts.netloc}\r\n{post.headers}"
             "Content-Type: application/json\r\nContent-Length: "
         )
         return cls(reader, writer, head)
@@ -59,8 +85,8 @@ class HttpClient:
 
 
 @asynccontextmanager
-async def _connected(server: Served, path: str, count: int) -> AsyncIterator[list[HttpClient]]:
-    clients = [await HttpClient.connect(server.url, path) for _ in range(count)]
+async def _connected(server: Served, post: Post, count: int) -> AsyncIterator[list[HttpClient]]:
+    clients = [await HttpClient.connect(server.url, post) for _ in range(count)]
     try:
         yield clients
     finally:
@@ -68,30 +94,33 @@ async def _connected(server: Served, path: str, count: int) -> AsyncIterator[lis
             client.close()
 
 
-async def _calls(connections: int, scale: Scale) -> Compared:
+async def compare_calls(connections: int, scale: Scale, other: Serving, post: Post) -> Compared:
+    """Compare calls of Tollgate with `post` to another server."""
     each = max(1, scale.count(REQUESTS) // connections)
     async with (
         serving("tollgate") as service,
-        serving("floor") as bare,
-        _connected(service, "/api/v1/tools/add/call", connections) as real,
-        _connected(bare, "/tools/add/call", connections) as plain,
+        other as compared,
+        _connected(service, TOLLGATE, connections) as ours,
+        _connected(compared, post, connections) as theirs,
     ):
 
-        async def turn(server: Served, clients: list[HttpClient]) -> Figures:
+        async def turn(server: Served, clients: list[HttpClient], post: Post) -> Figures:
             before = await server.cpu()
-            await asyncio.gather(*(_ask(client, each) for client in clients))
+            await asyncio.gather(*(_ask(client, post, each) for client in clients))
             after = await server.cpu()
             return {"cpu": (after - before) * 1e6 / (each * connections)}
 
         return await interleave(
-            scale.rounds, lambda: turn(service, real), lambda: turn(bare, plain)
+            scale.rounds,
+            lambda: turn(service, ours, TOLLGATE),
+            lambda: turn(compared, theirs, post),
         )
 
 
-async def _ask(client: HttpClient, count: int) -> None:
+async def _ask(client: HttpClient, post: Post, count: int) -> None:
     for number in range(count):
-        answer = await client.ask(f'{{"arguments":{add_arguments(number)}}}')
-        if b"result" not in answer:
+        answer = await client.ask(post.body(number))
+        if post.sign not in answer:
             raise RuntimeError(f"unexpected answer: {answer!r}")
 
 
@@ -99,7 +128,11 @@ def _benchmark(name: str, about: str, connections: int) -> Benchmark:
     return Benchmark(
         (name,),
         about,
-        lambda scale: [run(_calls(connections, scale)).result(name, "server CPU us/call")],
+        lambda scale: [
+            run(compare_calls(connections, scale, serving("floor"), BARE)).result(
+                name, "server CPU us/call"
+            )
+        ],
     )
 
 

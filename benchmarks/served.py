@@ -8,8 +8,8 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ _URL = re.compile(rb"http://[\w.:]+")
 
 @dataclass(slots=True)
 class Served:
-    """Running child; `kind` is `tollgate` or `floor`."""
+    """Running child; `kind` is `tollgate`, `floor` or the name of a peer."""
 
     kind: str
     process: asyncio.subprocess.Process
@@ -49,8 +49,8 @@ class Served:
         return await self.tell(do="cpu")
 
     async def client(self, path: str) -> WireClient:
-        """Connect: greeted for the real service, otherwise to `path` of the floor."""
-        if self.kind == "floor":
+        """Connect: greeted for the real service, otherwise to `path` of the other."""
+        if self.kind != "tollgate":
             return await WireClient.connect(self.url, path)
         client = await WireClient.connect(self.url, "/api/v1/ws")
         client.send(b'{"type":"hello","id":"hello"}')
@@ -61,10 +61,16 @@ class Served:
 @asynccontextmanager
 async def serving(kind: str) -> AsyncIterator[Served]:
     """Run a child of `kind` until the block ends."""
-    async with AsyncExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tollgate-bench-"))
+    with tempfile.TemporaryDirectory(prefix="tollgate-bench-") as folder:
         words = (sys.executable, "-m", "benchmarks.child", kind, folder)
-        process = await stack.enter_async_context(started(*words))
+        async with serving_program(kind, words) as served:
+            yield served
+
+
+@asynccontextmanager
+async def serving_program(kind: str, words: Sequence[str], **options: Any) -> AsyncIterator[Served]:
+    """Run a server that obeys orders, like `benchmarks.child`, until the block ends."""
+    async with started(*words, **options) as process:
         assert process.stdout is not None
         async with asyncio.timeout(PATIENCE_S):
             line = await process.stdout.readline()

@@ -33,7 +33,7 @@ FRAMES_OF_A_CALL = 7
 
 
 @dataclass(frozen=True, slots=True)
-class _Fanout:
+class Fanout:
     """`clients` watch one session that sends bursts of `burst` events."""
 
     clients: int
@@ -41,17 +41,17 @@ class _Fanout:
     live: bool = True
 
 
-async def _fan_out(case: _Fanout, scale: Scale) -> Compared:
+async def _fan_out(case: Fanout, scale: Scale) -> Compared:
     count = scale.count(EVENTS // max(1, case.clients // 4), least=case.burst)
     async with serving("tollgate") as service, serving("floor") as bare:
-        watching = [await _watch(service) for _ in range(case.clients)]
+        watching = [await watch(service) for _ in range(case.clients)]
         listening = [await bare.client("/stream") for _ in range(case.clients)]
 
         async def subject() -> Figures:
-            return await _emit(service, watching, count, case)
+            return await emit(service, watching, count, case)
 
         async def floor() -> Figures:
-            return await _emit(bare, listening, count, case)
+            return await emit(bare, listening, count, case)
 
         try:
             return await interleave(scale.rounds, subject, floor)
@@ -60,7 +60,8 @@ async def _fan_out(case: _Fanout, scale: Scale) -> Compared:
                 client.close()
 
 
-async def _watch(service: Served) -> WireClient:
+async def watch(service: Served) -> WireClient:
+    """Connect a client that follows the session of the benchmark."""
     client = await service.client("")
     command = f'{{"v":1,"id":"s","type":"subscribe","session_id":"{service.session_id}"}}'
     answer = await client.ask(command.encode())
@@ -69,7 +70,8 @@ async def _watch(service: Served) -> WireClient:
     return client
 
 
-async def _emit(server: Served, clients: list[WireClient], count: int, case: _Fanout) -> Figures:
+async def emit(server: Served, clients: list[WireClient], count: int, case: Fanout) -> Figures:
+    """Have a server send events to all clients; return the cost of one for one client."""
     targets = [client.received + count for client in clients]
     before = await server.cpu()
     await server.tell(do="emit", live=case.live, count=count, burst=case.burst)
@@ -102,7 +104,7 @@ async def _echo(scale: Scale) -> Compared:
 async def _calls(scale: Scale) -> Compared:
     count = scale.count(REQUESTS // 2)
     async with serving("tollgate") as service, serving("floor") as bare:
-        real, plain = await _watch(service), await bare.client("/call")
+        real, plain = await watch(service), await bare.client("/call")
         numbers = itertools.count(1)  # every command has a unique ID
 
         async def subject() -> Figures:
@@ -141,7 +143,7 @@ def _expect(answer: bytes, part: bytes) -> None:
         raise RuntimeError(f"unexpected answer: {answer!r}")
 
 
-def _fanout(name: str, about: str, case: _Fanout, budget: float | None = None) -> Benchmark:
+def _fanout(name: str, about: str, case: Fanout, budget: float | None = None) -> Benchmark:
     def measure(scale: Scale) -> list[Result]:
         return [run(_fan_out(case, scale)).result(name, "server CPU us/event")]
 
@@ -152,33 +154,33 @@ BENCHMARKS = (
     _fanout(
         "ws_fanout",
         f"live events in bursts of {BURST} to one client; floor: FastAPI send_text",
-        _Fanout(1, BURST),
+        Fanout(1, BURST),
         budget=5,
     ),
     _fanout(
         "ws_fanout_100",
         f"live events in bursts of {BURST} to {MANY} clients; floor: FastAPI send_text",
-        _Fanout(MANY, BURST),
+        Fanout(MANY, BURST),
     ),
     _fanout(
         "ws_single",
         "live events one by one to one client; floor: FastAPI send_text",
-        _Fanout(1, 1),
+        Fanout(1, 1),
     ),
     _fanout(
         "ws_single_100",
         f"live events one by one to {MANY} clients; floor: FastAPI send_text",
-        _Fanout(MANY, 1),
+        Fanout(MANY, 1),
     ),
     _fanout(
         "ws_durable",
         f"recorded events in bursts of {BURST} to one client; floor: FastAPI send_text",
-        _Fanout(1, BURST, live=False),
+        Fanout(1, BURST, live=False),
     ),
     _fanout(
         "ws_durable_100",
         f"recorded events in bursts of {BURST} to {MANY} clients; floor: FastAPI send_text",
-        _Fanout(MANY, BURST, live=False),
+        Fanout(MANY, BURST, live=False),
     ),
     Benchmark(
         ("ws_echo",),

@@ -43,6 +43,7 @@ GROUP_OF = {
     "test-report": "dev",
     "bench": "dev",
     "bench-growth": "dev",
+    "bench-peers": "dev",
     "check": "dev",
     "metrics": "runtime",
     "docs": "docs",
@@ -363,6 +364,7 @@ def lock() -> None:
         ("docs", ["-", *alike], groups["docs"]),
         ("parts", ["-", *alike], groups["parts"]),
         ("node", ["-", *alike], groups["node"]),
+        ("peers", ["-", "--no-annotate"], groups["peers"]),
     )
     for name, source, wanted in jobs:
         say(f"Locking requirements/{name}.txt ...")
@@ -468,6 +470,7 @@ def main(arguments: Sequence[str]) -> int:
         "test-report": [python, "-m", "tests.support.last_run", *rest],
         "bench": [python, "-m", "benchmarks", *rest],
         "bench-growth": [python, "-m", "benchmarks.growth", *rest],
+        "bench-peers": [python, "-m", "benchmarks.peers", *rest],
         "check": [python, "scripts/check.py", *rest],
         "web": [python, "web/webbuild.py", *rest],
         "docs": [python, "-m", "scripts.build_site", *rest],

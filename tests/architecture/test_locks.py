@@ -9,7 +9,7 @@ from tests.support.source import ROOT, project_files
 
 PIN = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)(?:\[[^\]]*\])?==(?P<version>\S+)", re.MULTILINE)
 ENTRY = re.compile(r"^[A-Za-z0-9](?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
-LOCKS = ("build", "dev", "docs", "node", "parts", "runtime")
+LOCKS = ("build", "dev", "docs", "node", "parts", "peers", "runtime")
 
 
 def lock_text(name: str) -> str:

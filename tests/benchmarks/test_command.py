@@ -20,6 +20,7 @@ NAMES = [name for benchmark in BENCHMARKS for name in benchmark.names]
 WITH_SERVICES = ("ws_call", "rest_call", "ws_fanout", "ws_durable", "ws_echo")
 GROUPS = (
     "dispatch*",
+    "agent*",
     "governed*",
     "batch*",
     *(WITH_SERVICES if in_ci() else WITH_SERVICES[:1]),
@@ -39,7 +40,7 @@ GROUPS = (
     "worker*",
 )
 SEARCHES = ("grep*", "find*")
-KEYS = ["name", "subject_us", "floor_us", "ratio", "unit", "runs"]
+KEYS = ["name", "subject_us", "floor_us", "ratio", "unit", "runs", "spread"]
 
 
 def measured(*patterns: str, **variables: str) -> list[dict[str, Any]]:
@@ -68,9 +69,9 @@ def install_pages(folder: Path) -> None:
 
 def test_every_benchmark_prints_one_line_for_each_of_its_names():
     lines = measured(*GROUPS)
-    # Peers are measured where another interpreter has them, scripts where packages brought them.
+    # Scripts are measured where packages brought them.
     apart = (
-        *("grep", "find", "peer", "patch", "extract", "risk_scripts"),
+        *("grep", "find", "patch", "extract", "risk_scripts"),
         *("ws_fanout_100", "ws_single", "ws_durable_100", "rest_call_64"),
         *(name for name in WITH_SERVICES if name not in GROUPS),
     )
@@ -136,9 +137,9 @@ def test_one_name_of_a_benchmark_prints_one_line(capsys: pytest.CaptureFixture[s
 def test_a_table_shows_budgets_and_says_what_was_skipped(capsys: pytest.CaptureFixture[str]):
     assert main([]) == 0
     head, one, two, gone = capsys.readouterr().out.splitlines()
-    assert head.split() == ["name", "subject", "floor", "ratio", "unit", "budget"]
-    assert one.split() == ["one", "2.0", "1.0", "2.00", "CPU", "us/call", "<=", "4"]
-    assert two.split() == ["two", "2.0", "1.0", "2.00", "CPU", "us/call"]
+    assert head.split() == ["name", "subject", "floor", "ratio", "spread", "unit", "budget"]
+    assert one.split() == ["one", "2.0", "1.0", "2.00", "-", "CPU", "us/call", "<=", "4"]
+    assert two.split() == ["two", "2.0", "1.0", "2.00", "-", "CPU", "us/call"]
     assert gone == "gone: skipped, the other program is not installed"
 
 
@@ -150,3 +151,28 @@ def test_a_benchmark_asked_for_by_name_must_run(capsys: pytest.CaptureFixture[st
         "",
         "gone: skipped, the other program is not installed\n",
     )
+
+
+@pytest.mark.usefixtures("only_sample")
+def test_stored_ratios_choose_the_lines_and_fail_when_one_grew(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    stored = tmp_path / "ratios.json"
+    stored.write_text('{"one": 1.1, "two": 0.7}')
+    assert main(["--against", str(stored), "--json"]) == 1
+    printed = capsys.readouterr()
+    assert [json.loads(line)["name"] for line in printed.out.splitlines()] == ["one", "two"]
+    assert printed.err == "two: 2.00 is more than 1.75\n"
+
+
+@pytest.mark.usefixtures("only_sample")
+def test_a_stored_line_that_cannot_run_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    stored = tmp_path / "ratios.json"
+    stored.write_text('{"gone": 1, "one": 2}')
+    assert main(["--against", str(stored)]) == 1
+    assert "gone: skipped" in capsys.readouterr().out
+
+
+def test_each_stored_ratio_has_its_line():
+    stored = json.loads((ROOT / "benchmarks" / "ratios.json").read_bytes())
+    assert stored.keys() <= set(NAMES)

@@ -29,7 +29,7 @@ async def test_subject_and_floor_take_turns_after_one_warm_up_each():
 
 def test_a_result_is_the_median_of_its_turns():
     compared = Compared([{"cpu": cost} for cost in (9.0, 2.0, 3.0)], [{"cpu": 1.0}] * 3)
-    assert compared.result("x", "CPU us/call") == Result("x", 3.0, 1.0, "CPU us/call", 3)
+    assert compared.result("x", "CPU us/call") == Result("x", 3.0, 1.0, "CPU us/call", 3, 7 / 3)
 
 
 def test_a_result_prints_both_figures_and_how_often_the_floor_fits():
@@ -40,6 +40,7 @@ def test_a_result_prints_both_figures_and_how_often_the_floor_fits():
         "ratio": 2.0,
         "unit": "CPU us/call",
         "runs": 5,
+        "spread": None,
     }
 
 

@@ -13,7 +13,7 @@ from tests.support.source import ROOT
 NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
-LOCKS = ("dev", "docs", "parts", "node")
+LOCKS = ("dev", "docs", "parts", "node", "peers")
 
 
 def declarations() -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""Tollgate beside other frameworks, in one run: `make bench-peers`."""
