@@ -1,14 +1,16 @@
 """Mutation testing: small faults inserted into the product, one at a time.
 
     .venv/bin/python -m scripts.mutations [--count 60] [--seed 22] [--tree PATH] [--json FILE]
-        [--workers 1] [--silence 300] [--list]
+        [--coverage FILE] [--workers 1] [--silence 300] [--list]
 
 `--list` only prints the faults. The same sources under `app/` and the same seed give the same
 faults, so `--tree` with the tests of another commit compares those tests with these.
 
 Everything runs in a copy of the tree in a temporary folder. First run the tests of the same folder
 and those that import the module, up to the first failure; when none fails, all that import anything
-of its package, themselves or by their helpers. Tests that also fail without the fault are excluded
+of its package, themselves or by their helpers. With `--coverage`, the data of a run with
+`--cov-context=test`, also run each test file of which a test executes the function or class around
+the fault, in place of the second set. Tests that also fail without the fault are excluded
 from then on. If no test ends for `--silence` seconds the fault counts as caught. Exit code 1 if a
 fault was not caught.
 """
@@ -31,6 +33,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from coverage import CoverageData
 
 from scripts.mutants import Mutation, chosen
 
@@ -131,11 +135,53 @@ def _within(names: frozenset[str], module: str) -> bool:
     return any(name == module or name.startswith(f"{module}.") for name in names)
 
 
+class Executed:
+    """Test files that execute a part of a module, as recorded by `--cov-context=test`."""
+
+    def __init__(self, file: Path) -> None:
+        self._data = CoverageData(str(file))
+        self._data.read()
+        self._measured = {name.partition("/app/")[2]: name for name in self._data.measured_files()}
+
+    def files(self, mutation: Mutation, source: bytes) -> list[str]:
+        """Return the files of the tests that enter the innermost function or class."""
+        name = self._measured.get(mutation.file.removeprefix("app/"))
+        if name is None:
+            return []
+        lines = _around(source, mutation.line)
+        found: set[str] = set()
+        for line, contexts in self._data.contexts_by_lineno(name).items():
+            if line in lines:
+                found.update(context.partition("::")[0] for context in contexts)
+        return sorted(found - {""})
+
+
+def _around(source: bytes, line: int) -> range:
+    """Return the lines of the innermost function or class; of the module outside of one."""
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    lines = range(1, source.count(b"\n") + 2)
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, kinds) and node.end_lineno is not None:
+            own = range(node.lineno, node.end_lineno + 1)
+            if line in own and len(own) < len(lines):
+                lines = own
+    return lines
+
+
 class Trial:
     """Copy of the tree in which tests run with and without a fault."""
 
-    def __init__(self, tree: Path, folder: Path, *, workers: int = 1, silence: float = 300) -> None:
+    def __init__(
+        self,
+        tree: Path,
+        folder: Path,
+        *,
+        executed: Executed | None = None,
+        workers: int = 1,
+        silence: float = 300,
+    ) -> None:
         self.tree = folder / "tree"
+        self._executed = executed
         shutil.copytree(tree, self.tree, ignore=_LEFT_BEHIND, symlinks=True)
         # Some tests ask git for the list of files.
         subprocess.run(["git", "init", "--quiet", str(self.tree)], check=True)  # noqa: S607
@@ -149,13 +195,20 @@ class Trial:
     def judge(self, mutation: Mutation) -> Verdict:
         """Run the tests near the fault, and the wider set if none of them failed."""
         near = self._imports.near(mutation)
-        wide = [name for name in self._imports.wide(mutation) if name not in near]
+        wide = [name for name in self._wide(mutation) if name not in near]
         for number, files in enumerate((near, wide)):
             ending = self._outcome(mutation, files)
             if ending.state != "passed":
                 verdict = "caught" if ending.state == "failed" else ending.state
                 return Verdict(verdict, ending.by, len(near) + len(wide) * number)
         return Verdict("survived", "", len(near) + len(wide))
+
+    def _wide(self, mutation: Mutation) -> list[str]:
+        if self._executed is not None:
+            source = (self.tree / mutation.file).read_bytes()
+            if files := self._executed.files(mutation, source):
+                return [name for name in files if (self.tree / name).exists()]
+        return self._imports.wide(mutation)
 
     def _outcome(self, mutation: Mutation, files: Sequence[str]) -> Ending:
         """Run with the fault until a test fails that passes without it."""
@@ -262,6 +315,7 @@ def _arguments(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--count", type=int, default=60, help="how many faults")
     parser.add_argument("--seed", type=int, default=22, help="which of the possible ones")
     parser.add_argument("--tree", type=Path, default=ROOT, help="the tree that holds app and tests")
+    parser.add_argument("--coverage", type=Path, help="data of a run with --cov-context=test")
     parser.add_argument("--json", type=Path, help="where to keep the results as they come")
     parser.add_argument("--workers", type=int, default=1, help="processes that run tests")
     parser.add_argument("--silence", type=float, default=300, help="seconds that are a hang")
@@ -279,7 +333,9 @@ def main(words: Sequence[str]) -> int:
         return 0
     entries: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(prefix="tollgate-mutations-") as name:
-        trial = Trial(tree, Path(name), workers=options.workers, silence=options.silence)
+        executed = None if options.coverage is None else Executed(options.coverage)
+        limits = {"workers": options.workers, "silence": options.silence}
+        trial = Trial(tree, Path(name), executed=executed, **limits)
         for mutation in picked:
             entry = report(mutation, trial.judge(mutation), _source(tree, mutation))
             entries.append(entry)

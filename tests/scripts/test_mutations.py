@@ -4,6 +4,7 @@ import ast
 import json
 
 import pytest
+from coverage import CoverageData
 
 from scripts import mutations as program
 from scripts.mutants import chosen, mutations
@@ -160,3 +161,43 @@ def test_the_list_names_the_faults_and_the_results_name_the_line_and_the_differe
     assert code == (entry["verdict"] == "survived")
     assert entry["diff"].startswith(f"--- {entry['file']}")
     assert f"{entry['file']}:{entry['line']}" in capsys.readouterr().out
+
+
+def test_coverage_names_the_tests_that_execute_the_function_around_a_fault(tree, tmp_path):
+    file = "app/house/rooms.py"
+    source = (tree / file).read_bytes()
+    fits, tidy = (
+        next(one for one in mutations(file, source) if one.kind == "early" and text in one.text)
+        for text in ("True", "return\n")
+    )
+    data = CoverageData(str(tmp_path / "data"))
+    for name, line in (("house/test_rooms", fits.line + 1), ("far/test_far", tidy.line + 1)):
+        data.set_context(f"tests/{name}.py::test_it|run")
+        data.add_lines({str(tree / file): [line]})
+    data.write()
+    executed = program.Executed(tmp_path / "data")
+    assert executed.files(fits, source) == ["tests/house/test_rooms.py"]
+    assert executed.files(tidy, source) == ["tests/far/test_far.py"]
+    beds = (tree / "app/garden/beds.py").read_bytes()
+    assert executed.files(mutations("app/garden/beds.py", beds)[0], beds) == []
+
+
+def test_a_fault_that_only_a_test_without_an_import_executes_is_caught(tree, tmp_path):
+    (tree / "tests/far/test_far.py").write_text(
+        "import importlib\n\n"
+        "def test_far():\n"
+        "    assert not importlib.import_module('app.house.' + 'rooms').fits(5)\n"
+    )
+    (tree / "tests/house/test_rooms.py").unlink()
+    file = "app/house/rooms.py"
+    source = (tree / file).read_bytes()
+    fault = next(one for one in mutations(file, source) if one.kind == "guard")
+    data = CoverageData(str(tmp_path / "data"))
+    data.set_context("tests/far/test_far.py::test_far|run")
+    data.add_lines({str(tree / file): [fault.line]})
+    data.write()
+    verdicts = []
+    for name, executed in (("by imports", None), ("by lines", program.Executed(tmp_path / "data"))):
+        (tmp_path / name).mkdir()
+        verdicts.append(program.Trial(tree, tmp_path / name, executed=executed).judge(fault))
+    assert [one.verdict for one in verdicts] == ["survived", "caught"]
