@@ -28,6 +28,19 @@ KINDS = ("chat", "direct")
 _READ_CHARS = 256 << 10
 _MATCHES = 10
 _HEAD, _EVENTS, _KINDS = text(HEAD), text(READ), text(READ_KIND)
+# As text: the key by which an expression of this size is cached costs more than the query.
+_BRANCH = select(EntryRow).from_statement(
+    text("""
+    WITH RECURSIVE up(id, parent_id, depth) AS (
+        SELECT id, parent_id, 1 FROM entries WHERE id = :leaf AND session_id = :session_id
+        UNION ALL
+        SELECT entries.id, entries.parent_id, up.depth + 1
+        FROM entries JOIN up ON entries.id = up.parent_id
+        WHERE entries.session_id = :session_id AND up.depth < :depth
+    )
+    SELECT entries.* FROM entries JOIN up ON entries.id = up.id ORDER BY up.depth DESC
+    """)
+)
 
 
 def _as_text(word: str) -> str:
@@ -163,20 +176,9 @@ class SessionQueries:
         """Return the branch that ends in `leaf`, root first."""
         if leaf is None:
             return []
-        up = (
-            select(EntryRow.id, EntryRow.parent_id, literal(1).label("depth"))
-            .where(EntryRow.id == leaf, EntryRow.session_id == session_id)
-            .cte("up", recursive=True)
-        )
-        up = up.union_all(
-            select(EntryRow.id, EntryRow.parent_id, (up.c.depth + 1).label("depth")).where(
-                EntryRow.id == up.c.parent_id,
-                EntryRow.session_id == session_id,
-                up.c.depth < MAX_DEPTH,
-            )
-        )
-        query = select(EntryRow).join(up, col(EntryRow.id) == up.c.id).order_by(up.c.depth.desc())
-        return list(await self._database.all(query))
+        place = {"leaf": leaf, "session_id": session_id, "depth": MAX_DEPTH}
+        async with self._database.session() as session:
+            return list((await session.scalars(_BRANCH, place)).all())
 
     async def on_branches(self, leaves: Sequence[str], entries: Sequence[str]) -> set[str]:
         """Return those of `entries` on a branch that ends in one of `leaves`."""

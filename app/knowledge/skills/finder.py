@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import time
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from app.domain.skills import SkillProblem
@@ -20,6 +22,10 @@ from app.knowledge.skills.locations import SkillLocation, names_in, opened_place
 MAX_PLACE_BYTES = 256 << 20
 """Maximum total size of the skills in one folder, which are all read on each lookup."""
 _MAX_KNOWN = 2000
+_MAX_SEARCHES = 500
+# A change within one tick of a file system's clock may leave all times as they were.
+_TICK_NS = 1_000_000_000
+_State = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +48,40 @@ class FoundSkill:
         return f"{self.place.prefix}{self.name}"
 
 
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """Result of a search, with the state of every folder and file that it depends on."""
+
+    found: list[FoundSkill]
+    states: tuple[tuple[str, _State | None], ...]
+
+    @classmethod
+    def of(cls, found: list[FoundSkill], paths: Iterable[str], began_ns: int) -> _Search | None:
+        """Return it if every later change shows in a state; None if times are too recent, or if
+        a skill could not be read to its end.
+        """
+        if any(skill.digest is None for skill in found):
+            return None
+        states = tuple((path, _state(path)) for path in paths)
+        newest = max((max(state[-2:]) for _, state in states if state is not None), default=0)
+        return cls(found, states) if newest < began_ns - _TICK_NS else None
+
+    def holds(self) -> bool:
+        return all(_state(path) == state for path, state in self.states)
+
+
+def _state(path: str) -> _State | None:
+    try:
+        s = os.stat(path)  # noqa: PTH116 - a Path costs more than the call
+    except OSError:
+        return None
+    return (s.st_dev, s.st_ino, s.st_mode, s.st_size, s.st_mtime_ns, s.st_ctime_ns)
+
+
 class Finder:
     """Finder with a cache; changes on disk are read again.
+
+    Models get the list with each request. While no state has changed, a search opens nothing.
 
     Args:
         hidden: real paths of the service's own folders, excluded for projects.
@@ -52,6 +90,7 @@ class Finder:
     def __init__(self, hidden: Sequence[str] = ()) -> None:
         self._hidden = tuple(hidden)
         self._known: dict[str, tuple[object, FoundSkill]] = {}
+        self._searches: dict[tuple[SkillLocation, ...], _Search] = {}
 
     def find(
         self, places: Sequence[SkillLocation], *, fresh: str | None = None
@@ -61,9 +100,21 @@ class Finder:
         Args:
             fresh: name of a skill to read again in any case, with its files.
         """
-        return [found for place in places for found in self._in(place, fresh)]
+        key = tuple(places)
+        last = self._searches.get(key) if fresh is None else None
+        if last is not None and last.holds():
+            return last.found
+        began, paths = time.time_ns(), list[str]()
+        found = [found for place in places for found in self._in(place, fresh, paths)]
+        if len(self._searches) >= _MAX_SEARCHES:
+            self._searches.clear()
+        if search := _Search.of(found, paths, began):
+            self._searches[key] = search
+        return found
 
-    def _in(self, place: SkillLocation, fresh: str | None) -> list[FoundSkill]:
+    def _in(self, place: SkillLocation, fresh: str | None, paths: list[str]) -> list[FoundSkill]:
+        """Return the skills of a location; `paths` gets what they depend on."""
+        paths.append(top := f"{place.root}/{place.inner}")
         hidden = self._hidden if place.origin == "project" else ()
         with opened_place(place, hidden) as folder:
             if folder is None:
@@ -73,14 +124,29 @@ class Finder:
             except OSError:  # it may be unreadable
                 return []
             room = [MAX_PLACE_BYTES]
-            return [self._look(place, folder, name, room, fresh=fresh) for name in names]
+            found = []
+            for name in names:
+                inner = [""]
+                found.append(self._look(place, folder, name, room, inner, fresh=fresh))
+                paths += (f"{top}/{name}/{path}" for path in inner)
+            return found
 
     def _look(
-        self, place: SkillLocation, folder: int, name: str, room: list[int], *, fresh: str | None
+        self,
+        place: SkillLocation,
+        folder: int,
+        name: str,
+        room: list[int],
+        inner: list[str],
+        *,
+        fresh: str | None,
     ) -> FoundSkill:
+        """Return one skill; `inner` gets the paths of its folders and files."""
         try:
             with opened_skill(folder, name) as inside:
                 listing = list_folder(inside)
+                inner += listing.folders
+                inner += (path for path, _ in listing.files)
                 _take(room, listing)
                 if name == fresh:
                     return self._read(place, name, inside, listing)

@@ -10,7 +10,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 
 from app.domain.skills import SkillFile
@@ -38,10 +38,12 @@ class Listing:
 
     Attributes:
         files: path and status of each regular file, by path.
+        folders: paths of the folders below it that were listed.
         left_out: links, devices and names that are not text, which are ignored.
     """
 
     files: tuple[tuple[str, os.stat_result], ...]
+    folders: tuple[str, ...]
     left_out: tuple[str, ...]
 
     @property
@@ -72,14 +74,14 @@ def list_folder(folder: int) -> Listing:
     Raises:
         TooMuch: the limits of files or depth are exceeded.
     """
-    left_out: list[str] = []
-    files = sorted(_walk(folder, "", 0, left_out, [_MAX_ENTRIES]))
+    walk = _Walk()
+    files = sorted(_walked(folder, "", 0, walk))
     if len(files) > MAX_FILES:
         raise TooMuch(f"it contains more than {MAX_FILES} files")
     for path, status in files:
         if status.st_size > MAX_FILE_BYTES:
             raise TooMuch(f"the file {path!r} exceeds {MAX_FILE_BYTES} bytes")
-    listing = Listing(tuple(files), tuple(left_out[:_MAX_SHOWN]))
+    listing = Listing(tuple(files), tuple(walk.folders), tuple(walk.left_out[:_MAX_SHOWN]))
     if listing.size > MAX_TOTAL_BYTES:
         raise TooMuch(f"its files exceed {MAX_TOTAL_BYTES} bytes in total")
     return listing
@@ -116,41 +118,49 @@ def digest_of(files: dict[str, SkillFile]) -> str:
     return whole.hexdigest()
 
 
-def _walk(
-    top: int, path: str, depth: int, left_out: list[str], room: list[int]
-) -> Iterator[tuple[str, os.stat_result]]:
+@dataclass(slots=True)
+class _Walk:
+    """What a walk meets beside files; `room` is how many more entries it may meet."""
+
+    folders: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    room: int = _MAX_ENTRIES
+
+
+def _walked(top: int, path: str, depth: int, walk: _Walk) -> Iterator[tuple[str, os.stat_result]]:
     folder = best_opener()(top, path or ".", _FOLDER)
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
-                room[0] -= 1
-                if room[0] < 0:
+                walk.room -= 1
+                if walk.room < 0:
                     raise TooMuch(f"it contains more than {_MAX_ENTRIES} entries")
                 inner = f"{path}/{entry.name}" if path else entry.name
                 if not _is_text(inner):
-                    left_out.append(repr(inner)[:200])
+                    walk.left_out.append(repr(inner)[:200])
                     continue
                 with suppress(FileNotFoundError):
                     status = entry.stat(follow_symlinks=False)
-                    yield from _entry(top, inner, status, depth, left_out, room)
+                    yield from _entry(top, inner, status, depth, walk)
     finally:
         os.close(folder)
 
 
 def _entry(
-    top: int, path: str, status: os.stat_result, depth: int, left_out: list[str], room: list[int]
+    top: int, path: str, status: os.stat_result, depth: int, walk: _Walk
 ) -> Iterator[tuple[str, os.stat_result]]:
     if stat.S_ISREG(status.st_mode):
         yield path, status
     elif not stat.S_ISDIR(status.st_mode):
-        left_out.append(f"{path} (not a regular file)"[:200])
+        walk.left_out.append(f"{path} (not a regular file)"[:200])
     elif path.rpartition("/")[2] in ("__pycache__", ".git", "node_modules"):
-        left_out.append(f"{path}/"[:200])
+        walk.left_out.append(f"{path}/"[:200])
     elif depth == _MAX_DEPTH:
         raise TooMuch(f"its folders are nested more than {_MAX_DEPTH} levels deep")
     else:
+        walk.folders.append(path)
         with suppress(OSError):  # replaced by a link meanwhile
-            yield from _walk(top, path, depth + 1, left_out, room)
+            yield from _walked(top, path, depth + 1, walk)
 
 
 def _read(folder: int, path: str, limit: int) -> SkillFile | None:

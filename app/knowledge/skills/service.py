@@ -10,6 +10,7 @@ import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -355,6 +356,7 @@ def skills_prompt(seen: Sequence[tuple[SkillEntry, str]], limit: int) -> str:
     return "\n\n".join(parts)
 
 
+@lru_cache(1024)
 def _line(description: str) -> str:
     words = "".join(letter if letter.isprintable() else " " for letter in description).split()
     return truncate(" ".join(words), MAX_DESCRIPTION)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from functools import partial
 from typing import ParamSpec, TypeVar
 
@@ -41,7 +42,9 @@ async def to_end(awaitable: Awaitable[T], on_cancel: Callable[[], None] | None =
 
 async def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run like `asyncio.to_thread`, but cancellation waits until the thread has finished."""
-    return await to_end(asyncio.to_thread(work, *args, **kwargs))
+    # A future, where `asyncio.to_thread` would need a task.
+    work = partial(copy_context().run, work, *args, **kwargs)
+    return await to_end(asyncio.get_running_loop().run_in_executor(None, work))
 
 
 def run_in(
