@@ -121,7 +121,7 @@ class ConfirmationArchive:
                 ConfirmationRow.request,
                 ConfirmationRow.created_at,
             )
-            .order_by(col(ConfirmationRow.created_at).desc())
+            .order_by(col(ConfirmationRow.created_at).desc(), col(ConfirmationRow.id).desc())
             .limit(latest)
         )
         figures = ConfirmationCounts()

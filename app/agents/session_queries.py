@@ -29,7 +29,7 @@ _READ_CHARS = 256 << 10
 _MATCHES = 10
 _HEAD, _EVENTS, _KINDS = text(HEAD), text(READ), text(READ_KIND)
 # As text: the key by which an expression of this size is cached costs more than the query.
-_BRANCH = select(EntryRow).from_statement(
+_BRANCH: Any = select(EntryRow).from_statement(
     text("""
     WITH RECURSIVE up(id, parent_id, depth) AS (
         SELECT id, parent_id, 1 FROM entries WHERE id = :leaf AND session_id = :session_id
@@ -178,7 +178,7 @@ class SessionQueries:
             return []
         place = {"leaf": leaf, "session_id": session_id, "depth": MAX_DEPTH}
         async with self._database.session() as session:
-            return list((await session.scalars(_BRANCH, place)).all())
+            return list((await session.exec(_BRANCH, params=place)).scalars().all())
 
     async def on_branches(self, leaves: Sequence[str], entries: Sequence[str]) -> set[str]:
         """Return those of `entries` on a branch that ends in one of `leaves`."""

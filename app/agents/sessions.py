@@ -159,6 +159,10 @@ class Sessions:
             reading.add_done_callback(lambda _: self._reading.pop(session_id, None))
         return await asyncio.shield(reading)
 
+    def open_now(self, session_id: str) -> Session | None:
+        """Return a session that this process has open; every session of a run is."""
+        return self._open.get(session_id)
+
     async def _read(self, session_id: str) -> Session | None:
         stored = await self._load(session_id)
         if stored is None:

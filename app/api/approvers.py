@@ -1,9 +1,11 @@
-"""Identity of the user who answers a confirmation."""
+"""Who may answer what waits for a person, and as whom."""
 
 from __future__ import annotations
 
 from app.api.principal import Principal
+from app.domain.owners import Owned
 from app.execution.confirmation.answers import Approver
+from app.execution.waiting import WaitKind
 
 
 def approver_of(principal: Principal, *, edits: bool = False) -> Approver:
@@ -21,3 +23,11 @@ def approver_of(principal: Principal, *, edits: bool = False) -> Approver:
     if edits:
         principal.require("tools:call")
     return Approver(principal.user_id, is_admin=principal.is_admin, agents=principal.agents)
+
+
+def may_decide(principal: Principal, kind: WaitKind, session: Owned | None) -> bool:
+    """Return whether the principal may answer what waits in a session; None is not open."""
+    scope = "approve" if kind == "confirmation" else "chat"
+    if session is None:
+        return principal.is_admin
+    return principal.holds(scope) and principal.may_enter(session)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal
 
 from app.core.errors import Forbidden
+from app.domain.owners import Owned
 from app.governance.identity.token_rules import DEFAULT_AGENT, SCOPES
 from app.governance.identity.tokens import Token
 from app.governance.limits import NO_LIMITS, Limits, QuotaSubject
@@ -14,19 +15,6 @@ from app.governance.limits import NO_LIMITS, Limits, QuotaSubject
 # while anonymous access is allowed.
 CameBy = Literal["token", "settings_token", "login", "open_house"]
 ALL_SCOPES = frozenset(SCOPES)
-
-
-class Owned(Protocol):
-    """A session, open or stored."""
-
-    @property
-    def user_id(self) -> str: ...
-
-    @property
-    def project_id(self) -> str | None: ...
-
-    @property
-    def agent_id(self) -> str | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +64,13 @@ class Principal:
             and self.may_use_project(session.project_id)
         )
 
+    def holds(self, scope: str) -> bool:
+        """Return whether the principal has the scope, or `admin`."""
+        return scope in self.scopes or self.is_admin
+
     def require(self, scope: str) -> None:
         """Raise Forbidden unless the principal has the scope, or `admin`."""
-        if scope not in self.scopes and not self.is_admin:
+        if not self.holds(scope):
             raise Forbidden(f"Requires the scope {scope!r}", scope=scope)
 
     def require_agent(self, agent_id: str | None) -> None:

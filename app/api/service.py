@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from app.agents.database_queries import DatabaseQueries
 from app.agents.delegation.service import DelegationService
+from app.agents.inbox import Inbox
 from app.agents.preview import ToolsetPreview
 from app.agents.runs import RunService
 from app.agents.schedules.service import ScheduleService
@@ -79,6 +80,7 @@ class Service:
     sessions: Sessions
     runs: RunService
     delegation: DelegationService
+    inbox: Inbox
     tokens: Tokens
     logins: Logins
     authenticator: Authenticator

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.agents.database_queries import DatabaseQueries
+from app.agents.inbox import Inbox
 from app.agents.models.protocol import ModelClient
 from app.agents.sessions import Sessions
 from app.api.auth import Authenticator
@@ -74,6 +75,7 @@ async def open_service(
                         sessions=sessions,
                         runs=runs,
                         delegation=delegation,
+                        inbox=_inbox(runtime, sessions),
                         schedules=schedules,
                         webhooks=await open_webhooks(runtime, sessions, runs, tokens),
                         tokens=tokens,
@@ -86,6 +88,14 @@ async def open_service(
         finally:
             await client.aclose()
             await reading.close()
+
+
+def _inbox(runtime: Runtime, sessions: Sessions) -> Inbox:
+    """Return the feed of what waits, with what a previous process left."""
+    inbox = Inbox(runtime.db, runtime.clock, sessions.open_now)
+    runtime.confirmations.watch(inbox)
+    runtime.waiting.watch(inbox)
+    return inbox
 
 
 @asynccontextmanager

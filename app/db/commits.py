@@ -15,6 +15,7 @@ from typing import Any
 
 from app.core.errors import StorageUnavailable
 from app.db.file_identity import DatabaseLost
+from app.db.folded_rows import fold
 from app.db.statements import Statement
 
 Row = Sequence[Any]
@@ -83,6 +84,14 @@ def commit_rows(
             if statement.prepare is not None:
                 ready = statement.prepare(connection.fetch, ready)
             put(connection.raw, statement, ready)
+
+
+def commit_batch(connection: SqliteTransaction, rows: dict[Statement, list[Row]]) -> None:
+    """Write all `rows` in one transaction; without those that the database refuses, if any."""
+    try:
+        commit_rows(connection, fold(rows), put_all)
+    except REFUSED:
+        commit_rows(connection, rows, put_each)
 
 
 def write_ahead(raw: sqlite3.Connection, patience_s: float) -> None:

@@ -696,6 +696,8 @@ CREATE INDEX ix_audit_ts ON audit (ts);
 
 CREATE INDEX ix_chats_newest ON sessions (updated_at, id) WHERE kind = 'chat';
 
+CREATE INDEX ix_confirmations_newest ON confirmations (created_at, id);
+
 CREATE INDEX ix_confirmations_session_id ON confirmations (session_id);
 
 CREATE INDEX ix_confirmations_status ON confirmations (status);
@@ -758,4 +760,4 @@ CREATE INDEX ix_webhook_deliveries_expires_at ON webhook_deliveries (expires_at)
 
 CREATE INDEX ix_written_ended ON written (ended);
 
-INSERT INTO alembic_version VALUES ('0025');
+INSERT INTO alembic_version VALUES ('0026');

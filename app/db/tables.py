@@ -167,6 +167,7 @@ class ConfirmationRow(SQLModel, table=True):
     """
 
     __tablename__ = "confirmations"
+    __table_args__ = (Index("ix_confirmations_newest", "created_at", "id"),)
     id: str = Field(primary_key=True)
     session_id: str = Field(foreign_key=SESSION_KEY, index=True)
     run_id: str | None = None

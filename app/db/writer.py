@@ -24,19 +24,15 @@ from typing import Any, Protocol, TypeVar
 from app.core.error_boundary import ErrorBoundary
 from app.core.errors import StorageUnavailable
 from app.db.commits import (
-    REFUSED,
     SqliteTransaction,
     bind_plainly,
-    commit_rows,
+    commit_batch,
     lost,
-    put_all,
-    put_each,
     transaction,
     unavailable,
     write_ahead,
 )
 from app.db.file_identity import DatabaseFiles, DatabaseLost
-from app.db.folded_rows import fold
 from app.db.statements import Statement
 
 T = TypeVar("T")
@@ -77,6 +73,10 @@ class Transaction(Protocol):
 
 class DatabaseWriter(Protocol):
     """Database writer. All methods are called on the event loop's thread."""
+
+    @property
+    def watermarks(self) -> tuple[int, int]:
+        """Watermarks of the last appended and the last committed row."""
 
     def append(self, statement: Statement, row: Row) -> int:
         """Queue one row for the next commit; return the watermark that covers it.
@@ -155,6 +155,10 @@ class SqliteWriter:
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def watermarks(self) -> tuple[int, int]:
+        return self._mark, self._committed
 
     @property
     def error(self) -> StorageUnavailable | None:
@@ -419,7 +423,7 @@ class SqliteWriter:
             with ErrorBoundary() as held:
                 self._files.check()
                 if not is_committed:
-                    self._commit(connection, batch)
+                    commit_batch(connection, batch.rows)
                     is_committed = True
                     # Rows written to a removed file are never reported as committed.
                     self._files.check()
@@ -452,12 +456,6 @@ class SqliteWriter:
         if is_news:
             log.critical("%s", loss.message)
         self._call(self._lost, loss)
-
-    def _commit(self, connection: SqliteTransaction, batch: _WriteBatch) -> None:
-        try:
-            commit_rows(connection, fold(batch.rows), put_all)
-        except REFUSED:
-            commit_rows(connection, batch.rows, put_each)
 
     def _work(self, connection: SqliteTransaction, work: _Work) -> None:
         if not work.taken.acquire(blocking=False):

@@ -1,9 +1,24 @@
-"""Owners and authors of planning items."""
+"""Owners and authors of sessions and planning items."""
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from app.core.errors import ToolFailed
 from app.toolkit.context import ToolContext
+
+
+class Owned(Protocol):
+    """A session, open or stored: who may see it depends on these."""
+
+    @property
+    def user_id(self) -> str: ...
+
+    @property
+    def project_id(self) -> str | None: ...
+
+    @property
+    def agent_id(self) -> str | None: ...
 
 
 def owner_of(ctx: ToolContext) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from app.events.envelope import ErrorBody, Wire
 
@@ -37,6 +37,50 @@ class Subscribed(Wire):
     pending_confirmations: list[dict[str, Any]] = Field(default_factory=list)
     pending_questions: list[dict[str, Any]] = Field(default_factory=list)
     running_calls: list[str] = Field(default_factory=list)
+
+
+class InboxEntry(BaseModel):
+    """A confirmation or question that waits for a person. Its session has the details."""
+
+    kind: Literal["confirmation", "question"]
+    id: str = Field(description="`confirmation_id` or `question_id`.")
+    session_id: str
+    run_id: str | None = None
+    agent_id: str | None = None
+    tool_call_id: str | None = None
+    tool_name: str
+    title: str = Field(description="The call or the question in one line, without secrets.")
+    risk: str | None = Field(default=None, description="Risk of the call; none for a question.")
+    opened_at: str
+    expires_at: str | None = None
+
+
+class InboxReady(Wire):
+    """Response to `subscribe_inbox`, followed by an `inbox_changed` for each later change.
+
+    If `recovered` is true, the missed changes follow; otherwise `entries` is the whole list, and
+    replaces what the client has.
+    """
+
+    type: Literal["inbox"] = "inbox"
+    ref: str
+    cursor: str = Field(description="Send it as `after` when you connect again.")
+    recovered: bool
+    entries: list[InboxEntry] = Field(default_factory=list, description="Oldest first.")
+
+
+class InboxChanged(Wire):
+    """A confirmation or question of a session that you may decide came, or has ended."""
+
+    type: Literal["inbox_changed"] = "inbox_changed"
+    ts: str
+    cursor: str = Field(description="Send it as `after` when you connect again.")
+    state: Literal["opened", "closed"]
+    entry: InboxEntry
+    outcome: str | None = Field(
+        default=None, description="How it ended: approved, declined, answered, expired, cancelled."
+    )
+    by: str | None = Field(default=None, description="User who answered.")
 
 
 class Ack(Wire):

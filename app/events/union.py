@@ -42,6 +42,8 @@ Control: TypeAlias = (
     | control.ErrorMessage
     | control.Heartbeat
     | control.ServiceCondition
+    | control.InboxReady
+    | control.InboxChanged
     | control.GoingAway
 )
 Older: TypeAlias = (

@@ -341,6 +341,8 @@ COMMANDS: dict[str, str | None] = {
     "question_response": "chat",
     "cancel": "chat",
     "subscribe_conditions": "admin",
+    "subscribe_inbox": "chat",  # or `approve`; tests/api/ws/test_inbox.py sees what each shows
+    "unsubscribe_inbox": None,
 }
 FIELDS: dict[str, dict[str, Any]] = {
     "subscribe": {},

@@ -181,6 +181,25 @@ class SubscribeConditions(Command):
     type: Literal["subscribe_conditions"]
 
 
+class SubscribeInbox(Command):
+    """Receive what waits for you, from all sessions: confirmations with the scope `approve`,
+    questions with `chat`. Administrators receive those of all users.
+
+    The response is an `inbox` message. A repeated command replaces the subscription.
+    """
+
+    type: Literal["subscribe_inbox"]
+    after: str | None = Field(
+        default=None, max_length=128, description="`cursor` of the last message of the inbox."
+    )
+
+
+class UnsubscribeInbox(Command):
+    """Stop receiving what waits."""
+
+    type: Literal["unsubscribe_inbox"]
+
+
 class Ping(Command):
     """Check the connection; the response is an `ack`."""
 
@@ -197,6 +216,8 @@ ClientCommand: TypeAlias = Annotated[
     | QuestionResponse
     | Cancel
     | SubscribeConditions
+    | SubscribeInbox
+    | UnsubscribeInbox
     | Ping,
     Field(discriminator="type"),
 ]
@@ -213,6 +234,8 @@ COMMAND_TYPES = frozenset(
         "question_response",
         "cancel",
         "subscribe_conditions",
+        "subscribe_inbox",
+        "unsubscribe_inbox",
         "ping",
     }
 )

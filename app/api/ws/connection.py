@@ -25,6 +25,7 @@ from app.api.ws.dispatch import Dispatcher
 from app.api.ws.error_boundary import contain
 from app.api.ws.frame_writer import EXTENSION, RawWriter
 from app.api.ws.frames import Refused, error_body, id_of, parse_command, receive_text
+from app.api.ws.inbox_subscription import InboxSubscription
 from app.api.ws.limits import CommandRate, Remembered
 from app.api.ws.outbox import Outbox
 from app.api.ws.rights import end_of_rights, wait_for_end_of_rights
@@ -53,7 +54,12 @@ log = logging.getLogger(__name__)
 MAX_WAITING_COMMANDS = 256
 MAX_BAD_FRAMES = 20
 MAX_REFUSALS = 200
-_REPEATABLE = frozenset({"subscribe", "unsubscribe", "subscribe_conditions", "ping"})
+_REPEATABLE = frozenset(
+    {
+        *("subscribe", "unsubscribe", "subscribe_conditions"),
+        *("subscribe_inbox", "unsubscribe_inbox", "ping"),
+    }
+)
 
 
 class Connection:
@@ -77,6 +83,7 @@ class Connection:
         self._rate = CommandRate(settings.command_rate, settings.command_burst)
         self._commands: asyncio.Queue[ClientCommand] = asyncio.Queue(MAX_WAITING_COMMANDS)
         self.subscriptions: dict[str, Subscription] = {}
+        self.inbox: InboxSubscription | None = None
         self._bad_frames = 0
         self._refusals = 0
         self.on_ready: Callable[[], bool] = lambda: True
@@ -111,6 +118,8 @@ class Connection:
             self._service.conditions.listeners.discard(self._changed)
             for subscription in self.subscriptions.values():
                 subscription.stop()
+            if self.inbox is not None:
+                self.inbox.stop()
             for part in parts:
                 part.cancel()
             await asyncio.gather(*parts, return_exceptions=True)

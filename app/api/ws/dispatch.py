@@ -17,11 +17,14 @@ from app.api.ws.commands import (
     QuestionResponse,
     Subscribe,
     SubscribeConditions,
+    SubscribeInbox,
     ToolCall,
     ToolConfirmationResponse,
     Unsubscribe,
+    UnsubscribeInbox,
     UserMessage,
 )
+from app.api.ws.inbox_subscription import InboxSubscription
 from app.api.ws.outbox import Outbox
 from app.api.ws.subscription import Subscription
 from app.core.errors import InvalidInput, NotFound, RateLimited
@@ -35,6 +38,7 @@ class Client(Protocol):
     """Parts of the connection that a command can access."""
 
     subscriptions: dict[str, Subscription]
+    inbox: InboxSubscription | None
 
     @property
     def principal(self) -> Principal: ...
@@ -59,11 +63,6 @@ class Dispatcher:
         It does not await anything after the writes of the command.
         """
         match command:
-            case Subscribe():
-                await self._subscribe(command)
-                return None
-            case Unsubscribe():
-                return self._unsubscribe(command)
             case UserMessage():
                 return await self._user_message(command)
             case ToolCall():
@@ -74,10 +73,26 @@ class Dispatcher:
                 return await self._answer(command)
             case Cancel():
                 return await self._cancel(command)
-            case SubscribeConditions():
-                return self._subscribe_conditions()
             case Ping():
                 return {}
+            case _:
+                return await self._listen(command)
+
+    async def _listen(self, command: ClientCommand) -> dict[str, Any] | None:
+        """Start or end a subscription."""
+        match command:
+            case Subscribe():
+                await self._subscribe(command)
+                return None
+            case Unsubscribe():
+                return self._unsubscribe(command)
+            case SubscribeConditions():
+                return self._subscribe_conditions()
+            case SubscribeInbox():
+                self._subscribe_inbox(command)
+                return None
+            case UnsubscribeInbox():
+                return self._unsubscribe_inbox()
             case _:
                 raise InvalidInput(f"{command.type} is not allowed in the current state")
 
@@ -121,6 +136,22 @@ class Dispatcher:
         self._principal.require("admin")
         lasting = self._connection.watch_conditions()
         return {"conditions": [message.model_dump(exclude={"v", "type"}) for message in lasting]}
+
+    def _subscribe_inbox(self, command: SubscribeInbox) -> None:
+        if not self._principal.holds("approve"):
+            self._principal.require("chat")
+        self._unsubscribe_inbox()
+        subscription = InboxSubscription(
+            self._service.inbox, self._principal, self._connection.outbox
+        )
+        subscription.start(command.id, command.after)
+        self._connection.inbox = subscription
+
+    def _unsubscribe_inbox(self) -> dict[str, Any]:
+        if self._connection.inbox is not None:
+            self._connection.inbox.stop()
+            self._connection.inbox = None
+        return {}
 
     def _unsubscribe(self, command: Unsubscribe) -> dict[str, Any]:
         subscription = self._connection.subscriptions.pop(command.session_id, None)

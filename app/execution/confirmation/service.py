@@ -43,8 +43,11 @@ from app.execution.confirmation.pending_confirmations import (
 from app.execution.confirmation.request import shown_arguments
 from app.execution.confirmation.rows import ConfirmationRows
 from app.execution.suspension import RunSuspension
+from app.execution.waiting import NoWatcher, WaitWatcher
 from app.governance.audit.log import AuditLog
 from app.governance.grants import GrantStore, StoredGrant
+
+_CANCELLED = ConfirmationResolution("cancelled")
 
 
 class ConfirmationService:
@@ -75,7 +78,14 @@ class ConfirmationService:
         self._unused: dict[str, str | None] = {}
         self._suspension = suspension
         self._settling: set[asyncio.Task[None]] = set()
+        self._watcher: WaitWatcher = NoWatcher()
         suspension.watch(self)
+
+    def watch(self, watcher: WaitWatcher) -> None:
+        """Tell `watcher` of the open confirmations, and of each from now on."""
+        self._watcher = watcher
+        for key, item in self._open.items.items():
+            watcher.opened("confirmation", key, item.log.session_id, item.request)
 
     # -- for the asking call --------------------------------------------------------------
 
@@ -126,7 +136,7 @@ class ConfirmationService:
         if answer is None:
             return
         if is_reported:
-            self._forget(confirmation_id)
+            self._forget(confirmation_id, answer)
             self._note_unused(confirmation_id, pending, answer)
             pending.future.set_result(answer)
         else:
@@ -165,7 +175,7 @@ class ConfirmationService:
         """Drop the confirmations of a run that is closed as a whole."""
         ids = [key for key, item in self._open.items.items() if item.run_id == run_id]
         for confirmation_id in ids:
-            self._forget(confirmation_id)
+            self._forget(confirmation_id, _CANCELLED)
             self._futures.pop(confirmation_id, None)
 
     async def consume(self, confirmation_id: str, call_row: Row) -> bool:
@@ -261,6 +271,7 @@ class ConfirmationService:
         pending = PendingConfirmation(log, question, request, requester, loop.create_future())
         self._open.add(confirmation_id, pending)
         self._futures[confirmation_id] = pending.future
+        self._watcher.opened("confirmation", confirmation_id, log.session_id, request)
         if expires:
             left = max(0.0, expires - self._clock.time())
             pending.timer = loop.call_later(left, self._expire, confirmation_id)
@@ -397,12 +408,16 @@ class ConfirmationService:
         """End the confirmation of a call that will not run, regardless of answers."""
         self._unused.pop(confirmation_id, None)
         self._rows.cancel(confirmation_id, self._open.items.get(confirmation_id))
-        self._resolve(confirmation_id, ConfirmationResolution("cancelled"))
+        self._resolve(confirmation_id, _CANCELLED)
 
-    def _forget(self, confirmation_id: str) -> PendingConfirmation | None:
+    def _forget(
+        self, confirmation_id: str, answer: ConfirmationResolution
+    ) -> PendingConfirmation | None:
         pending = self._open.pop(confirmation_id)
-        if pending is not None and pending.timer is not None:
-            pending.timer.cancel()
+        if pending is not None:
+            if pending.timer is not None:
+                pending.timer.cancel()
+            self._watcher.closed(confirmation_id, answer.outcome, answer.by)
         return pending
 
     def _note_unused(
@@ -412,7 +427,7 @@ class ConfirmationService:
             self._unused[confirmation_id] = pending.run_id
 
     def _resolve(self, confirmation_id: str, answer: ConfirmationResolution) -> None:
-        pending = self._forget(confirmation_id)
+        pending = self._forget(confirmation_id, answer)
         if pending is None:
             return
         self._note_unused(confirmation_id, pending, answer)

@@ -16,6 +16,7 @@ from app.core.errors import StorageUnavailable
 from app.db.writer import DatabaseWriter
 from app.execution.call import CallState
 from app.execution.suspension import RunSuspension
+from app.execution.waiting import NoWatcher, WaitWatcher
 
 T = TypeVar("T")
 Kind = Literal["question", "ticket"]
@@ -80,7 +81,14 @@ class PendingInputs:
         self._owners: dict[Kind, InputOwner] = {}
         self._find: Lookup = lambda _: None
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._watcher: WaitWatcher = NoWatcher()
         suspension.watch(self)
+
+    def watch(self, watcher: WaitWatcher) -> None:
+        """Tell `watcher` of the open questions, and of each from now on."""
+        self._watcher = watcher
+        for wait in self._open.by_subject.values():
+            self._announce(wait)
 
     def bind(self, find: Lookup) -> None:
         """Set how the call of an active operation is found."""
@@ -121,7 +129,13 @@ class PendingInputs:
         wait = PendingInput(kind, subject_id, call, request, future)
         self._open.by_operation[call.operation_id] = wait
         self._open.by_subject[subject_id] = wait
+        self._announce(wait)
         return wait
+
+    def _announce(self, wait: PendingInput) -> None:
+        """Tell of a question; operators find tickets, which may wait for days, in their list."""
+        if wait.kind == "question" and wait.request:
+            self._watcher.opened(wait.kind, wait.subject_id, wait.session_id, wait.request)
 
     async def wait(self, wait: PendingInput, expires: float | None) -> InputResult:
         """Wait for the end of the request.
@@ -147,19 +161,20 @@ class PendingInputs:
             self._cancel(wait)
             raise
 
-    def resolve(self, wait: PendingInput, ended: InputResult) -> None:
-        """Wake the call."""
-        self.drop(wait)
+    def resolve(self, wait: PendingInput, ended: InputResult, *, by: str | None = None) -> None:
+        """Wake the call; `by` is the user who answered."""
+        self.drop(wait, ended.outcome, by)
         if not wait.future.done():
             wait.future.set_result(ended)
 
-    def drop(self, wait: PendingInput) -> bool:
+    def drop(self, wait: PendingInput, outcome: str = "cancelled", by: str | None = None) -> bool:
         """Remove the wait; False if it is already over."""
         if wait.timer is not None:
             wait.timer.cancel()
         if self._open.by_subject.pop(wait.subject_id, None) is None:
             return False
         del self._open.by_operation[wait.call.operation_id]
+        self._watcher.closed(wait.subject_id, outcome, by)
         return True
 
     def give_up(self, call: CallState) -> None:

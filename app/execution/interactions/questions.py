@@ -209,7 +209,7 @@ class UserQuestions:
             raise AlreadyFinished("The call has ended, so the answer can no longer be used")
         answered = replace(stored, status=said.outcome, answer=said.stored(), answered_by=said.by)
         self._tell(wait.call.context.log, answered, said.outcome)
-        self._waiting.resolve(wait, InputResult(said.outcome, said.responses))
+        self._waiting.resolve(wait, InputResult(said.outcome, said.responses), by=said.by)
         return True
 
     async def _after_its_end(self, stored: StoredQuestion, said: StoredReply) -> TakenAnswer:

@@ -1,0 +1,32 @@
+"""Calls that wait for a person, as seen by whoever tells that person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, Protocol
+
+WaitKind = Literal["confirmation", "question"]
+
+
+class WaitWatcher(Protocol):
+    """Is told of each wait of this process, also of those that a restart continues."""
+
+    def opened(
+        self, kind: WaitKind, item_id: str, session_id: str, request: Mapping[str, Any]
+    ) -> None:
+        """A call waits from now on; `request` are the fields of its event, without secrets."""
+
+    def closed(self, item_id: str, outcome: str, by: str | None = None) -> None:
+        """The wait has ended; `by` is the user who answered. Unknown items are ignored."""
+
+
+class NoWatcher:
+    """Watcher of a process without people, such as a call from a terminal."""
+
+    def opened(
+        self, kind: WaitKind, item_id: str, session_id: str, request: Mapping[str, Any]
+    ) -> None:
+        return
+
+    def closed(self, item_id: str, outcome: str, by: str | None = None) -> None:
+        return
