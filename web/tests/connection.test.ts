@@ -93,6 +93,27 @@ function watch(after = 0) {
   return { seen, off };
 }
 
+describe("the inbox", () => {
+  const changed = (cursor: string) => ({ type: "inbox_changed", cursor, state: "opened" });
+
+  it("is asked for again behind its last message after a loss", () => {
+    const seen: string[] = [];
+    const off = connection.watchInbox((message) => seen.push(message.cursor));
+    expect(wire().of("subscribe_inbox")).toHaveLength(1);
+    expect(wire().of("subscribe_inbox")[0]).not.toHaveProperty("after");
+    wire().give({ type: "inbox", cursor: "ibx_1", recovered: false, entries: [] });
+    wire().give(changed("ibx_2"));
+    wire().drop();
+    vi.advanceTimersByTime(500);
+    wire().greet();
+    expect(wire().of("subscribe_inbox")).toMatchObject([{ after: "ibx_2" }]);
+    off();
+    expect(wire().of("unsubscribe_inbox")).toHaveLength(1);
+    wire().give(changed("ibx_3"));
+    expect(seen).toEqual(["ibx_1", "ibx_2"]);
+  });
+});
+
 describe("a watched session", () => {
   it("gives each event once, whatever comes twice", () => {
     const { seen } = watch();

@@ -8,6 +8,7 @@ import { asApiError } from "../events/sessionStore";
 import { type TextKey, useTexts } from "../i18n";
 import { visible } from "../shared/visible";
 import { ErrorView } from "../shell/ErrorView";
+import { useInbox } from "../shell/inbox";
 import { notifyError } from "../shell/notify";
 import css from "./SessionList.module.css";
 import {
@@ -114,6 +115,7 @@ function Entry(props: { session: SessionView; words: string; hits: readonly Sess
   const { session, words, hits } = props;
   const { t } = useTexts();
   const [editing, setEditing] = useState(false);
+  const waits = useInbox().some((entry) => entry.session_id === session.id);
   // What is on the branch that is shown can be gone to at once.
   const first = hits.find((hit) => hit.on_branch) ?? hits[0];
   if (editing) return <RenameForm session={session} onDone={() => setEditing(false)} />;
@@ -127,6 +129,7 @@ function Entry(props: { session: SessionView; words: string; hits: readonly Sess
         className={css.link ?? ""}
       >
         <span className={`${css.title} foreign`}>
+          {waits && <span className={css.dot} role="img" aria-label={t("sessions.waits")} />}
           <Marked text={session.title} words={words} />
         </span>
         {hits.map((hit) => (

@@ -8,6 +8,7 @@ import { ApiError } from "../api/client";
 import { ROOT } from "../api/root";
 import {
   type ErrorBody,
+  type InboxMessage,
   isDurable,
   type ServerMessage,
   type SessionEvent,
@@ -16,6 +17,7 @@ import {
 
 export type ConnectionState = "connecting" | "connected" | "lost" | "refused";
 export type Watcher = (message: SessionEvent | Subscribed) => void;
+export type InboxWatcher = (message: InboxMessage) => void;
 type Frame = { v: 1; type: string; id: string } & Record<string, unknown>;
 
 interface Position {
@@ -65,6 +67,7 @@ export class Connection {
   private watchdog: ReturnType<typeof setTimeout> | undefined;
   private readonly waiting = new Map<string, Waiting>();
   private readonly positions = new Map<string, Position>();
+  private inbox: { watcher: InboxWatcher; cursor: string | undefined } | null = null;
   private readonly listeners = new Set<(state: ConnectionState, code: number) => void>();
   private stopped = true;
   private owner = "";
@@ -163,6 +166,18 @@ export class Connection {
     };
   }
 
+  /** Watch what waits for the person; the function ends it. One watcher at a time. */
+  watchInbox(watcher: InboxWatcher): () => void {
+    const inbox = { watcher, cursor: undefined };
+    this.inbox = inbox;
+    this.askForInbox();
+    return () => {
+      if (this.inbox !== inbox) return;
+      this.inbox = null;
+      this.send({ v: 1, type: "unsubscribe_inbox", id: newCommandId() });
+    };
+  }
+
   private connect(): void {
     this.change("connecting", 0);
     const socket = this.around.open(this.around.url(), [PROTOCOL]);
@@ -252,6 +267,13 @@ export class Connection {
       case "heartbeat":
         this.compare(message.heads as Record<string, number>);
         return;
+      case "inbox":
+      case "inbox_changed":
+        if (this.inbox !== null) {
+          this.inbox.cursor = message.cursor;
+          this.inbox.watcher(message);
+        }
+        return;
       case "going_away":
         this.pauseMs = message.reconnect_after_ms;
         return;
@@ -299,7 +321,15 @@ export class Connection {
 
   private resume(): void {
     for (const [sessionId, position] of this.positions) this.catchUp(sessionId, position);
+    this.askForInbox();
     for (const { frame } of this.waiting.values()) this.send(frame);
+  }
+
+  private askForInbox(): void {
+    if (this.inbox === null) return;
+    const { cursor } = this.inbox;
+    const after = cursor === undefined ? {} : { after: cursor };
+    this.send({ v: 1, type: "subscribe_inbox", id: newCommandId(), ...after });
   }
 
   private compare(heads: Record<string, number>): void {

@@ -30,13 +30,18 @@ export type EphemeralEvent =
 
 export type SessionEvent = DurableEvent | EphemeralEvent;
 
+/** What waits for the person, from all sessions. */
+export type InboxMessage = Schemas["WsInboxReady"] | Schemas["WsInboxChanged"];
+export type InboxEntry = Schemas["WsInboxEntry"];
+
 export type ControlMessage =
   | Schemas["WsReady"]
   | Schemas["WsSubscribed"]
   | Schemas["WsAck"]
   | Schemas["WsErrorMessage"]
   | Schemas["WsHeartbeat"]
-  | Schemas["WsGoingAway"];
+  | Schemas["WsGoingAway"]
+  | InboxMessage;
 
 export type ServerMessage = ControlMessage | SessionEvent;
 export type Subscribed = Schemas["WsSubscribed"];

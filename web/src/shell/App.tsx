@@ -11,6 +11,7 @@ import { useTexts } from "../i18n";
 import { ErrorBoundary } from "./ErrorBoundary";
 import { ErrorView } from "./ErrorView";
 import { ConnectionProvider, IdentityProvider, useIdentity } from "./identity";
+import { InboxProvider } from "./inbox";
 import { Sections } from "./Sections";
 import { Shell } from "./Shell";
 import { SignIn } from "./SignIn";
@@ -74,7 +75,9 @@ function Gate() {
   if (me === null) return <SignIn />;
   return (
     <ConnectionProvider key={me.user_id} owner={me.user_id}>
-      <Pages />
+      <InboxProvider>
+        <Pages />
+      </InboxProvider>
     </ConnectionProvider>
   );
 }

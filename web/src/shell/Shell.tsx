@@ -18,6 +18,7 @@ import { Appearance } from "./Appearance";
 import { Brand } from "./Brand";
 import { ConnectionBanner } from "./ConnectionBanner";
 import { useIdentity } from "./identity";
+import { useInbox } from "./inbox";
 import { notifyError } from "./notify";
 import css from "./Shell.module.css";
 
@@ -109,8 +110,21 @@ function Areas() {
       <NavLink to="/admin" className={css.area ?? ""}>
         <SlidersHorizontal size={15} aria-hidden />
         {t("nav.admin")}
+        {may("approve") && <WaitingCount />}
       </NavLink>
     </nav>
+  );
+}
+
+/** How many confirmations wait, where there are any. */
+function WaitingCount() {
+  const { t } = useTexts();
+  const count = useInbox().filter((entry) => entry.kind === "confirmation").length;
+  if (count === 0) return null;
+  return (
+    <span className={css.count} role="img" aria-label={t("nav.waiting", { count })}>
+      {count}
+    </span>
   );
 }
 
@@ -139,6 +153,7 @@ function AdminNav() {
                   <NavLink to={`/admin/${page.path}`} className={css.entry ?? ""}>
                     <page.icon size={16} aria-hidden />
                     {t(page.title)}
+                    {page.path === "inbox" && <WaitingCount />}
                   </NavLink>
                 </li>
               ))}

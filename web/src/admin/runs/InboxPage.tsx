@@ -1,4 +1,5 @@
 /** What waits for a person, of every session: confirmations, and tickets that agents opened. */
+import { Switch } from "@mantine/core";
 import { useMemo, useState } from "react";
 import { Link, Route } from "react-router";
 import { api, data, type Schemas } from "../../api/client";
@@ -6,7 +7,9 @@ import { ConfirmationCard } from "../../chat/ConfirmationCard";
 import type { ConfirmationRequest } from "../../events/messages";
 import { useTexts } from "../../i18n";
 import { isObject, text } from "../../renderers/data";
+import { type Alert, isOn, permission, setAlert } from "../../shell/alerts";
 import { useIdentity } from "../../shell/identity";
+import { useInbox } from "../../shell/inbox";
 import { Sections } from "../../shell/Sections";
 import { Foreign, Id, Pill, type PillTone, When } from "../parts/Bits";
 import { Empty, Loaded, More, Page } from "../parts/Page";
@@ -17,9 +20,6 @@ import { Tabs } from "../parts/Tabs";
 import { Tickets } from "./Tickets";
 
 type View = Schemas["ConfirmationView"];
-
-/** Other sessions send this page nothing by themselves. */
-const LOOK_MS = 3000;
 
 const TONES: Readonly<Record<View["state"], PillTone>> = {
   pending: "warn",
@@ -50,37 +50,103 @@ export default function InboxPage() {
 }
 
 function useConfirmations(state: "pending" | null) {
-  return usePages<View>(
-    ["confirmations", state],
-    async (before) => {
-      const query = {
-        limit: 50,
-        ...(state === null ? {} : { state }),
-        ...(before === undefined ? {} : { before: String(before) }),
-      };
-      const page = await data(api.GET("/api/v1/confirmations", { params: { query } }));
-      return { rows: page.confirmations, next: page.next_before };
-    },
-    { refetchInterval: LOOK_MS },
-  );
+  // The feed of the inbox has it asked again with each change.
+  return usePages<View>(["confirmations", state], async (before) => {
+    const query = {
+      limit: 50,
+      ...(state === null ? {} : { state }),
+      ...(before === undefined ? {} : { before: String(before) }),
+    };
+    const page = await data(api.GET("/api/v1/confirmations", { params: { query } }));
+    return { rows: page.confirmations, next: page.next_before };
+  });
 }
 
 function Waiting() {
   const { t } = useTexts();
   const query = useConfirmations("pending");
   return (
-    <Loaded query={query}>
-      {(rows) =>
-        rows.length === 0 ? (
-          <Empty>{t("inbox.empty")}</Empty>
-        ) : (
-          <div className={css.stack}>
-            <Cards rows={rows} />
-            <More query={query} />
-          </div>
-        )
-      }
-    </Loaded>
+    <div className={css.stack}>
+      <Loaded query={query}>
+        {(rows) =>
+          rows.length === 0 ? (
+            <Empty>{t("inbox.empty")}</Empty>
+          ) : (
+            <div className={css.stack}>
+              <Cards rows={rows} />
+              <More query={query} />
+            </div>
+          )
+        }
+      </Loaded>
+      <Questions />
+      <AlertSwitches />
+    </div>
+  );
+}
+
+/** Questions are answered in their sessions, which show what led to them. */
+function Questions() {
+  const { t } = useTexts();
+  const questions = useInbox().filter((entry) => entry.kind === "question");
+  if (questions.length === 0) return null;
+  return (
+    <Table
+      label={t("inbox.questions")}
+      rows={questions}
+      id={(entry) => entry.id}
+      empty=""
+      columns={[
+        {
+          head: t("inbox.question"),
+          wide: true,
+          cell: (entry) => <Foreign>{entry.title}</Foreign>,
+        },
+        {
+          head: t("field.agent"),
+          cell: (entry) => (entry.agent_id == null ? "–" : <Foreign>{entry.agent_id}</Foreign>),
+        },
+        {
+          head: t("field.session"),
+          cell: (entry) => (
+            <Link className={css.link} to={`/chat/${entry.session_id}`}>
+              {t("inbox.open")}
+            </Link>
+          ),
+        },
+        { head: t("inbox.asked"), cell: (entry) => <When at={entry.opened_at} /> },
+      ]}
+    />
+  );
+}
+
+/** Asked for here, where a person waits for requests, and nowhere else. */
+function AlertSwitches() {
+  const { t } = useTexts();
+  const [blocked, setBlocked] = useState(false);
+  const [on, setOn] = useState({ notification: isOn("notification"), sound: isOn("sound") });
+
+  async function change(alert: Alert, wanted: boolean) {
+    const is = await setAlert(alert, wanted);
+    setOn((before) => ({ ...before, [alert]: is }));
+    setBlocked(alert === "notification" && wanted && !is);
+  }
+
+  return (
+    <fieldset className={css.alerts}>
+      <legend className="hidden-visually">{t("inbox.alerts")}</legend>
+      {(["notification", "sound"] as const).map((alert) => (
+        <Switch
+          key={alert}
+          size="xs"
+          label={t(`inbox.alerts.${alert}`)}
+          checked={on[alert]}
+          disabled={alert === "notification" && permission() === "missing"}
+          onChange={(event) => void change(alert, event.currentTarget.checked)}
+        />
+      ))}
+      {blocked && <p role="alert">{t("inbox.alerts.refused")}</p>}
+    </fieldset>
   );
 }
 

@@ -11,6 +11,7 @@ export const chat = {
   "sessions.age.today": ["Today", "今天"],
   "sessions.age.week": ["This week", "最近一周"],
   "sessions.age.earlier": ["Earlier", "更早"],
+  "sessions.waits": ["Waiting for you", "等待您处理"],
   "sessions.rename": ["Rename “{title}”", "重命名“{title}”"],
   "sessions.title": ["Title", "标题"],
 

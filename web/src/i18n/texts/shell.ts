@@ -8,6 +8,9 @@ export const shell = {
   "nav.skip": ["Skip to content", "跳到正文"],
   "nav.waiting": ["{count} pending {count|confirmation|confirmations}", "{count} 项确认待处理"],
 
+  "alert.confirmation": ["A tool call is waiting for your approval", "有工具调用等待您审批"],
+  "alert.question": ["An agent is asking you a question", "智能体向您提问"],
+
   "user.menu": ["Account and appearance", "账户与外观"],
   "user.signed_in": ["Signed in as {user}", "已登录：{user}"],
   "user.sign_out": ["Sign out", "退出登录"],

@@ -1,0 +1,118 @@
+/** Whoever must answer sees it on every page, and every sign goes when it is answered anywhere. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { axeOf, composer, counts, reads, say } from "./harness.mjs";
+import { ask, scene, sceneWithRefusals, service } from "./stage.mjs";
+
+const LIMIT = { timeout: 120_000 };
+const icon = (page) => page.locator("link[rel=icon]").getAttribute("href");
+const waiting = (page) => page.getByRole("img", { name: /pending confirmation/ });
+
+test("a call that waits elsewhere shows on every page, and goes when it is answered", LIMIT, () =>
+  sceneWithRefusals(async (page, context) => {
+    const asking = await context.newPage();
+    await asking.goto(`${service.url}/chat`);
+    await composer(asking).waitFor();
+    await reads(() => page.title(), "Tollgate");
+    await say(asking, "run rm -rf told");
+    await reads(() => page.title(), "(1) Tollgate");
+    await reads(() => icon(page), /icon-waiting\.svg$/);
+    assert.equal(await waiting(page).first().getAttribute("aria-label"), "1 pending confirmation");
+    const id = asking.url().split("/").at(-1);
+    const list = page.getByRole("navigation", { name: "Sessions" });
+    await list.locator(`a[href$="${id}"]`).getByRole("img", { name: "Waiting for you" }).waitFor();
+    assert.deepEqual(await axeOf(page), []);
+    await asking.close();
+
+    await page.getByRole("link", { name: /^Admin/ }).click();
+    await page.getByRole("link", { name: /^Inbox/ }).click();
+    await page.getByText("rm -rf told").first().waitFor();
+    const other = await context.newPage();
+    await other.goto(`${service.url}/admin/usage`);
+    await reads(() => other.title(), "(1) Tollgate");
+    await counts(waiting(other), 2);
+    await other.getByRole("heading", { level: 1 }).waitFor();
+    assert.deepEqual(await axeOf(other), []);
+    await page
+      .getByRole("button", { name: /^(Deny|Decline)/ })
+      .and(page.locator(":enabled"))
+      .first()
+      .click();
+
+    await page.getByText("No pending requests.").waitFor();
+    for (const tab of [page, other]) {
+      await reads(() => tab.title(), "Tollgate");
+      await reads(() => icon(tab), /icon\.svg$/);
+      await counts(waiting(tab), 0);
+    }
+  }),
+);
+
+test("a question is listed in the inbox and leads to its session", LIMIT, () =>
+  scene(async (page) => {
+    await page.goto(`${service.url}/admin/inbox`);
+    await page.getByText("No pending requests.").waitFor();
+    const { id } = await ask("POST", "/sessions", { title: "Asks" });
+    const call = {
+      session_id: id,
+      arguments: { question: "Which colour?", choices: ["red", "blue"] },
+    };
+    const subscribed = await page.context().newPage();
+    await subscribed.goto(`${service.url}/chat/${id}`);
+    await composer(subscribed).waitFor();
+    const called = ask("POST", "/tools/ask_user/call", call);
+    await page.getByRole("cell", { name: "Which colour?" }).waitFor();
+    assert.deepEqual(await axeOf(page), []);
+    await page
+      .getByRole("row", { name: /Which colour/ })
+      .getByRole("link", { name: "Open" })
+      .click();
+    await page.getByText("Which colour?").first().waitFor();
+    await page
+      .getByRole("radio", { name: "blue" })
+      .or(page.getByRole("button", { name: "blue" }))
+      .first()
+      .click();
+    const send = page.getByRole("button", { name: /^(Answer|Send answer|Submit)/ });
+    if (await send.count()) await send.first().click();
+    assert.equal((await called).status, "success");
+    await reads(() => page.title(), "Tollgate");
+  }),
+);
+
+test("notifications are asked for in the inbox, come while nobody looks, and go", LIMIT, () =>
+  scene(async (page, context) => {
+    // A browser without a screen refuses them, so this page has its own.
+    await context.addInitScript(() => {
+      window.told = [];
+      window.Notification = class {
+        static permission = "default";
+        static requestPermission = async () => {
+          window.Notification.permission = "granted";
+          return "granted";
+        };
+        constructor(title, { body, tag }) {
+          window.told.push([title, body]);
+          this.close = () => window.told.push(["closed", tag]);
+        }
+      };
+      Object.defineProperty(document, "hidden", { get: () => true });
+    });
+    await page.goto(`${service.url}/admin/inbox`);
+    const toggle = page.getByRole("switch", { name: "Notify me in this browser" });
+    await toggle.click({ force: true });
+    await reads(() => toggle.isChecked(), true);
+    const asking = await context.newPage();
+    await asking.goto(`${service.url}/chat`);
+    await composer(asking).waitFor();
+    await say(asking, "run rm -rf unseen");
+    await reads(
+      async () => (await told(page))[0],
+      ["A tool call is waiting for your approval", "bash: rm -rf unseen"],
+    );
+    await asking.getByRole("button", { name: "Stop run" }).click();
+    await reads(async () => (await told(page))[1]?.[0], "closed");
+  }),
+);
+
+const told = (page) => page.evaluate(() => window.told);

@@ -1,0 +1,79 @@
+/** Notifications of the browser, and a sound, for who is looking elsewhere. Both are off at first. */
+import type { InboxEntry, InboxMessage } from "../events/messages";
+import { translate } from "../i18n";
+import { visible } from "../shared/visible";
+
+export type Alert = "notification" | "sound";
+
+const keyOf = (alert: Alert) => `tollgate-${alert}`;
+
+export function isOn(alert: Alert): boolean {
+  if (localStorage.getItem(keyOf(alert)) !== "on") return false;
+  return alert === "sound" || permission() === "granted";
+}
+
+/**
+ * Switch an alert, and ask the browser for permission if that is needed.
+ *
+ * Resolves to whether it is on: a person may refuse.
+ */
+export async function setAlert(alert: Alert, on: boolean): Promise<boolean> {
+  if (on && alert === "notification" && permission() !== "granted") {
+    if (permission() === "missing" || (await Notification.requestPermission()) !== "granted")
+      return false;
+  }
+  localStorage.setItem(keyOf(alert), on ? "on" : "off");
+  return on;
+}
+
+/** `missing` where the browser has none, for example without HTTPS. */
+export function permission(): NotificationPermission | "missing" {
+  return "Notification" in globalThis ? Notification.permission : "missing";
+}
+
+/** Tells of what comes, and takes that back when it ends, wherever it was answered. */
+export class Alerts {
+  private readonly shown = new Map<string, Notification>();
+
+  take(message: InboxMessage, open: (entry: InboxEntry) => void): void {
+    if (message.type === "inbox") return;
+    const { entry } = message;
+    this.shown.get(entry.id)?.close();
+    this.shown.delete(entry.id);
+    if (message.state === "closed") return;
+    if (isOn("sound")) beep();
+    if (document.hidden && isOn("notification")) this.show(entry, open);
+  }
+
+  clear(): void {
+    for (const notification of this.shown.values()) notification.close();
+    this.shown.clear();
+  }
+
+  private show(entry: InboxEntry, open: (entry: InboxEntry) => void): void {
+    const notification = new Notification(translate(`alert.${entry.kind}`), {
+      body: visible(entry.title),
+      tag: entry.id,
+    });
+    notification.onclick = () => {
+      window.focus();
+      open(entry);
+      notification.close();
+    };
+    this.shown.set(entry.id, notification);
+  }
+}
+
+const SOUND = { hertz: 660, seconds: 0.18, volume: 0.08 };
+
+function beep(): void {
+  const context = new AudioContext();
+  const tone = context.createOscillator();
+  const volume = context.createGain();
+  tone.frequency.value = SOUND.hertz;
+  volume.gain.value = SOUND.volume;
+  tone.connect(volume).connect(context.destination);
+  tone.onended = () => void context.close();
+  tone.start();
+  tone.stop(context.currentTime + SOUND.seconds);
+}
